@@ -1,4 +1,4 @@
-"""Agreement between the rooms that write and read the store: its schema versions, and the names of its columns."""
+"""The store's format for the packages that write and read it: its schema versions, and the names of its columns."""
 
 KNOWN_MIGRATIONS: tuple[str, ...] = (
     "m001_studies_sessions_responses",
@@ -10,8 +10,9 @@ KNOWN_MIGRATIONS: tuple[str, ...] = (
     "m007_answer_totals",
     "m008_revisions_and_exclusions",
     "m009_plain_names",
+    "m010_plain_words",
 )
-"""Names of the schema's versions: the server applies them, the analysis refuses unknown ones."""
+"""Names of the schema's versions: the server applies them, and the analysis refuses a store with an unknown name."""
 
 RESERVED_FACTOR_NAMES = frozenset(
     [
@@ -49,7 +50,8 @@ RESERVED_FACTOR_NAMES = frozenset(
         "missing",
         "signals",
         "jspsych",
-        "occasion",
+        "session_number",
+        "occasion",  # The former name of `session_number`.
         "study_revision",
         "excluded_at",
         "excluded_reason",
@@ -103,4 +105,4 @@ RESERVED_FACTOR_NAMES = frozenset(
         "is_equivalent",
     ]
 )
-"""Columns of the analysis' tables that are beside the factors: a factor may not have one of these names."""
+"""Columns of the analysis' tables that are not factors: a factor may not have one of these names."""

@@ -15,8 +15,8 @@ from batteries.tasks import task_named
 from experiment.plan import Phase, Plan, plan_session
 from experiment.records import Kind, Source, Status
 from experiment.study.definition import Study
+from server.store.database import as_text
 from server.store.open import opened_store
-from server.store.timestamps import as_text
 
 N_PLANS = 60
 """Number of different plans; participants use them in turns."""

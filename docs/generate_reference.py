@@ -515,7 +515,9 @@ def _cell(text: str) -> str:
 
 def _command_section(path: tuple[str, ...], command: click.Command) -> str:
     context = click.Context(command, info_name=" ".join(("equipoise", *path)))
-    rows = [_parameter_row(parameter, context) for parameter in command.params]
+    rows = [
+        _parameter_row(parameter, context) for parameter in command.params if not getattr(parameter, "hidden", False)
+    ]
     usage = command.get_usage(context).removeprefix("Usage: ")
     help_text = " ".join((command.help or "").split())
     example = (command.epilog or "").removeprefix("Example: ")

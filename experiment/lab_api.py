@@ -5,7 +5,7 @@ fields in requests. A laboratory ignores unknown fields in replies, so that it w
 """
 
 from datetime import datetime
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
@@ -14,7 +14,9 @@ from experiment.records import UUID_PATTERN, Kind, LabDevice, Moment
 from experiment.study.demographics import DemographicQuestion
 
 LONGEST_CODE = 64
-MOST_OCCASIONS = 10_000
+MAX_SESSION_NUMBER = 10_000
+FORMER_KEY = "session_number"
+"""Former name of `session_number`."""
 LARGEST_SEED = 2**31 - 1
 
 
@@ -34,7 +36,17 @@ class SessionQuery(_Request):
         max_length=LONGEST_CODE,
         description="The participant code in the laboratory, such as `P01`.",
     )
-    occasion: int = Field(default=1, ge=1, le=MOST_OCCASIONS, description="Session number of the participant, from 1.")
+    session_number: int = Field(
+        default=1, ge=1, le=MAX_SESSION_NUMBER, description="Session number of the participant, from 1."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rename_former_key(cls, fields: Any) -> Any:
+        """Accept the former key of an older laboratory."""
+        if isinstance(fields, dict) and FORMER_KEY in fields and "session_number" not in fields:
+            return {"session_number" if name == FORMER_KEY else name: value for name, value in fields.items()}
+        return fields
 
     @field_validator("participant")
     @classmethod

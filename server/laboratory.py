@@ -23,12 +23,10 @@ from server.logs import logger
 from server.participants import participant_auth, participant_json, practice
 from server.request_body import BadRequest, read_body
 from server.researchers.progress_page import require_token
-from server.store import Conflict, Identity, Refusal, SessionStart, StoredSession
+from server.store import LAB, Conflict, Identity, Refusal, SessionStart, StoredSession
 
 laboratory = Blueprint("laboratory", __name__)
 
-SOURCE = "lab"
-"""Source of the identities of participants in the laboratory."""
 _FULL = (
     "no free slot for participant {participant}: all are taken or reserved. Fix: raise the quota in study.yaml, or "
     "release a slot with `equipoise assignment release`."
@@ -53,10 +51,10 @@ Query = TypeVar("Query", bound=SessionQuery)
 
 @laboratory.get("/api/lab/session")
 def find() -> Response:
-    """Return the session of a participant on an occasion, without opening it."""
+    """Return the session of a participant with a session number, without opening it."""
     require_token()
     query = _read_query(SessionQuery)
-    stored = context().store.session_on(context().study, _identity(query), query.occasion)
+    stored = context().store.session_on(context().study, _identity(query), query.session_number)
     if stored is None:
         raise NotFound
     return jsonify(_session_json(stored))
@@ -68,13 +66,13 @@ def check_slot() -> Response:
     require_token()
     query = _read_query(SlotQuery)
     with _refusals_for_experimenter(query):
-        context().store.require_slot(context().study, _identity(query), query.occasion, query.group)
+        context().store.require_slot(context().study, _identity(query), query.session_number, query.group)
     return jsonify({})
 
 
 @laboratory.post("/api/lab/session")
 def start() -> tuple[Response, int]:
-    """Begin a session, resume the one of this occasion, or store one that was run elsewhere."""
+    """Begin a session, resume the one of this session number, or store one that was run elsewhere."""
     require_token()
     body = read_body(LabStart)
     study, store = context().study, context().store
@@ -97,7 +95,7 @@ def start() -> tuple[Response, int]:
         body.consent_digest,
         _identity(body) if body.kind is Kind.HUMAN else None,
         body.device,
-        body.occasion,
+        body.session_number,
         body.group,
         body.uploaded,
         body.study_digest,
@@ -120,7 +118,7 @@ def _read_query(form: type[Query]) -> Query:
 
 
 def _identity(query: SessionQuery) -> Identity:
-    return Identity(SOURCE, query.participant)
+    return Identity(LAB, query.participant)
 
 
 @contextmanager

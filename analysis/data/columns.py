@@ -11,21 +11,24 @@ TEXT = ("study", "study_version", "battery", "session", "participant", "kind", "
         "completed_at", "phase", "item_id", "task", "shown_at", "onset_source", "received_at", "model",
         "model_version", "run", "prompt_digest", "input", "missing", "excluded_at", "excluded_reason")  # fmt: skip
 WHOLE = ("group", "seed", "trial_index", "fixation_frames", "fixation_frames_intended", "frames_dropped", "focus_lost",
-         "attempt", "visit", "occasion", "study_revision")  # fmt: skip
+         "attempt", "visit", "session_number", "study_revision")  # fmt: skip
 DECIMAL = ("rt_ms", "fixation_ms", "frame_ms", "temperature")
 YES_NO = ("valid", "imported_correct")
 JSON = ("factors", "content", "key", "response", "signals", "jspsych")
 VIEW_COLUMNS = (*TEXT, *WHOLE, *DECIMAL, *YES_NO, *JSON)
 LATER_COLUMNS = ("fixation_frames_intended", "frame_ms", "onset_source", "visit", "input", "missing", "signals",
-                 "jspsych", "occasion", "study_revision", "excluded_at", "excluded_reason")  # fmt: skip
+                 "jspsych", "session_number", "study_revision", "excluded_at", "excluded_reason")  # fmt: skip
 """Columns that stores and exports of an earlier Equipoise lack; they are read as missing."""
+
+FORMER_COLUMNS = {"session_number": "session_number"}
+"""Columns with another name in stores and exports of an earlier Equipoise, and that former name."""
 
 NEVER_EMPTY = ("study", "study_version", "battery", "session", "participant", "kind", "source", "status",
                "trial_index", "phase", "item_id", "task", "factors", "content", "key")  # fmt: skip
 
 BEFORE_FACTORS = ("study", "study_version", "study_revision", "battery", "session", "participant", "kind", "source",
-                  "status", "occasion", "group", "seed", "started_at", "completed_at", "excluded_at", "excluded_reason",
-                  "trial_index", "phase", "item_id", "task")  # fmt: skip
+                  "status", "session_number", "group", "seed", "started_at", "completed_at", "excluded_at",
+                  "excluded_reason", "trial_index", "phase", "item_id", "task")  # fmt: skip
 SIGNALS = ("signal_hidden", "signal_away_ms", "signal_fullscreen_left", "signal_pasted", "signal_copied",
            "signal_resized", "signal_too_early", "signal_untrusted")  # fmt: skip
 """Signals that a browser records during a trial, each a whole number; missing if there was no browser."""
@@ -42,7 +45,7 @@ AFTER_FACTORS = ("content", "key", "response", "missing", "correct", "score", "c
 DERIVED = ("correct", "score", "chance", "excluded_by", *PATTERNS, "rt")
 """Columns computed from the raw data, which are not part of the data digest."""
 
-SINCE_THE_DIGEST = ("occasion", "study_revision", "excluded_at", "excluded_reason")
+SINCE_THE_DIGEST = ("session_number", "study_revision", "excluded_at", "excluded_reason")
 """Columns added after the data digest was published. The digest includes such a column only if it has values."""
 
 FIXED_COLUMNS = frozenset((*VIEW_COLUMNS, *BEFORE_FACTORS, *AFTER_FACTORS, *DERIVED))

@@ -16,7 +16,7 @@ from analysis.data.compact_columns import RawColumns, categories
 
 OF_SESSION = ("study", "study_version", "battery", "participant", "kind", "source", "status", "group", "seed",
               "started_at", "completed_at", "model", "model_version", "temperature", "run", "prompt_digest",
-              "occasion", "study_revision", "excluded_at", "excluded_reason")  # fmt: skip
+              "session_number", "study_revision", "excluded_at", "excluded_reason")  # fmt: skip
 """Columns of a session, the same for each of its trials."""
 OF_ITEM = ("task", "factors", "content", "key")
 """Columns of an item of a battery, the same for each of its trials."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.data.columns import LATER_COLUMNS, VIEW_COLUMNS
+from analysis.data.columns import FORMER_COLUMNS, LATER_COLUMNS, VIEW_COLUMNS
 from analysis.data.compact_columns import NOTES, RawColumns
 from analysis.data.store_columns import read_columns
 from batteries.errors import InputError
@@ -104,9 +104,15 @@ def _select_trials(path: Path, how: str) -> pd.DataFrame:
             raise InputError(f"{path}: this database has no view `trials`. Fix: name a store made by Equipoise.")
         _refuse_missing_columns(path, present)
         store.execute("BEGIN")  # All following queries read one state of the store, even if responses arrive meanwhile.
-        names = {column: f'"{column}"' if column in present else "NULL" for column in VIEW_COLUMNS}
+        names = {column: _name_in(column, present) for column in VIEW_COLUMNS}
         rows = read_columns(store, names, str(path))
     return pd.DataFrame({column: rows[column] for column in RAW_COLUMNS}, copy=False)
+
+
+def _name_in(column: str, present: list[str]) -> str:
+    """Return the SQL expression for a column of the view: its name, its former name, or NULL in an older store."""
+    name = column if column in present else FORMER_COLUMNS.get(column, column)
+    return f'"{name}"' if name in present else "NULL"
 
 
 def _refuse_newer_store(path: Path, store: sqlite3.Connection) -> None:
@@ -131,6 +137,7 @@ def _rows_of_csv(path: Path) -> pd.DataFrame:
             header = next(reader, [])
             _refuse_missing_columns(path, header)
             place = {column: number for number, column in enumerate(header)}
+            place = {column: place[former] for column, former in FORMER_COLUMNS.items() if former in place} | place
             in_order = itemgetter(*(place.get(column, -1) for column in VIEW_COLUMNS))
             for row in reader:
                 if len(row) != len(header) and row:

@@ -17,7 +17,7 @@ Every recruited participant and every planned test trial is in exactly one row o
   not completed is excluded like a participant.
 - A person with several sessions is one participant. Trials of a withdrawn or incomplete session leave at that step; the
   participant does too unless another session was completed. Two completed sessions are an error, unless the plan has
-  the rule `duplicates`, or the experimenter planned them: sessions of different occasions in the laboratory all stay,
+  the rule `duplicates`, or the experimenter planned them: sessions of different sessions in the laboratory all stay,
   and a note says so. A rule about a participant (failed checks, a median, a share) judges all sessions together.
 
 The rules themselves are in `analysis.exclusions.rules`.
@@ -70,7 +70,7 @@ def apply_exclusions(trials: pd.DataFrame, plan: AnalysisPlan) -> Exclusions:
     Raises
     ------
     InputError
-        If a person completed the study twice, and not on different occasions in the laboratory.
+        If a person completed the study twice, and not on different sessions in the laboratory.
     RuntimeError
         If the flow does not add up, which would be a bug in Equipoise.
     """
@@ -128,7 +128,7 @@ class _Tally:
         """Kind and name of each participant, or run; `unit` in the table counts them from 0."""
         self.table = pd.DataFrame(
             {"kind": kind, "unit": np.argsort(in_order)[pair], "session": session, "status": status, "phase": phase,
-             "occasion": trials["occasion"], "completed_at": trials["completed_at"],
+             "session_number": trials["session_number"], "completed_at": trials["completed_at"],
              "answered": trials["response"].notna(), "by_researcher": trials["excluded_reason"].notna(),
              "correct": trials["correct"].fillna(False).astype(bool), "rt_ms": trials["rt_ms"],
              "focus_lost": trials["focus_lost"], "implausibly_fast": trials["implausibly_fast"],
@@ -263,12 +263,12 @@ def _of_all_sessions(sessions: pd.DataFrame, column: str) -> pd.Series:
 
 
 def _several_sessions_notes(trials: pd.DataFrame, table: pd.DataFrame) -> list[str]:
-    """Return a note of the participants who completed several occasions; refuse one who completed the same twice."""
+    """Return a note of the participants who completed several sessions; refuse one who completed the same twice."""
     of_people = (table["kind"] != "model") & (table["status"] == "completed") & ~table["by_researcher"]
-    sessions = table.loc[of_people, ["unit", "session", "occasion"]].drop_duplicates("session")
+    sessions = table.loc[of_people, ["unit", "session", "session_number"]].drop_duplicates("session")
     several = sessions[sessions["unit"].duplicated(keep=False)]
-    # Without an occasion it is unknown if a further session was planned.
-    unmeant = several[several.duplicated(["unit", "occasion"], keep=False) | several["occasion"].isna()]
+    # Without a session number it is unknown if a further session was planned.
+    unmeant = several[several.duplicated(["unit", "session_number"], keep=False) | several["session_number"].isna()]
     if not unmeant.empty:
         whose = several[several["unit"] == unmeant["unit"].iloc[0]]
         raise InputError(
@@ -282,6 +282,6 @@ def _several_sessions_notes(trials: pd.DataFrame, table: pd.DataFrame) -> list[s
         return []
     who = "1 participant" if n == 1 else f"{n} participants"
     return [
-        f"{who} completed the study on several occasions; all their sessions count, and the column `occasion` "
+        f"{who} completed the study in several sessions; all their sessions count, and the column `session_number` "
         "distinguishes them. A rule that judges a participant judges all their sessions together."
     ]

@@ -53,7 +53,7 @@ def with_exploratory_marked(plan: Plan, locks: Sequence[Lock]) -> Plan:
     """Return the plan with every table, model, test and comparison marked exploratory that differs from the lock."""
     if not locks:
         return plan
-    locked, run = lock_that_counts(locks).plan, plan_content(plan)
+    locked, run = lock_that_counts(locks).content, plan_content(plan)
     flags, locked_flags = run.get("flags", {}), locked.get("flags", {})
     changed = {name for name in {*flags, *locked_flags} if not same_json(flags.get(name), locked_flags.get(name))}
     changes: dict[str, Any] = {}

@@ -37,7 +37,7 @@ class Lock(BaseModel):
 
     @property
     def content(self) -> dict[str, Any]:
-        """The plan with the present names of its keys."""
+        """The plan with the present names of its keys and columns."""
         return with_present_names(self.plan)
 
     @property
@@ -54,8 +54,11 @@ class _LockFile(BaseModel):
 
 
 def plan_content(plan: PlannedAnalyses) -> dict[str, Any]:
-    """Return the content of a plan, without default values: a new optional field changes no lock."""
-    return plan.model_dump(mode="json", exclude_defaults=True)
+    """Return the content of a plan with present names and without default values.
+
+    So a new optional field changes no lock.
+    """
+    return with_present_names(plan.model_dump(mode="json", exclude_defaults=True))
 
 
 def read_locks(path: Path) -> list[Lock]:

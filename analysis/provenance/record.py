@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.data.columns import DERIVED, SINCE_THE_DIGEST
+from analysis.data.columns import DERIVED, FORMER_COLUMNS, SINCE_THE_DIGEST
 from analysis.data.tidy_table import read_trials
 from analysis.provenance.row_digest import row_digests
 from experiment.study.analysis_plan import AnalysisPlan
@@ -21,7 +21,8 @@ def data_digest(trials: pd.DataFrame | Path) -> str:
 
     Each row becomes canonical JSON (columns sorted by name, missing values null) without the derived columns
     (`correct`, `score`, `chance`, `excluded_by`), and without a column of `SINCE_THE_DIGEST` if it is empty; the sorted
-    SHA-256 digests of the rows are hashed together. A store and its export have the same digest.
+    SHA-256 digests of the rows are hashed together. A store and its export have the same digest. A column that was
+    renamed (`FORMER_COLUMNS`) has its former name in this JSON, so that the digest of older data stays.
 
     Parameters
     ----------
@@ -30,8 +31,8 @@ def data_digest(trials: pd.DataFrame | Path) -> str:
     """
     table = read_trials(trials) if isinstance(trials, Path) else trials
     left_out = {*DERIVED, *(column for column in SINCE_THE_DIGEST if table[column].isna().all())}
-    names = sorted(column for column in table.columns if column not in left_out)
-    in_order = np.frombuffer(row_digests(table, names), dtype="S32")
+    name_in_digest = {column: FORMER_COLUMNS.get(column, column) for column in table.columns if column not in left_out}
+    in_order = np.frombuffer(row_digests(table, name_in_digest), dtype="S32")
     in_order.sort()
     return hashlib.sha256(in_order.data).hexdigest()
 

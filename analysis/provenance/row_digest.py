@@ -6,7 +6,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -16,15 +16,24 @@ from analysis.data.cell_text import ROWS_AT_ONCE, cell_texts
 _encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
 
 
-def row_digests(table: pd.DataFrame, names: Sequence[str]) -> bytearray:
+def row_digests(table: pd.DataFrame, names: Mapping[str, str]) -> bytearray:
     """Return the SHA-256 digests of the rows, one after another.
 
-    The text of a row is its named cells as JSON, `"name":value`, separated by commas; a missing value is null.
+    The text of a row is its cells as JSON, `"name":value`, sorted by name and separated by commas; a missing value is
+    null.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The rows.
+    names : mapping
+        The columns that are part of the digest, and the name of each in the text.
     """
+    columns = sorted(names, key=lambda column: names[column])
     digests = bytearray()
     for first in range(0, len(table), ROWS_AT_ONCE):
         rows = table.iloc[first : first + ROWS_AT_ONCE]
-        cells = [cell_texts(rows[name], _named(name)) for name in names]
+        cells = [cell_texts(rows[column], _named(names[column])) for column in columns]
         digests += b"".join(hashlib.sha256(",".join(row).encode()).digest() for row in zip(*cells, strict=True))
     return digests
 

@@ -35,24 +35,31 @@ def _with_visitor(command: Callable[..., None]) -> Callable[..., None]:
 
     @click.option("--participant", required=True, help="Participant code of your choice, such as P01.")
     @click.option(
-        "--occasion",
-        "--session",
+        "--session-number",
         default=1,
         show_default=True,
         type=click.IntRange(1),
         help="Number of the participant's session.",
     )
+    @click.option("--occasion", "--session", "former_number", type=click.IntRange(1), hidden=True)  # Former names.
     @click.option(
         "--group", type=click.IntRange(1), help="Counterbalance group.  [default: the one with the fewest participants]"
     )
     @click.option("--rehearsal", is_flag=True, help="Store the responses as those of a simulated participant.")
     @wraps(command)
-    def with_options(participant: str, occasion: int, group: int | None, rehearsal: bool, **others: Any) -> None:
+    def with_options(
+        participant: str,
+        session_number: int,
+        former_number: int | None,
+        group: int | None,
+        rehearsal: bool,
+        **others: Any,
+    ) -> None:
         from experiment.lab.session import Visitor
         from experiment.records import Kind
 
         kind = Kind.SIMULATED if rehearsal else Kind.HUMAN
-        command(visitor=Visitor(participant, occasion, group, kind), **others)
+        command(visitor=Visitor(participant, former_number or session_number, group, kind), **others)
 
     return with_options
 
@@ -127,7 +134,7 @@ def run(study: Path, store: str | None, visitor: "Visitor", server: str | None, 
 
 def _outcome_sentence(outcome: str, visitor: "Visitor") -> str:
     who = visitor.participant
-    of_all = " of all their sessions" if visitor.occasion > 1 else ""
+    of_all = " of all their sessions" if visitor.session_number > 1 else ""
     return {
         "completed": f"{who} completed the session.",
         "left": f"{who} stopped for now. Run the same command to resume the session.",

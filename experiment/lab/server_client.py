@@ -35,12 +35,12 @@ class LabClient:
         self._client = client
         self._authorization = {"Authorization": f"Bearer {researcher_token}"}
 
-    def find(self, participant: str, occasion: int) -> OpenSession | None:
+    def find(self, participant: str, session_number: int) -> OpenSession | None:
         """Return a participant's session with a session number, or None; nothing is stored."""
-        reply = self._get("/api/lab/session", SessionQuery, participant=participant, occasion=occasion)
+        reply = self._get("/api/lab/session", SessionQuery, participant=participant, session_number=session_number)
         return None if reply.status_code == httpx.codes.NOT_FOUND else OpenSession.model_validate(_accepted(reply))
 
-    def require_slot(self, participant: str, occasion: int, group: int | None) -> None:
+    def require_slot(self, participant: str, session_number: int, group: int | None) -> None:
         """Refuse a participant who cannot begin or resume a session now; nothing is stored.
 
         Raises
@@ -48,7 +48,9 @@ class LabClient:
         InputError
             If there is no free slot, or the participant has completed this session or withdrawn.
         """
-        _accepted(self._get("/api/lab/slot", SlotQuery, participant=participant, occasion=occasion, group=group))
+        _accepted(
+            self._get("/api/lab/slot", SlotQuery, participant=participant, session_number=session_number, group=group)
+        )
 
     def start(self, start: LabStart) -> OpenSession:
         """Begin, resume or upload a session.

@@ -32,7 +32,7 @@ class Visitor:
 
     participant: str
     """The participant code, such as `P01`."""
-    occasion: int
+    session_number: int
     """Session number, from 1."""
     group: int | None
     """Counterbalance group; None for the group with the fewest participants."""
@@ -169,9 +169,9 @@ class LabSession:
         timeline, texts = self._study.definition.timeline, self._study.texts
         who = self._visitor
         is_human = who.kind is Kind.HUMAN
-        is_known = is_human and self._client.find(who.participant, who.occasion) is not None
+        is_known = is_human and self._client.find(who.participant, who.session_number) is not None
         if is_human and not is_known:
-            self._client.require_slot(who.participant, who.occasion, who.group)
+            self._client.require_slot(who.participant, who.session_number, who.group)
         if not is_known:
             pages = {name: texts[name] for name in timeline.information}
             if timeline.consent is None:
@@ -184,7 +184,7 @@ class LabSession:
             consent_digest=hashlib.sha256(consent).hexdigest() if consent is not None else None,
             study_digest=self._study.digest,
             participant=who.participant,
-            occasion=who.occasion,
+            session_number=who.session_number,
             group=who.group,
             kind=Kind.HUMAN if is_human else Kind.SIMULATED,
             device=self._display.device,
@@ -346,7 +346,7 @@ class LabSession:
     def _confirms_withdrawal(self) -> bool:
         actions = [Action("stay", self._say("leave_stay"), "1"), Action("delete", self._say("leave_confirm"), "2")]
         words = [self._say("leave_explained")]
-        words += [self._say("lab_leave_earlier")] if self._visitor.occasion > 1 else []
+        words += [self._say("lab_leave_earlier")] if self._visitor.session_number > 1 else []
         return self._reader.choose(self._say("leave_confirm"), words, actions) == "delete"
 
     def _withdraw(self, session: OpenSession) -> NoReturn:

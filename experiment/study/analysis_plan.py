@@ -3,6 +3,7 @@
 The package `analysis` reads this part of a study.
 """
 
+import re
 import warnings
 from collections import Counter
 from typing import Any
@@ -13,12 +14,52 @@ from experiment.study.exclusion_rules import ExclusionRule
 from experiment.study.planned_analyses import Name, PlannedAnalyses, PlannedComparison, PlannedSignal
 
 FORMER_NAMES = {"calibration": "difficulty"}
-"""Former names of the keys of an analysis plan, with the present names."""
+"""Former names of a plan's keys."""
+FORMER_COLUMNS = {"session_number": "session_number"}
+"""Former names of columns of a study's data."""
+
+_COLUMNS = {"by", "of", "order_by", "per", "between", "within", "difficulty", "subject"}
+"""Keys of a plan whose values are names of columns."""
+_LEVELS = {"where", "reference", "signal", "noise"}
+"""Keys of a plan whose values have names of columns as keys."""
 
 
 def with_present_names(plan: dict[str, Any]) -> dict[str, Any]:
-    """Return the content of an analysis plan with the present names of its keys."""
-    return {FORMER_NAMES.get(name, name): value for name, value in plan.items()}
+    """Return a plan's content with the present names of its keys and of its columns."""
+    present = {FORMER_NAMES.get(name, name): value for name, value in plan.items()}
+    return {name: _with_present_columns(name, value) for name, value in present.items()}
+
+
+def _with_present_columns(key: str, value: Any) -> Any:
+    if isinstance(value, str) and key == "formula":
+        for former, column in FORMER_COLUMNS.items():
+            value = re.sub(rf"(?<![\w.]){former}(?![\w.])", column, value)
+        return value
+    if isinstance(value, str) and key in _COLUMNS:
+        name = value.removeprefix("-")  # Before a name, `-` sorts from high to low.
+        return value.removesuffix(name) + FORMER_COLUMNS.get(name, name)
+    if isinstance(value, dict) and key in _LEVELS:
+        for former, column in FORMER_COLUMNS.items():
+            if former in value and column in value:
+                raise ValueError(f"`{former}` is the former name of `{column}`, and both are given. Fix: delete it.")
+        return {FORMER_COLUMNS.get(name, name): levels for name, levels in value.items()}
+    if isinstance(value, dict):
+        inner = "where" if key == "flags" else None
+        return {name: _with_present_columns(inner or name, content) for name, content in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_with_present_columns(key, content) for content in value]
+    return value
+
+
+def _as_lists(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _as_lists(content) for name, content in value.items()}
+    return [_as_lists(content) for content in value] if isinstance(value, (list, tuple)) else value
+
+
+def _warn_of_name(path: Any, former: str, present: str) -> None:
+    sentence = f"{path}: `{former}` is now called `{present}`. Fix: rename it in the file."
+    warnings.warn(sentence, FutureWarning, stacklevel=3)
 
 
 class AnalysisPlan(PlannedAnalyses):
@@ -53,12 +94,13 @@ class AnalysisPlan(PlannedAnalyses):
                     f"`{former}` is the former name of `{present}`, and both are given. Fix: delete `{former}`."
                 )
             if former in plan and info.context is not None:
-                warnings.warn(
-                    f"{info.context['path']}: `{former}` is now called `{present}`. Fix: rename it in the file.",
-                    FutureWarning,
-                    stacklevel=2,
-                )
-        return with_present_names(plan)
+                _warn_of_name(info.context["path"], former, present)
+        renamed = with_present_names(plan)
+        if info.context is not None:
+            before = {FORMER_NAMES.get(name, name): value for name, value in plan.items()}
+            for former, present in FORMER_COLUMNS.items() if _as_lists(renamed) != _as_lists(before) else ():
+                _warn_of_name(info.context["path"], former, present)
+        return renamed
 
     @field_validator("exclusions")
     @classmethod

@@ -84,9 +84,12 @@ def identity() -> Identity | None:
     held = COOKIE.read(MAX_AGE_S)
     if held is None:
         return None
-    found = Identity(**json.loads(base64.urlsafe_b64decode(held)))
+    fields = json.loads(base64.urlsafe_b64decode(held))
+    if "source" in fields:  # A cookie from before the update of the server.
+        fields["id_kind"] = fields.pop("source")
+    found = Identity(**fields)
     is_signed_as_asked = context().prolific_tokens is None or found.signed_at is not None
-    return found if found.source == entry and is_signed_as_asked else None
+    return found if found.id_kind == entry and is_signed_as_asked else None
 
 
 def required_identity() -> Identity:
@@ -101,7 +104,7 @@ def required_identity() -> Identity:
     if found is None:
         raise no_entry()
     invited = context().study.panel_ids
-    if invited is not None and found.source == PANEL and found.external_id not in invited:
+    if invited is not None and found.id_kind == PANEL and found.external_id not in invited:
         context().limits.count_unproven_claim()
         raise NotInvited()
     return found

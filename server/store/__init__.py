@@ -1,9 +1,10 @@
 """The store: studies, plans and responses; no acknowledged response is ever lost.
 
 `contract` is the interface of a store, `models` are its inputs and outputs, and `open` opens one. `sqlite/` is the
-embedded store, `postgres/` the one for several servers. Both run the same statements (`sql/`): `sessions`, `responses`,
-`model_runs`, `assignment` with its `assignment_log`, `identities`, `studies`, and `uploaded_sessions` from elsewhere.
-`checksums` chains the stored rows, so that `verify` can detect a missing or changed one.
+embedded store, and `postgres/` is the store for several servers. Both run the same statements (`sql/`): `sessions`,
+`resuming`, `responses`, `model_runs`, `assignment` with its `assignment_log`, `identities`, `studies`, and
+`uploaded_sessions` from elsewhere. `checksums` chains the stored rows, so that `verify` can detect a missing or changed
+row.
 """
 
 from server.store.contract import Store
@@ -17,6 +18,7 @@ from server.store.errors import (
     StudyFull,
 )
 from server.store.models import (
+    LAB,
     NOTHING_PASSED_OVER,
     PANEL,
     Access,
@@ -32,6 +34,7 @@ from server.store.models import (
 from server.store.sqlite.store import SqliteStore
 
 __all__ = [
+    "LAB",
     "NOTHING_PASSED_OVER",
     "PANEL",
     "Access",

@@ -1,9 +1,9 @@
-"""Checksum chains: each row's checksum covers the one before it, so that a change, a gap or a swap breaks the chain.
+"""Checksum chains: each row's checksum covers the checksum before it, so that any change, gap or swap breaks the chain.
 
-A session's chain begins with the session itself and its plan, and has a link for each response; the session stores the
-last one, so that a missing end is detected too. The log of decisions is a chain of its own. Chains reveal damage,
-accidents and hidden edits. Rewriting a whole chain with its ends is revealed by a digest that was recorded earlier
-(`equipoise store verify` prints it).
+A session's chain begins with the session itself and its plan, and has a link for each response. The session stores the
+last checksum, so that a missing end is detected too. The log of decisions is a separate chain. Chains reveal damage,
+accidents and hidden edits. A person can also write a whole chain again; a digest that was recorded earlier reveals this
+(`equipoise store verify` prints the digest).
 """
 
 import hashlib
@@ -19,30 +19,31 @@ RESPONSE_COLUMNS = (
 """The stored columns of a response that its checksum covers, in this order."""
 
 N_FIRST_COLUMNS = 18
-"""Number of these columns before `m003`; older responses have checksums over these alone."""
+"""Number of these columns before `m003`; checksums of older responses cover only these columns."""
 
 TIMING_COLUMNS = ("fixation_frames_intended", "frame_ms", "onset_source")
-"""Those among the first that the earliest stores with checksums did not have, nor cover."""
+"""Those of the first columns that the earliest stores with checksums did not have, so that checksums omit them."""
 
 FIRST_FIXED = """
     session, participant, kind, study_digest, battery_digest, "group", seed, source, started_at, consent_digest,
     run, model, model_version, temperature, prompt_digest, parameters,
     CASE WHEN kind = 'model' THEN completed_at END
 """
-"""Unchanging columns of a session before `m005`, as columns of `SESSIONS`; those from `run` on are a model's."""
+"""Unchanging columns of a session before `m005`, as columns of `SESSIONS`; the columns from `run` on are a model's."""
 
 N_FIRST_FIXED = 17
 
-FIXED = f"{FIRST_FIXED}, occasion, uploaded_at, revision, withdrawal_code"
-"""Unchanging columns of a session, as columns of `SESSIONS`; `occasion` and `uploaded_at` are a laboratory's.
-Sessions from before `m007` have checksums without the last one.
+FIXED = f"{FIRST_FIXED}, session_number, uploaded_at, revision, withdrawal_code"
+"""Unchanging columns of a session, as columns of `SESSIONS`; `session_number` and `uploaded_at` are a laboratory's.
+Checksums of sessions from before `m007` do not cover the last column. A checksum covers values only, so that a renamed
+column changes no checksum.
 """
 
 SESSIONS = "sessions LEFT JOIN participants USING (participant) LEFT JOIN runs USING (session)"
 
 
 def link(previous: str, values: Sequence[Any]) -> str:
-    """Return the checksum of a row after the one before it: SHA-256, as 64 hexadecimal digits.
+    """Return a row's checksum, which covers the preceding one: SHA-256, as 64 hexadecimal digits.
 
     Parameters
     ----------
@@ -51,15 +52,15 @@ def link(previous: str, values: Sequence[Any]) -> str:
     values
         Texts, numbers and None, as read from the database.
     """
-    # A plain and fast form, not the canonical one: the same Python types come from every store, in fixed order.
+    # A plain and fast form, not canonical JSON: every store returns the same Python types in the same order.
     return hashlib.sha256(json.dumps([previous, *values], separators=(",", ":")).encode()).hexdigest()
 
 
 def link_response(previous: str, values: Sequence[Any]) -> str:
-    """Return the checksum of a response after the one before it.
+    """Return a response's checksum, which covers the preceding one.
 
-    Later columns without a value are left out at the end, so that responses from before these columns keep their
-    checksums.
+    Later columns without a value are left out at the end, so that responses from before these columns existed keep
+    their checksums.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ def link_response(previous: str, values: Sequence[Any]) -> str:
 
 
 def is_link_of_response(checksum: str, previous: str, values: Sequence[Any]) -> bool:
-    """Return True if a checksum is that of a response after the one before it, in any version.
+    """Return True if a checksum is a response's checksum, as any version of Equipoise computes it.
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ def is_link_of_response(checksum: str, previous: str, values: Sequence[Any]) -> 
 def beginning_of_session(fixed: Sequence[Any], plan: Iterable[Sequence[str]]) -> str:
     """Return the checksum with which a session's chain begins.
 
-    Later columns without a value are left out at the end, as in `link_answer`.
+    Later columns without a value are left out at the end, as in `link_response`.
 
     Parameters
     ----------

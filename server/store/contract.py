@@ -32,10 +32,10 @@ from server.store.models import (
 class Store(ABC):
     """Append-only responses with their plans. All methods may be called from any thread.
 
-    A method that writes returns only when its data are committed and on disk. If it raises, it has written nothing. The
-    exception: if the connection broke during the commit, a retry may find the work done. Responses are never changed;
-    only a withdrawal deletes them. The store publishes one view, `trials` (one row per planned trial, with its response
-    if there is one), which `analysis` reads.
+    A method that writes returns only when its data are committed and on disk. If the method raises, it has written
+    nothing. There is one exception: if the connection broke during the commit, a retry may find the work done.
+    Responses are never changed; only a withdrawal deletes them. The store publishes one view, `trials`, which
+    `analysis` reads: one row per planned trial, with its response if there is one.
 
     Every method raises `StoreUnavailable` if the store cannot be used now.
     """
@@ -47,8 +47,8 @@ class Store(ABC):
         Raises
         ------
         InputError
-            If this version of the study has sessions with another content; the message names the differences, and says
-            if `revise_study` could accept them.
+            If this version of the study has sessions that began with another content. The message names the
+            differences, and says if `revise_study` could accept them.
         """
 
     @abstractmethod
@@ -56,7 +56,7 @@ class Store(ABC):
         """Accept a change of wording in a version that has sessions, and write it to the log with the reason.
 
         Groups, slots and sessions stay as they are. A session keeps the content that it began with; sessions that begin
-        on a server with the revision get the new one.
+        on a server with the revision get the new content.
 
         Raises
         ------
@@ -70,7 +70,7 @@ class Store(ABC):
 
     @abstractmethod
     def revisions(self, study: Study) -> list[Revision]:
-        """Return the revisions of all versions of this study, the oldest first."""
+        """Return the revisions of all versions of this study, the oldest revision first."""
 
     @abstractmethod
     def content(self, study: Study, content_digest: str) -> tuple[StudyDefinition, Mapping[str, str]] | None:
@@ -80,35 +80,37 @@ class Store(ABC):
     def start_session(self, study: Study, start: SessionStart) -> StoredSession:
         """Reserve a slot and begin a session in its group; `server.store.sql.assignment` chooses the group.
 
-        The seed is the session's number within its kind and group, so that the plans of a whole study can be made again
-        without its data; a seed of an uploaded session is skipped. The same start given twice begins one session, and
-        so does the same identity on the same occasion; then the later token is the valid one, and the study's rules for
-        resuming apply (`open_session`). A panel's id alone resumes nothing: the client must hold the session's token,
-        or repeat the start that began it, or bring the panel's newer signature or the panel's name of the first
-        submission. On another occasion the same participant begins another session. A participant who withdrew does not
-        begin again, on any occasion.
+        The seed counts the sessions of one kind in one group, so that the plans of a whole study can be made again
+        without its data. A seed that an uploaded session has is skipped.
 
-        A session that was run elsewhere (`start.uploaded`) is stored as it is, without a slot if there is no room for
-        it. Given again, under any code, it is opened in its present state, completed or withdrawn; that is not a visit.
+        The same start given twice begins one session. The same identity with the same session number begins one session
+        too: the later token is then the valid one, and the study's rules for resuming apply (`open_session`). A panel's
+        id alone resumes nothing. The client must hold the session's token, repeat the start that began the session, or
+        bring the panel's newer signature or the panel's name of the first submission. With another session number the
+        same participant begins another session. A participant who withdrew cannot begin any further session.
+
+        A session that was run elsewhere (`start.uploaded`) is stored unchanged; if its group is full, it gets no slot.
+        If the same session is uploaded again, under any code, it is opened in its present state, completed or
+        withdrawn; this opening is not a visit.
 
         Raises
         ------
         StudyFull
-            If there is no slot.
+            If there is no free slot.
         BegunElsewhere
             If a panel's id has begun a session, and the client does not prove that it belongs to the same participant.
         Conflict
-            If this participant has withdrawn from the study, or has completed this occasion; if the wanted group is
-            full, does not exist, or is not the session's; if another session has the name of the uploaded one, or
-            another participant its code.
+            If this participant has withdrawn from the study, or has completed the session with this number; if the
+            wanted group is full, does not exist, or is not the session's; if another session has the uploaded session's
+            name, or another participant has its code.
         """
 
     @abstractmethod
     def why_full(self, study: Study) -> StudyFull | None:
-        """Return the refusal for a participant who arrives now, or None if there is a slot for them."""
+        """Return the refusal for a participant who arrives now, or None if there is a free slot."""
 
     @abstractmethod
-    def require_slot(self, study: Study, identity: Identity, occasion: int, group: int | None) -> None:
+    def require_slot(self, study: Study, identity: Identity, session_number: int, group: int | None) -> None:
         """Refuse a participant in the laboratory now as `start_session` would; nothing is stored.
 
         Raises
@@ -127,21 +129,21 @@ class Store(ABC):
 
     @abstractmethod
     def with_slots(self, study: Study, sessions: Sequence[str]) -> list[str]:
-        """Return which of these sessions have a reserved slot that has not timed out, in any order."""
+        """Return those of these sessions whose slot is reserved and has not timed out, in any order."""
 
     @abstractmethod
     def session_of_start(self, start_id: str) -> str | None:
-        """Return the session of a start that is sent again, or None if it would begin one."""
+        """Return the session of a start that is sent again, or None if the start would begin a session."""
 
     @abstractmethod
-    def session_on(self, study: Study, identity: Identity, occasion: int) -> StoredSession | None:
-        """Return the session that an identity has begun on an occasion, or None."""
+    def session_on(self, study: Study, identity: Identity, session_number: int) -> StoredSession | None:
+        """Return the session with this number that an identity has begun, or None."""
 
     @abstractmethod
     def find_plan(self, token_digest: str) -> SessionPlan | None:
-        """Return the plan of the session with this token, or recently with this token, or None.
+        """Return the plan of the session that has, or recently had, this token, or None.
 
-        Answered from memory if possible; `add_responses` checks that the token is still valid.
+        The plan comes from memory if possible; `add_responses` checks that the token is still valid.
         """
 
     @abstractmethod
@@ -163,24 +165,24 @@ class Store(ABC):
         responses
             The responses, in the order of their trials.
         passed_over
-            Trials that need no response, up to the first of `responses`: rounds of practice, once one was passed.
+            Trials before the first of `responses` that need no response: rounds of practice after a passed round.
 
         Returns
         -------
         list of bool
-            For each, True if it is new, False if the same response (by `response_id`) was stored before.
+            For each response, True if it is new, False if the same response (by `response_id`) was stored before.
 
         Raises
         ------
         NotYourSession
             If the token is not the session's.
         Conflict
-            If a trial is not the next one, the session is over, or an id belongs to another response.
+            If a trial is not the next trial of the plan, the session is over, or an id belongs to another response.
         """
 
     @abstractmethod
     def add_demographics(self, session: str, answers: Mapping[str, Any]) -> bool:
-        """Store the answers about the participant; return True the first time, the only one that counts."""
+        """Store the answers about the participant; return True the first time. Later answers are not stored."""
 
     @abstractmethod
     def complete_session(
@@ -190,22 +192,22 @@ class Store(ABC):
 
         A laboratory session may name its time of completion, because it may be uploaded later.
 
-        With `passed_checks` false the slot is released instead, so that another participant is recruited. A session
-        whose slot was given to another after a time-out completes too, without a slot (`surplus` in the log).
+        With `passed_checks` false the slot is released instead, so that another participant is recruited. If the slot
+        was given to another participant after a time-out, the session completes without a slot (`surplus` in the log).
 
         Raises
         ------
         Conflict
-            If responses are missing, the participant has withdrawn, or the session must not name its time of
-            completion.
+            If responses are missing, if the participant has withdrawn, or if a session that is not a laboratory's names
+            its time of completion.
         """
 
     @abstractmethod
     def withdraw_session(self, session: str, by_researcher: bool = False) -> None:
         """Delete a session's responses, release its slot and close it; idempotent.
 
-        The responses of the same participant in an earlier session, before they began again, are deleted too. The log
-        says so, and if the researcher did it.
+        The responses in the participant's other sessions of the study are deleted too. The log records the withdrawal,
+        and whether the researcher did it.
         """
 
     @abstractmethod
@@ -213,32 +215,34 @@ class Store(ABC):
         """Record that a session was opened again, and apply the study's rules for that (`resume` in `study.yaml`).
 
         Beyond the rules' limits the session ends (`StoredSession.ended_for`), or the same participant begins another
-        one in the same group, which then has the token. Otherwise as `resume_session`. A session that is over, or fully
-        answered, is left as it is. Visits of an uploaded session break no rule: they were allowed where it was run.
+        session in the same group, which then has the token. Within the limits, the effect is that of `resume_session`.
+        A session that is over, or has all responses, is not changed. Visits of an uploaded session break no rule,
+        because they were allowed where the session was run.
 
         Raises
         ------
         NotYourSession
             If the token belongs to no session.
         StudyFull
-            If the slot was given to another participant.
+            If another participant has the slot.
         """
 
     @abstractmethod
     def resume_session(self, study: Study, session: str) -> None:
-        """Record that a participant is here again, and reserve a slot again if theirs was released after a time-out.
+        """Record that a participant is back, and reserve a slot again if the slot was released after a time-out.
 
         Raises
         ------
         StudyFull
-            If the slot was given to another participant, and the group has no other.
+            If another participant has the slot, and the group has no free slot.
         """
 
     @abstractmethod
     def release_slot(self, session: str, reason: Release) -> bool:
-        """Release a slot, reserved or confirmed, by the researcher's decision; return True if there was one.
+        """Release a reserved or confirmed slot by the researcher's decision; return True if there was a slot.
 
-        Without a slot nothing changes, unless the reason is one of the study's rules, which then ends the session.
+        If there is no slot, nothing changes, unless the reason is one of the study's rules: such a rule ends the
+        session.
         """
 
     @abstractmethod
@@ -250,19 +254,19 @@ class Store(ABC):
         Raises
         ------
         Conflict
-            If one is withdrawn, excluded already, or not a person's.
+            If a session is withdrawn, excluded already, or not a person's.
         """
 
     @abstractmethod
     def include_sessions(self, study: Study, sessions: Sequence[str], reason: str) -> list[SlotState]:
-        """Undo `exclude_sessions`; return the slot of each now, or none if it was given to another participant.
+        """Undo `exclude_sessions`; return the present state of each session's slot.
 
-        The slots are in the order of the sessions' names.
+        The states are in the order of the sessions' names. A slot is released if another participant has it now.
 
         Raises
         ------
         Conflict
-            If one is not excluded.
+            If a session is not excluded.
         """
 
     @abstractmethod
@@ -271,18 +275,18 @@ class Store(ABC):
 
     @abstractmethod
     def sessions_with_code(self, study: Study, completion_code: str) -> list[str]:
-        """Return the sessions in this study with this withdrawal code: one or none.
+        """Return the sessions of this study with this withdrawal code: one session or none.
 
-        A code that study.yaml fixes for everyone belongs to no session.
+        A completion code that study.yaml fixes for all participants belongs to no session.
         """
 
     @abstractmethod
-    def sessions_of(self, study: Study, source: str, external_id: str) -> list[SessionFound]:
-        """Return the sessions of the participant with this id at a source (see `Identity`), the oldest first."""
+    def sessions_of(self, study: Study, id_kind: str, external_id: str) -> list[SessionFound]:
+        """Return the sessions of the participant with this id, the oldest session first; see `Identity`."""
 
     @abstractmethod
     def session_named(self, study: Study, session: str) -> SessionFound | None:
-        """Return the session in this study with this name."""
+        """Return the session of this study with this name, or None."""
 
     @abstractmethod
     def external_id(self, session: str) -> str | None:
@@ -301,13 +305,14 @@ class Store(ABC):
 
     @abstractmethod
     def kept_traces(self) -> list[str]:
-        """Return a sentence for each file that may still hold deleted data; empty if none does."""
+        """Return a sentence for each file that may still contain deleted data; empty if there is no such file."""
 
     @abstractmethod
     def add_runs(self, study: Study, runs: Sequence[Run]) -> list[AddedRun]:
         """Store models' runs, all of them or none.
 
-        A run whose responses are stored already is not stored again; another run with the same label gets a number.
+        A run whose responses are stored already is not stored again. If another run has the same label, a number is
+        added to the label.
 
         Raises
         ------
@@ -328,8 +333,8 @@ class Store(ABC):
         Parameters
         ----------
         study
-            The study; None for the whole store, so that the log of each study records it. If this version of the study
-            has no log here, the version that was registered last is used.
+            The study; None for the whole store, so that the log of each study records the action. If this version of
+            the study has no log in the store, the version that was registered last is used.
         access
             The action.
         details
@@ -338,12 +343,12 @@ class Store(ABC):
         Returns
         -------
         list of int
-            The number of the entry, in each log; empty if the study was never registered here.
+            The number of the entry in each log; empty if the study was never registered in this store.
         """
 
     @abstractmethod
     def events(self, study: Study, since: int = 0, of: Sequence[str] = ()) -> list[LogEvent]:
-        """Return the log of this study, oldest first: decisions about places, changes, and accesses.
+        """Return the log of this study, the oldest entry first: decisions about slots, changes, and accesses.
 
         Parameters
         ----------
@@ -352,7 +357,7 @@ class Store(ABC):
         since
             Number of the first entry to return.
         of
-            The events to return; all if empty.
+            The events to return; all events if empty.
         """
 
     @abstractmethod
@@ -365,7 +370,7 @@ class Store(ABC):
 
     @abstractmethod
     def trials(self, study: Study | None = None) -> list[dict[str, Any]]:
-        """Return the rows of the view `trials`, all or one study's."""
+        """Return the rows of the view `trials`, of all studies or of one study."""
 
     @abstractmethod
     def check(self) -> None:
@@ -378,7 +383,7 @@ class Store(ABC):
         Raises
         ------
         InputError
-            If it is damaged.
+            If the database is damaged.
         """
 
     @abstractmethod

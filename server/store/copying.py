@@ -20,23 +20,23 @@ ROWS_AT_ONCE = 5_000
 
 
 def copy_store(source: Store, target: Store, on_rows: Callable[[int], None] = lambda _n: None) -> Verified:
-    """Copy everything in a store, as it is at one moment, into an empty one; return the verification of the copy.
+    """Copy everything in a store, as it is at one moment, into an empty store; return the verification of the copy.
 
     Parameters
     ----------
     source, target
-        The stores. Data written to the source meanwhile are not in the copy.
+        The stores. Data that are written to the source during the copy are not copied.
     on_rows
         Called with the number of rows copied since the last call.
 
     Raises
     ------
     InputError
-        If the target is not empty, or the copy is not equal; then nothing is in the target.
+        If the target is not empty, or the copy differs from its source; then nothing is written to the target.
     """
     with source.snapshot() as read, target.filling() as write:
         if write.execute("SELECT 1 FROM studies LIMIT 1").fetchone():
-            raise InputError("the target store holds a study already. Fix: name an empty one.")
+            raise InputError("the target store holds a study already. Fix: name an empty store.")
         for table, columns in TABLES.items():
             write.fill(table, columns, _rows(read, table, columns, on_rows))
         with _naming_the_source():
@@ -78,7 +78,7 @@ def _rows(
 
 
 def back_up(source: Store, path: Path, on_rows: Callable[[int], None] = lambda _n: None) -> Verified:
-    """Write a backup, a SQLite store, of a store that may be in use; see `copy_store`.
+    """Write a backup (a SQLite store) of a store that may be in use; see `copy_store`.
 
     The file is complete, synced and checked, or absent.
 
@@ -88,18 +88,18 @@ def back_up(source: Store, path: Path, on_rows: Callable[[int], None] = lambda _
         If a file with that name exists, or the file cannot be written.
     """
     if not path.name or path.exists():
-        raise InputError(f"{path}: this file exists already. Fix: name a new one, so that no backup is lost.")
-    # A visible name: a killed backup leaves responses in this file, and people do not look for hidden ones.
+        raise InputError(f"{path}: this file exists already. Fix: name a new file, so that no backup is lost.")
+    # The name is visible, because a killed backup leaves responses in this file, and people overlook hidden files.
     aside = path.with_name(f"{path.name}.part")
     if aside.exists():
         raise InputError(
-            f"{aside}: another backup writes this file, or was killed during the writing. Fix: if none is running, "
-            f"delete {aside.name} and the files beside it that begin with this name."
+            f"{aside}: another backup writes this file, or was killed during the writing. Fix: if no backup is "
+            f"running, delete {aside.name} and the files in the same folder that begin with this name."
         )
     parts = [aside, *(aside.with_name(aside.name + suffix) for suffix in ("-wal", "-shm", "-journal"))]
     try:
         aside.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Readable by its owner only from the first byte on.
+        # From the first byte on, only its owner can read the file.
         os.close(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError as error:
         raise InputError(f"{path}: the backup cannot be written ({error}). Fix: name another file.") from None
@@ -110,7 +110,7 @@ def back_up(source: Store, path: Path, on_rows: Callable[[int], None] = lambda _
         finally:
             target.close()
         if size_of(log_beside(aside)):
-            raise StoreUnavailable("there is not enough room for all of it")
+            raise StoreUnavailable("there is not enough space for the whole copy")
         _sync(aside)
         aside.rename(path)
         sync_names(path.parent)

@@ -1,7 +1,8 @@
-"""The database interface of the store's statements: SQL for both SQLite and PostgreSQL, with `?` for a value."""
+"""The interface of both databases for SQL statements with `?` for a value, and the stored form of times."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 from server.store.tables import TRIALS
@@ -19,7 +20,7 @@ class Rows(Protocol):
 
     @property
     def description(self) -> Any:
-        """One sequence per column, whose first entry is its name."""
+        """One sequence per column; its first entry is the column's name."""
 
     def fetchone(self) -> Any: ...
     def fetchall(self) -> list[Any]: ...
@@ -38,7 +39,7 @@ class Database(Protocol):
     def insert(
         self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], skip_known: bool = False
     ) -> None:
-        """Insert rows; with `skip_known`, only those whose key the table does not have."""
+        """Insert rows; with `skip_known`, only rows whose key the table does not have."""
 
     def stream(self, sql: str) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query without holding them all in memory."""
@@ -47,11 +48,11 @@ class Database(Protocol):
         """Insert many rows into a table in the fastest way."""
 
     def damage(self) -> list[str]:
-        """Return the problems of the database's own files, as far as it can check them."""
+        """Return the problems of the database's own files, as far as the database can check them."""
 
 
 class SqliteDatabase:
-    """A SQLite connection; its one writer needs no locks on rows."""
+    """A SQLite connection. SQLite has one writer, which needs no locks on rows."""
 
     for_update = ""
 
@@ -84,7 +85,7 @@ class SqliteDatabase:
 
 
 def insert_sql(table: str, columns: Sequence[str], n_rows: int = 1, skip_known: bool = False) -> str:
-    """Return the statement that inserts rows of these columns; with `skip_known`, only those with a new key."""
+    """Return the statement that inserts rows of these columns; with `skip_known`, only rows with a new key."""
     names = ", ".join(f'"{column}"' for column in columns)
     values = ", ".join([f"({marks(columns)})"] * n_rows)
     return f'INSERT INTO "{table}" ({names}) VALUES {values}' + (" ON CONFLICT DO NOTHING" if skip_known else "")
@@ -93,3 +94,18 @@ def insert_sql(table: str, columns: Sequence[str], n_rows: int = 1, skip_known: 
 def marks(values: Sequence[Any]) -> str:
     """Return as many question marks as there are values."""
     return ", ".join("?" * len(values))
+
+
+def now() -> str:
+    """Return the present time."""
+    return as_text(datetime.now(UTC))
+
+
+def minutes_ago(minutes: float) -> str:
+    """Return the time some minutes ago."""
+    return as_text(datetime.now(UTC) - timedelta(minutes=minutes))
+
+
+def as_text(at: datetime) -> str:
+    """Return a time in its stored form: UTC, ISO 8601, with milliseconds, so that texts sort like times."""
+    return at.astimezone(UTC).isoformat(timespec="milliseconds")

@@ -5,7 +5,7 @@ from experiment.texts import ENGLISH
 
 
 class Conflict(Exception):
-    """A request that contradicts the store, such as a response out of order; the message is for the client."""
+    """A request that contradicts the store, such as a response out of order; the message is sent to the client."""
 
 
 class Refusal(Conflict):
@@ -30,19 +30,19 @@ class StudyFull(Refusal):
 
 
 class BegunElsewhere(Refusal):
-    """The id has begun this study, and the client does not prove that it belongs to the same participant."""
+    """A session was begun with this id, and the client does not prove that the id belongs to its participant."""
 
 
 class NotYourSession(Refusal):
-    """The token is not, or no longer, the session's."""
+    """The token is not the session's token, or is no longer valid."""
 
 
 class StoreUnavailable(Exception):
-    """The store is unavailable now (full disk, locked file, no connection); nothing was acknowledged, so try again."""
+    """The store is unavailable now: full disk, locked file, no connection. Nothing was acknowledged, so try again."""
 
 
 class StoreAway(InputError):
     """A store cannot be opened now, because its database is stopped, starting or not responding; waiting may help.
 
-    Any other `InputError` from opening a store needs a person: a wrong address or password, or missing rights.
+    Any other `InputError` from opening a store needs a person's action: a wrong address or password, missing rights.
     """

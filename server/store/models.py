@@ -31,18 +31,30 @@ class Release(StrEnum):
     RETURN = "return"
     EXCLUSION = "exclusion"
     PRACTICE = "practice not passed"
-    TOO_OLD = "too old to go on"  # prose: stored
+    TOO_OLD = "too old to resume"
     RELOADED = "reloaded too often"
-    RESTARTED = "begun again"
+    RESTARTED = "restarted"
     NO_ROOM = "no room"
-    """It never had a slot: the session was run elsewhere, and the group was full at its upload."""
+    """The session never had a slot: it was run elsewhere, and the group was full when it was uploaded."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Release | None":
+        """Read the reasons of a log from before `m010`."""
+        return cls(FORMER_REASONS[value]) if value in FORMER_REASONS else None
+
+
+FORMER_REASONS: dict[object, str] = {
+    "too old to go on": "too old to resume",  # prose: stored
+    "begun again": "restarted",
+}
+"""Former and present words of a reason: a log is never changed, so a log from before `m010` keeps the former words."""
 
 
 ENDED_FOR = (Release.PRACTICE, Release.TOO_OLD, Release.RELOADED, Release.RESTARTED)
 """Reasons after which an incomplete session cannot be resumed, by the study's own rules."""
 
 REGAINED_AFTER = (Release.TIME_OUT, Release.NO_ROOM)
-"""Reasons after which a session may get a slot again, if there is room."""
+"""Reasons after which a session may get a slot again, if there is a free slot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +71,12 @@ class SessionPlan:
     """The unchanging part of a session."""
 
     session: str
-    """Its name."""
+    """The session's name."""
     kind: Kind
     definition: StudyDefinition
-    """As defined at the session's start, whatever has changed in the folder since."""
+    """The study's definition at the session's start, whatever has changed in the folder since."""
     texts: Mapping[str, str]
-    """The participants' pages by file name, from the same time."""
+    """The participants' pages at the session's start, by file name."""
     trials: tuple[StoredTrial, ...]
     withdrawal_code: str
     """The participant's code for deleting the responses; also the completion code, if the study fixes none."""
@@ -77,14 +89,14 @@ class StoredSession:
     session: Session
     plan: SessionPlan
     n_answered: int
-    """Number of trials that are answered or were skipped."""
+    """Number of trials that have a response or were skipped."""
     slot: SlotState
     release_reason: str | None
     n_visits: int
     has_demographics: bool
     """True if the questions about the participant have been answered."""
     is_new: bool = field(default=False, compare=False)
-    """True if the call that returned it has begun it."""
+    """True if the call that returned this object has begun the session."""
 
     @property
     def ended_for(self) -> Release | None:
@@ -95,25 +107,27 @@ class StoredSession:
 
 
 PANEL = "panel"
-"""Source of the identities of participants from a panel."""
+"""Kind of the ids of participants from a panel."""
+LAB = "lab"
+"""Kind of a laboratory's own codes of participants."""
 
 
 @dataclass(frozen=True)
 class Identity:
     """Identity of a participant at a panel, of a personal link or in a laboratory; stored apart from all responses."""
 
-    source: str
-    """`panel`, `link` or `lab`."""
+    id_kind: str
+    """Kind of the id: `panel`, `link` or `lab`."""
     external_id: str
     parameters: dict[str, str] = field(default_factory=dict)
-    """Further parameters that came with the id, such as the panel's name of the submission."""
+    """Further parameters that came with the id, such as the panel's id of the submission."""
     signed_at: str | None = None
     """Time of the panel's signature of this participant; UTC, ISO 8601. None without a signature."""
 
     @property
     def is_claim(self) -> bool:
-        """True if unverified: a panel's id from an address, which anyone may have written."""
-        return self.source == PANEL and self.signed_at is None
+        """True if the identity is unverified: a panel's id from an address, which anyone may have written."""
+        return self.id_kind == PANEL and self.signed_at is None
 
 
 @dataclass(frozen=True)
@@ -121,7 +135,7 @@ class SessionStart:
     """The request to begin a session."""
 
     start_id: str
-    """UUID made by the client; a retry with the same id begins no second session."""
+    """UUID made by the client; a retry with the same UUID begins no second session."""
     kind: Kind
     source: Source
     token_digest: str
@@ -132,12 +146,12 @@ class SessionStart:
     """The participant's identity; None with an open link."""
     device: FoundDevice | LabDevice | None = None
     """Device of the session."""
-    occasion: int | None = None
+    session_number: int | None = None
     """Number of the participant's session in the laboratory, from 1; None in studies with one session."""
     group: int | None = None
-    """The wanted group; None for the one with the fewest participants."""
+    """The wanted group; None for the group with the fewest participants."""
     uploaded: UploadedSession | None = None
-    """The session, if it was run elsewhere."""
+    """The session, if it was run elsewhere; otherwise None."""
     content_digest: str | None = None
     """Digest of the study's content with which an uploaded session began; None for the served content."""
     held_digest: str | None = None
@@ -145,16 +159,16 @@ class SessionStart:
 
     @property
     def visit(self) -> "Visit":
-        """The session's first visit, or another one by a known participant."""
+        """The session's first visit, or a later visit of a known participant."""
         return Visit(self.start_id, self.device)
 
 
 @dataclass(frozen=True)
 class Visit:
-    """One opening of a session: its start, a reload, another browser."""
+    """One opening of a session's page: the start, a reload, or an opening in another browser."""
 
     visit_id: str
-    """UUID made by the client; a retry with the same id is one visit."""
+    """UUID made by the client; retries with the same UUID are one visit."""
     device: FoundDevice | LabDevice | None = None
     """Device of the visit."""
 
@@ -166,7 +180,7 @@ class AddedRun:
     run: str
     """The run's label in the store."""
     is_new: bool
-    """False if the same run was stored already; then nothing was added."""
+    """False if the same run was stored already, so that nothing was added."""
 
 
 @dataclass(frozen=True)
@@ -184,52 +198,52 @@ class Revision:
     """A change of a study's wording that was accepted while sessions were under way."""
 
     version: str
-    """The study's version, which stays."""
+    """The study's version, which stays the same."""
     revision: int
     """Number of the revision; 1 is the first registered content."""
     at: str
     """UTC, ISO 8601."""
     reason: str
-    """The researcher's."""
+    """The researcher's reason."""
     changed: tuple[str, ...]
     """Names of the changes, such as ``` item `q17` ```."""
     n_sessions: int
-    """Number of sessions of people and simulated participants that began with it."""
+    """Number of sessions of people and simulated participants that began with this revision."""
     options: tuple[str, ...] = ()
-    """When it is accepted: each option of an item that changed, before and after."""
+    """Each answer option that changed, before and after; only in the result of `revise_study`."""
 
 
 @dataclass(frozen=True)
 class GroupProgress:
-    """Numbers of sessions of one kind in one group by state; the five counts add up to all that were begun."""
+    """Numbers of sessions of one kind in one group, by state; the five counts add up to all sessions begun."""
 
     kind: Kind
     group: int
     n_under_way: int
-    """Active, with a reserved slot."""
+    """Active sessions with a reserved slot."""
     n_completed: int
-    """Completed, with the slot confirmed: these count towards a quota."""
+    """Completed sessions with a confirmed slot, which count towards a quota."""
     n_lapsed: int
-    """Never finished; the slot was released."""
+    """Sessions that were never finished and whose slot was released."""
     n_replaced: int
-    """Completed, but the slot was released: a failed attention check, an exclusion, a return."""
+    """Completed sessions whose slot was released: a failed attention check, an exclusion, a return."""
     n_withdrawn: int
     is_open: bool
     """True if new participants are assigned to this group."""
 
     @property
     def n_begun(self) -> int:
-        """All sessions."""
+        """All sessions begun."""
         return self.n_under_way + self.n_completed + self.n_lapsed + self.n_replaced + self.n_withdrawn
 
 
 class Access(StrEnum):
-    """A researcher's action that changes no data; recorded in the study's log beside the decisions."""
+    """A researcher's action that changes no data; the study's log records these actions with the decisions."""
 
     SIGNED_IN = "signed in"
     SIGNED_OUT = "signed out"
     SIGN_IN_REFUSED = "sign-in refused"
-    """For wrong tokens; their number since the last such entry is `number`."""
+    """For wrong tokens; `number` is the number of wrong tokens since the last such entry."""
     EXPORTED = "exported"
     BACKED_UP = "backed up"
     COPIED = "copied"
@@ -252,7 +266,7 @@ class LogEvent:
 
 @dataclass(frozen=True)
 class SessionFound:
-    """A session as the researcher finds it by code, name or panel id."""
+    """A session that the researcher finds by code, name or panel id."""
 
     session: str
     participant: str

@@ -1,4 +1,4 @@
-"""Opening a store by its address: a file, or the address of a PostgreSQL database."""
+"""Opening a store by its address: the path of a file, or the address of a PostgreSQL database."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ POSTGRES = ("postgresql://", "postgres://")
 
 
 def is_address(location: str) -> bool:
-    """Return True if a store's address is that of a database, not a file."""
+    """Return True if a store's address names a database, not a file."""
     return "://" in location
 
 
@@ -24,7 +24,7 @@ def open_store(location: str, must_exist: bool = False) -> Store:
     location
         A file's path, or `postgresql://user:password@host:port/database`.
     must_exist
-        True to refuse a missing store instead of making one.
+        True to refuse a missing store; False to make a new store.
 
     Raises
     ------

@@ -12,7 +12,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "sessions": (
         "session", "participant", "study_digest", "battery_digest", "group", "seed", "source", "status", "started_at",
         "completed_at", "consent_digest", "token_digest", "start_id", "withdrawal_code", "n_trials", "slot",
-        "release_reason", "seen_at", "n_answered", "checksum", "demographics", "occasion", "uploaded_at",
+        "release_reason", "seen_at", "n_answered", "checksum", "demographics", "session_number", "uploaded_at",
         "revision", "excluded_at", "excluded_reason",
     ),
     "runs": ("session", "run", "model", "model_version", "temperature", "prompt_digest", "parameters"),
@@ -22,7 +22,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "slots": ("study_digest", "kind", "group", "n_begun", "n_reserved", "n_confirmed", "is_open"),
     "logs": ("study_digest", "n_events", "checksum"),
     "events": ("study_digest", "event_index", "at", "event", "session", "details", "checksum"),
-    "identities": ("study", "source", "external_id", "participant", "parameters", "created_at", "checksum",
+    "identities": ("study", "id_kind", "external_id", "participant", "parameters", "created_at", "checksum",
                    "signed_at"),
     "response_totals": ("study_digest", "part", "n_responses", "checksum_sum"),
 }  # fmt: skip
@@ -46,7 +46,7 @@ SELECT studies.study AS study, studies.version AS study_version, sessions.batter
        responses.valid AS valid, responses.imported_correct AS imported_correct,
        responses.visit AS visit, responses.input AS input, responses.missing AS missing,
        responses.signals AS signals, responses.jspsych AS jspsych,
-       sessions.occasion AS occasion, sessions.revision AS study_revision,
+       sessions.session_number AS session_number, sessions.revision AS study_revision,
        sessions.excluded_at AS excluded_at, sessions.excluded_reason AS excluded_reason
   FROM planned_trials
   JOIN sessions USING (session)
@@ -57,4 +57,4 @@ SELECT studies.study AS study, studies.version AS study_version, sessions.batter
          ON responses.session = planned_trials.session AND responses.trial_index = planned_trials.trial_index
   LEFT JOIN runs ON runs.session = sessions.session
 """
-"""The same in every store."""
+"""The query of the view `trials`, which is the same in every store."""

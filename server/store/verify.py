@@ -1,6 +1,6 @@
-"""Verification: everything acknowledged is present and unchanged, by the checksum chains and counts of a store.
+"""Verification: the checksum chains and counts of a store show if everything acknowledged is present and unchanged.
 
-Withdrawn data are absent by right: the session and the log of decisions still record them.
+Withdrawn data were deleted on request, so they are not missing: the session and the log record the withdrawal.
 """
 
 import hashlib
@@ -17,13 +17,13 @@ from experiment.plan import Phase
 from experiment.records import Kind
 from server.store.checksums import FIXED, RESPONSE_COLUMNS, SESSIONS, beginning_of_session, is_link_of_response, link
 from server.store.database import Database
-from server.store.models import Access, Release, SlotState
-from server.store.sql import identities, response_totals
+from server.store.models import FORMER_REASONS, Access, Release, SlotState
+from server.store.sql import identities, responses
 from server.store.sql.studies import content_checksum, studies_not_found
 
 ACCESSES = frozenset(Access)
 UNREADABLE = (sqlite3.Error, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""Errors that rows with a changed byte may raise."""
+"""Errors that a row with a changed byte may raise."""
 
 
 @dataclass
@@ -33,9 +33,9 @@ class Verified:
     n_sessions: int = 0
     n_responses: int = 0
     problems: list[str] = field(default_factory=list)
-    """One sentence for each problem; empty if there is none."""
+    """One sentence for each problem; empty if there is no problem."""
     digest: str = ""
-    """SHA-256 over the ends of all chains: recorded, it shows later if anything has changed since."""
+    """SHA-256 over the ends of all chains; if it is recorded, it shows later whether anything has changed."""
 
 
 @dataclass
@@ -43,16 +43,16 @@ class _Logs:
     """Content of the logs of all studies."""
 
     sessions: dict[str, tuple[str, str | None, str | None, str | None]] = field(default_factory=dict)
-    """Status, time of completion (of people), slot, and reason of its release, of each session, by its name."""
+    """Status, time of completion (of people), slot and reason of release of each session, by the session's name."""
     broken: set[str] = field(default_factory=set)
     """Studies whose log has a gap, so that its content is incomplete."""
     whole: set[str] = field(default_factory=set)
     excluded: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Time and reason of the researcher's exclusion of a session, by its name."""
+    """Time and reason of the researcher's exclusion of a session, by the session's name."""
     closed: set[tuple[str, int]] = field(default_factory=set)
-    """The digest of each study, and a group of it that the researcher has closed."""
+    """Pairs of a study's digest and the number of a group that the researcher has closed."""
     revisions: set[tuple[str, int]] = field(default_factory=set)
-    """The digest of each revised study, and the number of the revision."""
+    """Pairs of a study's digest and the number of a revision."""
     ends: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -78,7 +78,7 @@ def verify(db: Database, on_rows: Callable[[int], None] = lambda _n: None) -> Ve
             f"participant {participant}: the panel id, or its parameters, differ from what was stored."
             for participant in identities.changed(db)
         ]
-        # Sorted here, because databases order texts differently.
+        # Sorted by Python, because databases order texts differently.
         found.digest = hashlib.sha256("\n".join(sorted(ends)).encode()).hexdigest()
     except UNREADABLE as error:
         found.problems.append(f"the checks ended early, because a part of the store cannot be read ({error}).")
@@ -136,7 +136,7 @@ def _read_log(db: Database, study_digest: str, end: tuple[int, str], logs: _Logs
                     f"{_named(study_digest)}: its definition, texts or items are not those "
                     f"registered{f' as revision {revision}' if revision > 1 else ''}."
                 )
-    # Without accesses: reading the data does not change them. The links are those of a log without accesses.
+    # Accesses are left out, because reading the data does not change them: these are the links of a log without them.
     logs.ends.append(f"{study_digest} {n_decided} {decided}")
     return None if (len(events), expected) == end else "entries are missing at the end of the log."
 
@@ -159,22 +159,23 @@ def _replay(logs: _Logs, event: str, session: str | None, details: dict[str, Any
         status = "withdrawn"
     elif event == "run added" or "completed_at" in details:
         status = "completed"
-    if event == "adopted":
-        slot = details["place"]
+    if event in {"uploaded", "adopted"}:  # The latter, with the key `place`, before `m010`.
+        slot = details["slot"] if event == "uploaded" else details["place"]
         reason = Release.NO_ROOM if slot == SlotState.RELEASED else None
     elif event in slots:
         slot, reason = slots[event], details.get("because")
+    reason = FORMER_REASONS.get(reason, reason)
     logs.sessions[session] = (status, details.get("completed_at", completed_at), slot, reason)
 
 
 def _check_sessions(
     db: Database, found: Verified, logs: _Logs, totals_here: dict[str, list[int]], on_rows: Callable[[int], None]
 ) -> Iterator[str]:
-    """Check each session's chain against the log, and yield the chain's end; add up the responses."""
+    """Check each session's chain, compare the session with the log, yield the chain's end, and count the responses."""
     for table in ("planned_trials", "responses", "visits"):
         strays = db.execute(f"SELECT DISTINCT session FROM {table} WHERE session NOT IN (SELECT session FROM sessions)")
         found.problems += [f"session {session}: it is missing, but its {table} are present." for (session,) in strays]
-    # Four queries in the same order, side by side: only one session is ever in memory.
+    # Four queries run side by side in the same order, so that only one session is in memory at a time.
     plan_of = _BySession(
         db,
         "SELECT session, phase, item_id FROM planned_trials WHERE session IN (SELECT session FROM sessions) "
@@ -201,7 +202,7 @@ def _check_sessions(
         plan, rows = [trial[1:] for trial in plan_of(session)], responses_of(session)
         found.n_sessions += 1
         found.n_responses += len(rows)
-        numbers = [response_totals.number_of(response[-1]) for response in rows]
+        numbers = [responses.number_of(response[-1]) for response in rows]
         totals_here[study_digest] = [
             before + here
             for before, here in zip(totals_here.get(study_digest, (0, 0)), (len(rows), sum(numbers)), strict=True)
@@ -250,7 +251,7 @@ def _check_chain(
 
 
 def _n_passed_over(plan: list[Any], rows: list[Any], n_answered: int) -> int:
-    """Return the number of practice trials that needed no response, because a round before them was good enough."""
+    """Return the number of practice trials that needed no response, because an earlier round was passed."""
     if len(rows) == n_answered:
         return 0
     answered = {row[1] for row in rows}
@@ -259,7 +260,7 @@ def _n_passed_over(plan: list[Any], rows: list[Any], n_answered: int) -> int:
 
 
 class _BySession:
-    """The rows of each session, in the order of a query."""
+    """The rows of a query by session; the sessions are requested in the order of the query."""
 
     def __init__(self, db: Database, query: str) -> None:
         self._groups = ((session, list(rows)) for session, rows in groupby(db.stream(query), key=itemgetter(0)))
@@ -328,7 +329,7 @@ def _check_slots(db: Database, logs: _Logs) -> Iterator[str]:
 
 def _check_totals(db: Database, totals_here: dict[str, list[int]]) -> Iterator[str]:
     """Check that no study has lost responses together with their sessions' records."""
-    stored = response_totals.read(db)
+    stored = responses.read_totals(db)
     for study_digest in sorted(stored.keys() | totals_here.keys()):
         n_stored, sum_stored = stored.get(study_digest, (0, 0))
         n_here, sum_here = totals_here.get(study_digest, (0, 0))
@@ -342,7 +343,7 @@ def _check_totals(db: Database, totals_here: dict[str, list[int]]) -> Iterator[s
 
 
 def _n_groups(definition: str) -> int:
-    """Return the number of groups in a definition; 0 in an unreadable one, which is reported elsewhere."""
+    """Return the number of groups in a definition; 0 if it is unreadable, which another check reports."""
     try:
         n_groups: int = json.loads(definition)["design"]["groups"]
     except (ValueError, KeyError, TypeError):

@@ -21,10 +21,12 @@ def results(view, session, tmp_path):
     """Participant Q01 has a session in group 1 and, on another day, a session in group 3."""
     in_lab = {"source": "lab", "n_correct": 3}
     rows = view(
-        session(participant="Q01", session="q1", occasion=1, group=1, **in_lab, started_at="2026-01-02T10:00:00Z"),
-        session(participant="Q01", session="q2", occasion=2, group=3, **in_lab, started_at="2026-01-12T10:00:00Z",
+        session(
+            participant="Q01", session="q1", session_number=1, group=1, **in_lab, started_at="2026-01-02T10:00:00Z"
+        ),
+        session(participant="Q01", session="q2", session_number=2, group=3, **in_lab, started_at="2026-01-12T10:00:00Z",
                 completed_at="2026-01-12T10:20:00Z"),
-        [session(participant=f"Q0{n}", occasion=1, group=3, **in_lab) for n in (2, 3)],
+        [session(participant=f"Q0{n}", session_number=1, group=3, **in_lab) for n in (2, 3)],
     )  # fmt: skip
     analyze_trials(tidy_trials(rows), PLAN, tmp_path / "out", title="A study", software_version="0.1.0",
             made_at=datetime(2026, 3, 1, tzinfo=UTC))  # fmt: skip

@@ -160,8 +160,8 @@ def test_a_panel_id_leaves_the_address_and_is_stored_only_after_consent(
         assert table == "events" or found == []
     visitor.page.locator("#consent-agree").click()
     visitor.page.locator("#page-next").wait_for()
-    [identity] = query(study_folder, "SELECT source, external_id, parameters FROM identities")
-    assert (identity["source"], identity["external_id"]) == ("panel", "5f3a9c0d12ab34cd56ef7890")
+    [identity] = query(study_folder, "SELECT id_kind, external_id, parameters FROM identities")
+    assert (identity["id_kind"], identity["external_id"]) == ("panel", "5f3a9c0d12ab34cd56ef7890")
     assert identity["parameters"] == '{"STUDY_ID": "s", "SESSION_ID": "x"}'
 
 
@@ -357,8 +357,8 @@ def test_a_personal_link_admits_one_participant(visit: Any, study_folder: Path, 
         other = visit(links[1])
         other.begin()
         other.wait_for_trial()
-    identities = query(study_folder, "SELECT DISTINCT source, participant FROM identities")
-    assert [identity["source"] for identity in identities] == ["link", "link"]
+    identities = query(study_folder, "SELECT DISTINCT id_kind, participant FROM identities")
+    assert [identity["id_kind"] for identity in identities] == ["link", "link"]
 
 
 def test_a_participant_who_lost_the_slot_is_informed_and_the_responses_are_kept(

@@ -390,7 +390,7 @@ def test_a_restarted_session_is_in_the_same_group(visit: Any, tmp_path: Path, qu
         )
         assert first["participant"] == second["participant"]
         assert first["group"] == second["group"]
-        assert (first["status"], first["release_reason"], second["status"]) == ("active", "begun again", "completed")
+        assert (first["status"], first["release_reason"], second["status"]) == ("active", "restarted", "completed")
 
 
 def test_events_on_the_page_are_recorded_with_their_trial(visit: Any, folder: Path, rows: Any) -> None:

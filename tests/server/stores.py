@@ -1,4 +1,4 @@
-"""What tests of the stores share: small studies, somebody who takes one, a clock, and a hand on the tables."""
+"""Helpers for tests of the stores: small studies, a participant, a clock, and statements on the tables."""
 
 import dataclasses
 import sqlite3
@@ -19,15 +19,15 @@ from experiment.records import Kind, Response, Source
 from experiment.study.definition import Study
 from experiment.study.recruitment import Recruitment
 from experiment.study.timeline import PracticeCriterion
-from server.store import Identity, SessionStart, SqliteStore, Store, StoredSession, timestamps
+from server.store import Identity, SessionStart, SqliteStore, Store, StoredSession, database
 from server.store.postgres.store import PostgresStore
-from server.store.sql import session_rows, sessions
+from server.store.sql import resuming, session_rows
 from server.store.tables import TABLES
 from server.store.verify import Verified, verify
 
 
 def make_small(study: Study, groups: int = 3) -> Study:
-    """Return the sample study with one practice trial and two test trials a session: what is quick to take."""
+    """Return the sample study with one practice trial and two test trials per session."""
     kept = study.test_items[: 2 * groups]
     apart = {study.definition.practice[0]}
     items = tuple(item for item in study.battery.items if item in kept or item.item_id in apart)
@@ -55,7 +55,7 @@ def version_of(study: Study, version: str) -> Study:
 
 
 def response(trial_index: int, **changes: Any) -> Response:
-    """Return an answer as a client sends it."""
+    """Return a response as a client sends it."""
     fields = {
         "response_id": str(uuid.uuid4()),
         "trial_index": trial_index,
@@ -71,7 +71,7 @@ def response(trial_index: int, **changes: Any) -> Response:
 
 
 class Person:
-    """A participant who begins a session of a study in a store, and may take it to its end."""
+    """A participant who begins a session of a study in a store, and may complete the session."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Person:
         self.begin()
 
     def begin(self) -> StoredSession:
-        """Begin, or begin again as the same person, with a new token."""
+        """Begin a session, or resume it as the same participant with a new token."""
         token, held = uuid.uuid4().hex, self.token or None
         fields = (self.start_id, self.kind, Source.WEB, token, "consent", self.identity)
         start = SessionStart(*fields, held_digest=held)
@@ -109,65 +109,65 @@ class Person:
 
     @property
     def n_trials(self) -> int:
-        """How many questions there are."""
+        """Number of trials."""
         return len(self.stored.plan.trials)
 
     @property
     def now(self) -> StoredSession:
-        """The session as the store has it now."""
+        """The session in the store's present state."""
         found = self.store.find_session(self.token)
         assert found is not None
         return found
 
     def send(self, *responses: Response) -> list[bool]:
-        """Send answers in one request."""
+        """Send responses in one request."""
         return self.store.add_responses(self.session, self.token, responses)
 
     def answer(self, n: int = 1) -> list[bool]:
-        """Answer the next questions in one request."""
+        """Respond to the next trials in one request."""
         new = [response(len(self.sent) + number) for number in range(n)]
         stored = self.send(*new)
         self.sent += new
         return stored
 
     def answer_all(self) -> "Person":
-        """Answer all questions that are left, in one request."""
+        """Respond to all remaining trials in one request."""
         self.answer(self.n_trials - len(self.sent))
         return self
 
     def complete(self, passed_checks: bool = True) -> "Person":
-        """Answer what is left and close the session."""
+        """Respond to the remaining trials and complete the session."""
         self.answer_all()
         self.store.complete_session(self.study, self.session, passed_checks)
         return self
 
     def withdraw(self) -> "Person":
-        """Leave the study."""
+        """Withdraw from the study."""
         self.store.withdraw_session(self.session)
         return self
 
 
 class Clock:
-    """The time as the stores see it; it can be moved on."""
+    """The clock of the stores, which a test can advance."""
 
     def __init__(self) -> None:
         self._ahead = timedelta()
 
     def advance(self, minutes: float) -> None:
-        """Let time pass."""
+        """Advance the clock."""
         self._ahead += timedelta(minutes=minutes)
 
     def put_to(self, at: datetime) -> None:
-        """Put the clock to a moment."""
+        """Set the clock to a time."""
         self._ahead = at - datetime.now(UTC)
 
     def now(self, zone: tzinfo | None = None) -> datetime:
-        """Return what the clock says."""
+        """Return the time of the clock."""
         return datetime.now(zone) + self._ahead
 
     @contextmanager
     def installed(self) -> Iterator["Clock"]:
-        """Make it the stores' clock for a block."""
+        """Use this clock in the stores for a block."""
         clock = self
 
         class Shifted(datetime):
@@ -176,13 +176,13 @@ class Clock:
                 return clock.now(tz)
 
         with pytest.MonkeyPatch.context() as patch:
-            for module in (timestamps, sessions, session_rows):  # where the stores ask for the time
+            for module in (database, resuming, session_rows):  # The modules that use `datetime.now`.
                 patch.setattr(module, "datetime", Shifted)
             yield self
 
 
 def at_once(*jobs: Callable[[], Any]) -> list[Any]:
-    """Do jobs in as many threads, let go together; return for each its result or its exception."""
+    """Do each job in a thread, all at the same moment; return the result or the exception of each job."""
     outcomes: list[Any] = [None] * len(jobs)
     barrier = threading.Barrier(len(jobs))
 
@@ -190,7 +190,7 @@ def at_once(*jobs: Callable[[], Any]) -> list[Any]:
         barrier.wait()
         try:
             outcomes[number] = jobs[number]()
-        except Exception as error:  # whatever it is, the test looks at it
+        except Exception as error:  # The test checks it.
             outcomes[number] = error
 
     threads = [threading.Thread(target=run, args=(number,)) for number in range(len(jobs))]
@@ -208,7 +208,7 @@ def reopened(store: Store) -> Store:
 
 
 def another(store: Store) -> Store:
-    """Open the same store once more, as another server would."""
+    """Open the same store a second time, as another server would."""
     return SqliteStore(store.path) if isinstance(store, SqliteStore) else PostgresStore(address(store))
 
 
@@ -232,12 +232,12 @@ def rows(store: Store, query: str, parameters: Sequence[Any] = ()) -> list[tuple
 
 
 def held_by(store: SqliteStore) -> dict[str, str]:
-    """Return all that each table holds, as text."""
+    """Return the content of each table as text."""
     return {table: repr(rows(store, f'SELECT * FROM "{table}"')) for table in TABLES}
 
 
 def execute_sql(store: Store, *statements: str) -> None:
-    """Change a store's tables behind its back, as somebody with a database tool could, foreign keys or not."""
+    """Change a store's tables directly, as a database tool could, without checking foreign keys."""
     if isinstance(store, SqliteStore):
         connection = sqlite3.connect(store.path)
         with connection:
@@ -252,18 +252,18 @@ def execute_sql(store: Store, *statements: str) -> None:
 
 
 def verified(store: Store) -> Verified:
-    """Return what a check of the whole store finds."""
+    """Return the result of a check of the whole store."""
     with store.snapshot() as db:
         return verify(db)
 
 
 def problems(store: Store) -> list[str]:
-    """Return what a check of the whole store finds wrong."""
+    """Return the problems that a check of the whole store finds."""
     return verified(store).problems
 
 
 def responses_of(store: Store, session: str) -> list[tuple[int, str]]:
-    """Return trial index and response id of a session's stored answers."""
+    """Return trial index and response id of a session's stored responses."""
     found = rows(store, "SELECT trial_index, response_id FROM responses WHERE session = ? ORDER BY 1", (session,))
     return [(int(index), str(response_id)) for index, response_id in found]
 
@@ -275,7 +275,7 @@ def sign_in(http: FlaskClient, token: str = "researcher-token", **more: Any) -> 
 
 
 def of(kind: type[Exception], outcomes: Iterable[Any]) -> int:
-    """Return how many of the outcomes are such an exception."""
+    """Return the number of outcomes that are such an exception."""
     return sum(isinstance(outcome, kind) for outcome in outcomes)
 
 
@@ -285,7 +285,7 @@ def saying(study: Study, /, **fields: Any) -> Study:
 
 
 def practising(study: Study, n_in_round: int, criterion: PracticeCriterion | None) -> Study:
-    """Return the study with so many practice trials in a round, all with the same right answer, and a criterion."""
+    """Return the study with `n_in_round` practice trials per round, all with the same right answer, and a criterion."""
     (one,) = (item for item in study.battery.items if item.item_id in study.definition.practice)
     rounds = [one, *(one.model_copy(update={"item_id": f"practice-{n}"}) for n in range(2, n_in_round + 1))]
     others = [item for item in study.battery.items if item is not one]

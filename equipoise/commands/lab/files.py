@@ -68,7 +68,9 @@ class LabFiles:
         who, began = self._visitor, session.started_at
         try:
             devices = devices_of(self._store, session.session)
-            heading = Heading(who.participant, who.kind, who.occasion, session.group, session.seed, began, devices)
+            heading = Heading(
+                who.participant, who.kind, who.session_number, session.group, session.seed, began, devices
+            )
             write_psychopy_csv(self.table, self._study, heading, trials_of(self._store, session.session))
             self._problem = None
         except (InputError, StoreUnavailable) as error:  # For instance because the table is open in Excel.
@@ -92,7 +94,7 @@ class LabFiles:
         who = self._visitor
         code = re.sub(r"[^A-Za-z0-9._-]+", "-", who.participant).lstrip(".") or "participant"
         what = "rehearsal_" if who.kind is Kind.SIMULATED else ""
-        return folder / f"{code}_{who.occasion}_{what}{date_of(session.started_at)}_{session.session}{ending}"
+        return folder / f"{code}_{who.session_number}_{what}{date_of(session.started_at)}_{session.session}{ending}"
 
 
 def lab_folder(study: Study, store: Store) -> Path:

@@ -22,8 +22,7 @@ from experiment.lab.server_client import LabClient
 from experiment.lab.session import LabSession, Visitor, VisitOutcome
 from experiment.records import Kind
 from experiment.study.definition import Study
-from server.laboratory import SOURCE
-from server.store import Store
+from server.store import LAB, Store
 
 
 @dataclass(frozen=True)
@@ -110,26 +109,26 @@ def lab_run(
 
 def _refuse_early(lab_client: LabClient, visitor: Visitor) -> None:
     """Refuse an ineligible participant before the window opens."""
-    lab_client.find(visitor.participant, visitor.occasion)  # Raises InputError if another machine has run the session.
-    lab_client.require_slot(visitor.participant, visitor.occasion, visitor.group)
+    lab_client.find(visitor.participant, visitor.session_number)  # Refuses a session of another machine.
+    lab_client.require_slot(visitor.participant, visitor.session_number, visitor.group)
 
 
 def _warn_of_typing_errors(
     study: Study, store: Store, lab_clients: Sequence[LabClient], visitor: Visitor, warn: Callable[[str], None]
 ) -> None:
     """Warn of a likely typing error in the code or the session number, which would make two participants of one."""
-    code, occasion = visitor.participant, visitor.occasion
-    others = {str(one["external_id"]) for one in store.identities(study) if one["source"] == SOURCE}
-    if occasion > 1 and not any(_has_begun(lab_client, code, occasion - 1) for lab_client in lab_clients):
-        warn(f"Check the code: {code} has no session {occasion - 1}, and this will be session {occasion}.")
+    code, session_number = visitor.participant, visitor.session_number
+    others = {str(one["external_id"]) for one in store.identities(study) if one["id_kind"] == LAB}
+    if session_number > 1 and not any(_has_begun(lab_client, code, session_number - 1) for lab_client in lab_clients):
+        warn(f"Check the code: {code} has no session {session_number - 1}, and this will be session {session_number}.")
     alike = sorted(other for other in others if _bare(other) == _bare(code))
     if alike and code not in alike:
         warn(f"Check the code: {code} is new, but the store has {' and '.join(alike)}.")
 
 
-def _has_begun(lab_client: LabClient, code: str, occasion: int) -> bool:
+def _has_begun(lab_client: LabClient, code: str, session_number: int) -> bool:
     with suppress(httpx.HTTPError, InputError):  # Without the server, the check is skipped.
-        return lab_client.find(code, occasion) is not None
+        return lab_client.find(code, session_number) is not None
     return False
 
 

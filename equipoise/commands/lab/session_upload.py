@@ -96,7 +96,7 @@ def _start_of(record: LabSessionRecord, prefix: str) -> LabStart:
         consent_digest=record.consent_digest,
         study_digest=record.content_digest,
         participant=f"{prefix}{record.code}",
-        occasion=record.occasion,
+        session_number=record.session_number,
         kind=record.kind,
         device=record.device,
         uploaded=UploadedSession(

@@ -47,33 +47,33 @@ class SyncingClient(LabClient):
         """Reason why the last upload failed; None if it succeeded."""
         return self._upload.problem if self._upload else None
 
-    def find(self, participant: str, occasion: int) -> OpenSession | None:
-        here = self._here.find(participant, occasion)
+    def find(self, participant: str, session_number: int) -> OpenSession | None:
+        here = self._here.find(participant, session_number)
         if here is None:
-            there = self._reach(lambda: self._server.find(participant, occasion))
+            there = self._reach(lambda: self._server.find(participant, session_number))
             if there is not None and there.next_trial_index > 0:
-                raise _run_elsewhere(participant, occasion)
+                raise _run_elsewhere(participant, session_number)
             return None
         if here.status == "active":
             there = None
             with suppress(httpx.HTTPError, InputError):  # A session that has begun continues without the server.
-                there = self._server.find(participant, occasion)
+                there = self._server.find(participant, session_number)
             is_same = there is not None and there.session == here.session
             if there is not None and is_same and there.next_trial_index > here.next_trial_index:
-                raise _run_elsewhere(participant, occasion)
+                raise _run_elsewhere(participant, session_number)
         else:  # The upload of a session that has ended may have been interrupted.
             self._upload = SessionUpload(self._study, self._store, here.session, self._server)
             self._upload.upload()
         return here
 
-    def require_slot(self, participant: str, occasion: int, group: int | None) -> None:
-        if self._here.find(participant, occasion) is None:
-            self._reach(lambda: self._server.require_slot(participant, occasion, group))
+    def require_slot(self, participant: str, session_number: int, group: int | None) -> None:
+        if self._here.find(participant, session_number) is None:
+            self._reach(lambda: self._server.require_slot(participant, session_number, group))
         else:  # A session that has begun continues without the server.
-            self._here.require_slot(participant, occasion, group)
+            self._here.require_slot(participant, session_number, group)
 
     def start(self, start: LabStart) -> OpenSession:
-        if self._here.find(start.participant, start.occasion) is None:
+        if self._here.find(start.participant, start.session_number) is None:
             there = self._reach(lambda: self._server.start(start))
             # Refuses a server with another plan before anything is stored on this machine.
             plan_of(self._study, there)
@@ -135,8 +135,9 @@ class SyncingClient(LabClient):
             ) from None
 
 
-def _run_elsewhere(participant: str, occasion: int) -> InputError:
+def _run_elsewhere(participant: str, session_number: int) -> InputError:
     return InputError(
         f"--participant {participant}: another machine has this session and its responses. Fix: resume it on that "
-        f"machine, begin the next session with --occasion {occasion + 1}, or use another code for another person."
+        f"machine, begin the next session with --session-number {session_number + 1}, or use another code for another "
+        "person."
     )

@@ -101,7 +101,7 @@ def upload_all(study: Study, store: Store, server: LabClient, prefix: str = "") 
                 store.withdraw_session(record.session)
                 n_withdrawn += 1
             except InputError as error:
-                refused.append(f"{record.code}, session {record.occasion}: {error}")
+                refused.append(f"{record.code}, session {record.session_number}: {error}")
             advance()
     excluded = tuple(record.session for record in sessions if record.excluded_reason is not None)
     return UploadResult(
@@ -126,5 +126,5 @@ def upload_withdrawals(study: Study, store: Store, server: LabClient) -> str | N
         except httpx.HTTPError as error:  # The next request would fail too, and a participant is waiting.
             return str(error)
         except InputError as error:
-            problem = f"{record.code}, session {record.occasion}: {error}"
+            problem = f"{record.code}, session {record.session_number}: {error}"
     return problem

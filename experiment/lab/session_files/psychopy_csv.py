@@ -28,7 +28,7 @@ class Heading:
     """The participant code."""
     kind: Kind
     """`human`, or `simulated` for a rehearsal."""
-    occasion: int
+    session_number: int
     group: int
     seed: int
     started_at: datetime
@@ -83,7 +83,7 @@ def _row(study: Study, heading: Heading, trial: Mapping[str, Any], first_shown_a
     return {
         "participant": heading.participant,
         "kind": heading.kind.value,
-        "session": heading.occasion,
+        "session": heading.session_number,
         "date": date_of(heading.started_at),
         "expName": study.name,
         "expVersion": study.definition.version,

@@ -1,4 +1,4 @@
-"""Addresses of PostgreSQL servers, and connecting to them: one server, or several of which one is the primary."""
+"""Addresses of PostgreSQL servers, and connecting to one server, or to the primary of several servers."""
 
 import re
 from typing import Any
@@ -14,7 +14,7 @@ from server.store.postgres.connections import Connection
 WORD = r"(?:[^:@/?#\[\]\s%]|%[0-9A-Fa-f]{2})"
 HOST = r"(?:(?:[^:@/?#\[\]\s%,]|%[0-9A-Fa-f]{2})*|\[[0-9A-Fa-f:]+\])(?::\d+)?"
 ADDRESS = re.compile(rf"postgres(?:ql)?://(?:{WORD}+(?::{WORD}*)?@)?{HOST}(?:,{HOST})*/{WORD}+(?:\?[^@\s]*)?")
-"""An address that PostgreSQL reads as its author meant it."""
+"""Pattern of addresses that PostgreSQL reads as the author meant."""
 
 DEFAULTS: dict[str, Any] = {
     "application_name": "equipoise",
@@ -28,20 +28,20 @@ DEFAULTS: dict[str, Any] = {
 }
 """Parameters that an address may set differently, after its `?`."""
 OF_SEVERAL = {
-    "target_session_attrs": "read-write",  # The primary, whichever server that is by now.
-    "connect_timeout": 3,  # For each server: a request waits until the first, silent one is given up.
+    "target_session_attrs": "read-write",  # The present primary.
+    "connect_timeout": 3,  # For each server: a request waits this long for a silent first server.
 }
-"""Defaults for addresses of several servers."""
+"""Defaults for an address with several servers."""
 LONG_WORK = {"tcp_user_timeout": 30_000}
-"""Defaults for long work: a server that receives a copy may leave it waiting in TCP for a while."""
+"""Defaults for long work: a server that receives a copy may leave data waiting in TCP for some time."""
 OF_CONNECTIONS: dict[str, Any] = {
     "autocommit": True,  # `transaction` begins and commits
-    # PgBouncer in transaction mode gives each transaction another session. A statement that was prepared in one is
-    # missing in the next, or is another client's.
+    # PgBouncer in transaction mode gives each transaction another database session. A statement that was prepared in
+    # one database session is missing in the next one, or belongs to another client.
     "prepare_threshold": None,
     # Every statement is one message of PostgreSQL's simple protocol. Of the extended protocol's five messages, which
     # psycopg sends by default, a process that freezes may have sent some: then no limit of `connections.Limits` ends
-    # its transaction. psycopg's `executemany` sends a pipeline of them; nothing of ours may use it.
+    # its transaction. psycopg's `executemany` sends a pipeline of such messages, so Equipoise must not use it.
     "cursor_factory": psycopg.ClientCursor,
 }
 """Properties of every connection, whatever the address."""
@@ -57,18 +57,18 @@ def read_address(url: str, **defaults: Any) -> str:
     url
         The address, `postgresql://...`.
     defaults
-        Other ones than `DEFAULTS`.
+        Defaults that replace those of `DEFAULTS`.
 
     Raises
     ------
     InputError
-        If it is not an address. No message quotes the address, because it may hold a password.
+        If it is not an address. No message quotes the address, because it may contain a password.
     """
     if not ADDRESS.fullmatch(url):
         raise InputError(
             "the address of the database is not of the form postgresql://user:password@host:port/database. "
-            "Fix: correct it. In a password write signs such as @ and / as %40 and %2F. Put commas between several "
-            "servers (host1:port,host2:port)."
+            "Fix: correct the address. In a password write signs such as @ and / as %40 and %2F. Put commas between "
+            "several servers (host1:port,host2:port)."
         )
     try:
         given = conninfo_to_dict(url)
@@ -100,7 +100,7 @@ def connect(conninfo: str) -> Connection:
         if _is_away(conninfo, error):
             raise away(error) from None
     try:
-        return Connection.connect(conninfo, **OF_CONNECTIONS)  # It may have started between the two attempts.
+        return Connection.connect(conninfo, **OF_CONNECTIONS)  # The server may have started meanwhile.
     except psycopg.OperationalError as error:
         raise refused(error) from None
 
@@ -108,7 +108,7 @@ def connect(conninfo: str) -> Connection:
 def _is_away(conninfo: str, error: psycopg.OperationalError) -> bool:
     """Return True if a failure to connect may be temporary.
 
-    psycopg does not expose the code of such an error, and its text may be in any language; so the server is asked.
+    psycopg does not give the code of such an error, and the text may be in any language, so the server is asked.
     """
     if isinstance(error, psycopg.errors.ConnectionTimeout) or any(text in str(error) for text in FULL):
         return True
@@ -127,7 +127,9 @@ def _is_away(conninfo: str, error: psycopg.OperationalError) -> bool:
 
 def away(error: psycopg.Error) -> StoreAway:
     """Return the error for a database that is unavailable now."""
-    return StoreAway(f"the database cannot be used now ({reason(error)}). Fix: start it, or wait until it is back.")
+    return StoreAway(
+        f"the database cannot be used now ({reason(error)}). Fix: start the database, or wait until it is back."
+    )
 
 
 def refused(error: psycopg.Error) -> InputError:
@@ -138,7 +140,7 @@ def refused(error: psycopg.Error) -> InputError:
 
 
 def reason(error: Exception) -> str:
-    """Return an error's message in one line: the first, or one from each of several servers."""
+    """Return an error's message in one line: its first line, or one part for each of several servers."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     of_servers = [line.removeprefix("- ") for line in lines if line.startswith("- host:")]
     return "; ".join(of_servers or lines[:1])

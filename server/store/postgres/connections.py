@@ -1,9 +1,10 @@
 """Connections to PostgreSQL that no silent peer blocks: limits on the duration of a transaction's parts.
 
 A peer is silent if its process is frozen or its cable is unplugged: no error arrives, and TCP alone waits for hours.
-Two kinds of limits end the wait. This process closes a connection on which nothing arrives for `Limits.silence_s`;
-nothing else helps against a frozen server, because its kernel still acknowledges TCP packets. And the server ends the
-transaction of a client that sends nothing (`Limits.idle_s`), so that the locks of a frozen client are released.
+Two kinds of limits end the wait. First, this process closes a connection on which nothing arrives for
+`Limits.silence_s`. Nothing else detects a frozen server, because its kernel still acknowledges TCP packets. Second, the
+server ends the transaction of a client that sends nothing (`Limits.idle_s`), so that a frozen client's locks are
+released.
 
 The server's limits are sent with every `BEGIN`, as `SET LOCAL`. They cost no round trip, and they hold through
 PgBouncer in transaction mode, where a setting of the session would affect the transactions of other clients.
@@ -22,9 +23,9 @@ import psycopg
 class Limits:
     """Limits on the parts of a transaction, in seconds; None for no limit.
 
-    A statement ends before `silence_s`, so that a working server reports itself what took too long. It also ends before
-    `idle_s`: when the server takes a lock from a frozen client, no other transaction of the same client still waits to
-    get it next.
+    A statement ends before `silence_s`, so that a working server itself reports what took too long. A statement also
+    ends before `idle_s`: when the server releases a frozen client's lock, no other transaction of the same client still
+    waits for that lock.
     """
 
     silence_s: float
@@ -39,7 +40,7 @@ class Limits:
     def begin(self, mode: str = "") -> bytes:
         """Return the statements that begin a transaction with these limits, in one message.
 
-        They also make the commit wait for the disk if the server's default is not to.
+        The statements also make the commit wait for the disk if it does not wait by the server's default.
         """
         return (
             f"BEGIN {mode}; SET LOCAL statement_timeout = {_ms(self.statement_s)}; "
@@ -55,11 +56,11 @@ def _ms(seconds: float | None) -> int:
 
 
 REQUEST = Limits(silence_s=7, statement_s=6, lock_s=5, idle_s=7)
-"""For requests: a participant waits for the reply."""
+"""For requests, during which a participant waits for the reply."""
 CHECK = Limits(silence_s=2, statement_s=1.8, lock_s=1.5, idle_s=7)
 """For the check if responses can be stored now."""
 SCHEMA = Limits(silence_s=600, statement_s=None, lock_s=5, idle_s=7)
-"""For making tables: other servers that start wait for this one."""
+"""For making tables: other servers that start at the same time wait for this server."""
 LONG = Limits(silence_s=600, statement_s=None, lock_s=10, idle_s=600)
 """For backups, copies, exports and checks of the whole store."""
 
@@ -70,11 +71,11 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
     silence_s: float = REQUEST.silence_s
 
     def wait(self, gen: Generator[Any, Any, Any], *arguments: Any, **options: Any) -> Any:
-        """Wait for the server as psycopg does, but not for a silent one."""
+        """Wait for the server as psycopg does, but not for a silent server."""
         return super().wait(self._unless_silent(gen), *arguments, **options)
 
     def _unless_silent(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """Pass ready events to psycopg; it asks several times a second, ready or not."""
+        """Pass events to psycopg, which asks several times a second, and close the connection after a silence."""
         heard_at = time.monotonic()
         try:
             waits_for = next(gen)

@@ -1,14 +1,14 @@
 """Tables of the PostgreSQL store: the same names and columns as in SQLite.
 
-Made once, under a lock, so that servers that start together do not conflict; a database of an earlier version gets the
-missing parts. Double precision, as everywhere in Equipoise; flags are integers, and times and JSON are texts, as in
-SQLite.
+The tables are made once, under a lock, so that servers that start together do not conflict. A database of an earlier
+version gets the missing parts. Numbers have double precision, as everywhere in Equipoise; flags are integers, and times
+and JSON are texts, as in SQLite.
 """
 
 from server.store.tables import TRIALS
 
-VERSION = "m009_plain_names"
-"""The SQLite migration to which these tables correspond."""
+VERSION = "m010_plain_words"
+"""Name of the SQLite migration with the same tables."""
 
 RENAMED_TABLES = {"places": "slots", "answer_totals": "response_totals"}
 RENAMED_COLUMNS = (
@@ -16,8 +16,10 @@ RENAMED_COLUMNS = (
     ("sessions", "completion_code", "withdrawal_code"),
     ("sessions", "adopted_at", "uploaded_at"),
     ("response_totals", "n_answers", "n_responses"),
+    ("identities", "source", "id_kind"),
+    ("sessions", "occasion", "session_number"),  # The former name comes first.
 )
-"""Tables, and former and present names of their columns, before and since `m009`."""
+"""Tables, and former and present names of their columns: the last two rows are of `m010`, the others are of `m009`."""
 
 STATEMENTS = (
     "CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)",
@@ -76,7 +78,7 @@ STATEMENTS = (
     """
     ALTER TABLE sessions
       ADD COLUMN IF NOT EXISTS demographics TEXT,
-      ADD COLUMN IF NOT EXISTS occasion INTEGER, ADD COLUMN IF NOT EXISTS uploaded_at TEXT,
+      ADD COLUMN IF NOT EXISTS session_number INTEGER, ADD COLUMN IF NOT EXISTS uploaded_at TEXT,
       ADD COLUMN IF NOT EXISTS revision INTEGER, ADD COLUMN IF NOT EXISTS excluded_at TEXT,
       ADD COLUMN IF NOT EXISTS excluded_reason TEXT
     """,
@@ -101,8 +103,8 @@ STATEMENTS = (
     """,
     """
     CREATE TABLE IF NOT EXISTS identities (
-      study TEXT, source TEXT, external_id TEXT, participant TEXT NOT NULL REFERENCES participants (participant),
-      parameters TEXT NOT NULL, created_at TEXT NOT NULL, PRIMARY KEY (study, source, external_id)
+      study TEXT, id_kind TEXT, external_id TEXT, participant TEXT NOT NULL REFERENCES participants (participant),
+      parameters TEXT NOT NULL, created_at TEXT NOT NULL, PRIMARY KEY (study, id_kind, external_id)
     )
     """,
     "CREATE INDEX IF NOT EXISTS identities_participant ON identities (participant)",
@@ -128,6 +130,6 @@ STATEMENTS = (
       PRIMARY KEY (study_digest, revision)
     )
     """,
-    "DROP VIEW IF EXISTS trials",  # It cannot be replaced if its columns were in another order.
+    "DROP VIEW IF EXISTS trials",  # PostgreSQL cannot replace a view whose columns were in another order.
     f"CREATE VIEW trials AS {TRIALS}",
 )

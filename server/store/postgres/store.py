@@ -1,8 +1,8 @@
 """The store for several servers: PostgreSQL, or a database with its protocol, through a pool of connections.
 
-Responses go through a group commit in each server process; everything else is a transaction by itself, under the lock
-of the study's log. A transaction that the database cancels because of a conflict is repeated. When a connection is
-lost, all others are renewed, because the primary may be another server by now.
+Each server process commits responses in groups; everything else is a separate transaction under the lock of the study's
+log. A transaction that the database cancels because of a conflict is repeated. When a connection is lost, all other
+connections are renewed, because the primary may now be another server.
 """
 
 import random
@@ -19,35 +19,33 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from batteries.errors import InputError
 from batteries.store_format import KNOWN_MIGRATIONS
-from server.store.database import Database, Rows, insert_sql
+from server.store.database import Database, Rows, insert_sql, now
 from server.store.errors import StoreAway, StoreUnavailable
 from server.store.postgres import schema
 from server.store.postgres.address import LONG_WORK, OF_CONNECTIONS, away, connect, read_address, reason, refused
 from server.store.postgres.connections import CHECK, LONG, REQUEST, SCHEMA, Connection, Limits, transaction
-from server.store.sql import identities, response_totals
-from server.store.sql.group_commit import GroupCommit
+from server.store.sql import identities, responses, sessions
+from server.store.sql.group_commit import GroupCommit, run_batch
 from server.store.sql.responses import ResponseBatch
-from server.store.sql.savepoints import run_batch
 from server.store.sql.store import SqlStore
 from server.store.sql.studies import add_content_digests
 from server.store.tables import TABLES
-from server.store.timestamps import now
 
 Result = TypeVar("Result")
 MAX_CONNECTIONS = 16
 """Connections of one server process; PostgreSQL allows 100 in all by default."""
 PATIENCE_S = 5.0
-"""Longest time in which a request waits for a connection, or is repeated after conflicts."""
+"""Longest time for which a request waits for a connection, or is repeated after conflicts."""
 CHECK_S = 2.0
-"""The same for a health check."""
+"""Longest time for which a health check waits."""
 ROWS_PER_STATEMENT = 500
 """Rows inserted by one statement."""
 SCHEMA_LOCK = 0x65717569
-"""Number of the lock under which servers that start together make the tables one after the other."""
+"""Number of the lock with which servers that start together take turns at making the tables."""
 BYTES_OF_DELETED_ROWS = (
     "The database keeps the bytes of deleted rows in its files and in its write-ahead log for some time, and "
-    "backups keep them too. Fix: if they must be deleted now, run the statements in docs/how-to/deploy.md, under "
-    "“With PostgreSQL”."
+    "backups keep them too. Fix: if these bytes must be deleted now, run the statements in docs/how-to/deploy.md, "
+    "under “With PostgreSQL”."
 )
 
 
@@ -82,7 +80,7 @@ class PostgresDatabase:
                 copy.write_row(row)
 
     def damage(self) -> list[str]:
-        return []  # PostgreSQL checks its pages itself, when it reads them.
+        return []  # PostgreSQL checks its pages when it reads them.
 
 
 @lru_cache(maxsize=2048)
@@ -96,18 +94,18 @@ class PostgresStore(SqlStore):
     Parameters
     ----------
     url
-        `postgresql://user:password@host:port/database`. Of several servers (`host1:port,host2:port`) the primary is
-        used, whichever it is.
+        `postgresql://user:password@host:port/database`. With several servers (`host1:port,host2:port`), the present
+        primary is used.
     must_exist
-        True to refuse a database without our tables instead of making them.
+        True to refuse a database without a store; False to make the tables.
 
     Raises
     ------
     StoreAway
         If the database cannot be used now, but perhaps soon.
     InputError
-        If the database refuses this user, does not sync its commits, was written by a newer Equipoise, or holds no
-        store though one must exist.
+        If the database refuses this user, does not sync its commits, was written by a newer Equipoise, or has no store
+        although it must exist.
     """
 
     def __init__(self, url: str, must_exist: bool = False) -> None:
@@ -116,8 +114,8 @@ class PostgresStore(SqlStore):
         self._conninfo_for_long_work = read_address(url, **LONG_WORK)
         _prepare(self._conninfo_for_long_work, must_exist)
         self._renewed_at = 0.0
-        # After an outage a pool retries for `reconnect_timeout`, at growing intervals; after it has given up, the next
-        # request makes it try at once. So it is configured to give up soon.
+        # After an outage a pool retries for `reconnect_timeout`, at growing intervals. After this time, the next
+        # request makes the pool try at once. So a short time is configured.
         self._pool = ConnectionPool(
             read_address(url),
             connection_class=Connection,
@@ -150,7 +148,7 @@ class PostgresStore(SqlStore):
         limits: Limits = REQUEST,
         patience_s: float | None = None,
     ) -> Result:
-        """Run a job in a transaction, and again after a conflict; simultaneous starts of one session conflict too."""
+        """Run a job in a transaction, and repeat it after a conflict, such as simultaneous starts of one session."""
         again_after = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected, *again_after)
         patience_s = PATIENCE_S if patience_s is None else patience_s
         deadline = time.monotonic() + patience_s
@@ -185,27 +183,27 @@ class PostgresStore(SqlStore):
             try:
                 with transaction(connection, limits):
                     yield PostgresDatabase(connection)
-            except psycopg.errors.ReadOnlySqlTransaction:  # It was the primary once.
+            except psycopg.errors.ReadOnlySqlTransaction:  # This server is no longer the primary.
                 connection.close()
                 raise
             finally:
                 if connection.closed and began_at > self._renewed_at:
-                    # The other connections lead to the same server. Each would fail in turn, and only after a while.
+                    # The other connections lead to the same server: each would fail in turn, after some time.
                     self._renewed_at = time.monotonic()
                     self._pool.drain()
 
     def check(self) -> None:
-        # Changes nothing, but writes: only a write shows if there is still room on the disk.
+        # The statement changes nothing, but it writes: only a write shows if there is still space on the disk.
         self._transaction(
             lambda db: db.execute("UPDATE logs SET n_events = n_events").rowcount, limits=CHECK, patience_s=CHECK_S
         )
 
     def kept_traces(self) -> list[str]:
-        """Report what PostgreSQL keeps; it does not reveal what is still in its files."""
+        """Return the sentence about deleted rows; PostgreSQL does not reveal which bytes are still in its files."""
         return [BYTES_OF_DELETED_ROWS]
 
     def check_integrity(self) -> None:
-        """PostgreSQL checks its pages itself, when it reads them."""
+        """Do nothing: PostgreSQL checks its pages when it reads them."""
 
     @contextmanager
     def snapshot(self) -> Iterator[Database]:
@@ -241,20 +239,20 @@ def _unavailable(error: psycopg.Error) -> StoreUnavailable:
 
 def _cannot_hold(error: psycopg.DataError) -> InputError:
     return InputError(
-        f"PostgreSQL cannot hold one of these values ({str(error).strip().splitlines()[0]}), such as a text with "
-        "the character NUL. Fix: remove it, or use a SQLite store."
+        f"PostgreSQL cannot store one of these values ({str(error).strip().splitlines()[0]}), such as a text with "
+        "the character NUL. Fix: remove this value, or use a SQLite store."
     )
 
 
 def _prepare(conninfo: str, must_exist: bool) -> None:
-    """Make the tables, or check that they are ours."""
+    """Make the tables, or check that the existing tables are a store."""
     try:
         with connect(conninfo) as connection, transaction(connection, SCHEMA):
             (fsync,) = _one(connection, "SELECT current_setting('fsync', true)")
             if fsync == "off":
                 raise InputError(
-                    "the database runs with fsync = off, so responses are lost when its machine fails. Fix: switch "
-                    "it on in postgresql.conf."
+                    "the database runs with fsync = off, so responses are lost when its machine fails. Fix: set "
+                    "fsync = on in postgresql.conf."
                 )
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (SCHEMA_LOCK,))
             applied = _applied(connection)
@@ -264,12 +262,13 @@ def _prepare(conninfo: str, must_exist: bool) -> None:
                     "`equipoise serve` first."
                 )
             if schema.VERSION in applied:
-                return  # Not again: a change of tables would wait for all readers, and all writers behind it.
+                return  # A change of tables would wait for all readers, and all writers would wait for the change.
             _rename(connection)
             for statement in schema.STATEMENTS:
                 connection.execute(statement.encode())
             identities.add_checksums(PostgresDatabase(connection))
-            response_totals.count_all(PostgresDatabase(connection))
+            sessions.rename_reasons(PostgresDatabase(connection))
+            responses.count_totals(PostgresDatabase(connection))
             add_content_digests(PostgresDatabase(connection))
             connection.execute(
                 "INSERT INTO _migrations (name, applied_at) VALUES (%s, %s) ON CONFLICT DO NOTHING",
@@ -294,7 +293,7 @@ def _rename(connection: Connection) -> None:
 
 
 def _applied(connection: Connection) -> set[str]:
-    """Return the applied versions of our tables in a database; refuse one that is another program's, or newer."""
+    """Return the applied versions of a store's tables; refuse a newer store, and tables of another program."""
 
     def is_there(table: str) -> bool:
         return bool(_one(connection, "SELECT to_regclass(%s) IS NOT NULL", (table,))[0])

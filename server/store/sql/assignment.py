@@ -1,7 +1,7 @@
 """Slots in counterbalance groups: reserved at the start, confirmed on completion, or released for another participant.
 
 A group's taken slots are the confirmed and the reserved ones; the next participant goes to the group with the fewest.
-All functions work under the lock of the study's log (`server.store.sql.assignment_log`), so that decisions come one
+All functions work under the lock of the study's log (`server.store.sql.assignment_log`), so that decisions are made one
 after the other and no group is ever over-filled. Each decision is written to that log with its numbers.
 """
 
@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 from experiment.lab_api import UploadedSession
 from experiment.records import Kind, Source, Status
 from experiment.study.recruitment import Recruitment
-from server.store.database import Database, marks
+from server.store.database import Database, marks, minutes_ago, now
 from server.store.errors import Conflict, StudyFull
 from server.store.models import REGAINED_AFTER, Release, SlotState
 from server.store.sql.assignment_log import Log
 from server.store.tables import TABLES
-from server.store.timestamps import minutes_ago, now
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class GroupSlots:
 
     group: int
     n_begun: int
-    """Sessions ever begun; also the seed of the latest, unless some were uploaded."""
+    """Sessions ever begun; also the seed of the latest session, unless some sessions were uploaded."""
     n_reserved: int
     n_confirmed: int
     is_open: bool
@@ -38,11 +37,11 @@ class GroupSlots:
 
 
 def choose_group(groups: Sequence[GroupSlots], recruitment: Recruitment) -> int | None:
-    """Return the group for the next participant: the open one with the fewest slots taken, or None if all are full.
+    """Return the group for the next participant: the open group with the fewest taken slots; None if all are full.
 
-    Of several, the one with the fewest completed, because a participant under way may still leave; of these, the first.
-    Participants under way count like completed ones: otherwise everyone who arrives before the next completion would go
-    to one group.
+    Of several such groups, the group with the fewest completed sessions is chosen, because a participant under way may
+    still leave; of several such groups, the first. Participants under way count like completed ones: otherwise everyone
+    who arrives before the next completion would get the same group.
     """
     if recruitment.quota is not None and sum(group.n_taken for group in groups) >= recruitment.quota:
         return None
@@ -84,7 +83,7 @@ def add_groups(db: Database, study_digest: str, n_groups: int) -> None:
 
 
 def why_full(db: Database, study_digest: str, recruitment: Recruitment) -> StudyFull | None:
-    """Return the refusal for a participant who arrives now, or None if there is a slot for them."""
+    """Return the refusal for a participant who arrives now, or None if there is a free slot."""
     if choose_group(read_slots(db, study_digest, Kind.HUMAN), recruitment) is not None:
         return None
     groups = _slots_for_newcomers(db, study_digest, recruitment)
@@ -97,7 +96,7 @@ def require_slot(db: Database, study_digest: str, recruitment: Recruitment, want
 
 
 def _slots_for_newcomers(db: Database, study_digest: str, recruitment: Recruitment) -> list[GroupSlots]:
-    """Return the slots of people in each group after the release of those that have timed out."""
+    """Return the slots of people in each group as if slots that have timed out were released."""
     expired = Counter(group for _, group, _ in _expired(db, study_digest, recruitment))
     groups = read_slots(db, study_digest, Kind.HUMAN)
     return [replace(group, n_reserved=group.n_reserved - expired[group.group]) for group in groups]
@@ -109,7 +108,7 @@ def reserve(log: Log, kind: Kind, recruitment: Recruitment, session: str, wanted
     Raises
     ------
     StudyFull
-        If there is none.
+        If there is no free slot.
     Conflict
         If the wanted group is full or does not exist.
     """
@@ -128,7 +127,7 @@ def reserve(log: Log, kind: Kind, recruitment: Recruitment, session: str, wanted
 def _group_of_newcomer(
     groups: Sequence[GroupSlots], kind: Kind, recruitment: Recruitment, wanted: int | None
 ) -> GroupSlots:
-    """Return the wanted group, or the next one; refuse if it has no slot."""
+    """Return the wanted group, or else the next group; refuse the participant if there is no free slot."""
     if wanted is not None:
         return _group_with_room(groups, wanted, kind, recruitment)
     if kind is Kind.SIMULATED:
@@ -156,20 +155,20 @@ def _group_with_room(groups: Sequence[GroupSlots], wanted: int, kind: Kind, recr
     n_taken = sum(group.n_taken for group in groups)
     if recruitment.quota is not None and n_taken >= recruitment.quota:
         raise Conflict(
-            f"Group {wanted} has no room, because the study is full: {n_taken} have completed or are under way, and "
-            f"its quota is {recruitment.quota}. Fix: raise the quota."
+            f"Group {wanted} has no free slot, because the study is full: {n_taken} have completed or are under way, "
+            f"and its quota is {recruitment.quota}. Fix: raise the quota."
         )
     return group
 
 
 def _group_numbered(groups: Sequence[GroupSlots], number: int) -> GroupSlots:
     if not 1 <= number <= len(groups):
-        raise Conflict(f"There is no group {number} in this study. Fix: name one from 1 to {len(groups)}.")
+        raise Conflict(f"There is no group {number} in this study. Fix: name a group from 1 to {len(groups)}.")
     return groups[number - 1]
 
 
 def _next_seed(log: Log, kind: Kind, group: GroupSlots) -> int:
-    """Return the seed of a group's next session: its number, or the next that no uploaded session has."""
+    """Return the seed of a group's next session: its number, or the next number that no uploaded session has."""
     seed = group.n_begun + 1
     while log.db.execute(
         "SELECT 1 FROM sessions JOIN participants USING (participant) "
@@ -183,9 +182,9 @@ def _next_seed(log: Log, kind: Kind, group: GroupSlots) -> int:
 def add_uploaded(
     log: Log, kind: Kind, uploaded: UploadedSession, recruitment: Recruitment, **details: object
 ) -> SlotState:
-    """Count a session that was run elsewhere, and give it a slot if there is room.
+    """Count a session that was run elsewhere, and give it a slot if its group has a free one.
 
-    Stored responses are never refused: without room the session is recorded as surplus.
+    Stored responses are never refused: if the group is full, the session is stored without a slot.
 
     Raises
     ------
@@ -198,12 +197,12 @@ def add_uploaded(
     numbers = _numbers(read_slots(log.db, log.study_digest, kind), recruitment)
     _count(log, kind, uploaded.group, n_begun=1, n_reserved=int(has_room))
     log.write(
-        "adopted",
+        "uploaded",
         uploaded.session,
         kind=kind,
         group=uploaded.group,
         seed=uploaded.seed,
-        place=slot,
+        slot=slot,
         **details,
         **numbers,
     )
@@ -235,7 +234,7 @@ def release_expired(log: Log, recruitment: Recruitment) -> None:
 
 
 def _expired(db: Database, study_digest: str, recruitment: Recruitment) -> list[tuple[str, int, str]]:
-    """Return session, group and the time of the last visit of sessions that have timed out."""
+    """Return session, group and time of the last visit for each session that has timed out."""
     limit = minutes_ago(recruitment.time_out_min)
     return db.execute(
         'SELECT session, "group", seen_at FROM sessions JOIN participants USING (participant) '
@@ -246,7 +245,7 @@ def _expired(db: Database, study_digest: str, recruitment: Recruitment) -> list[
 
 
 def with_slots(db: Database, study_digest: str, recruitment: Recruitment, sessions: Sequence[str]) -> list[str]:
-    """Return which of these sessions hold a slot; a slot that has timed out is free for the next participant."""
+    """Return those of these sessions that hold a slot; a slot that has timed out is free for the next participant."""
     expired = {session for session, _, _ in _expired(db, study_digest, recruitment)}
     rows = db.execute(
         f"SELECT session FROM sessions WHERE slot = 'reserved' AND session IN ({marks(sessions)})", sessions
@@ -267,11 +266,11 @@ class HeldSlot:
     has_all_responses: bool
     source: Source
     is_uploaded: bool
-    """True if it was begun elsewhere, so that its responses are never refused."""
+    """True if the session was begun elsewhere, so that its responses are never refused."""
 
 
 def held_slot(db: Database, session: str) -> HeldSlot:
-    """Return a session's slot; the log's lock prevents changes meanwhile."""
+    """Return a session's slot; the caller holds the log's lock, so that the slot cannot change meanwhile."""
     name, kind, group, status, slot, reason, n_missing, source, uploaded_at = db.execute(
         'SELECT session, kind, "group", status, slot, release_reason, n_trials - n_answered, source, uploaded_at '
         "FROM sessions JOIN participants USING (participant) WHERE session = ?",
@@ -291,21 +290,21 @@ def held_slot(db: Database, session: str) -> HeldSlot:
 
 
 def confirm(log: Log, held: HeldSlot, recruitment: Recruitment, completed_at: str) -> None:
-    """Confirm the slot of a completed session; one without a slot gets one if there is room."""
+    """Confirm the slot of a completed session; a session without a slot gets a free slot, if there is one."""
     if held.slot is SlotState.RESERVED:
         _count(log, held.kind, held.group, n_reserved=-1, n_confirmed=1)
     elif held.release_reason in REGAINED_AFTER and _has_room_now(log, held.kind, held.group, recruitment):
         _count(log, held.kind, held.group, n_confirmed=1)
     else:
         reason = held.release_reason
-        log.write("surplus", held.session, group=held.group, place_released_for=reason, completed_at=completed_at)
+        log.write("surplus", held.session, group=held.group, slot_released_for=reason, completed_at=completed_at)
         return
     log.db.execute("UPDATE sessions SET slot = 'confirmed', release_reason = NULL WHERE session = ?", (held.session,))
     log.write("confirmed", held.session, group=held.group, completed_at=completed_at)
 
 
 def release(log: Log, held: HeldSlot, reason: Release, **details: str) -> bool:
-    """Release a slot and return True if there was one to release."""
+    """Release a slot; return True if the session had a slot."""
     _release(log, held.kind, held.session, held.group, held.slot, reason, **details)
     return held.slot is not SlotState.RELEASED
 
@@ -316,7 +315,7 @@ def regain(log: Log, held: HeldSlot, recruitment: Recruitment) -> None:
     Raises
     ------
     StudyFull
-        If there is no room, or the researcher has released the slot.
+        If there is no free slot, or the researcher has released the slot.
     """
     if held.slot is SlotState.RELEASED:
         may_return = held.release_reason in REGAINED_AFTER
@@ -338,12 +337,11 @@ def open_group(log: Log, group: int, is_open: bool) -> None:
     Conflict
         If the study has no such group.
     """
-    changed = log.db.execute(
+    _group_numbered(read_slots(log.db, log.study_digest, Kind.HUMAN), group)
+    log.db.execute(
         "UPDATE slots SET is_open = ? WHERE study_digest = ? AND kind = 'human' AND \"group\" = ?",
         (int(is_open), log.study_digest, group),
     )
-    if not changed.rowcount:
-        raise Conflict(f"there is no group {group}")
     log.write("opened" if is_open else "closed", group=group)
 
 
@@ -378,7 +376,7 @@ def _count(log: Log, kind: Kind, group: int, n_begun: int = 0, n_reserved: int =
 
 
 def _numbers(groups: Sequence[GroupSlots], recruitment: Recruitment) -> dict[str, object]:
-    """Return the numbers of a decision: [completed, under way] of each group, the closed groups, the quotas."""
+    """Return the numbers of a decision: [completed, under way] for each group, the closed groups, and the quotas."""
     return {
         "taken": {group.group: [group.n_confirmed, group.n_reserved] for group in groups},
         "closed": [group.group for group in groups if not group.is_open],
@@ -388,7 +386,7 @@ def _numbers(groups: Sequence[GroupSlots], recruitment: Recruitment) -> dict[str
 
 
 def _why_full(groups: Sequence[GroupSlots], recruitment: Recruitment) -> StudyFull:
-    """Return the refusal for a late participant: final, or until a participant under way leaves."""
+    """Return the refusal for a participant without a slot: final, or until a participant under way leaves."""
     if choose_group([replace(group, n_reserved=0) for group in groups], recruitment) is None:
         return StudyFull("study_full")
     return StudyFull("slots_taken", minutes=round(recruitment.time_out_min))

@@ -1,6 +1,6 @@
 """The log of decisions about slots, and of the researcher's actions: append-only, numbered without gaps, chained.
 
-A writer first locks the study's end of the log; that lock also puts decisions about slots in sequence, for any number
+A writer first locks the end of the study's log. This lock also puts decisions about slots in sequence, for any number
 of server processes.
 """
 
@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from server.store.checksums import link
-from server.store.database import Database, marks
+from server.store.database import Database, marks, now
 from server.store.models import Access, LogEvent
-from server.store.timestamps import now
 
 
 @dataclass
@@ -47,6 +46,12 @@ def lock_log(db: Database, study_digest: str) -> Log:
         (study_digest,),
     ).fetchone()
     return Log(db, study_digest, n_events, checksum)
+
+
+def lock_log_of(db: Database, session: str) -> Log:
+    """Lock the end of the log of a session's study until the transaction ends."""
+    (study_digest,) = db.execute("SELECT study_digest FROM sessions WHERE session = ?", (session,)).fetchone()
+    return lock_log(db, study_digest)
 
 
 def note(db: Database, study_digests: Iterable[str], access: Access, details: Mapping[str, Any]) -> list[int]:

@@ -1,7 +1,7 @@
-"""Sessions that the researcher excludes from the analysis by name, with a reason, or includes again. Responses stay.
+"""Sessions that the researcher excludes from the analysis by name, with a reason, or includes again.
 
-Excluding a session releases its slot, so that another participant is recruited; including it again gives a slot if
-there is room. Both are in the log of decisions.
+The responses stay. Excluding a session releases its slot, so that another participant is recruited. Including the
+session again reserves a slot, if there is a free one. Both actions are written to the log of decisions.
 """
 
 import json
@@ -10,12 +10,13 @@ from contextlib import suppress
 
 from experiment.records import Kind, Status
 from experiment.study.definition import Study
-from server.store.database import Database
+from server.store.database import Database, now
 from server.store.errors import Conflict, StudyFull
 from server.store.models import REGAINED_AFTER, Release, SlotState
 from server.store.sql import assignment
-from server.store.sql.assignment_log import Log, lock_log
-from server.store.timestamps import now
+from server.store.sql.assignment_log import Log, lock_log_of
+
+OMIT = "Fix: omit this session from the command."
 
 
 def exclude(db: Database, sessions: Sequence[str], reason: str) -> None:
@@ -29,9 +30,9 @@ def exclude(db: Database, sessions: Sequence[str], reason: str) -> None:
                 "`equipoise analyze --without-simulated`."
             )
         if held.status is Status.WITHDRAWN:
-            raise Conflict(f"session {session} was withdrawn, so its responses are deleted and in no analysis.")
+            raise Conflict(f"session {session} was withdrawn, so its responses are deleted. {OMIT}")
         if excluded_reason is not None:
-            raise Conflict(f"session {session} is excluded already ({excluded_reason}).")
+            raise Conflict(f"session {session} is excluded already ({excluded_reason}). {OMIT}")
         at = now()
         db.execute("UPDATE sessions SET excluded_at = ?, excluded_reason = ? WHERE session = ?", (at, reason, session))
         log.write(
@@ -41,10 +42,10 @@ def exclude(db: Database, sessions: Sequence[str], reason: str) -> None:
             reason=reason,
             status=held.status,
             was=held.slot,
-            place_released_for=held.release_reason,
+            slot_released_for=held.release_reason,
         )
         if held.slot is not SlotState.RELEASED or (
-            # Otherwise the participant could come back.
+            # Otherwise the participant could resume the session.
             held.status is Status.ACTIVE and held.release_reason in REGAINED_AFTER
         ):
             assignment.release(log, held, Release.EXCLUSION)
@@ -56,9 +57,9 @@ def include(db: Database, study: Study, sessions: Sequence[str], reason: str) ->
     for session in sorted(sessions):
         log, excluded_reason = _locked(db, session)
         if excluded_reason is None:
-            raise Conflict(f"session {session} is not excluded, so there is nothing to undo.")
+            raise Conflict(f"session {session} is not excluded. {OMIT}")
         if assignment.held_slot(db, session).status is Status.WITHDRAWN:
-            raise Conflict(f"session {session} was withdrawn, so its responses are deleted and in no analysis.")
+            raise Conflict(f"session {session} was withdrawn, so its responses are deleted. {OMIT}")
         db.execute("UPDATE sessions SET excluded_at = NULL, excluded_reason = NULL WHERE session = ?", (session,))
         log.write("included", session, reason=reason)
         _give_slot_back(log, study, session)
@@ -68,14 +69,13 @@ def include(db: Database, study: Study, sessions: Sequence[str], reason: str) ->
 
 def _locked(db: Database, session: str) -> tuple[Log, str | None]:
     """Lock the log of a session's study; return it and the reason of the session's exclusion."""
-    (study_digest,) = db.execute("SELECT study_digest FROM sessions WHERE session = ?", (session,)).fetchone()
-    log = lock_log(db, study_digest)
+    log = lock_log_of(db, session)
     (reason,) = db.execute("SELECT excluded_reason FROM sessions WHERE session = ?", (session,)).fetchone()
     return log, reason
 
 
 def _give_slot_back(log: Log, study: Study, session: str) -> None:
-    """Give a session the slot again that its exclusion released, if there is room."""
+    """Give a session the slot back that its exclusion released, if there is a free slot."""
     (text,) = log.db.execute(
         "SELECT details FROM events WHERE study_digest = ? AND session = ? AND event = 'excluded' "
         "ORDER BY event_index DESC LIMIT 1",
@@ -83,9 +83,10 @@ def _give_slot_back(log: Log, study: Study, session: str) -> None:
     ).fetchone()
     before = json.loads(text)
     held = assignment.held_slot(log.db, session)
-    if held.release_reason != Release.EXCLUSION or before["place_released_for"] == Release.EXCLUSION:
-        return  # Withdrawn since, or released for another reason before it was excluded.
-    reason = Release(before["place_released_for"] or Release.NO_ROOM)
+    released_for = before.get("slot_released_for", before.get("place_released_for"))  # The latter before `m010`.
+    if held.release_reason != Release.EXCLUSION or released_for == Release.EXCLUSION:
+        return  # The session was withdrawn since, or its slot was released before the exclusion.
+    reason = Release(released_for or Release.NO_ROOM)
     assignment.release(log, held, reason)
     if before["was"] == SlotState.RELEASED:
         return
@@ -94,5 +95,5 @@ def _give_slot_back(log: Log, study: Study, session: str) -> None:
         (completed_at,) = log.db.execute("SELECT completed_at FROM sessions WHERE session = ?", (session,)).fetchone()
         assignment.confirm(log, held, study.definition.recruitment, completed_at)
         return
-    with suppress(StudyFull):  # The participant may come back once there is room, as after a time-out.
+    with suppress(StudyFull):  # As after a time-out, the participant may resume once there is a free slot.
         assignment.regain(log, held, study.definition.recruitment)

@@ -1,7 +1,8 @@
 """Group commit: one thread commits all waiting work together.
 
-A commit costs one fsync however many responses it holds, so under load many participants share one; a single request is
-committed at once. A caller hears of success only after the commit.
+`GroupCommit` passes the work to the thread, and `run_batch` does it: each piece of work is done completely or not at
+all, independently of the others. A commit costs one fsync however many responses it holds, so under load many
+participants share one commit; a single request is committed at once. A caller hears of success only after the commit.
 """
 
 import logging
@@ -11,14 +12,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from server.store.database import Database
 from server.store.errors import StoreUnavailable
+from server.store.sql import responses
+from server.store.sql.responses import ResponseBatch
 
 Work = TypeVar("Work")
+Job = Callable[[Database], Any]
 
 logger = logging.getLogger("equipoise")
 
 MAX_BATCH = 500
-"""Most requests in one commit: enough to share an fsync, few enough that no request waits long for the others."""
+"""Most requests in one commit: enough to share an fsync, but few enough that no request waits long for the rest."""
 IDLE_S = 2.0
 """After this time without work, the thread does other work."""
 CLOSE_TIMEOUT_S = 5.0
@@ -29,20 +34,20 @@ CLOSE_TIMEOUT_S = 5.0
 class _Request(Generic[Work]):
     work: Work
     reply: queue.SimpleQueue[Any]
-    """Receives the result; a queue, because it wakes the waiting thread at lower cost than a future."""
+    """Queue that receives the result; a queue wakes the waiting thread at lower cost than a future."""
 
 
 class GroupCommit(Generic[Work]):
-    """Passes all waiting work to one commit after the other.
+    """Pass all waiting work to one commit after the other.
 
     Parameters
     ----------
     commit
-        Does a batch of work and commits it; returns one result for each piece, an exception if that piece alone failed.
-        If it raises, nothing of the batch was done. Always called in the same thread.
+        Function that does a batch of work and commits it. It returns one result for each piece of work: an exception if
+        only that piece failed. If the function raises, nothing of the batch was done. It always runs in one thread.
     tidy
-        Called in that thread after each batch, after all callers have their results, and after every `IDLE_S` seconds
-        without work; its argument is True in the latter case.
+        Function that runs in that thread after each batch, when all callers have their results. It also runs after
+        every `IDLE_S` seconds without work; its argument is then True.
     """
 
     def __init__(
@@ -51,7 +56,7 @@ class GroupCommit(Generic[Work]):
         self._commit = commit
         self._tidy = tidy
         self._waiting: queue.SimpleQueue[_Request[Work] | None] = queue.SimpleQueue()
-        self._lock = threading.RLock()  # A signal's handler may call `close` while its own thread is in `do`.
+        self._lock = threading.RLock()  # A signal's handler may call `close` while the same thread is in `do`.
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="equipoise-writer", daemon=True)
         self._thread.start()
@@ -64,7 +69,7 @@ class GroupCommit(Generic[Work]):
         StoreUnavailable
             If the store cannot be written now.
         Exception
-            The exception of this piece of work; others are not affected.
+            The exception of this piece of work; other pieces are not affected.
         """
         request = _Request(work, queue.SimpleQueue())
         with self._lock:
@@ -135,3 +140,56 @@ class GroupCommit(Generic[Work]):
             outcomes = [error] * len(batch)
         for request, outcome in zip(batch, outcomes, strict=True):
             request.reply.put(outcome)
+
+
+def run_batch(
+    db: Database, batch: Sequence[ResponseBatch | Job], of_one_alone: type[Exception], of_all: type[Exception]
+) -> list[Any]:
+    """Do all work of a batch; return the result of each piece of work, or the exception that undid it.
+
+    The responses are stored first, all in few statements; then the jobs are done in their order.
+
+    Parameters
+    ----------
+    db
+        A connection inside a transaction, which the caller commits.
+    batch
+        Responses and jobs.
+    of_one_alone
+        The database's error for a piece of work that contradicts the store.
+    of_all
+        The database's other errors, which are raised: nothing of the batch is done.
+    """
+    outcomes: dict[int, Any] = {}
+    new = [position for position, work in enumerate(batch) if isinstance(work, ResponseBatch)]
+    if new:
+        batches = [work for work in batch if isinstance(work, ResponseBatch)]
+        together = _attempt(db, lambda db: responses.add(db, batches), of_one_alone, of_all)
+        if isinstance(together, Exception):
+            # One request contains a value that the database cannot store. Each request is tried alone, so that this
+            # one does not affect the rest.
+            together = [_alone(db, batch[position], of_one_alone, of_all) for position in new]
+        outcomes.update(zip(new, together, strict=True))
+    for position, work in enumerate(batch):
+        if not isinstance(work, ResponseBatch):
+            outcomes[position] = _attempt(db, work, of_one_alone, of_all)
+    return [outcomes[position] for position in range(len(batch))]
+
+
+def _alone(db: Database, work: Any, of_one_alone: type[Exception], of_all: type[Exception]) -> Any:
+    outcome = _attempt(db, lambda db: responses.add(db, [work]), of_one_alone, of_all)
+    return outcome if isinstance(outcome, Exception) else outcome[0]
+
+
+def _attempt(db: Database, job: Job, of_one_alone: type[Exception], of_all: type[Exception]) -> Any:
+    """Return a job's result, or the exception after which its changes were undone."""
+    db.execute("SAVEPOINT job")
+    try:
+        result = job(db)
+    except Exception as error:
+        if isinstance(error, of_all) and not isinstance(error, of_one_alone):
+            raise
+        db.execute("ROLLBACK TO SAVEPOINT job")
+        result = error
+    db.execute("RELEASE SAVEPOINT job")
+    return result

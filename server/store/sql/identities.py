@@ -1,79 +1,76 @@
-"""Identities of participants at a panel: in a table of their own, which can be emptied without changing a response."""
+"""Identities of participants: in a separate table, which can be emptied without changing a response."""
 
 import json
 from typing import Any
 
 from experiment.study.definition import Study
 from server.store.checksums import link
-from server.store.database import Database, insert_sql
+from server.store.database import Database, insert_sql, now
 from server.store.models import PANEL, Identity, SessionFound
 from server.store.sql.assignment_log import lock_log
 from server.store.sql.studies import logs_of
-from server.store.timestamps import now
 
 SUBMISSION_PARAMETER = "SESSION_ID"
-"""Parameter with Prolific's name of the submission, which the participant and the researcher see."""
-IDENTITY_COLUMNS = ("source", "external_id", "participant", "session", "status", "withdrawal_code", "created_at")
+"""Parameter with Prolific's id of the submission, which the participant and the researcher can read."""
+IDENTITY_COLUMNS = ("id_kind", "external_id", "participant", "session", "status", "withdrawal_code", "created_at")
 
-CHECKED = ("study", "source", "external_id", "participant", "parameters", "created_at")
-"""The columns of a row that its checksum covers; rows of different participants are independent, because each can be
-deleted.
-"""
+CHECKED = ("study", "id_kind", "external_id", "participant", "parameters", "created_at")
+"""The columns of a row that its checksum covers. Rows are not chained, because each row can be deleted."""
 
 
 def insert(db: Database, study: str, identity: Identity, participant: str) -> None:
-    """Store the identity of a pseudonym; the primary key refuses the same identity twice."""
-    row = (study, identity.source, identity.external_id, participant, json.dumps(identity.parameters), now())
+    """Store the identity of a pseudonym; the primary key refuses a duplicate identity."""
+    row = (study, identity.id_kind, identity.external_id, participant, json.dumps(identity.parameters), now())
     values = (*row, link("", row), identity.signed_at)
     db.execute(insert_sql("identities", (*CHECKED, "checksum", "signed_at")), values)
 
 
 def add_checksums(db: Database) -> None:
-    """Add checksums to the rows of a store that had none."""
+    """Add checksums to the rows of a store that has no checksums."""
     for row in db.execute(f"SELECT {', '.join(CHECKED)} FROM identities WHERE checksum IS NULL").fetchall():
         db.execute(
-            "UPDATE identities SET checksum = ? WHERE study = ? AND source = ? AND external_id = ?",
+            "UPDATE identities SET checksum = ? WHERE study = ? AND id_kind = ? AND external_id = ?",
             (link("", row), *row[:3]),
         )
 
 
 def changed(db: Database) -> list[str]:
-    """Return the participants whose panel id, or its parameters, differ from what was stored."""
+    """Return the participants whose panel id or parameters differ from the stored ones, by the checksum."""
     rows = db.execute(f"SELECT {', '.join(CHECKED)}, checksum FROM identities ORDER BY participant").fetchall()
     return [row[3] for *row, checksum in rows if checksum not in {None, link("", row)}]
 
 
 def participant_of(db: Database, study: str, identity: Identity) -> str | None:
-    """Return the pseudonym of a known identity; another server that begins something for it waits."""
+    """Return the pseudonym of a known identity, and lock its row: another server that begins a session for it waits."""
     row = db.execute(
-        f"SELECT participant FROM identities WHERE study = ? AND source = ? AND external_id = ?{db.for_update}",
-        (study, identity.source, identity.external_id),
+        f"SELECT participant FROM identities WHERE study = ? AND id_kind = ? AND external_id = ?{db.for_update}",
+        (study, identity.id_kind, identity.external_id),
     ).fetchone()
     return row[0] if row else None
 
 
-def session_of(db: Database, study: str, identity: Identity, occasion: int | None) -> str | None:
+def session_of(db: Database, study: str, identity: Identity, session_number: int | None) -> str | None:
     """Return the session that this identity has begun, in any version of the study; of several a completed one.
 
-    With several occasions, the session of this occasion.
+    With several sessions, the session of this session number.
     """
     rows = db.execute(
-        "SELECT session, occasion FROM identities JOIN sessions USING (participant) "
-        "WHERE study = ? AND identities.source = ? AND external_id = ? "
+        "SELECT session, session_number FROM identities JOIN sessions USING (participant) "
+        "WHERE study = ? AND id_kind = ? AND external_id = ? "
         "ORDER BY CASE WHEN status = 'completed' THEN 0 ELSE 1 END, started_at DESC",
-        (study, identity.source, identity.external_id),
+        (study, identity.id_kind, identity.external_id),
     )
-    return next((session for session, of in rows.fetchall() if occasion in {None, of}), None)
+    return next((session for session, of in rows.fetchall() if session_number in {None, of}), None)
 
 
 def may_resume(db: Database, session: str, identity: Identity) -> bool:
     """Return True if a known identity without the session's token may resume the session.
 
-    A panel's id alone proves nothing: others may know it. A signature of the panel does, once. It must be newer than
-    the last opening of the session and than the last accepted signature. Without signatures, the panel's name of the
-    submission must be the one at the start.
+    A panel's id alone proves nothing, because other people may know the id. A signature of the panel is a proof, but
+    only once. It must be newer than the last opening of the session, and newer than the last accepted signature.
+    Without signatures, the panel's id of the submission must be the same as at the start.
     """
-    if identity.source != PANEL:  # A personal link is signed by us, and a laboratory sends the researcher's token.
+    if identity.id_kind != PANEL:  # Equipoise signs personal links, and a laboratory sends the researcher's token.
         return True
     parameters, let_in_at, opened_at = db.execute(
         "SELECT parameters, signed_at, "
@@ -88,19 +85,19 @@ def may_resume(db: Database, session: str, identity: Identity) -> bool:
 
 
 def let_in(db: Database, study: str, identity: Identity) -> None:
-    """Record the panel's signature that admitted a participant: it opens nothing again."""
+    """Record the panel's signature that admitted a participant, so that it admits nobody a second time."""
     db.execute(
-        "UPDATE identities SET signed_at = ? WHERE study = ? AND source = ? AND external_id = ?",
-        (identity.signed_at, study, identity.source, identity.external_id),
+        "UPDATE identities SET signed_at = ? WHERE study = ? AND id_kind = ? AND external_id = ?",
+        (identity.signed_at, study, identity.id_kind, identity.external_id),
     )
 
 
-def sessions_of(db: Database, study: str, source: str, external_id: str) -> list[SessionFound]:
+def sessions_of(db: Database, study: str, id_kind: str, external_id: str) -> list[SessionFound]:
     """See `Store.sessions_of`."""
     rows = db.execute(
         "SELECT session, participant, status, slot, excluded_reason FROM identities JOIN sessions USING (participant) "
-        "WHERE study = ? AND identities.source = ? AND external_id = ? ORDER BY started_at",
-        (study, source, external_id),
+        "WHERE study = ? AND id_kind = ? AND external_id = ? ORDER BY started_at",
+        (study, id_kind, external_id),
     )
     return [SessionFound(*row) for row in rows]
 
@@ -126,7 +123,7 @@ def session_named(db: Database, study: str, session: str) -> SessionFound | None
 def identities(db: Database, study: str) -> list[dict[str, Any]]:
     """See `Store.identities`."""
     rows = db.execute(
-        "SELECT identities.source, external_id, participant, session, status, withdrawal_code, parameters, created_at "
+        "SELECT id_kind, external_id, participant, session, status, withdrawal_code, parameters, created_at "
         "FROM identities JOIN sessions USING (participant) WHERE study = ? "
         "ORDER BY created_at, external_id, started_at",
         (study,),

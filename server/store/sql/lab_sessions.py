@@ -15,13 +15,13 @@ from server.store.database import Database
 from server.store.sql.studies import CONTENT_OF_SESSION, nearest
 
 _SELECT = f"""
-    SELECT session, participant, external_id, occasion, kind, "group", seed, status, started_at, completed_at,
+    SELECT session, participant, external_id, session_number, kind, "group", seed, status, started_at, completed_at,
            consent_digest, start_id, withdrawal_code, demographics, contents.content_digest, excluded_reason
       FROM sessions JOIN participants USING (participant) JOIN identities USING (participant)
       JOIN {CONTENT_OF_SESSION}
-     WHERE sessions.source = 'lab' AND identities.source = 'lab'
+     WHERE sessions.source = 'lab' AND id_kind = 'lab'
 """
-"""Rehearsals have no identity, and are not uploaded."""
+"""Query of laboratory sessions. Rehearsals have no identity, so they are not uploaded."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,10 @@ class LabSessionRecord:
 
     session: str
     participant: str
-    """The pseudonym."""
+    """The participant's pseudonym."""
     code: str
     """The laboratory's code of the participant."""
-    occasion: int
+    session_number: int
     kind: Kind
     group: int
     seed: int
@@ -42,22 +42,22 @@ class LabSessionRecord:
     completed_at: datetime | None
     consent_digest: str | None
     start_id: str
-    """Id of its start, for retries; a new one if no start leads to it here any more."""
+    """Id of the session's start, for retries; a new id if no start leads to the session in this store any more."""
     withdrawal_code: str
     """The participant's code for deleting the responses."""
     demographics: dict[str, Any] | None
     """Answers to the questions about the participant, if asked."""
     content_digest: str
-    """Digest of the study's content that it began with."""
+    """Digest of the study's content with which the session began."""
     excluded_reason: str | None
-    """Reason of the researcher's exclusion here; None if not excluded."""
+    """Reason of the researcher's exclusion in this store; None if the session is not excluded."""
     device: LabDevice | None
-    """Machine of the last visit."""
+    """Computer of the last visit."""
     responses: tuple[Response, ...]
 
 
 def lab_session_records(db: Database, study: Study) -> list[LabSessionRecord]:
-    """Return the laboratory sessions of this version of a study, the oldest first."""
+    """Return the laboratory sessions of this version of a study, the oldest session first."""
     rows = db.execute(
         f"{_SELECT} AND sessions.study_digest = ? ORDER BY started_at, session", (_digest(db, study),)
     ).fetchall()
@@ -75,10 +75,10 @@ def lab_session_record(db: Database, session: str) -> LabSessionRecord:
 
 
 def versions_of_others(db: Database, study: Study) -> dict[str, int]:
-    """Return the other versions of a study with laboratory sessions, and their numbers."""
+    """Return the number of laboratory sessions of each other version of a study."""
     rows = db.execute(
         "SELECT version, COUNT(*) FROM sessions JOIN studies USING (study_digest) "
-        "JOIN identities ON identities.participant = sessions.participant AND identities.source = 'lab' "
+        "JOIN identities ON identities.participant = sessions.participant AND id_kind = 'lab' "
         "WHERE studies.study = ? AND study_digest <> ? AND sessions.source = 'lab' GROUP BY version ORDER BY version",
         (study.name, _digest(db, study)),
     )
@@ -90,7 +90,7 @@ def n_without_code(db: Database, study: Study) -> int:
     rows = db.execute(
         "SELECT COUNT(*) FROM sessions JOIN participants USING (participant) "
         "WHERE study_digest = ? AND source = 'lab' AND kind = 'human' AND NOT EXISTS "
-        "(SELECT 1 FROM identities WHERE identities.participant = sessions.participant AND source = 'lab')",
+        "(SELECT 1 FROM identities WHERE identities.participant = sessions.participant AND id_kind = 'lab')",
         (_digest(db, study),),
     )
     n: int = rows.fetchone()[0]
@@ -108,7 +108,7 @@ def withdrawn_in_laboratory(db: Database, study: str) -> list[str]:
 
 
 def _record(db: Database, row: Sequence[Any]) -> LabSessionRecord:
-    session, participant, code, occasion, kind, group, seed, status, *rest = row
+    session, participant, code, session_number, kind, group, seed, status, *rest = row
     (
         started_at,
         completed_at,
@@ -126,7 +126,7 @@ def _record(db: Database, row: Sequence[Any]) -> LabSessionRecord:
         session,
         participant,
         code,
-        occasion,
+        session_number,
         Kind(kind),
         group,
         seed,
@@ -159,7 +159,7 @@ def _told(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def devices_of(store: Store, session: str) -> dict[int, LabDevice]:
-    """Return the machine of each visit of a session, by the visit's number."""
+    """Return the computer of each visit of a session, by the visit's number."""
     with store.snapshot() as db:
         rows = db.execute("SELECT visit, device FROM visits WHERE session = ? AND device IS NOT NULL", (session,))
         return {visit: LabDevice.model_validate_json(device) for visit, device in rows.fetchall()}

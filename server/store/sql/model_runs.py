@@ -1,4 +1,4 @@
-"""Model runs: stored completely, each once."""
+"""Runs of models: each run is stored completely and once."""
 
 from batteries.canonical_json import digest
 from batteries.errors import InputError
@@ -6,20 +6,19 @@ from experiment.plan import Phase, Plan, Trial
 from experiment.records import Kind, Participant, Run, Session, Status
 from experiment.study.definition import Study
 from server.store.checksums import link_response
-from server.store.database import Database, insert_sql
+from server.store.database import Database, insert_sql, now
 from server.store.errors import Conflict
 from server.store.models import AddedRun
-from server.store.sql import response_totals, responses
+from server.store.sql import responses
 from server.store.sql.assignment_log import Log
 from server.store.sql.session_rows import insert
 from server.store.sql.studies import Registered, as_json, served
-from server.store.timestamps import now
 
 
 def add(log: Log, study: Study, run: Run) -> AddedRun:
     """Store a run, or find it stored already. See `Store.add_runs`."""
     db = log.db
-    # A run is its items and responses: label and times are left out.
+    # Items and responses identify a run, so label and times are left out.
     identity = run.model_dump(mode="json", exclude={"run", "started_at", "completed_at"})
     try:
         session = f"run-{digest([study.battery.digest, identity])[:16]}"
@@ -90,5 +89,5 @@ def _insert(db: Database, registered: Registered, study: Study, run: Run, sessio
         checksum = link_response(checksum, values)
         rows.append((*values, checksum))
     responses.write(db, rows)
-    response_totals.add(db, ((registered.study_digest, row[-1]) for row in rows))
+    responses.add_to_totals(db, ((registered.study_digest, row[-1]) for row in rows))
     db.execute("UPDATE sessions SET n_answered = ?, checksum = ? WHERE session = ?", (len(rows), checksum, session))

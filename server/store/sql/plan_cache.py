@@ -1,15 +1,15 @@
-"""Plans in memory, so that a response needs none from the database: one per session, found by the session's token."""
+"""Plans in memory, one per session, found by the session's token: a response then needs no plan from the database."""
 
 import threading
 
 from server.store.models import SessionPlan
 
 MAX_TRIALS_IN_MEMORY = 500_000
-"""Trials of all plans together; a trial takes about a hundred bytes, because items are shared."""
+"""Largest number of trials of all plans; a trial uses about a hundred bytes, because items are shared."""
 
 
 class PlanCache:
-    """Plans of sessions by their latest token; the oldest are removed when there are too many. Thread-safe."""
+    """Plans of sessions by the latest token; the oldest plans are removed if there are too many. Thread-safe."""
 
     def __init__(self) -> None:
         self._by_token: dict[str, SessionPlan] = {}
@@ -18,11 +18,11 @@ class PlanCache:
         self._lock = threading.Lock()
 
     def of_token(self, token_digest: str) -> SessionPlan | None:
-        """Return the plan of the session of a token, present or recent, if it is cached."""
+        """Return the plan of the session that has, or recently had, a token; None if it is not cached."""
         return self._by_token.get(token_digest)
 
     def of_session(self, session: str) -> SessionPlan | None:
-        """Return the plan of a session, if it is cached."""
+        """Return the plan of a session; None if it is not cached."""
         return self._by_token.get(self._token_of.get(session, ""))
 
     def keep(self, token_digest: str, plan: SessionPlan) -> None:

@@ -1,5 +1,12 @@
-"""Responses: those of many participants at once, checked against their sessions and written in few statements."""
+"""Responses: many participants' responses are checked with their sessions, and written in few statements.
 
+The number of responses of each study, and a sum over their checksums, are stored apart from the sessions: an attacker
+who deletes the last responses of a session can adjust the session's own count and checksum. A study's totals are in
+several parts, so that server processes that store responses at once seldom wait for each other; only the sum of the
+parts has a meaning.
+"""
+
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -7,22 +14,21 @@ from typing import Any
 
 from experiment.records import Response, Status
 from server.store.checksums import RESPONSE_COLUMNS, link_response
-from server.store.database import Database, marks
+from server.store.database import Database, as_text, marks, now
 from server.store.errors import Conflict, NotYourSession, Refusal
 from server.store.models import ENDED_FOR, NOTHING_PASSED_OVER
-from server.store.sql import response_totals
 from server.store.sql.studies import as_json
-from server.store.timestamps import as_text, now
 
 COLUMNS = (*RESPONSE_COLUMNS, "checksum")
 MAX_ROWS_AT_ONCE = 1_000
 """SQLite accepts 32,766 values in a statement."""
-ID_IN_USE = "This response id belongs to another response."
+ID_IN_USE = "This response id belongs to another response. Fix: give each response its own id."
+ONLY_PLANNED = "Fix: send only responses to trials of the session's plan."
 
 
 @dataclass(frozen=True)
 class ResponseBatch:
-    """Content of one request: responses to the next trials of one session."""
+    """Content of one request: the responses to the next trials of one session."""
 
     session: str
     token_digest: str
@@ -43,13 +49,13 @@ class _State:
     n_answered: int
     checksum: str
     known_ids: set[str] = field(default_factory=set)
-    """Ids of its responses that were sent again, or with another response."""
+    """Ids of the session's responses that a client sent again, or sent with another response."""
 
 
 def add(db: Database, batch: Sequence[ResponseBatch]) -> list[list[bool] | Conflict]:
     """Store a batch of requests; each request is stored completely, or refused by the `Conflict` at its position.
 
-    Uses six statements, however large the batch. See `Store.add_responses`.
+    The function uses six statements, however large the batch is. See `Store.add_responses`.
     """
     states = _lock_states(db, sorted({request.session for request in batch}))
     _note_known_ids(db, batch, states)
@@ -71,12 +77,12 @@ def add(db: Database, batch: Sequence[ResponseBatch]) -> list[list[bool] | Confl
             outcomes.append(conflict)
     write(db, accepted)
     _move_on(db, {row[0]: states[row[0]] for row in accepted})
-    response_totals.add(db, ((states[row[0]].study_digest, row[-1]) for row in accepted))
+    add_to_totals(db, ((states[row[0]].study_digest, row[-1]) for row in accepted))
     return outcomes
 
 
 def _move_on(db: Database, changed: dict[str, _State]) -> None:
-    """Write the sessions' progress; in one statement, because a database releases Python's lock for each."""
+    """Write the sessions' progress in one statement, because each statement releases and takes Python's lock."""
     if changed:
         new = ", ".join(["(?, CAST(? AS INTEGER), ?)"] * len(changed))
         values = [(session, state.n_answered, state.checksum) for session, state in changed.items()]
@@ -88,7 +94,7 @@ def _move_on(db: Database, changed: dict[str, _State]) -> None:
 
 
 def _lock_states(db: Database, sessions: list[str]) -> dict[str, _State]:
-    # In the order of their names, so that two servers never wait for each other in a circle.
+    # The rows are locked in the order of the sessions' names, so that two servers never wait for each other.
     rows = db.execute(
         "SELECT session, study_digest, token_digest, status, release_reason, n_trials, n_answered, checksum "
         f"FROM sessions WHERE session IN ({marks(sessions)}) ORDER BY session{db.for_update}",
@@ -98,7 +104,7 @@ def _lock_states(db: Database, sessions: list[str]) -> dict[str, _State]:
 
 
 def _note_known_ids(db: Database, batch: Sequence[ResponseBatch], states: dict[str, _State]) -> None:
-    # Searched among a session's own responses: an index over all would be one more page to write for each.
+    # Searched only in the session's responses: an index of all ids would be one more page to write per response.
     sent = [(request.session, response.response_id) for request in batch for response in request.responses]
     for some in _portions(sent):
         rows = db.execute(
@@ -118,14 +124,14 @@ def _accept(
     received_at: str,
     accepted: list[tuple[Any, ...]],
 ) -> bool:
-    """Add the row of a new response to the accepted ones, or find that it is stored already."""
+    """Add the row of a new response to the accepted rows, or find that the response is stored already."""
     if response.trial_index < state.n_answered:
         _check_is_retry(db, request.session, response, accepted)
         return False
     if state.status != Status.ACTIVE or state.release_reason in ENDED_FOR:
         raise Refusal("session_over")
     if response.trial_index >= state.n_trials:
-        raise Conflict(f"There is no trial {response.trial_index} in this session.")
+        raise Conflict(f"There is no trial {response.trial_index} in this session. {ONLY_PLANNED}")
     if state.n_answered in request.passed_over:
         state.n_answered = request.passed_over.stop
     if response.trial_index > state.n_answered:
@@ -145,9 +151,9 @@ def _check_is_retry(db: Database, session: str, response: Response, accepted: It
         "SELECT response_id, response FROM responses WHERE session = ? AND trial_index = ?",
         (session, response.trial_index),
     ).fetchone()
-    if stored is None:  # Accepted in this batch, and not yet written.
+    if stored is None:  # It may be accepted in this batch, and not yet written.
         stored = next(((row[3], row[4]) for row in accepted if row[:2] == (session, response.trial_index)), None)
-    if stored is None:  # Skipped, and so never answered.
+    if stored is None:  # The trial was skipped, so it never had a response.
         raise Refusal("answered_already")
     if stored == sent:
         return
@@ -193,7 +199,7 @@ def row(
 
 
 def write(db: Database, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows as `row` makes them, each with its checksum at the end; as many per statement as possible."""
+    """Insert rows made by `row`, each with its checksum at the end, as many per statement as possible."""
     for some in _portions(rows):
         values = ", ".join([f"({marks(COLUMNS)})"] * len(some))
         db.execute(f"INSERT INTO responses ({', '.join(COLUMNS)}) VALUES {values}", list(chain.from_iterable(some)))
@@ -205,7 +211,7 @@ def _portions(rows: Sequence[tuple[Any, ...]]) -> Iterator[Sequence[tuple[Any, .
 
 
 def _plain(number: float | None) -> float | None:
-    """Return a number as every database returns it: SQLite knows no negative zero."""
+    """Return a number as every database returns it: SQLite has no negative zero."""
     return None if number is None else number + 0.0
 
 
@@ -215,3 +221,65 @@ def responses_of(db: Database, session: str) -> list[tuple[int, str]]:
         "SELECT trial_index, response FROM responses WHERE session = ? ORDER BY trial_index", (session,)
     ).fetchall()
     return rows
+
+
+N_PARTS = 16
+Totals = tuple[int, int]
+"""Number of responses, and the sum of their numbers."""
+
+
+def number_of(checksum: str) -> int:
+    """Return a response's number for the sum. It has 32 bits, so that the sum of billions of numbers fits into 64."""
+    try:
+        return int(checksum[:8], 16)
+    except ValueError:  # The checksum is damaged, which also breaks its session's chain.
+        return 0
+
+
+def add_to_totals(db: Database, responses: Iterable[tuple[str, str]], sign: int = 1) -> None:
+    """Add responses to the totals of their studies, or subtract them, in one statement.
+
+    Parameters
+    ----------
+    db
+        A connection inside a transaction.
+    responses
+        Study digest and checksum of each response.
+    sign
+        1 if the responses are stored, -1 if they are deleted.
+    """
+    n_responses: Counter[str] = Counter()
+    sums: Counter[str] = Counter()
+    number = 0
+    for study_digest, checksum in responses:
+        number = number_of(checksum)
+        n_responses[study_digest] += sign
+        sums[study_digest] += sign * number
+    if not n_responses:
+        return
+    rows = [
+        (study_digest, number % N_PARTS, n_responses[study_digest], sums[study_digest]) for study_digest in n_responses
+    ]
+    db.execute(
+        "INSERT INTO response_totals (study_digest, part, n_responses, checksum_sum) "
+        f"VALUES {', '.join(['(?, ?, ?, ?)'] * len(rows))} ON CONFLICT (study_digest, part) DO UPDATE "
+        "SET n_responses = response_totals.n_responses + excluded.n_responses, "
+        "checksum_sum = response_totals.checksum_sum + excluded.checksum_sum",
+        [value for row in sorted(rows) for value in row],
+    )
+
+
+def count_totals(db: Database) -> None:
+    """Write the totals of a store that has no totals yet."""
+    if not db.execute("SELECT 1 FROM response_totals LIMIT 1").fetchone():
+        add_to_totals(
+            db, db.stream("SELECT study_digest, responses.checksum FROM responses JOIN sessions USING (session)")
+        )
+
+
+def read_totals(db: Database) -> dict[str, Totals]:
+    """Return the totals of each study."""
+    rows = db.execute(
+        "SELECT study_digest, SUM(n_responses), SUM(checksum_sum) FROM response_totals GROUP BY study_digest"
+    ).fetchall()
+    return {study_digest: (int(n_responses), int(checksum_sum)) for study_digest, n_responses, checksum_sum in rows}

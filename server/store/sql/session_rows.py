@@ -9,12 +9,11 @@ from experiment.plan import Plan, plan_session
 from experiment.records import Participant, Session, Status
 from experiment.study.definition import Study
 from server.store.checksums import FIXED, SESSIONS, beginning_of_session
-from server.store.database import Database, insert_sql
+from server.store.database import Database, as_text, insert_sql, now
 from server.store.models import SessionStart, Visit
 from server.store.sql import identities
 from server.store.sql.studies import Registered, as_json
 from server.store.tables import TABLES
-from server.store.timestamps import as_text, now
 
 
 def insert_participant(db: Database, study: Study, participant: str, start: SessionStart) -> None:
@@ -35,7 +34,7 @@ def begin(
     start: SessionStart,
     visit: Visit,
 ) -> None:
-    """Store a new session, in a slot reserved for it or as it was begun elsewhere, and its first visit."""
+    """Store a new session, with a reserved slot or as it was begun elsewhere, and the session's first visit."""
     session = Session(
         session=name,
         participant=participant,
@@ -54,7 +53,7 @@ def begin(
 
 
 def note_visit(db: Database, session: str, visit: Visit, most: int = 1) -> None:
-    """Store one opening of a session, with its device, unless there are `most` already."""
+    """Store one opening of a session with its device, unless `most` openings are stored already."""
     device = as_json(visit.device.model_dump()) if visit.device else None
     db.execute(
         "INSERT INTO visits (session, visit, visit_id, at, next_trial_index, device) "
@@ -92,7 +91,7 @@ def insert(
         start.consent_digest if start else None,
         *(run or [None] * 6),
         completed_at if run else None,
-        start.occasion if start else None,
+        start.session_number if start else None,
         now() if start and start.uploaded else None,
         session.revision,
         withdrawal_code,
@@ -118,7 +117,7 @@ def insert(
         "seen_at": started_at if start else None,
         "n_answered": 0,
         "checksum": checksum,
-        "occasion": fixed[-4],
+        "session_number": fixed[-4],
         "uploaded_at": fixed[-3],
         "revision": session.revision,
     }

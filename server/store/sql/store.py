@@ -39,6 +39,7 @@ from server.store.sql import (
     identities,
     model_runs,
     responses,
+    resuming,
     sessions,
     studies,
     uploaded_sessions,
@@ -55,7 +56,7 @@ class SqlStore(Store):
 
     def __init__(self) -> None:
         self._registered: dict[str, Study] = {}
-        # A registered content never changes, and neither do plans: both can be cached.
+        # Registered contents and plans never change, so both can be cached.
         self._definitions: dict[tuple[str, int], tuple[StudyDefinition, dict[str, str]]] = {}
         self._items: dict[str, dict[str, Item]] = {}
         self._plans = PlanCache()
@@ -66,7 +67,7 @@ class SqlStore(Store):
 
     @abstractmethod
     def _write(self, job: Callable[[Database], Result]) -> Result:
-        """Run a job in a transaction and return its result once that is committed."""
+        """Run a job in a transaction; return the job's result once the transaction is committed."""
 
     def _delete(self, job: Callable[[Database], Result]) -> Result:
         """Run a job that deletes data without a trace."""
@@ -74,7 +75,7 @@ class SqlStore(Store):
 
     @abstractmethod
     def _add_batch(self, new: ResponseBatch) -> list[bool]:
-        """Store responses together with all others that wait, and return once they are committed."""
+        """Store responses together with all other waiting responses; return once they are committed."""
 
     def register_study(self, study: Study) -> None:
         self._write(lambda db: studies.register(db, study))
@@ -110,9 +111,9 @@ class SqlStore(Store):
         with self._reading() as db:
             return assignment.why_full(db, studies.served(db, study).study_digest, study.definition.recruitment)
 
-    def require_slot(self, study: Study, identity: Identity, occasion: int, group: int | None) -> None:
+    def require_slot(self, study: Study, identity: Identity, session_number: int, group: int | None) -> None:
         with self._reading() as db:
-            sessions.require_slot(db, study, identity, occasion, group)
+            sessions.require_slot(db, study, identity, session_number, group)
 
     def find_session(self, token_digest: str) -> StoredSession | None:
         with self._reading() as db:
@@ -136,9 +137,9 @@ class SqlStore(Store):
             found = db.execute("SELECT session FROM sessions WHERE start_id = ?", (start_id,)).fetchone()
             return found[0] if found else None
 
-    def session_on(self, study: Study, identity: Identity, occasion: int) -> StoredSession | None:
+    def session_on(self, study: Study, identity: Identity, session_number: int) -> StoredSession | None:
         with self._reading() as db:
-            name = identities.session_of(db, study.name, identity, occasion)
+            name = identities.session_of(db, study.name, identity, session_number)
             return self._stored(db, "session", name) if name else None
 
     def _stored(self, db: Database, column: str, value: str) -> StoredSession | None:
@@ -228,10 +229,10 @@ class SqlStore(Store):
         self._delete(lambda db: sessions.withdraw(db, session, by_researcher))
 
     def resume_session(self, study: Study, session: str) -> None:
-        self._write(lambda db: sessions.resume(db, study, session))
+        self._write(lambda db: resuming.resume(db, study, session))
 
     def open_session(self, study: Study, token_digest: str, visit: Visit) -> StoredSession:
-        self._write(lambda db: sessions.open_again(db, study, token_digest, visit))
+        self._write(lambda db: resuming.open_again(db, study, token_digest, visit))
         stored = self.find_session(token_digest)
         if stored is None:
             raise NotYourSession("opened_elsewhere")
@@ -265,9 +266,9 @@ class SqlStore(Store):
             ).fetchall()
         return [session for session, definition in rows if json.loads(definition)["completion_code"] != completion_code]
 
-    def sessions_of(self, study: Study, source: str, external_id: str) -> list[SessionFound]:
+    def sessions_of(self, study: Study, id_kind: str, external_id: str) -> list[SessionFound]:
         with self._reading() as db:
-            return identities.sessions_of(db, study.name, source, external_id)
+            return identities.sessions_of(db, study.name, id_kind, external_id)
 
     def session_named(self, study: Study, session: str) -> SessionFound | None:
         with self._reading() as db:
@@ -313,7 +314,7 @@ class SqlStore(Store):
             return studies.registered_definitions(db, study.name)
 
     def check(self) -> None:
-        # Changes nothing, but writes: only a write shows if there is still room on the disk.
+        # The statement changes nothing, but it writes: only a write shows if there is still space on the disk.
         self._write(lambda db: db.execute("UPDATE logs SET n_events = n_events").rowcount)
 
     def sessions(self, study: Study) -> list[dict[str, Any]]:

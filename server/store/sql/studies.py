@@ -11,13 +11,12 @@ from experiment.records import Kind
 from experiment.study.definition import Study, StudyDefinition, content_digest
 from experiment.study.revision import Changes, Content, changes, listed
 from server.store.checksums import link
-from server.store.database import Database
+from server.store.database import Database, now
 from server.store.errors import StoreUnavailable
 from server.store.models import GroupProgress, RegisteredDefinition, Revision
 from server.store.sql import assignment
 from server.store.sql.assignment_log import lock_log
 from server.store.tables import TABLES
-from server.store.timestamps import now
 
 
 def as_json(value: Any) -> str:
@@ -30,29 +29,29 @@ CONTENTS = """(
     UNION ALL
     SELECT study_digest, revision, content_digest, battery_digest, definition, texts, registered_at FROM revisions
 ) AS contents"""
-"""Every content under which a version of a study was served: the first registered one, and its revisions."""
+"""Every content with which a version of a study was served: the first registered content, and its revisions."""
 
 CONTENT_OF_SESSION = f"""{CONTENTS}
     ON contents.study_digest = sessions.study_digest AND contents.revision = COALESCE(sessions.revision, 1)"""
-"""The content that a session began with; sessions older than revisions began with the first."""
+"""The content with which a session began; a session without a revision began with the first content."""
 
 
 @dataclass(frozen=True)
 class Registered:
-    """The stored names of a study's content."""
+    """The names of a study's content in the store."""
 
     study_digest: str
-    """The digest of the first registered content. Groups, log and sessions belong to it, whatever was revised since."""
+    """The digest of the first registered content. Groups, log and sessions belong to this digest, despite revisions."""
     revision: int
-    """1 for the first registered content."""
+    """Number of the revision; 1 for the first registered content."""
     content_digest: str
     battery_digest: str
 
 
 def find(db: Database, wanted: str) -> Registered | None:
     """Return the registration of this content, or None."""
-    # Of equal contents the one with sessions, because an earlier Equipoise registered one under each plan; then the one
-    # that was accepted last: a version without sessions can be registered several times.
+    # An earlier Equipoise registered one content under each analysis plan, so the content with sessions is chosen.
+    # Of several, the last accepted one is chosen: a version without sessions can be registered several times.
     row = db.execute(
         f"""
         SELECT study_digest, revision, content_digest, battery_digest FROM {CONTENTS} WHERE content_digest = ?
@@ -85,7 +84,7 @@ def begun_with(db: Database, session: str) -> Registered:
 
 
 def nearest(db: Database, study: Study) -> Registered | None:
-    """Return the registration of a study, or of its version before its files changed; None if there is none.
+    """Return the registration of a study, or of its version before the files changed; None if it was not registered.
 
     For commands that read, and for the researcher's decisions about existing sessions.
     """
@@ -97,7 +96,7 @@ def nearest(db: Database, study: Study) -> Registered | None:
 
 
 def logs_of(db: Database, study: Study | None) -> list[str]:
-    """Return the digest under which a study, or at least another version of it, has its log; None means all studies."""
+    """Return the digest under which a study, or else another version of it, has its log; for None, all studies'."""
     if study is None:
         return [study_digest for (study_digest,) in db.execute("SELECT study_digest FROM logs").fetchall()]
     found = nearest(db, study)
@@ -170,7 +169,7 @@ def register(db: Database, study: Study) -> None:
     )
     _insert_items(db, study)
     assignment.add_groups(db, study.digest, study.definition.design.groups)
-    # Last: a reader who finds it finds all the rest.
+    # The log comes last: a reader who finds the log finds everything else too.
     is_first = db.execute(
         "INSERT INTO logs (study_digest, n_events, checksum) VALUES (?, 0, '') ON CONFLICT DO NOTHING", (study.digest,)
     )
@@ -181,7 +180,7 @@ def register(db: Database, study: Study) -> None:
 def add_content_digests(db: Database) -> None:
     """Give studies that an earlier Equipoise registered with other digests their present digest.
 
-    So a study with sessions continues in its groups. Unreadable ones get none.
+    So a study with sessions continues in its groups. A study with an unreadable definition gets no digest.
     """
     for study_digest, stored, today in _content_digests(db):
         if stored is None and today is not None:
@@ -189,12 +188,12 @@ def add_content_digests(db: Database) -> None:
 
 
 def studies_not_found(db: Database) -> list[str]:
-    """Return the digests of studies that no folder would match, because their content's digest was changed."""
+    """Return the digests of studies whose stored content digest was changed, so that no folder would match them."""
     return [study for study, stored, today in _content_digests(db) if stored not in {None, study, today}]
 
 
 def _content_digests(db: Database) -> list[tuple[str, str | None, str | None]]:
-    """Return each study's digest, the stored digest of its content, and the present one; None if it is unreadable."""
+    """Return each study's digest, its stored content digest, and its computed one; None if the study is unreadable."""
     found = []
     for study_digest, stored, battery_digest, definition, texts in db.execute(
         "SELECT study_digest, content_digest, battery_digest, definition, texts FROM studies"
@@ -224,20 +223,20 @@ def revise(db: Database, study: Study, reason: str) -> Revision:
     begun = _begun(db, study)
     if begun is None:
         raise InputError(
-            f"{path}: version {version} has no sessions, so nothing needs to be accepted. Fix: start the server; it "
-            "serves the study as it is now."
+            f"{path}: version {version} has no sessions, so nothing needs to be accepted. Fix: start the server, which "
+            "serves the present study."
         )
     log = lock_log(db, begun)
     known = find(db, study.digest)
     if known is not None and known.study_digest == begun:
         raise InputError(
-            f"{path}: this is revision {known.revision} of version {version} already. Fix: none is needed."
+            f"{path}: this is revision {known.revision} of version {version} already. Fix: start the server."
         )
     latest = _latest(db, begun)
     found = _changes_since(db, latest, study)
     if found.substance or not found.wording:
         raise InputError(_why_refused(study, found))
-    for earlier in _before(db, latest):  # So several small steps cannot change a question's meaning unnoticed.
+    for earlier in _before(db, latest):  # Several small steps must not change a question's meaning unnoticed.
         since = _changes_since(db, earlier, study)
         if since.substance:
             raise InputError(_why_refused(study, since))

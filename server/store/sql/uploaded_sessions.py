@@ -1,8 +1,9 @@
 """Storing complete sessions that were run elsewhere, for instance by a laboratory without a connection.
 
-Session names, pseudonyms and withdrawal codes are drawn at random. The laboratory's code of a participant is not, and
-two laboratories may use one code for two people. So a stored session is recognized by the former, under any code; for a
-new one, it is checked first if another participant has its code here.
+Session names, pseudonyms and withdrawal codes are random. A laboratory's code of a participant is not random: two
+laboratories may use the same code for two people. So a stored session is recognized by its name, pseudonym and
+withdrawal code, under any code of the laboratory. Before a new session is stored, the store checks if another
+participant has its code.
 """
 
 import json
@@ -11,26 +12,26 @@ from typing import Any
 from experiment.lab_api import UploadedSession
 from experiment.records import Participant, Source, Status
 from experiment.study.definition import Study
-from server.store.database import Database
+from server.store.database import Database, now
 from server.store.errors import Conflict
 from server.store.models import Release, SessionStart, SlotState
-from server.store.sql import assignment, identities, sessions, studies
+from server.store.sql import assignment, identities, resuming, sessions, studies
 from server.store.sql.assignment_log import lock_log
 from server.store.sql.session_rows import begin, insert_participant
 from server.store.sql.studies import Registered
-from server.store.timestamps import now
 
 OTHER_CONTENT = (
     "the session began with texts or items that this server does not know. Fix: serve the study's folder from the "
     "laboratory; if only its wording changed, run `equipoise revise` on both."
 )
-UNDER_OTHER_CODES = "upload these under other codes, with `equipoise lab upload --prefix B-`."
+UNDER_OTHER_CODES = "upload the sessions of that laboratory under other codes, with `equipoise lab upload --prefix B-`."
 
 
 def add_uploaded(db: Database, study: Study, start: SessionStart) -> bool:
-    """Store a session that was run elsewhere, or open it if it is stored; return True if it is new.
+    """Store a session that was run elsewhere, or open it if it is stored already; return True if it is new.
 
-    The participant keeps their pseudonym here, if any; otherwise the uploaded one is used. See `Store.start_session`.
+    A participant who is known in this store keeps their pseudonym; otherwise the uploaded pseudonym is used. See
+    `Store.start_session`.
     """
     uploaded = start.uploaded
     assert uploaded is not None
@@ -40,18 +41,18 @@ def add_uploaded(db: Database, study: Study, start: SessionStart) -> bool:
     log = lock_log(db, registered.study_digest)
     known = identities.participant_of(db, study.name, start.identity) if start.identity else None
     if _is_here(db, registered, known, start, uploaded):
-        sessions.hand_over(db, uploaded.session, start)
+        resuming.hand_over(db, uploaded.session, start)
         return False
     if known != uploaded.participant:
         _refuse_other_code(db, known, start, uploaded)
     if known not in {None, uploaded.participant}:
-        _refuse_somebody_else(db, study, known, start, uploaded)
+        _refuse_another_person(db, study, known, start, uploaded)
     participant = known or uploaded.participant
     if not uploaded.is_withdrawn:
         sessions.refuse_withdrawn(db, participant)
     if known is None:
         _bring(db, study, start, uploaded)
-    sessions.free_start_id(db, uploaded.session, start)
+    resuming.free_start_id(db, uploaded.session, start)
     elsewhere = {} if participant == uploaded.participant else {"participant_elsewhere": uploaded.participant}
     slot = assignment.add_uploaded(log, start.kind, uploaded, study.definition.recruitment, **elsewhere)
     who = Participant(participant=participant, kind=start.kind)
@@ -66,12 +67,12 @@ def add_uploaded(db: Database, study: Study, start: SessionStart) -> bool:
 def _is_here(
     db: Database, registered: Registered, known: str | None, start: SessionStart, uploaded: UploadedSession
 ) -> bool:
-    """Return True if the session is stored, under any code; refuse another session of the same name.
+    """Return True if the session is stored, under any code; refuse a different session with the same name.
 
-    `known` is the pseudonym of the participant who has the code here.
+    `known` is the pseudonym of the participant who has the code in this store.
     """
     stored = db.execute(
-        'SELECT study_digest, kind, occasion, "group", seed, source, participant, withdrawal_code '
+        'SELECT study_digest, kind, session_number, "group", seed, source, participant, withdrawal_code '
         "FROM sessions JOIN participants USING (participant) WHERE session = ?",
         (uploaded.session,),
     ).fetchone()
@@ -81,7 +82,7 @@ def _is_here(
     brought: list[Any] = [
         registered.study_digest,
         start.kind.value,
-        start.occasion,
+        start.session_number,
         uploaded.group,
         uploaded.seed,
         Source.LAB.value,
@@ -91,15 +92,15 @@ def _is_here(
     if content != brought or not is_theirs or uploaded.withdrawal_code not in {None, withdrawal_code}:
         raise Conflict(
             f"Another session here has the name {uploaded.session}: its study, participant, session number, group, "
-            "seed or code differs from the uploaded one."
+            "seed or code differs from the uploaded one. Fix: upload the session from the store in which it was run."
         )
     return True
 
 
 def _participant_elsewhere(db: Database, session: str) -> str | None:
-    """Return the pseudonym of an upload, if another is used here."""
+    """Return the uploaded pseudonym, if this store uses another; before `m010` the event was called `adopted`."""
     found = db.execute(
-        "SELECT details FROM events WHERE session = ? AND event = 'adopted' "
+        "SELECT details FROM events WHERE session = ? AND event IN ('uploaded', 'adopted') "
         "AND study_digest = (SELECT study_digest FROM sessions WHERE session = ?)",
         (session, session),
     ).fetchone()
@@ -107,7 +108,7 @@ def _participant_elsewhere(db: Database, session: str) -> str | None:
 
 
 def _refuse_other_code(db: Database, known: str | None, start: SessionStart, uploaded: UploadedSession) -> None:
-    """Refuse a session of a participant who is known here under another code, or as another kind."""
+    """Refuse a session whose participant is known in this store under another code, or as another kind."""
     there = db.execute(
         "SELECT kind, external_id FROM participants LEFT JOIN identities USING (participant) WHERE participant = ?",
         (uploaded.participant,),
@@ -117,50 +118,55 @@ def _refuse_other_code(db: Database, known: str | None, start: SessionStart, upl
     kind, code = there
     who = f"The participant of session {uploaded.session}"
     if kind != start.kind:
-        raise Conflict(f"{who} is here as another kind of participant. Fix: upload it as that.")
-    if code is None and known is None:  # The code was deleted since.
+        raise Conflict(
+            f"{who} is stored here as another kind of participant ({kind}). Fix: upload the session as {kind}."
+        )
+    if code is None and known is None:  # The code was deleted after an earlier upload.
         return
     brought = _code(start)
     if code is None:
-        raise Conflict(f"{who} is here without a code, and {brought} is another person here. Fix: {UNDER_OTHER_CODES}")
+        raise Conflict(
+            f"{who} is stored here without a code, and {brought} is another person here. Fix: {UNDER_OTHER_CODES}"
+        )
     prefix = code.removesuffix(brought)
     how = f"under the code {code}" if prefix == code else f"with `equipoise lab upload --prefix {prefix}`"
-    raise Conflict(f"{who} is known here by another code, {code} and not {brought}. Fix: upload it {how}, as before.")
+    raise Conflict(f"{who} has the code {code} here, not {brought}. Fix: upload the session {how}, as before.")
 
 
-def _refuse_somebody_else(
+def _refuse_another_person(
     db: Database, study: Study, known: str, start: SessionStart, uploaded: UploadedSession
 ) -> None:
-    """Refuse a session whose code belongs to a participant here with the same occasion, or who has withdrawn.
+    """Refuse a session whose code has a participant in this store with the same session number, or who has withdrawn.
 
-    Two laboratories with the same codes would make one participant of two people. A withdrawal in one would refuse the
-    other's participant, or delete the other's responses. A session here without a response is exempt: the reply to its
-    start was lost, and the laboratory continued alone. So is one of the same participant there, who began again.
+    Two laboratories with the same codes would make one participant of two people. A withdrawal in one laboratory would
+    refuse the other laboratory's participant, or delete that participant's responses. Two kinds of stored sessions are
+    exempt. A session without a response is exempt, because the reply to its start was lost and the laboratory continued
+    alone. An earlier session of the same uploaded participant is exempt, because the participant began again.
     """
     there = db.execute(
-        "SELECT session, status, occasion, n_answered FROM sessions JOIN studies USING (study_digest) "
+        "SELECT session, status, session_number, n_answered FROM sessions JOIN studies USING (study_digest) "
         "WHERE study = ? AND participant = ? ORDER BY session",
         (study.name, known),
     ).fetchall()
     others = [one for one in there if _participant_elsewhere(db, one[0]) != uploaded.participant]
     code = _code(start)
-    if_other = f"if that is another person, {UNDER_OTHER_CODES}"
+    if_other = f"if this is another person, {UNDER_OTHER_CODES}"
     if uploaded.is_withdrawn:
         if len(others) < len(there) or any(status == Status.WITHDRAWN for _, status, *_ in there):
             return
         raise Conflict(
             f"Participant {code} has withdrawn where session {uploaded.session} was run, and there is a participant "
-            f"{code} here. Fix: if that is the same person, delete their responses here with `equipoise withdraw STUDY "
+            f"{code} here. Fix: if this is the same person, delete their responses here with `equipoise withdraw STUDY "
             f"--participant {code}`; {if_other}"
         )
-    for session, status, occasion, n_answered in others:
+    for session, status, session_number, n_answered in others:
         if status == Status.WITHDRAWN:
             raise Conflict(
                 f"A participant {code} has withdrawn here, and their responses were deleted. Fix: {if_other}"
             )
-        if occasion == start.occasion and n_answered > 0:
+        if session_number == start.session_number and n_answered > 0:
             raise Conflict(
-                f"There is another session {occasion} of a participant {code} here, {session}. Fix: {if_other}"
+                f"There is another session {session_number} of a participant {code} here, {session}. Fix: {if_other}"
             )
 
 
@@ -169,9 +175,9 @@ def _code(start: SessionStart) -> str:
 
 
 def _bring(db: Database, study: Study, start: SessionStart, uploaded: UploadedSession) -> None:
-    """Store a participant whose laboratory code is unknown here."""
+    """Store a participant whose laboratory code is unknown in this store."""
     is_here = db.execute("SELECT 1 FROM participants WHERE participant = ?", (uploaded.participant,)).fetchone()
     if not is_here:
         insert_participant(db, study, uploaded.participant, start)
-    elif start.identity is not None:  # The code was deleted since.
+    elif start.identity is not None:  # The code was deleted after an earlier upload.
         identities.insert(db, study.name, start.identity, uploaded.participant)

@@ -1,4 +1,4 @@
-"""Opening the SQLite file: connections, the newest schema, and the refusal of foreign files without changing them."""
+"""Opening the SQLite file: connections, updates of the schema, and the refusal of other files."""
 
 import logging
 import os
@@ -17,16 +17,17 @@ from server.store.sqlite.write_ahead_log import log_beside, size_of
 logger = logging.getLogger("equipoise")
 
 BUSY_TIMEOUT_S = 10.0
-"""Longest wait of a commit for another process (an import beside a running server)."""
+"""Longest wait of a commit for another process, such as an import during a running server."""
 
 
 def connect(path: Path, is_new: bool = False) -> sqlite3.Connection:
-    """Return a connection that syncs every commit, with transactions left to the caller; make a file only if asked.
+    """Return a connection that syncs every commit; the caller begins and ends transactions.
 
-    The log moves into the file only when the store does it (`SqliteStore`), or the last connection closes.
+    A file is made only if `is_new`. The log's pages move into the file only when `SqliteStore` moves them, or when the
+    last connection closes.
     """
     if is_new:
-        with suppress(FileExistsError):  # SQLite gives its log the mode of the file.
+        with suppress(FileExistsError):  # SQLite gives its log the same mode.
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={'rwc' if is_new else 'rw'}",
@@ -38,8 +39,8 @@ def connect(path: Path, is_new: bool = False) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA secure_delete = ON")  # A withdrawn response leaves no trace in the file.
-        connection.execute("PRAGMA temp_store = MEMORY")  # Data for undoing a job need not go to the disk.
+        connection.execute("PRAGMA secure_delete = ON")  # A withdrawn response must leave no trace in the file.
+        connection.execute("PRAGMA temp_store = MEMORY")  # Data for undoing a job need not be written to the disk.
         connection.execute("PRAGMA wal_autocheckpoint = 0")
     except sqlite3.Error:
         connection.close()
@@ -55,7 +56,7 @@ def migrate(path: Path, must_exist: bool = False) -> None:
     path
         The database file.
     must_exist
-        True to refuse a missing or empty file instead of making a new store.
+        True to refuse a missing or empty file; False to make a new store.
     """
     refuse_network(path.absolute())
     try:
@@ -64,7 +65,7 @@ def migrate(path: Path, must_exist: bool = False) -> None:
             refuse_strange(path, "mode=ro")
         with closing(connect(path, is_new=not must_exist)) as connection:
             _switch_to_wal(connection)
-            # One transaction around everything: the second process waits here, and finds nothing left to do.
+            # Everything is in one transaction: a second process waits here, and then finds nothing to do.
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
                 migrations.apply(Database(connection))
@@ -73,23 +74,23 @@ def migrate(path: Path, must_exist: bool = False) -> None:
             f"{path}: the store cannot be opened now ({error}). Fix: check that its folder is writable and that no "
             "other program holds the file, then try again. The responses in it are not changed."
         ) from None
-    except (sqlite3.DatabaseError, UnicodeError, LookupError) as error:  # For instance a schema with a changed letter.
+    except (sqlite3.DatabaseError, UnicodeError, LookupError) as error:  # For instance a changed byte in the schema.
         raise InputError(
-            f"{path}: this file is not a store, or is damaged ({error}). Fix: if it is your data, restore it from a "
-            "backup; otherwise move it away."
+            f"{path}: this file is not a store, or is damaged ({error}). Fix: if the file has your data, "
+            "restore it from a backup; otherwise move it to another folder."
         ) from None
 
 
 def refuse_missing(path: Path, must_exist: bool) -> None:
-    """Refuse a missing or empty file whose log holds responses, or any such file if the store must exist."""
+    """Refuse a missing or empty file if its log contains responses, or if the store must exist."""
     if size_of(path):
         return
     log = log_beside(path)
     if size_of(log):
         raise InputError(
-            f"{path}: the database file is missing or empty, but its log {log.name} holds responses. Fix: put the "
-            f"database file back beside {log.name}; if you no longer have it, move {log.name} to another folder, "
-            "keep it, and put your latest backup here."
+            f"{path}: the database file is missing or empty, but its log {log.name} contains responses. Fix: put the "
+            f"database file back beside {log.name}; if you no longer have the file, move {log.name} to another folder, "
+            "keep the log, and put your latest backup here."
         )
     if must_exist:
         what = "this file is empty" if path.exists() else "this file does not exist"
@@ -131,16 +132,16 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
 
 
 def refuse_strange(path: Path, how: str) -> None:
-    """Refuse a file that is not our store, or a newer one's; `how` says how SQLite opens it."""
+    """Refuse a file that is not a store, or is a store of a newer version; `how` says how SQLite opens it."""
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as connection:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         applied = {migration.name for migration in migrations.applied(Database(connection))}
     # A first start that was interrupted leaves an empty list of migrations and nothing else.
     if not applied and tables - {"_sqlite_migrations"}:
-        raise InputError(f"{path}: this is not an Equipoise store. Fix: move it away; a new one will be made.")
+        raise InputError(f"{path}: this is not an Equipoise store. Fix: move the file away; a new store will be made.")
     unknown = applied - set(KNOWN_MIGRATIONS)
     if unknown:
         raise InputError(
             f"{path}: this store was written by a newer Equipoise (it has {', '.join(sorted(unknown))}). Fix: "
-            "update Equipoise to read it."
+            "update Equipoise."
         )

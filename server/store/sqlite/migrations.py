@@ -1,8 +1,8 @@
 """Tables of the SQLite store, as named, ordered migrations.
 
-Kept apart: questions (studies, batteries, items), participants (participants, sessions, runs; panel ids in
-`identities`), planned trials, responses, and the slots in the groups with the log of decisions about them. Times are
-UTC, ISO 8601; responses, contents and keys are JSON texts.
+There are separate tables for questions (studies, batteries, items), for participants (participants, sessions, runs;
+panel ids in `identities`), for planned trials, for responses, and for the slots in the groups with the log of
+decisions. Times are UTC, ISO 8601; responses, contents and answer keys are JSON texts.
 """
 
 import json
@@ -13,7 +13,7 @@ from sqlite_utils.migrations import Migrations
 from batteries.store_format import KNOWN_MIGRATIONS
 from server.store.checksums import FIRST_FIXED, N_FIRST_COLUMNS, RESPONSE_COLUMNS, link
 from server.store.database import SqliteDatabase
-from server.store.sql import identities, response_totals
+from server.store.sql import identities, responses, sessions
 from server.store.sql.assignment_log import lock_log
 from server.store.sql.session_rows import beginning
 from server.store.sql.studies import add_content_digests, content_checksum
@@ -71,7 +71,7 @@ def m001_studies_sessions_responses(db: Database) -> None:
 
 @migrations()
 def m002_places_and_checksums(db: Database) -> None:
-    """Slots in groups with a log of decisions, panel ids, checksum chains; responses in one tree, by session."""
+    """Add slots in groups with a log of decisions, panel ids and checksum chains; order the responses by session."""
     for column, kind in {
         "place": str, "release_reason": str, "seen_at": str, "n_answered": int, "checksum": str,
     }.items():  # fmt: skip
@@ -105,7 +105,7 @@ def m002_places_and_checksums(db: Database) -> None:
 
 
 def _keep_responses_by_session(db: Database) -> None:
-    """Make the responses one tree in the order of sessions: a new one touches one page, however many there are."""
+    """Make the responses one tree in the order of sessions, so that a new response changes one page of the file."""
     db.execute("DROP VIEW IF EXISTS trials")
     db.execute(
         """
@@ -173,7 +173,7 @@ _SLOT_BEFORE_LOG = {"active": "reserved", "completed": "confirmed", "withdrawn":
 
 
 def _chain_answers(db: SqliteDatabase, session: str) -> tuple[int, str]:
-    """Write the checksums of a session's responses; return their number, and the last one."""
+    """Write the checksums of a session's responses; return the number of responses and the last checksum."""
     checksum = beginning(db, session, FIRST_FIXED)
     rows = db.execute(
         f"SELECT {', '.join(COLUMNS_OF_M002)} FROM responses WHERE session = ? ORDER BY trial_index, attempt",
@@ -190,7 +190,7 @@ def _chain_answers(db: SqliteDatabase, session: str) -> tuple[int, str]:
 
 @migrations()
 def m003_visits_signals_demographics(db: Database) -> None:
-    """Each opening of a session, questions about the participant, and the circumstances of a response."""
+    """Add each opening of a session, questions about the participant, and the circumstances of a response."""
     for column, kind in {"visit": int, "input": str, "missing": str, "signals": str, "jspsych": str}.items():
         db.table("responses").add_column(column, kind)
     db.table("sessions").add_column("demographics", str)
@@ -205,7 +205,7 @@ def m003_visits_signals_demographics(db: Database) -> None:
 
 @migrations()
 def m004_timing_of_every_answer(db: Database) -> None:
-    """The columns of timing, if the store is older than they are."""
+    """Add the columns of timing, if the store does not have them."""
     before = {column.name for column in db.table("responses").columns}
     db.execute("DROP VIEW trials")
     for column, kind in {"fixation_frames_intended": int, "frame_ms": float, "onset_source": str}.items():
@@ -216,7 +216,7 @@ def m004_timing_of_every_answer(db: Database) -> None:
 
 @migrations()
 def m005_occasions(db: Database) -> None:
-    """The number of a participant's laboratory session, and if it was run elsewhere."""
+    """Add the number of a participant's laboratory session, and the time of its upload if it was run elsewhere."""
     for column, kind in {"occasion": int, "adopted_at": str}.items():
         db.table("sessions").add_column(column, kind)
     db.table("sessions").create_index(["study_digest", "group", "seed"])
@@ -224,26 +224,25 @@ def m005_occasions(db: Database) -> None:
 
 @migrations()
 def m006_occasion_of_a_trial(db: Database) -> None:
-    """In the view, the occasion of a trial: the analysis separates occasions."""
+    """Add the session number to the view, so that the analysis can separate a participant's sessions."""
     db.execute("DROP VIEW trials")
     db.create_view("trials", TRIALS)
 
 
 @migrations()
 def m007_answer_totals(db: Database) -> None:
-    """The number of responses of each study, a checksum of each panel id, and an index of completion codes."""
+    """Add the number of responses of each study, a checksum of each panel id, and an index of withdrawal codes."""
     db.table("sessions").create_index(["completion_code"])
     db.table("identities").add_column("checksum", str)
     db.table("answer_totals").create(
         {"study_digest": str, "part": int, "n_answers": int, "checksum_sum": int}, pk=("study_digest", "part"),
         not_null={"n_answers", "checksum_sum"}, foreign_keys=[("study_digest", "studies", "study_digest")], strict=True,
     )  # fmt: skip
-    identities.add_checksums(SqliteDatabase(db.conn))
 
 
 @migrations()
 def m008_revisions_and_exclusions(db: Database) -> None:
-    """Revisions of a study's wording, and sessions that the researcher excludes."""
+    """Add revisions of a study's wording, and the exclusion of sessions by the researcher."""
     db.table("studies").add_column("content_digest", str)
     db.table("revisions").create(
         {"study_digest": str, "revision": int, "content_digest": str, "battery_digest": str, "definition": str,
@@ -262,14 +261,25 @@ def m008_revisions_and_exclusions(db: Database) -> None:
 
 @migrations()
 def m009_plain_names(db: Database) -> None:
-    """One word for one thing: slots, withdrawal codes, uploads, responses."""
+    """Use one word for one thing: slots, withdrawal codes, uploads, responses."""
     db.execute("DROP VIEW trials")
     for old, new in {"place": "slot", "completion_code": "withdrawal_code", "adopted_at": "uploaded_at"}.items():
         db.execute(f"ALTER TABLE sessions RENAME COLUMN {old} TO {new}")
     db.execute("ALTER TABLE places RENAME TO slots")
     db.execute("ALTER TABLE answer_totals RENAME TO response_totals")
     db.execute("ALTER TABLE response_totals RENAME COLUMN n_answers TO n_responses")
-    response_totals.count_all(SqliteDatabase(db.conn))  # Of a store from before `m007`.
+    responses.count_totals(SqliteDatabase(db.conn))  # Of a store from before `m007`.
+    db.create_view("trials", TRIALS)
+
+
+@migrations()
+def m010_plain_words(db: Database) -> None:
+    """Use one word for one thing: session numbers, the kind of an id, reasons for the release of a slot."""
+    db.execute("DROP VIEW trials")
+    db.execute("ALTER TABLE sessions RENAME COLUMN occasion TO session_number")
+    db.execute("ALTER TABLE identities RENAME COLUMN source TO id_kind")
+    identities.add_checksums(SqliteDatabase(db.conn))  # Of a store from before `m007`.
+    sessions.rename_reasons(SqliteDatabase(db.conn))
     db.create_view("trials", TRIALS)
 
 

@@ -1,7 +1,7 @@
 """The embedded store: one SQLite file in WAL mode, every commit synced, one writer thread.
 
-Only the writer thread changes what the store has open: it switches to a backup that replaced the file, and rescues a
-log that was removed. A thread that detects one of these asks it to.
+Only the writer thread changes which files the store has open: it switches to a backup that replaced the file, and
+rescues a log that was removed. Any other thread that detects such a change asks the writer thread to do this.
 """
 
 import glob
@@ -22,10 +22,9 @@ from batteries.errors import InputError
 from server.store.database import Database, SqliteDatabase
 from server.store.errors import StoreUnavailable
 from server.store.sql import studies
-from server.store.sql.group_commit import GroupCommit
+from server.store.sql.group_commit import GroupCommit, run_batch
 from server.store.sql.plan_cache import PlanCache
 from server.store.sql.responses import ResponseBatch
-from server.store.sql.savepoints import run_batch
 from server.store.sql.store import SqlStore
 from server.store.sqlite.file import connect, migrate, refuse_strange, warn_of_open_file
 from server.store.sqlite.write_ahead_log import (
@@ -51,20 +50,20 @@ Job = Callable[[Database], Any]
 LEAST_ROOM_BYTES = 128 * 1024
 """Size of a session's start in the log: about 40 KB."""
 WRITER_CACHE_KB = 16 * 1024
-"""Room for the upper levels of the trees of many millions of answers."""
+"""Memory for the upper levels of the trees of many millions of responses."""
 MOVE_LOG_AFTER_ROWS = 4_000
-"""Changed rows after which the log's pages move to the file: about 10 MB of log. Pages of sessions under way are
-written to the log repeatedly and move once, so a longer log spares the disk.
+"""Number of changed rows after which the log's pages move to the file: about 10 MB of log. Pages of sessions under way
+are written to the log repeatedly, but move to the file once, so a longer log means fewer writes.
 """
 EMPTY_LOG_AFTER_S = 60.0
-"""The log is emptied at this interval even if the store is never idle: until then it holds what another process
-deleted.
+"""Interval at which the log is emptied even if the store is never idle: until then the log still contains the data
+that another process deleted.
 """
 RETRY_TO_EMPTY_LOG_S = 0.5
-"""After a deletion the log is emptied at this interval, until no reader is in the way."""
+"""Interval of attempts to empty the log after a deletion, as long as readers prevent it."""
 READERS_PATIENCE_S = 2.0
-"""Longest wait of the writer for readers when it needs the log for itself."""
-HANDS_OFF = "Never touch the files beside the database (-wal, -shm) while a program uses it."
+"""Longest wait of the writer for readers when the writer needs the log exclusively."""
+HANDS_OFF = "Never change the files -wal and -shm of the database while a program uses the database."
 DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
@@ -82,9 +81,9 @@ class SqliteStore(SqlStore):
     Parameters
     ----------
     path
-        The database file; made, with its folder, if it does not exist.
+        The database file. If it does not exist, the file and its folder are made.
     must_exist
-        True to refuse a missing or empty file instead.
+        True to refuse a missing or empty file.
 
     Raises
     ------
@@ -97,7 +96,7 @@ class SqliteStore(SqlStore):
         self.path = path
         if not must_exist:
             try:
-                # Responses are readable by their owner only.
+                # Only the folder's owner can read the responses.
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             except OSError as error:
                 raise InputError(
@@ -108,9 +107,9 @@ class SqliteStore(SqlStore):
         self._file = identity_of(path)
         self._damage: str | None = None
         self._generation = 0
-        """Generation of connections; those of an earlier one are not used again."""
+        """Generation of connections; connections of an earlier generation are not used again."""
         self._idle_readers: queue.LifoQueue[tuple[int, sqlite3.Connection]] = queue.LifoQueue()
-        # These are the writer thread's own.
+        # Only the writer thread uses the following attributes.
         self._writing: _Writing | None = None
         self._n_rows_moved = 0
         self._tried_to_empty_at = time.monotonic()
@@ -124,7 +123,7 @@ class SqliteStore(SqlStore):
 
     def _delete(self, job: Callable[[Database], Result]) -> Result:
         def delete(db: Database) -> Result:
-            self._must_empty_log, self._tried_to_empty_at = True, -math.inf  # Once this is committed, and at once.
+            self._must_empty_log, self._tried_to_empty_at = True, -math.inf  # At once, after this commit.
             return job(db)
 
         return self._write(delete)
@@ -142,20 +141,20 @@ class SqliteStore(SqlStore):
         traces = []
         if self._must_empty_log:
             traces.append(
-                f"{log_beside(self.path)}: this log still holds deleted data, because a program reads the store. "
+                f"{log_beside(self.path)}: this log still contains deleted data, because a program reads the store. "
                 "Fix: wait until that program (such as a backup) has ended; a running server then empties the log "
-                "within a minute, and so does the next command on this store."
+                "within a minute, and the next command on this store empties the log too."
             )
         name = glob.escape(self.path.name)
         aside = sorted(self.path.parent.glob(f"{name}-before-*-wal"))
         traces += [
-            f"{log}: this log of a replaced database file may hold deleted data. Fix: delete it when you no longer "
-            "need it."
+            f"{log}: this log of a replaced database file may contain deleted data. Fix: delete the log when you no "
+            "longer need it."
             for log in aside
         ]
         traces += [
-            f"{copy}: this copy of the store, left by a killed program, may hold deleted data. Fix: see in "
-            "docs/how-to/run-online.md whether you need it; if not, delete it."
+            f"{copy}: this copy of the store, made by a killed program, may contain deleted data. Fix: see in "
+            "docs/how-to/run-online.md whether you need the copy; if not, delete the copy."
             for copy in sorted(self.path.parent.glob(f"{name}-saved-*"))
         ]
         return traces
@@ -163,7 +162,7 @@ class SqliteStore(SqlStore):
     def check(self) -> None:
         super().check()
         if shutil.disk_usage(self.path.parent).free < LEAST_ROOM_BYTES:
-            raise StoreUnavailable("there is no room on the disk for another session")
+            raise StoreUnavailable("there is no space on the disk for another session")
 
     def check_integrity(self) -> None:
         with self._reading() as db:
@@ -171,8 +170,8 @@ class SqliteStore(SqlStore):
         if found != "ok":
             raise InputError(
                 f"{self.path}: the store is damaged ({found.partition(chr(10))[0]}). Fix: stop the server, move "
-                "this file and those beside it (-wal, -shm) away, keep them, and put your latest backup in its "
-                "place."
+                "this file and its -wal and -shm files to another folder, keep them, and put your latest backup in "
+                "this file's place."
             )
 
     @contextmanager
@@ -192,11 +191,11 @@ class SqliteStore(SqlStore):
     def close(self) -> None:
         """Finish pending writes, and leave everything in the one file, without a log beside it.
 
-        If another program has the store open, the log stays for it; it holds nothing that the file lacks, unless that
-        program reads for longer than `READERS_PATIENCE_S`. Idempotent.
+        If another program has the store open, the log stays for that program. The file then has everything that the log
+        has, unless that program reads for longer than `READERS_PATIENCE_S`. Idempotent.
         """
         if not self._group.close():
-            logger.error("%s: another program holds the store; it was left as it is", self.path)
+            logger.error("%s: another program locks the store, so the log was not moved into the file", self.path)
             return
         if self._writing is not None:
             with suppress(sqlite3.Error, StoreUnavailable):
@@ -216,7 +215,7 @@ class SqliteStore(SqlStore):
 
     @contextmanager
     def _reading(self) -> Iterator[Database]:
-        """Yield a reading connection: as many are kept as were ever needed at once, for any threads."""
+        """Yield a connection for reading; after use the connection is kept for any thread."""
         generation = self._generation
         try:
             generation, connection = self._reader()
@@ -248,19 +247,19 @@ class SqliteStore(SqlStore):
         return generation, connection
 
     def _require_files(self) -> None:
-        """Check that a connection to the present file and log sees everything committed.
+        """Check that the file and its log are present, so that a connection reads everything committed.
 
         Raises
         ------
         StoreUnavailable
-            If the file has vanished, or another is in its place. Data written to a file without a name would be lost,
-            and a new empty file would be a study without its sessions.
+            If the file is missing, or another file has its name. Data written to a file without a name would be lost,
+            and a new empty file would be a study without sessions.
         """
         if not self._has_its_files(self._writing):
             self._group.do(_nothing)  # The writer does the work.
 
     def _has_its_files(self, writing: _Writing | None) -> bool:
-        """Return True if the file and its log are those that were opened."""
+        """Return True if the file and its log are the files that were opened."""
         try:
             file = identity_of(self.path)
         except OSError as error:
@@ -268,17 +267,17 @@ class SqliteStore(SqlStore):
         return file == self._file and (writing is None or writing.log == log_identity(self.path))
 
     def _unavailable(self, error: sqlite3.Error, generation: int) -> StoreUnavailable:
-        """Return the message for an error; after damage nothing is written any more, as it could be lost or spread."""
+        """Return the exception for an error; after damage nothing is written any more, because it could be lost."""
         is_damage = getattr(error, "sqlite_errorcode", 0) & 0xFF in DAMAGE
         with suppress(StoreUnavailable):
-            # If a file was replaced or the log was cut just now, that is the cause.
+            # If a file was replaced or the log was cut just now, the file itself is not damaged.
             is_file_itself = self._has_its_files(self._writing) and not has_hole(self.path)
             if is_damage and self._damage is None and is_file_itself and generation == self._generation:
                 self._damage = f"the file is damaged ({error}); nothing is stored until it is replaced by a backup"
                 logger.error("%s: %s", self.path, self._damage)
         return StoreUnavailable(str(error))
 
-    # The following is done in the writer thread alone.
+    # Only the writer thread calls the following methods.
 
     def _commit(self, batch: Sequence[ResponseBatch | Job]) -> Sequence[Any]:
         try:
@@ -291,7 +290,7 @@ class SqliteStore(SqlStore):
         except StoreUnavailable:
             raise
         except sqlite3.Error as error:
-            # A connection that has met a full disk or an unreadable page is not trusted with the next batch.
+            # After a full disk or an unreadable page, the next batch gets a new connection.
             unavailable = self._unavailable(error, self._generation)
             self._let_go()
             raise unavailable from error
@@ -299,7 +298,7 @@ class SqliteStore(SqlStore):
             self._let_go()
             raise
         if not self._has_its_files(self._writing):
-            # Removed during the commit: data in a log or a file without a name must not be acknowledged.
+            # A file was removed during the commit: data in a file without a name must not be acknowledged.
             if identity_of(self.path) != self._file:
                 raise StoreUnavailable("another file replaced the store")
             self._rescue_log()
@@ -313,7 +312,7 @@ class SqliteStore(SqlStore):
         has_its_files = self._has_its_files(self._writing)
         if has_its_files and self._writing is not None and is_cut(self._writing.connection, self.path):
             self._save_from_memory(self._writing.connection)
-            has_its_files = False  # There is a new one.
+            has_its_files = False  # There is a new file.
         if not has_its_files:
             if identity_of(self.path) == self._file:
                 self._rescue_log()
@@ -334,7 +333,7 @@ class SqliteStore(SqlStore):
         return self._writing.connection
 
     def _tidy(self, is_idle: bool) -> None:
-        """Move the log's content to the file: in another thread while others write, then the small rest here."""
+        """Move the log's content to the file: most of it in another thread, during writes, and the small rest here."""
         if is_idle and self._writing is None and not size_of(log_beside(self.path)):
             return
         if self._moving is not None and self._moving.is_alive():
@@ -347,7 +346,7 @@ class SqliteStore(SqlStore):
             if self._writing is not None:
                 self._move_log(self._writing.connection, is_idle)
         except StoreUnavailable:
-            pass  # The next writer hears of it too.
+            pass  # The next write raises it too.
         except sqlite3.Error as error:
             logger.warning("%s: the log could not be moved into the file (%s)", self.path, error)
             self._let_go()
@@ -361,14 +360,14 @@ class SqliteStore(SqlStore):
             if empty_log(connection):
                 self._must_empty_log = False
         elif was_moved_aside:
-            move_log(SqliteDatabase(connection))  # The next commit can then begin the log anew.
+            move_log(SqliteDatabase(connection))  # The next commit can then write from the start of the log.
         elif is_due or connection.total_changes - self._n_rows_moved > MOVE_LOG_AFTER_ROWS:
             self._n_rows_moved = connection.total_changes
             self._moving = threading.Thread(target=self._move_log_aside, name="equipoise-log", daemon=True)
             self._moving.start()
 
     def _move_log_aside(self) -> None:
-        """Move the log's pages to the file in a thread and by a connection of its own, so that no commit waits."""
+        """Move the log's pages to the file, in a separate thread and connection, so that no commit waits."""
         with suppress(StoreUnavailable), self._reading() as db:
             move_log(db)
 
@@ -395,7 +394,7 @@ class SqliteStore(SqlStore):
         logger.warning("%s: its log was removed while the store was in use; nothing is lost. %s", self.path, HANDS_OFF)
 
     def _save_from_memory(self, connection: sqlite3.Connection) -> None:
-        """Begin a new file, because the log was cut; the former file lacks what was only in its log."""
+        """Begin a new file, because the log was cut: the former file lacks data that were only in the log."""
         try:
             save_from_memory(connection, self.path)
         except (sqlite3.Error, OSError) as error:
@@ -408,11 +407,11 @@ class SqliteStore(SqlStore):
         )
 
     def _take_up_file(self) -> None:
-        """Continue with another file that replaced the store: a backup."""
+        """Continue with another file (a backup) that replaced the store."""
         file = identity_of(self.path)
         if not size_of(self.path):
             raise StoreUnavailable("the file is empty")
-        refuse_strange(self.path, "mode=ro&immutable=1")  # By itself, without a log beside it.
+        refuse_strange(self.path, "mode=ro&immutable=1")  # Without reading a log.
         self._put_log_aside()
         migrate(self.path, must_exist=True)
         with closing(connect(self.path)) as connection:
@@ -425,9 +424,9 @@ class SqliteStore(SqlStore):
         self._file = file
 
     def _put_log_aside(self) -> None:
-        """Move a log to its own file, wherever that is now, or rename it if a reader is active.
+        """Move the log's content to the file to which the log belongs, or rename the log if a reader is active.
 
-        SQLite would write it into the file that has the store's name now.
+        Otherwise SQLite would write the log into the file that now has the store's name.
         """
         if self._writing is None:
             self._close_connections()
@@ -440,7 +439,7 @@ class SqliteStore(SqlStore):
         put_log_aside(self.path, log, is_empty)
 
     def _let_go(self) -> None:
-        """Close all connections, so that the next batch begins with new ones, once the log's content is safe."""
+        """Save the log's content, then close all connections, so that the next batch uses new connections."""
         writing = self._writing
         with suppress(sqlite3.Error):
             if writing is not None and writing.connection.in_transaction:
@@ -449,7 +448,7 @@ class SqliteStore(SqlStore):
             if writing is None or writing.connection.in_transaction:
                 self._close_connections()
             elif not self._has_its_files(writing):
-                if identity_of(self.path) == self._file:  # Otherwise its log belongs to the former file.
+                if identity_of(self.path) == self._file:  # Otherwise the log belongs to the former file.
                     self._rescue_log()
             elif is_cut(writing.connection, self.path):
                 self._save_from_memory(writing.connection)
@@ -471,4 +470,4 @@ class SqliteStore(SqlStore):
 
 
 def _nothing(_: Database) -> None:
-    """An empty piece of work, for the writer's housekeeping alone."""
+    """Do nothing: a piece of work after which the writer does its housekeeping."""

@@ -1,7 +1,7 @@
-"""The write-ahead log beside the SQLite file: its files, and moving its pages into the database file.
+"""The write-ahead log of the SQLite file: its files, and moving its pages into the database file.
 
-Neither the database file nor the index may be opened and closed here except through SQLite: on POSIX systems that would
-drop SQLite's locks on them. On the log it holds none.
+This module must not open and close the database file or the index itself: on POSIX systems that would release SQLite's
+locks on these two files. SQLite has no locks on the log, so the log may be opened.
 """
 
 import os
@@ -19,7 +19,7 @@ LogIdentity = tuple[FileIdentity | None, FileIdentity | None]
 """Identities of the log and of its index (`-wal`, `-shm`); None for a missing file."""
 
 LOG_STARTS = b"\x37\x7f\x06"
-"""The first bytes of a log's header, whatever its order of bytes: https://www.sqlite.org/fileformat2.html#walformat."""
+"""The first bytes of a log's header, for any byte order: https://www.sqlite.org/fileformat2.html#walformat."""
 
 
 def identity_of(path: str | Path) -> FileIdentity:
@@ -66,7 +66,7 @@ def empty_log(connection: sqlite3.Connection, patience_s: float = 0.0) -> bool:
     connection
         A connection outside a transaction.
     patience_s
-        Time for retries while others read; they continue, and their data must stay in the log until they end.
+        Time for retries while other programs read; they are not interrupted, and need their data in the log.
     """
     (busy_timeout_ms,) = connection.execute("PRAGMA busy_timeout").fetchone()
     connection.execute("PRAGMA busy_timeout = 0")
@@ -82,21 +82,21 @@ def empty_log(connection: sqlite3.Connection, patience_s: float = 0.0) -> bool:
 
 
 def move_log(db: Database) -> None:
-    """Move the log's pages into the database file, except those that readers need; others write meanwhile."""
+    """Move the log's pages into the database file, except pages that readers need; nobody is blocked."""
     db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
 
 def put_log_aside(path: Path, log: LogIdentity, is_empty: bool) -> None:
-    """Delete a log that is empty, or else rename it, so that SQLite does not write it into the file at `path`.
+    """Delete or rename a log, so that SQLite does not write it into the file at `path`.
 
     Parameters
     ----------
     path
         The database file.
     log
-        The intended log; another one at its path is left alone.
+        The identity of the log; a different log with the same path is not changed.
     is_empty
-        True if it is empty.
+        True if the log is empty, so that it is deleted; otherwise it is renamed.
     """
     name = f"{path.name}-before-{secrets.token_hex(4)}"
     for file, identity, suffix in zip((log_beside(path), index_beside(path)), log, ("-wal", "-shm"), strict=True):
@@ -110,26 +110,26 @@ def put_log_aside(path: Path, log: LogIdentity, is_empty: bool) -> None:
 def make_writable(path: Path) -> None:
     """Give the log's files the mode of the database file again.
 
-    SQLite makes them with the file's mode at that moment. If the file was read-only for a while, the log would
-    otherwise stay read-only for ever.
+    SQLite makes the log's files with the present mode of the database file. If the database file was read-only then,
+    the log would otherwise stay read-only.
     """
     mode = path.stat().st_mode
     for file in (log_beside(path), index_beside(path)):
-        with suppress(OSError):  # Missing, or another user's.
+        with suppress(OSError):  # The file is missing, or belongs to another user.
             if (mode & ~file.stat().st_mode) & 0o222:
                 file.chmod(mode)
 
 
 def has_hole(path: Path) -> bool:
-    """Return True if the log does not begin as SQLite begins it: another program emptied it.
+    """Return True if the log does not begin with SQLite's header: another program emptied the log.
 
-    Data written to a log after it was emptied are behind a hole.
+    After that, SQLite writes data behind a hole in the log.
     """
     return _start_of_log(path) not in (b"", LOG_STARTS)
 
 
 def is_cut(connection: sqlite3.Connection, path: Path) -> bool:
-    """Return True if another program than SQLite has emptied the log, so that committed pages are missing from it."""
+    """Return True if a program other than SQLite has emptied the log, so that committed pages are missing."""
     start = _start_of_log(path)
     if start:
         return start != LOG_STARTS
@@ -154,12 +154,12 @@ def _start_of_log(path: Path) -> bytes:
 
 
 def save_from_memory(connection: sqlite3.Connection, path: Path) -> None:
-    """Replace a database file, whose log was cut, by the content that the writing connection still holds in memory.
+    """Replace a database file whose log was cut by the content that the writing connection still has in memory.
 
     Raises
     ------
     sqlite3.Error, OSError
-        If a page is neither in memory nor in the file, or there is no room; then nothing is changed.
+        If a page is neither in memory nor in the file, or the disk is full; then nothing is changed.
     """
     aside = path.with_name(f"{path.name}-saved-{secrets.token_hex(4)}")
     descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -167,7 +167,7 @@ def save_from_memory(connection: sqlite3.Connection, path: Path) -> None:
         with closing(sqlite3.connect(aside)) as copy:
             connection.backup(copy)
             (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()
-        if found != "ok":  # A page was read from the hole.
+        if found != "ok":  # SQLite read a page from the hole.
             raise sqlite3.DatabaseError(found)
         os.fsync(descriptor)
         aside.replace(path)
@@ -180,7 +180,7 @@ def save_from_memory(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def sync_names(folder: Path) -> None:
-    """Sync the names in a folder to the disk; impossible on Windows."""
+    """Sync the names in a folder to the disk; on Windows, which cannot do this, do nothing."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.data.columns import FIXED_COLUMNS, VIEW_COLUMNS
+from analysis.data.columns import FIXED_COLUMNS, FORMER_COLUMNS, VIEW_COLUMNS
 from analysis.data.tidy_table import read_trials, tidy_trials
 from analysis.measures.accuracy import TABLE_COLUMNS
 from analysis.output_files import csv_bytes
@@ -293,4 +293,4 @@ def test_a_hundred_thousand_rows_are_read_in_seconds(view, session):
 
 
 def test_every_column_of_the_tables_is_a_reserved_name_and_no_other():
-    assert RESERVED_FACTOR_NAMES == FIXED_COLUMNS | TABLE_COLUMNS
+    assert FIXED_COLUMNS | TABLE_COLUMNS | set(FORMER_COLUMNS.values()) == RESERVED_FACTOR_NAMES

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from analysis.data.cell_text import cell_texts
 from analysis.data.compact_columns import TimeColumn
 from analysis.data.time_columns import compact_times, time_texts, times_of
-from server.store.timestamps import as_text
+from server.store.database import as_text
 
 STORED = st.datetimes(datetime(1970, 1, 1), datetime(9999, 12, 31), timezones=st.just(UTC)).map(as_text)  # noqa: DTZ001
 OTHERS = [

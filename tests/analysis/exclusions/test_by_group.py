@@ -98,9 +98,9 @@ def test_trials_of_somebody_who_comes_again_are_counted_in_the_group_of_each_ses
     result = apply_exclusions(
         tidy_trials(
             view(
-                session(participant="A", session="a1", source="lab", occasion=1, group=1),
-                session(participant="A", session="a2", source="lab", occasion=2, group=3, n_test=5),
-                session(participant="B", source="lab", occasion=1, group=3),
+                session(participant="A", session="a1", source="lab", session_number=1, group=1),
+                session(participant="A", session="a2", source="lab", session_number=2, group=3, n_test=5),
+                session(participant="B", source="lab", session_number=1, group=3),
             )
         ),
         PLAN,
@@ -117,8 +117,10 @@ def test_trials_of_somebody_who_comes_again_are_counted_in_the_group_of_each_ses
 def test_whoever_stays_with_one_group_alone_is_excluded_from_the_other_and_not_from_the_total(view, session):
     table = table_of(
         view(
-            session(participant="A", session="a1", occasion=1, group=1),
-            session(participant="A", session="a2", occasion=2, group=2, status="active", completed_at=None, n_test=3),
+            session(participant="A", session="a1", session_number=1, group=1),
+            session(
+                participant="A", session="a2", session_number=2, group=2, status="active", completed_at=None, n_test=3
+            ),
         )
     )
     assert counts(table, "human", "1") == (1, 4, 0, 0, 0, 1, 4)
@@ -128,7 +130,7 @@ def test_whoever_stays_with_one_group_alone_is_excluded_from_the_other_and_not_f
 
 def test_where_nobody_was_in_several_groups_nothing_is_said_of_it(view, session):
     rows = view(
-        [session(participant="A", session=f"a{n}", occasion=n, group=2) for n in (1, 2)],
+        [session(participant="A", session=f"a{n}", session_number=n, group=2) for n in (1, 2)],
         session(participant="B"),
         [session(kind="model", run=run) for run in ("M", "N")],
     )
@@ -210,11 +212,11 @@ COMING_AGAIN = st.lists(
 @given(people=COMING_AGAIN)
 def test_however_often_people_come_each_group_has_its_own_trials_and_whoever_answered_them(view, row, people):
     rows = [
-        row(participant=f"P{who}", session=f"P{who}-{occasion}", source="lab", occasion=occasion, group=group,
+        row(participant=f"P{who}", session=f"P{who}-{number}", source="lab", session_number=number, group=group,
             status=status, completed_at="2026-01-02T10:20:00Z" if status == "completed" else None,
             trial_index=place, item_id=f"i{place}", rt_ms=rt_ms, response=None if rt_ms is None else 1)
         for who, sessions in enumerate(people)
-        for occasion, (group, status, trials) in enumerate(sessions, start=1)
+        for number, (group, status, trials) in enumerate(sessions, start=1)
         for place, rt_ms in enumerate(trials)
     ]  # fmt: skip
     trials = apply_exclusions(tidy_trials(view(rows)), AnalysisPlan(exclusions=[{"rule": "trial_rt", "min_ms": 200}]))

@@ -153,9 +153,11 @@ def test_a_person_with_an_abandoned_and_a_completed_session_is_one_participant(v
 
 
 def test_a_participant_who_came_again_is_described_by_all_their_sessions(view, session):
-    again = {"occasion": 2, "group": 3, "source": "web", "completed_at": "2026-01-09T10:20:00Z"}
+    again = {"session_number": 2, "group": 3, "source": "web", "completed_at": "2026-01-09T10:20:00Z"}
     rows = view(
-        session(participant="A", session="x", occasion=1, group=1, source="lab", started_at="2026-01-02T10:00:00Z"),
+        session(
+            participant="A", session="x", session_number=1, group=1, source="lab", started_at="2026-01-02T10:00:00Z"
+        ),
         session(participant="A", session="a", **again, started_at="2026-01-09T10:00:00Z", n_test=5),
         session(participant="B", group=3),
         session(kind="model", run="M"),

@@ -146,29 +146,29 @@ def test_without_the_rule_two_completed_sessions_are_refused_with_a_hint_at_it(v
         applied(rows, {"rule": "missing"})
 
 
-def test_sessions_of_several_occasions_all_count_and_a_note_says_so(view, session):
+def test_sessions_of_several_sessions_all_count_and_a_note_says_so(view, session):
     rows = view(
-        [session(participant="A", session=f"s{n}", source="lab", occasion=n) for n in (1, 2, 3)],
-        session(participant="B", source="lab", occasion=1),
+        [session(participant="A", session=f"s{n}", source="lab", session_number=n) for n in (1, 2, 3)],
+        session(participant="B", source="lab", session_number=1),
     )
     result = applied(rows, {"rule": "missing"})
     assert result.trials["excluded_by"].isna().all()
     assert dispositions(result) == {"A": "included", "B": "included"}
-    assert [note for note in result.notes if note.startswith("1 participant completed the study on several occasions")]
-    assert not applied(rows[rows["occasion"] == 1], {"rule": "missing"}).notes
+    assert [note for note in result.notes if note.startswith("1 participant completed the study in several sessions")]
+    assert not applied(rows[rows["session_number"] == 1], {"rule": "missing"}).notes
 
 
-@pytest.mark.parametrize("occasions", [(1, 1), (1, None), (None, None)])
-def test_a_further_session_that_is_of_no_other_occasion_is_refused(view, session, occasions):
-    rows = view([session(participant="A", session=f"s{place}", occasion=of) for place, of in enumerate(occasions)])
+@pytest.mark.parametrize("numbers", [(1, 1), (1, None), (None, None)])
+def test_a_further_session_that_is_of_no_other_session_number_is_refused(view, session, numbers):
+    rows = view([session(participant="A", session=f"s{place}", session_number=of) for place, of in enumerate(numbers)])
     with pytest.raises(InputError, match="participant `A` completed the study more than once"):
         applied(rows, {"rule": "missing"})
 
 
-def test_the_rule_keeps_the_first_of_several_occasions(view, session):
+def test_the_rule_keeps_the_first_of_several_sessions(view, session):
     rows = view(
-        session(participant="A", session="again", occasion=2, completed_at="2026-01-09T10:00:00.000+00:00"),
-        session(participant="A", session="first", occasion=1, completed_at="2026-01-02T10:00:00.000+00:00"),
+        session(participant="A", session="again", session_number=2, completed_at="2026-01-09T10:00:00.000+00:00"),
+        session(participant="A", session="first", session_number=1, completed_at="2026-01-02T10:00:00.000+00:00"),
     )
     result = applied(rows, {"rule": "duplicates"})
     assert set(result.trials["session"][result.trials["excluded_by"].isna()]) == {"first"}

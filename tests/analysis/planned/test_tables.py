@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from analysis.data.row_filters import add_flags
 from analysis.data.data_file_reader import read_data_file
+from analysis.data.row_filters import add_flags
 from analysis.planned.tables import planned_table
 from batteries.errors import InputError
 from batteries.files.file_reading import parse_yaml

@@ -69,13 +69,13 @@ def lab(tmp_path):
     """Return a function that runs a visit; the store is that of the study's folder, or another store."""
 
     def visit(
-        study, person=careful, participant="P01", occasion=1, group=None, kind=Kind.HUMAN, wrap=None, store=None,
+        study, person=careful, participant="P01", session_number=1, group=None, kind=Kind.HUMAN, wrap=None, store=None,
         device=DEVICE,
     ):  # fmt: skip
         display = FakeDisplay(person, device)
         stored = []
         with local_client(study, store) as (lab_client, opened):
-            visitor = Visitor(participant, occasion, group, kind)
+            visitor = Visitor(participant, session_number, group, kind)
             files = LabFiles(study, opened, visitor)
 
             def on_stored(session):

@@ -40,7 +40,7 @@ def start_of(code: str | None = "P01", **fields: Any) -> SessionStart:
     """Return what a laboratory asks for; without a code, a rehearsal."""
     who: dict[str, Any] = {"kind": Kind.HUMAN, "identity": Identity("lab", code)} if code else {"kind": Kind.SIMULATED}
     told = {"start_id": new_id(), "source": Source.LAB, "token_digest": new_id(), "consent_digest": "consent",
-            "device": DEVICE, "occasion": 1}  # fmt: skip
+            "device": DEVICE, "session_number": 1}  # fmt: skip
     return SessionStart(**(told | who | fields))
 
 
@@ -60,7 +60,7 @@ def uploaded(one: LabSessionRecord, prefix: str = "") -> SessionStart:
         started_at=one.started_at,
         withdrawal_code=one.withdrawal_code,
     )
-    return start_of(f"{prefix}{one.code}", start_id=one.start_id, occasion=one.occasion, uploaded=uploaded)
+    return start_of(f"{prefix}{one.code}", start_id=one.start_id, session_number=one.session_number, uploaded=uploaded)
 
 
 class Laboratory:
@@ -77,9 +77,9 @@ class Laboratory:
         return stored
 
     def add_uploaded(self, code: str | None = "P01", **fields: Any) -> StoredSession:
-        occasion = fields.pop("occasion", 1)
+        session_number = fields.pop("session_number", 1)
         start_id = fields.pop("start_id", new_id())
-        return self.start(code, occasion=occasion, start_id=start_id, uploaded=taken(**fields))
+        return self.start(code, session_number=session_number, start_id=start_id, uploaded=taken(**fields))
 
     def answer(self, stored: StoredSession, n: int | None = None) -> list[bool]:
         n_trials = len(stored.plan.trials)

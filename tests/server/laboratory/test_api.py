@@ -23,8 +23,8 @@ from experiment.study.timeline import PracticeCriterion
 from server.app import create_app
 from server.settings import Settings
 from server.store import Identity, SqliteStore, Store
+from server.store.database import as_text
 from server.store.tables import TABLES
-from server.store.timestamps import as_text
 from tests.server.conftest import SECRETS, Participant
 from tests.server.laboratory.laboratories import DEVICE
 from tests.server.stores import (
@@ -245,7 +245,7 @@ def test_who_withdraws_in_the_laboratory_leaves_nothing_behind(lab: Experimenter
     assert rows(any_store, "SELECT COUNT(*) FROM responses") == [(0,)]
     assert rows(any_store, "SELECT device FROM visits") == [(None,)]
     assert "cannot begin this study again" in refused(lab.start(), 409)
-    assert "cannot begin this study again" in refused(lab.start(occasion=2), 409)
+    assert "cannot begin this study again" in refused(lab.start(session_number=2), 409)
     assert lab.find(participant="P01").get_json()["status"] == "withdrawn"
     assert problems(any_store) == []
 
@@ -264,11 +264,11 @@ def test_how_people_come_in_on_the_web_does_not_matter(lab_of: LabOf, way_in: st
     assert lab_of(entry=way_in).start().status_code == 201
 
 
-def test_a_completed_occasion_is_refused_with_what_to_do(lab: Experimenter) -> None:
+def test_a_completed_session_number_is_refused_with_what_to_do(lab: Experimenter) -> None:
     lab.start()
     lab.take()
-    assert "`--occasion 2`" in refused(lab.start(), 409)
-    assert lab.start(occasion=2).status_code == 201
+    assert "`--session-number 2`" in refused(lab.start(), 409)
+    assert lab.start(session_number=2).status_code == 201
 
 
 def test_a_group_can_be_asked_for_and_a_refusal_names_it(lab_of: LabOf) -> None:
@@ -308,26 +308,26 @@ def test_a_whole_class_may_begin_at_once(lab_of: LabOf) -> None:
 
 def test_a_session_is_found_without_anything_being_stored(lab: Experimenter, any_store: Store) -> None:
     assert lab.find(participant="P01").status_code == 404
-    lab.start(occasion=2)
+    lab.start(session_number=2)
     lab.respond(*lab.answers(0))
     before = held(any_store)
-    reply = Experimenter(lab.http.application).find(participant="P01", occasion="2")
+    reply = Experimenter(lab.http.application).find(participant="P01", session_number="2")
     assert reply.get_json() == lab.session | {"next_trial_index": 1}
     assert not reply.headers.getlist("Set-Cookie")
     assert lab.find(participant="P01").status_code == 404
-    assert lab.find(participant="P02", occasion="2").status_code == 404
+    assert lab.find(participant="P02", session_number="2").status_code == 404
     assert held(any_store) == before
 
 
 @pytest.mark.parametrize(
-    "who", [{}, {"participant": ""}, {"participant": " "}, {"participant": "P01", "occasion": "0"},
-            {"participant": "P01", "occasion": "x"}, {"participant": "P01", "group": "1"}],
+    "who", [{}, {"participant": ""}, {"participant": " "}, {"participant": "P01", "session_number": "0"},
+            {"participant": "P01", "session_number": "x"}, {"participant": "P01", "group": "1"}],
 )  # fmt: skip
 def test_whom_nobody_can_be_is_not_looked_for(lab: Experimenter, who: dict[str, str]) -> None:
     refused(lab.find(**who), 422)
 
 
-@pytest.mark.parametrize("who", [{"participant": ""}, {"occasion": "0"}, {"group": "x"}, {"kind": "human"}])
+@pytest.mark.parametrize("who", [{"participant": ""}, {"session_number": "0"}, {"group": "x"}, {"kind": "human"}])
 def test_nobody_asks_for_a_place_that_nobody_could_have(lab: Experimenter, who: dict[str, str]) -> None:
     refused(lab.ask_for_place(**who), 422)
 
@@ -357,7 +357,7 @@ def test_who_cannot_go_on_is_told_so_beforehand_as_at_the_start(lab: Experimente
     assert held(any_store) == before
     lab.take()
     assert refused(lab.ask_for_place(), 409) == refused(lab.start(), 409)
-    assert lab.ask_for_place(occasion="2").status_code == 200
+    assert lab.ask_for_place(session_number="2").status_code == 200
 
 
 # What is refused
@@ -372,7 +372,7 @@ def test_a_laboratory_calls_its_participants_as_it_likes(lab: Experimenter, part
 @pytest.mark.parametrize(
     "change",
     [{"participant": value} for value in ("", " P01", "P01 ", "P\t01", "P\n01", "x" * 65, "\0", "\u200e", 1, None)]
-    + [{"occasion": value} for value in (0, -1, 10_001, 1.5, "1", True, None)]
+    + [{"session_number": value} for value in (0, -1, 10_001, 1.5, "1", True, None)]
     + [{"group": value} for value in (1.5, "1", True)]
     + [{"kind": value} for value in ("model", "", None)]
     + [{"start_id": "P01"}, {"study_digest": None}, {"consent_digest": 1}, {"extra": 1}, {"device": {}},
@@ -499,12 +499,12 @@ def test_the_next_session_of_somebody_from_elsewhere_is_theirs(lab: Experimenter
     elsewhere.start()
     bring(lab, elsewhere, elsewhere.answers())
     lab.post("/api/complete")
-    lab.start(occasion=2)
+    lab.start(session_number=2)
     assert lab.session["participant"] == elsewhere.session["participant"]
-    elsewhere.start(occasion=3)
-    assert lab.start(occasion=3, uploaded=elsewhere.brought()).status_code == 201
-    assert "Another session" in refused(lab.start(occasion=4, uploaded=elsewhere.brought()), 409)
-    assert lab.find(participant="P01", occasion="3").get_json()["session"] == elsewhere.session["session"]
+    elsewhere.start(session_number=3)
+    assert lab.start(session_number=3, uploaded=elsewhere.brought()).status_code == 201
+    assert "Another session" in refused(lab.start(session_number=4, uploaded=elsewhere.brought()), 409)
+    assert lab.find(participant="P01", session_number="3").get_json()["session"] == elsewhere.session["session"]
 
 
 def test_a_session_that_a_server_has_begun_can_be_taken_on_another_machine_and_handed_on_as_it_goes(
@@ -553,9 +553,9 @@ def test_who_withdrew_elsewhere_before_anything_was_brought_does_not_withdraw_wh
     lab.start()
     lab.take()
     elsewhere.start()
-    told = refused(lab.start(uploaded=elsewhere.brought(is_withdrawn=True), occasion=2), 409)
+    told = refused(lab.start(uploaded=elsewhere.brought(is_withdrawn=True), session_number=2), 409)
     assert "`equipoise withdraw STUDY --participant P01`" in told
-    assert lab.start("B-P01", uploaded=elsewhere.brought(is_withdrawn=True), occasion=2).status_code == 201
+    assert lab.start("B-P01", uploaded=elsewhere.brought(is_withdrawn=True), session_number=2).status_code == 201
     assert lab.post("/api/withdraw").status_code == 200
     assert rows(any_store, "SELECT status FROM sessions ORDER BY 1") == [("completed",), ("withdrawn",)]
 
@@ -658,7 +658,7 @@ def test_no_start_with_another_value_in_it_makes_the_server_fail(
 ) -> None:
     told = {"session": f"{len(rows(any_store, 'SELECT 1 FROM sessions')):016x}", "participant": "p-0123456789ab",
             "group": 1, "seed": 1, "started_at": "2026-11-22T10:00:00Z", "withdrawal_code": None}  # fmt: skip
-    body = lab.body(occasion=1, group=None, kind="human", uploaded=data.draw(st.sampled_from([None, told])))
+    body = lab.body(session_number=1, group=None, kind="human", uploaded=data.draw(st.sampled_from([None, told])))
     reply = lab.send(mutated(data, body))
     assert_no_error_of_ours(reply)
     assert problems(any_store) == []

@@ -29,7 +29,7 @@ def taken_in(lab: Laboratory) -> list[LabSessionRecord]:
 
 def test_one_pseudonym_is_not_two_peoples(lab: Laboratory) -> None:
     lab.add_uploaded("P01")
-    with pytest.raises(Conflict, match="known here by another code"):
+    with pytest.raises(Conflict, match=r"has the code .* here, not"):
         lab.add_uploaded("P02", session="00000000000000bb")
     with pytest.raises(Conflict, match="another kind"):
         lab.add_uploaded(None, session="00000000000000bb")
@@ -51,10 +51,13 @@ def test_a_session_can_be_brought_again_after_its_code_was_deleted(lab: Laborato
     lab.store.delete_identities(lab.study)
     assert not lab.add_uploaded().is_new
     assert lab.store.identities(lab.study) == []
-    assert lab.add_uploaded(occasion=2, session="00000000000000bb").session.participant.participant == "p-aaaaaaaaaaaa"
+    assert (
+        lab.add_uploaded(session_number=2, session="00000000000000bb").session.participant.participant
+        == "p-aaaaaaaaaaaa"
+    )
 
 
-def test_an_occasion_that_was_taken_here_and_elsewhere_is_kept_twice_and_is_completed(lab: Laboratory) -> None:
+def test_an_session_number_that_was_taken_here_and_elsewhere_is_kept_twice_and_is_completed(lab: Laboratory) -> None:
     """As when the reply to a start was lost, and the laboratory went on by itself."""
     start_id = new_id()
     ghost = lab.start(start_id=start_id)
@@ -76,16 +79,16 @@ def test_two_people_whom_two_laboratories_call_alike_do_not_become_one(lab: Labo
     with pytest.raises(Conflict, match=r"another session 1 of a participant P01 here, .*--prefix"):
         lab.add_uploaded(participant="p-bbbbbbbbbbbb")
     lab.add_uploaded("B-P01", participant="p-bbbbbbbbbbbb")
-    lab.add_uploaded(participant="p-cccccccccccc", occasion=2, session="00000000000000ab")
+    lab.add_uploaded(participant="p-cccccccccccc", session_number=2, session="00000000000000ab")
     assert problems(lab.store) == []
 
 
 def test_who_withdrew_in_one_laboratory_does_not_keep_out_the_others_participant_of_that_code(lab: Laboratory) -> None:
     lab.store.withdraw_session(lab.add_uploaded().plan.session)
     before = verified(lab.store)
-    for occasion in (1, 2):
+    for session_number in (1, 2):
         with pytest.raises(Conflict, match=r"^A participant P01 has withdrawn here.* another person, .*--prefix B-"):
-            lab.add_uploaded(participant="p-bbbbbbbbbbbb", session="00000000000000bb", occasion=occasion)
+            lab.add_uploaded(participant="p-bbbbbbbbbbbb", session="00000000000000bb", session_number=session_number)
     assert verified(lab.store) == before
     other = lab.add_uploaded("A-P01", participant="p-bbbbbbbbbbbb", session="00000000000000bb")
     lab.complete(other)
@@ -96,7 +99,7 @@ def test_who_withdrew_in_one_laboratory_does_not_keep_out_the_others_participant
 def test_whom_this_very_laboratory_knows_as_withdrawn_is_not_taken_for_somebody_else(lab: Laboratory) -> None:
     lab.store.withdraw_session(lab.add_uploaded().plan.session)
     with pytest.raises(Refusal, match="cannot begin it again"):
-        lab.add_uploaded(occasion=2, session="00000000000000bb")
+        lab.add_uploaded(session_number=2, session="00000000000000bb")
 
 
 @pytest.mark.parametrize("code", ["P01", "C-P01", "P99"])
@@ -131,13 +134,13 @@ def test_a_withdrawal_is_brought_under_whichever_code_and_is_nobody_elses(lab: L
 
 
 def test_a_withdrawal_of_what_is_not_here_deletes_nothing_of_whoever_has_the_code_here(lab: Laboratory) -> None:
-    here = lab.start(occasion=1)
+    here = lab.start(session_number=1)
     lab.complete(here)
     before = verified(lab.store)
     told = r"there is a participant P01 here. .* `equipoise withdraw STUDY --participant P01`; .*--prefix B-"
-    for occasion in (1, 2):
+    for session_number in (1, 2):
         with pytest.raises(Conflict, match=told):
-            lab.add_uploaded(participant="p-bbbbbbbbbbbb", occasion=occasion, is_withdrawn=True)
+            lab.add_uploaded(participant="p-bbbbbbbbbbbb", session_number=session_number, is_withdrawn=True)
     assert verified(lab.store) == before
     apart = lab.add_uploaded("B-P01", participant="p-bbbbbbbbbbbb", is_withdrawn=True)
     lab.store.withdraw_session(apart.plan.session)
@@ -145,10 +148,10 @@ def test_a_withdrawal_of_what_is_not_here_deletes_nothing_of_whoever_has_the_cod
 
 
 def test_who_was_put_to_somebody_known_here_withdraws_with_all_that_they_have_here(lab: Laboratory) -> None:
-    lab.complete(lab.start(occasion=1))
-    lab.add_uploaded(occasion=2)
-    for occasion, session in ((3, "00000000000000bb"), (2, "00000000000000aa")):
-        brought = lab.add_uploaded(occasion=occasion, session=session, is_withdrawn=True)
+    lab.complete(lab.start(session_number=1))
+    lab.add_uploaded(session_number=2)
+    for session_number, session in ((3, "00000000000000bb"), (2, "00000000000000aa")):
+        brought = lab.add_uploaded(session_number=session_number, session=session, is_withdrawn=True)
     lab.store.withdraw_session(brought.plan.session)
     assert rows(lab.store, "SELECT DISTINCT status, n_answered FROM sessions") == [("withdrawn", 0)]
     assert problems(lab.store) == []
@@ -161,7 +164,7 @@ def test_a_withdrawal_of_somebody_who_has_withdrawn_here_is_brought_and_nothing_
     """As of a session that was withdrawn together with others, and had not been handed on before."""
     lab.store.withdraw_session(lab.add_uploaded().plan.session)
     for is_new in (True, False):
-        further = {"occasion": 2, "session": "00000000000000bb", "participant": participant}
+        further = {"session_number": 2, "session": "00000000000000bb", "participant": participant}
         brought = lab.add_uploaded(**further, is_withdrawn=True)
         assert brought.is_new is is_new
         lab.store.withdraw_session(brought.plan.session)
@@ -171,9 +174,9 @@ def test_a_withdrawal_of_somebody_who_has_withdrawn_here_is_brought_and_nothing_
 
 def test_a_session_that_was_put_to_somebody_known_here_is_opened_under_another_code_too(lab: Laboratory) -> None:
     known = lab.start()
-    first = lab.add_uploaded(occasion=2)
+    first = lab.add_uploaded(session_number=2)
     assert first.session.participant == known.session.participant
-    assert lab.add_uploaded("B-P01", occasion=2).plan == first.plan
+    assert lab.add_uploaded("B-P01", session_number=2).plan == first.plan
     assert codes(lab) == ["P01"]
     assert problems(lab.store) == []
 
@@ -187,7 +190,7 @@ def test_a_further_session_under_another_code_than_before_is_refused_and_the_pre
         lab.start("P01")
     lab.add_uploaded("B-P01", participant="p-bbbbbbbbbbbb")
     before = verified(lab.store)
-    further = {"participant": "p-bbbbbbbbbbbb", "occasion": 2, "session": "00000000000000bb"}
+    further = {"participant": "p-bbbbbbbbbbbb", "session_number": 2, "session": "00000000000000bb"}
     with pytest.raises(Conflict, match=r"another code, B-P01 and not P01. .* `equipoise lab upload --prefix B-`"):
         lab.add_uploaded("P01", **further)
     with pytest.raises(Conflict, match=r"another code, B-P01 and not C-P01. Fix: upload it under the code B-P01"):
@@ -201,7 +204,7 @@ def test_a_further_session_of_somebody_whose_code_was_deleted_is_not_put_to_who_
     lab.store.delete_identities(lab.study)
     lab.start()
     with pytest.raises(Conflict, match=r"P01 is another person here. .*--prefix B-"):
-        lab.add_uploaded(occasion=2, session="00000000000000bb")
+        lab.add_uploaded(session_number=2, session="00000000000000bb")
     assert n_sessions(lab.store) == 2
 
 
@@ -213,7 +216,7 @@ def test_all_sessions_of_who_had_to_begin_again_are_handed_on(
     """Also from a store in which no start leads to a session, as those of before were left."""
     there = lab_of(saying(small_study, resume=RESTART))
     for n_answers in (1, 2, 3):
-        lab_session = there.start(occasion=2)
+        lab_session = there.start(session_number=2)
         there.answer(lab_session, n_answers)
     if is_old:
         execute_sql(there.store, "UPDATE sessions SET start_id = NULL")
@@ -226,14 +229,14 @@ def test_all_sessions_of_who_had_to_begin_again_are_handed_on(
         store.register_study(there.study)
         merged = Laboratory(store, there.study)
         if is_known:
-            merged.complete(merged.start(occasion=1))
+            merged.complete(merged.start(session_number=1))
         for is_new in (True, False):
             for one in taken:
                 start = uploaded(one)
                 assert store.start_session(there.study, start).is_new is is_new
                 stored = store.add_responses(one.session, start.token_digest, one.responses)
                 assert set(stored) == {is_new}
-        assert {one.session: one.responses for one in taken_in(merged) if one.occasion == 2} == {
+        assert {one.session: one.responses for one in taken_in(merged) if one.session_number == 2} == {
             one.session: one.responses for one in taken
         }
         assert rows(store, "SELECT COUNT(*) FROM participants") == [(1,)]

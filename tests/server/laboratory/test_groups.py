@@ -29,7 +29,9 @@ def test_without_a_wish_the_group_is_chosen_as_on_the_web(lab: Laboratory) -> No
 def test_a_group_that_is_not_there_is_refused(lab: Laboratory, group: int) -> None:
     before = verified(lab.store)
     for code in ("P01", None):
-        with pytest.raises(Conflict, match=rf"^There is no group {group} in this study\. Fix: name one from 1 to 3\.$"):
+        with pytest.raises(
+            Conflict, match=rf"^There is no group {group} in this study\. Fix: name a group from 1 to 3\.$"
+        ):
             lab.start(code, group=group)
     assert verified(lab.store) == before
 
@@ -48,7 +50,7 @@ def test_a_full_group_is_refused_by_its_name_and_others_are_not(lab_of: LabOf) -
 def test_a_group_of_a_full_study_is_refused(lab_of: LabOf) -> None:
     lab = lab_of(quota=1)
     lab.complete(lab.start("P01"))
-    with pytest.raises(Conflict, match=r"^Group 3 has no room, because the study is full: 1 .* quota is 1\."):
+    with pytest.raises(Conflict, match=r"^Group 3 has no free slot, because the study is full: 1 .* quota is 1\."):
         lab.start("P02", group=3)
     with pytest.raises(StudyFull):
         lab.start("P02")
@@ -78,7 +80,9 @@ def test_a_rehearsal_has_the_group_that_it_asks_for_whatever_the_quota(lab_of: L
 
 def test_another_group_than_the_sessions_is_refused_and_the_sessions_is_named(lab: Laboratory) -> None:
     lab.start(group=2)
-    with pytest.raises(Conflict, match=r"^Participant P01 has begun session 1 in group 2, not 3\. If this is another"):
+    with pytest.raises(
+        Conflict, match=r"^Participant P01 has begun session 1 in group 2, not 3\. Fix: if this is another"
+    ):
         lab.start(group=3)
     assert lab.start(group=2).n_visits == 2
-    assert lab.start(occasion=2, group=3).session.group == 3
+    assert lab.start(session_number=2, group=3).session.group == 3

@@ -42,7 +42,7 @@ def test_of_a_participant_who_has_withdrawn_the_experimenter_hears_by_the_code(l
     lab.post("/api/withdraw")
     told = ("participant P12 has withdrawn", "if this is another person, use another code.")
     assert_told(refused(lab.start("P12"), 409), *told)
-    assert_told(refused(lab.start("P12", occasion=2), 409), *told)
+    assert_told(refused(lab.start("P12", session_number=2), 409), *told)
     assert_told(refused(lab.ask_for_place("P12"), 409), *told)
     assert lab.start("P13").status_code == 201
 
@@ -126,8 +126,8 @@ def test_a_completed_session_may_be_somebody_elses_and_that_is_said_first(lab_in
     lab.start("P12")
     lab.take()
     told = refused(lab.start("P12"), 409)
-    assert_told(told, "Participant P12 has completed session 1", "If this is another person, use another code;")
-    assert told.index("another code") < told.index("`--occasion 2`")
+    assert_told(told, "Participant P12 has completed session 1", "Fix: if this is another person, use another code;")
+    assert told.index("another code") < told.index("`--session-number 2`")
 
 
 def test_a_technician_with_a_wrong_token_hears_where_the_right_one_is(lab_in: LabIn) -> None:

@@ -1,4 +1,4 @@
-"""What a store promises a laboratory: sessions of the same people on several occasions, and rehearsals."""
+"""What a store promises a laboratory: sessions of the same people in several sessions, and rehearsals."""
 
 from contextlib import closing
 from functools import partial
@@ -25,12 +25,12 @@ from tests.server.stores import (
 )
 
 
-def test_a_laboratorys_session_is_kept_with_its_occasion_and_its_machine(lab: Laboratory) -> None:
-    stored = lab.start(occasion=3)
+def test_a_laboratorys_session_is_kept_with_its_session_number_and_its_machine(lab: Laboratory) -> None:
+    stored = lab.start(session_number=3)
     assert stored.is_new
     assert stored.session.source is Source.LAB
     (row,) = lab.store.sessions(lab.study)
-    assert (row["source"], row["occasion"], row["uploaded_at"]) == ("lab", 3, None)
+    assert (row["source"], row["session_number"], row["uploaded_at"]) == ("lab", 3, None)
     assert row["device_measured_hz"] == 59.94
     assert row["device_keyboard"] == "ptb"
     ((device,),) = rows(lab.store, "SELECT device FROM visits")
@@ -38,7 +38,7 @@ def test_a_laboratorys_session_is_kept_with_its_occasion_and_its_machine(lab: La
     assert problems(lab.store) == []
 
 
-def test_the_same_participant_on_the_same_occasion_goes_on_with_the_session(lab: Laboratory) -> None:
+def test_the_same_participant_with_the_same_session_number_goes_on_with_the_session(lab: Laboratory) -> None:
     first = lab.start()
     lab.answer(first, 2)
     again = lab.start()
@@ -55,10 +55,10 @@ def test_a_retried_start_is_one_session_and_one_visit(lab: Laboratory) -> None:
     assert n_sessions(lab.store) == 1
 
 
-def test_another_occasion_is_another_session_of_the_same_person_in_a_place_of_its_own(lab: Laboratory) -> None:
+def test_another_session_number_is_another_session_of_the_same_person_in_a_place_of_its_own(lab: Laboratory) -> None:
     first = lab.start()
     lab.complete(first)
-    second = lab.start(occasion=2)
+    second = lab.start(session_number=2)
     assert second.is_new
     assert second.session.participant == first.session.participant
     assert second.plan.session != first.plan.session
@@ -71,38 +71,38 @@ def test_another_occasion_is_another_session_of_the_same_person_in_a_place_of_it
     assert problems(lab.store) == []
 
 
-def test_a_later_occasion_may_be_begun_while_an_earlier_one_is_under_way(lab: Laboratory) -> None:
-    sessions = {occasion: lab.start(occasion=occasion).plan.session for occasion in (2, 1, 3)}
+def test_a_later_session_number_may_be_begun_while_an_earlier_one_is_under_way(lab: Laboratory) -> None:
+    sessions = {number: lab.start(session_number=number).plan.session for number in (2, 1, 3)}
     assert len(set(sessions.values())) == 3
-    assert {occasion: lab.start(occasion=occasion).plan.session for occasion in (3, 1, 2)} == sessions
+    assert {number: lab.start(session_number=number).plan.session for number in (3, 1, 2)} == sessions
 
 
-def test_a_completed_occasion_is_refused_and_the_next_one_is_named(lab: Laboratory) -> None:
-    lab.complete(lab.start(occasion=2))
+def test_a_completed_session_number_is_refused_and_the_next_one_is_named(lab: Laboratory) -> None:
+    lab.complete(lab.start(session_number=2))
     before = verified(lab.store)
-    told = r"^Participant P01 has completed session 2 .* another person, use another code; .* `--occasion 3`\.$"
+    told = r"^Participant P01 has completed session 2 .* another person, use another code; .* `--session-number 3`\.$"
     with pytest.raises(Conflict, match=told):
-        lab.start(occasion=2)
+        lab.start(session_number=2)
     assert verified(lab.store) == before
-    assert lab.start(occasion=3).is_new
+    assert lab.start(session_number=3).is_new
 
 
-def test_who_has_withdrawn_begins_nothing_more_on_whichever_occasion(lab: Laboratory) -> None:
-    sessions = [lab.start(occasion=occasion) for occasion in (1, 2)]
+def test_who_has_withdrawn_begins_nothing_more_in_any_session(lab: Laboratory) -> None:
+    sessions = [lab.start(session_number=number) for number in (1, 2)]
     lab.answer(sessions[1], 1)
     lab.store.withdraw_session(sessions[1].plan.session)
     assert rows(lab.store, "SELECT DISTINCT status, n_answered FROM sessions") == [("withdrawn", 0)]
-    for occasion in (1, 2, 3):
+    for number in (1, 2, 3):
         with pytest.raises(Refusal, match="cannot begin it again"):
-            lab.start(occasion=occasion)
+            lab.start(session_number=number)
     assert n_sessions(lab.store) == 2
     assert problems(lab.store) == []
 
 
-def test_the_session_of_an_occasion_is_found_without_a_token(lab: Laboratory) -> None:
-    stored = {occasion: lab.start(occasion=occasion) for occasion in (1, 2)}
+def test_the_session_of_a_session_number_is_found_without_a_token(lab: Laboratory) -> None:
+    stored = {number: lab.start(session_number=number) for number in (1, 2)}
     who = Identity("lab", "P01")
-    assert {occasion: lab.store.session_on(lab.study, who, occasion) for occasion in (1, 2)} == stored
+    assert {number: lab.store.session_on(lab.study, who, number) for number in (1, 2)} == stored
     assert lab.store.session_on(lab.study, who, 3) is None
     assert lab.store.session_on(lab.study, Identity("lab", "P02"), 1) is None
     assert lab.store.session_on(lab.study, Identity("panel", "P01"), 1) is None
@@ -111,7 +111,7 @@ def test_the_session_of_an_occasion_is_found_without_a_token(lab: Laboratory) ->
 def test_a_code_is_among_the_identities_and_nowhere_else(lab: Laboratory) -> None:
     stored = lab.start("the-code-of-somebody")
     lab.complete(stored)
-    lab.add_uploaded("the-code-of-somebody", occasion=2)
+    lab.add_uploaded("the-code-of-somebody", session_number=2)
     for table in ("trials", "sessions", "participants", "events", "responses", "visits"):
         assert "the-code" not in str(rows(lab.store, f"SELECT * FROM {table}")), table
     assert "the-code" not in repr(lab.store.sessions(lab.study))
@@ -145,12 +145,12 @@ def test_a_rehearsal_is_gone_on_with_by_the_same_start(lab: Laboratory) -> None:
 
 
 @pytest.mark.parametrize("n_servers", [1, 2])
-def test_simultaneous_starts_of_one_occasion_are_one_session(lab: Laboratory, n_servers: int) -> None:
+def test_simultaneous_starts_of_one_session_number_are_one_session(lab: Laboratory, n_servers: int) -> None:
     with closing(another(lab.store)) as other:
         stores = [lab.store, other][:n_servers]
-        for occasion in (1, 2, 3):
-            starts = [partial(stores[number % n_servers].start_session, lab.study, start_of(occasion=occasion))
-                      for number in range(6)]  # fmt: skip
+        for number in (1, 2, 3):
+            starts = [partial(stores[place % n_servers].start_session, lab.study, start_of(session_number=number))
+                      for place in range(6)]  # fmt: skip
             outcomes = at_once(*starts)
             begun = [one for one in outcomes if isinstance(one, StoredSession)]
             assert len({one.plan.session for one in begun}) == 1
@@ -161,27 +161,27 @@ def test_simultaneous_starts_of_one_occasion_are_one_session(lab: Laboratory, n_
     assert problems(lab.store) == []
 
 
-def test_simultaneous_starts_of_one_occasion_in_two_versions_of_a_study_are_one_session(lab: Laboratory) -> None:
+def test_simultaneous_starts_of_one_session_number_in_two_versions_of_a_study_are_one_session(lab: Laboratory) -> None:
     later = version_of(lab.study, "1.1")
     lab.store.register_study(later)
-    lab.start(occasion=1)  # so that the person is known, and no key keeps a second session of theirs out
+    lab.start(session_number=1)  # so that the person is known, and no key keeps a second session of theirs out
     with closing(another(lab.store)) as other:
-        for occasion in range(2, 8):
+        for number in range(2, 8):
             at_once(
-                partial(lab.store.start_session, lab.study, start_of(occasion=occasion)),
-                partial(other.start_session, later, start_of(occasion=occasion)),
+                partial(lab.store.start_session, lab.study, start_of(session_number=number)),
+                partial(other.start_session, later, start_of(session_number=number)),
             )
     assert n_sessions(lab.store) == 7
     assert problems(lab.store) == []
 
 
-def test_who_must_begin_again_does_so_on_the_same_occasion(lab_of: LabOf, small_study: Study) -> None:
+def test_who_must_begin_again_does_so_with_the_same_session_number(lab_of: LabOf, small_study: Study) -> None:
     lab = lab_of(saying(small_study, resume=Resume(max_reloads=0, otherwise="restart")))
-    first = lab.start(occasion=2)
-    again = lab.start(occasion=2)
+    first = lab.start(session_number=2)
+    again = lab.start(session_number=2)
     assert again.plan.session != first.plan.session
     assert (again.session.participant, again.session.group) == (first.session.participant, first.session.group)
-    assert rows(lab.store, "SELECT DISTINCT occasion, source FROM sessions") == [(2, "lab")]
+    assert rows(lab.store, "SELECT DISTINCT session_number, source FROM sessions") == [(2, "lab")]
     found = lab.store.session_on(lab.study, Identity("lab", "P01"), 2)
     assert found is not None
     assert found.plan.session == again.plan.session
@@ -195,7 +195,7 @@ def test_a_session_of_the_laboratory_ends_by_the_studys_own_rules(
     lab.start()
     clock.advance(minutes=31)
     assert lab.start().ended_for is Release.TOO_OLD
-    assert lab.start(occasion=2).ended_for is None
+    assert lab.start(session_number=2).ended_for is None
 
 
 def test_a_session_of_another_version_is_not_gone_on_with(lab: Laboratory) -> None:

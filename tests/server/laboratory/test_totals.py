@@ -28,14 +28,14 @@ def test_sessions_of_the_web_and_of_the_laboratory_stand_side_by_side(lab: Labor
     assert Counter(row["source"] for row in trials) == {"web": 3, "lab": 6}
     assert {row["onset_source"] for row in trials if row["source"] == "lab"} == {"flip"}
     listed = lab.store.sessions(lab.study)
-    assert {(row["source"], row["occasion"]) for row in listed} == {("web", None), ("lab", 1)}
+    assert {(row["source"], row["session_number"]) for row in listed} == {("web", None), ("lab", 1)}
     assert sum(one.n_completed for one in lab.store.progress(lab.study)) == 3
 
 
 @pytest.mark.parametrize(
     "change",
-    ["occasion = 2", "occasion = NULL", "uploaded_at = NULL", "uploaded_at = '2020-01-01T00:00:00.000+00:00'",
-     "slot = 'reserved'"],
+    ["session_number = 2", "session_number = NULL", "uploaded_at = NULL",
+     "uploaded_at = '2020-01-01T00:00:00.000+00:00'", "slot = 'reserved'"],
 )  # fmt: skip
 def test_what_was_changed_of_a_session_that_was_taken_elsewhere_is_found(lab_of: LabOf, change: str) -> None:
     lab = lab_of(quota=1)
@@ -46,8 +46,8 @@ def test_what_was_changed_of_a_session_that_was_taken_elsewhere_is_found(lab_of:
     assert any(uploaded.plan.session in problem for problem in problems(lab.store))
 
 
-def test_a_copy_has_the_occasions_and_the_same_digest(lab: Laboratory, tmp_path: Path) -> None:
-    lab.complete(lab.start(occasion=2))
+def test_a_copy_has_the_session_numbers_and_the_same_digest(lab: Laboratory, tmp_path: Path) -> None:
+    lab.complete(lab.start(session_number=2))
     lab.add_uploaded("P02")
     with closing(SqliteStore(tmp_path / "copy.db")) as copy:
         assert copy_store(lab.store, copy) == verified(lab.store)
@@ -57,7 +57,7 @@ def test_a_copy_has_the_occasions_and_the_same_digest(lab: Laboratory, tmp_path:
 
 
 def test_all_is_there_after_reopening(lab: Laboratory) -> None:
-    lab.start(occasion=2)
+    lab.start(session_number=2)
     uploaded = lab.add_uploaded("P02")
     with closing(reopened(lab.store)) as again:
         found = again.find_session(lab.token)
@@ -109,12 +109,14 @@ def happen(lab: Laboratory, clock: Clock, what: str, *told: Any) -> None:
     """Let something happen; to the session that was opened last, where it is to one."""
     found = lab.store.find_session(lab.token)
     if what == "comes":
-        code, occasion, group = told
-        lab.start(code, occasion=occasion, group=group)
+        code, session_number, group = told
+        lab.start(code, session_number=session_number, group=group)
     elif what == "brings":
-        code, occasion, group, seed = told
-        name = f"{occasion}{group}{seed}{(code or 'P00')[1:]:0>13}"
-        lab.add_uploaded(code, occasion=occasion, session=name, group=group, seed=seed, participant=f"p-{name[-12:]}")
+        code, number, group, seed = told
+        name = f"{number}{group}{seed}{(code or 'P00')[1:]:0>13}"
+        lab.add_uploaded(
+            code, session_number=session_number, session=name, group=group, seed=seed, participant=f"p-{name[-12:]}"
+        )
     elif what == "web":
         Person(lab.store, lab.study)
     elif what == "leaves for an hour":

@@ -24,7 +24,7 @@ def test_a_session_that_was_taken_elsewhere_is_stored_as_it_was_there(lab: Labor
     planned = [(trial.phase, trial.item_id) for trial in plan_session(lab.study, 2, 7).trials]
     assert [(trial.phase, trial.item.item_id) for trial in stored.plan.trials] == planned
     (row,) = lab.store.sessions(lab.study)
-    assert row["occasion"] == 1
+    assert row["session_number"] == 1
     assert row["uploaded_at"] > row["started_at"]
     assert lab.store.sessions_with_code(lab.study, "0123456789") == [session.session]
     assert problems(lab.store) == []
@@ -63,13 +63,20 @@ def test_one_session_that_is_adopted_many_times_at_once_is_one_session(lab: Labo
 
 @pytest.mark.parametrize(
     "other",
-    [{"group": 2}, {"seed": 2}, {"occasion": 2}, {"withdrawal_code": "FFFFFFFFFF"}, {"code": "P02"}, {"code": None}],
+    [
+        {"group": 2},
+        {"seed": 2},
+        {"session_number": 2},
+        {"withdrawal_code": "FFFFFFFFFF"},
+        {"code": "P02"},
+        {"code": None},
+    ],
     ids=str,
 )
 def test_another_session_of_the_same_name_is_refused(lab: Laboratory, other: dict[str, Any]) -> None:
     lab.add_uploaded(withdrawal_code="0123456789")
     before = verified(lab.store)
-    with pytest.raises(Conflict, match=r"^Another session here has the name 00000000000000aa:"):
+    with pytest.raises(Conflict, match=r"^Another session here has the name 00000000000000aa: .* Fix: upload"):
         lab.add_uploaded(**({"withdrawal_code": "0123456789", "participant": "p-bbbbbbbbbbbb"} | other))
     assert verified(lab.store) == before
 
@@ -104,19 +111,19 @@ def test_a_session_that_was_begun_here_may_be_taken_to_its_end_elsewhere(lab: La
 
 
 def test_somebody_who_is_known_here_keeps_their_pseudonym(lab: Laboratory) -> None:
-    here = lab.start(occasion=1)
+    here = lab.start(session_number=1)
     lab.complete(here)
-    uploaded = lab.add_uploaded(occasion=2)
+    uploaded = lab.add_uploaded(session_number=2)
     assert uploaded.session.participant == here.session.participant
     ((event, details),) = log_of(lab.store, lab.study, uploaded.plan.session)
-    assert (event, details["participant_elsewhere"]) == ("adopted", "p-aaaaaaaaaaaa")
-    assert not lab.add_uploaded(occasion=2).is_new
+    assert (event, details["participant_elsewhere"]) == ("uploaded", "p-aaaaaaaaaaaa")
+    assert not lab.add_uploaded(session_number=2).is_new
     assert rows(lab.store, "SELECT COUNT(*) FROM participants") == [(1,)]
     assert problems(lab.store) == []
 
 
 def test_who_came_from_elsewhere_is_known_here_from_then_on(lab: Laboratory) -> None:
-    lab.add_uploaded(occasion=1)
-    lab.add_uploaded(occasion=2, session="00000000000000bb", seed=2)
-    assert lab.start(occasion=3).session.participant.participant == "p-aaaaaaaaaaaa"
+    lab.add_uploaded(session_number=1)
+    lab.add_uploaded(session_number=2, session="00000000000000bb", seed=2)
+    assert lab.start(session_number=3).session.participant.participant == "p-aaaaaaaaaaaa"
     assert rows(lab.store, "SELECT COUNT(*) FROM identities") == [(1,)]

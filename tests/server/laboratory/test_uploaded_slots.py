@@ -24,7 +24,7 @@ def test_what_was_taken_elsewhere_is_never_refused_for_lack_of_room(lab_of: LabO
     lab.complete(uploaded)
     assert (lab.now().session.status, lab.now().slot) == (Status.COMPLETED, SlotState.RELEASED)
     (first, details), *others = log_of(lab.store, lab.study, uploaded.plan.session)
-    assert (first, details["place"], details["taken"]["1"]) == ("adopted", "released", [1, 0])
+    assert (first, details["slot"], details["taken"]["1"]) == ("uploaded", "released", [1, 0])
     assert [event for event, _ in others] == ["surplus"]
     assert lab.store.progress(lab.study)[0].n_replaced == 1
     assert problems(lab.store) == []
@@ -101,7 +101,7 @@ def test_who_has_withdrawn_here_brings_nothing_more(lab: Laboratory) -> None:
     with pytest.raises(Conflict, match="is over"):
         lab.answer(uploaded)
     with pytest.raises(Refusal, match="cannot begin it again"):
-        lab.add_uploaded(occasion=2, session="00000000000000bb")
+        lab.add_uploaded(session_number=2, session="00000000000000bb")
     assert verified(lab.store) == before
 
 

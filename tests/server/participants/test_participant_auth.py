@@ -4,6 +4,7 @@ import json
 import logging
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from urllib.parse import quote
 
@@ -13,9 +14,10 @@ from werkzeug.test import TestResponse
 
 from experiment.study.definition import Study
 from server.app import create_app
+from server.participants import participant_auth
 from server.participants.participant_auth import make_link_token
 from server.settings import Settings
-from server.store import Release, SqliteStore
+from server.store import Identity, Release, SqliteStore
 from tests.server.conftest import SECRETS
 from tests.server.participants.visitors import PANEL_ID, SUBMISSION, Visitor, from_panel, pid, refused
 from tests.server.stores import Clock, held_by, recruiting, rows, sign_in
@@ -72,6 +74,17 @@ def test_the_entry_cookie_is_kept_from_scripts_and_lives_for_a_day(panel: Flask)
         assert part in cookie
 
 
+def test_an_entry_cookie_of_an_earlier_version_is_read(
+    panel: Flask, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def as_before(one: Identity) -> dict[str, object]:
+        return {"source" if name == "id_kind" else name: value for name, value in asdict(one).items()}
+
+    monkeypatch.setattr(participant_auth, "asdict", as_before)
+    assert Visitor(panel, from_panel(PANEL_ID)).start().status_code == 201
+    assert rows(store, "SELECT id_kind, external_id FROM identities") == [("panel", PANEL_ID)]
+
+
 def test_the_panels_id_is_in_the_table_of_identities_and_nowhere_else(
     panel: Flask, store: SqliteStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -103,7 +116,7 @@ def test_the_panels_id_is_in_the_table_of_identities_and_nowhere_else(
 
 def test_what_a_panel_says_besides_is_kept_with_the_id_and_nothing_more(panel: Flask, store: SqliteStore) -> None:
     Visitor(panel, from_panel(PANEL_ID, STUDY_ID="st-1", SESSION_ID=SUBMISSION, name="Ada", utm="x")).start()
-    (identity,) = rows(store, "SELECT study, source, external_id, parameters FROM identities")
+    (identity,) = rows(store, "SELECT study, id_kind, external_id, parameters FROM identities")
     assert identity[:3] == ("blackbox-predict", "panel", PANEL_ID)
     assert json.loads(identity[3]) == {"STUDY_ID": "st-1", "SESSION_ID": SUBMISSION}
     assert "Ada" not in repr(held_by(store))
@@ -316,7 +329,7 @@ def test_a_personal_link_lets_one_person_in_once(linked: Flask, small_study: Stu
     other = Visitor(linked, f"/?token={make_link_token(small_study, SECRETS.signing_key)}")
     assert other.start().status_code == 201
     assert other.session["session"] != first.session["session"]
-    assert {source for (source,) in rows(store, "SELECT source FROM identities")} == {"link"}
+    assert {source for (source,) in rows(store, "SELECT id_kind FROM identities")} == {"link"}
     assert token not in repr(held_by(store))
 
 

@@ -78,7 +78,7 @@ def test_who_must_begin_again_does_so_as_the_same_person_in_the_same_group(again
     assert after.session.seed != before.session.seed
     assert {trial.item.item_id for trial in after.plan.trials} == {trial.item.item_id for trial in before.plan.trials}
     assert after.plan.withdrawal_code != before.plan.withdrawal_code
-    assert place_of(any_store, first) == ("active", "released", "begun again")
+    assert place_of(any_store, first) == ("active", "released", "restarted")
     assert len(responses_of(any_store, first)) == 2, "the first answers stay with the first session"
     assert problems(any_store) == []
 
@@ -188,7 +188,7 @@ def test_two_browsers_of_a_panels_person_at_once_begin_again_once(study_of: Stud
         Person(any_store, study, identity=identity)
         with closing(another(any_store)) as other:
             at_once(*[partial(Person, one, study, Kind.HUMAN, identity) for one in (any_store, other) * 2])
-        found = any_store.sessions_of(study, identity.source, identity.external_id)
+        found = any_store.sessions_of(study, identity.id_kind, identity.external_id)
         assert [one.slot for one in found].count("reserved") == 1
         assert problems(any_store) == []
 

@@ -17,7 +17,7 @@ from server.store import (
     StudyFull,
     Visit,
 )
-from server.store.sql.sessions import MOST_VISITS
+from server.store.sql.resuming import MOST_VISITS
 from tests.server.participants.returning import (
     DEVICE,
     BrowserOf,
@@ -199,7 +199,7 @@ def test_a_session_is_gone_on_with_up_to_its_age_and_not_after(
     person.answer()
     clock.advance(minutes=1)
     assert visit(person).ended_for is Release.TOO_OLD
-    assert place_of(any_store, person.session)[1:] == ("released", "too old to go on")
+    assert place_of(any_store, person.session)[1:] == ("released", "too old to resume")
     assert problems(any_store) == []
 
 

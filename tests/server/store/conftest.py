@@ -1,4 +1,4 @@
-"""Stores of each kind in which everything has happened once."""
+"""Stores of each kind in which each kind of event has happened once."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ from tests.server.stores import (
 def lived_in(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, small_study: Study
 ) -> Iterator[tuple[Store, dict[str, Person]]]:
-    """A store in which all sorts of things have happened, and the people; nobody may change it."""
+    """A store in which each kind of event has happened once, and its participants; a test must not change it."""
     if request.param == "postgres":
         store: Store = PostgresStore(request.getfixturevalue("postgres").new_database())
     else:

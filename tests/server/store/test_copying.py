@@ -1,4 +1,4 @@
-"""Moving a store and backing it up while it is used."""
+"""Copying a store, and backing it up while it is used."""
 
 import threading
 import time
@@ -53,7 +53,7 @@ def is_empty(store: Store) -> bool:
 # Copies.
 
 
-def test_a_copy_holds_all_that_the_store_holds_whatever_kinds_they_are(
+def test_a_copy_between_stores_of_any_kind_is_complete(
     lived_in: tuple[Store, dict[str, Person]], target: Store
 ) -> None:
     source, _ = lived_in
@@ -66,7 +66,7 @@ def test_a_copy_holds_all_that_the_store_holds_whatever_kinds_they_are(
     assert sorted(target.trials(), key=repr) == sorted(source.trials(), key=repr)
 
 
-def test_a_study_goes_on_in_the_copy_where_it_was(
+def test_a_study_continues_in_the_copy(
     lived_in: tuple[Store, dict[str, Person]], target: Store, small_study: Study
 ) -> None:
     source, people = lived_in
@@ -98,20 +98,20 @@ def test_an_empty_store_can_be_copied(target: Store, tmp_path: Path) -> None:
         assert copy_store(source, target) == verified(source)
 
 
-def test_a_store_that_holds_anything_is_not_copied_to(
+def test_a_store_with_data_is_not_the_target_of_a_copy(
     lived_in: tuple[Store, dict[str, Person]], target: Store, small_study: Study
 ) -> None:
     source, _ = lived_in
     target.register_study(small_study)
     Person(target, small_study).complete()
     before = content(target)
-    with pytest.raises(InputError, match=r"holds a study already\. Fix: name an empty one"):
+    with pytest.raises(InputError, match=r"holds a study already\. Fix: name an empty store"):
         copy_store(source, target)
     assert content(target) == before
 
 
 def losing(store: Store, table: str, then: Callable[[], None]) -> Callable[[], Any]:
-    """Make a store whose connection, when it is filled, forgets the last row of a table."""
+    """Make a store that loses the last row of a table when it is filled."""
     filling = store.filling
 
     class Forgetful:
@@ -137,7 +137,7 @@ def losing(store: Store, table: str, then: Callable[[], None]) -> Callable[[], A
 
 
 @pytest.mark.parametrize("table", [table for table in TABLES if table not in {"studies", "participants", "sessions"}])
-def test_a_copy_that_lacks_anything_is_found_out_and_undone(
+def test_an_incomplete_copy_is_detected_and_undone(
     lived_in: tuple[Store, dict[str, Person]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str
 ) -> None:
     source, _ = lived_in
@@ -161,7 +161,7 @@ def test_a_copy_that_fails_half_way_leaves_nothing_in_the_target(
     assert problems(target) == []
 
 
-def test_what_one_database_cannot_hold_is_told_in_words_when_it_is_copied(
+def test_a_value_that_a_database_cannot_store_is_reported_by_the_copy(
     target: Store, small_study: Study, tmp_path: Path
 ) -> None:
     run = run_baseline(small_study, "baseline/tracer")
@@ -179,7 +179,7 @@ def test_what_one_database_cannot_hold_is_told_in_words_when_it_is_copied(
 # Backups.
 
 
-def test_a_backup_is_a_whole_store_for_its_owners_eyes(
+def test_a_backup_is_a_complete_store_that_only_its_owner_can_read(
     lived_in: tuple[Store, dict[str, Person]], tmp_path: Path
 ) -> None:
     source, _ = lived_in
@@ -193,7 +193,7 @@ def test_a_backup_is_a_whole_store_for_its_owners_eyes(
         assert content(backup) == content(source)
 
 
-def test_a_backup_is_for_its_owners_eyes_while_it_is_written(
+def test_only_the_owner_can_read_a_backup_while_it_is_written(
     lived_in: tuple[Store, dict[str, Person]], tmp_path: Path
 ) -> None:
     source, _ = lived_in
@@ -209,7 +209,7 @@ def test_a_backup_is_for_its_owners_eyes_while_it_is_written(
 
 
 @pytest.mark.parametrize("kind", ["file", "folder"])
-def test_a_backup_takes_the_place_of_nothing(store: SqliteStore, tmp_path: Path, kind: str) -> None:
+def test_a_backup_replaces_no_file(store: SqliteStore, tmp_path: Path, kind: str) -> None:
     path = tmp_path / "monday.db"
     if kind == "file":
         path.write_text("what I wrote down")
@@ -240,7 +240,7 @@ def test_a_backup_that_fails_half_way_leaves_no_file(
     assert [one.name for one in folder.iterdir()] == [name]
 
 
-def test_a_backup_where_none_can_be_written_is_refused_in_words(store: SqliteStore, tmp_path: Path) -> None:
+def test_a_backup_that_cannot_be_written_is_refused_with_a_fix(store: SqliteStore, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError):
         back_up(store, tmp_path / "file" / "backup.db")
@@ -255,7 +255,7 @@ def test_a_backup_of_a_damaged_store_says_what_is_damaged(
     assert any(person.session in problem for problem in back_up(store, tmp_path / "backup.db").problems)
 
 
-def test_a_backup_of_a_store_that_cannot_be_read_does_not_blame_the_place_where_it_goes(
+def test_the_backup_of_an_unreadable_store_does_not_blame_the_target(
     store: SqliteStore, small_study: Study, tmp_path: Path
 ) -> None:
     store.register_study(small_study)
@@ -273,7 +273,7 @@ def test_a_backup_of_a_store_that_cannot_be_read_does_not_blame_the_place_where_
     assert not list(tmp_path.glob("backup.db*"))
 
 
-def test_a_group_that_was_closed_and_opened_is_no_problem(any_store: Store, small_study: Study) -> None:
+def test_a_group_that_was_closed_and_opened_passes_the_checks(any_store: Store, small_study: Study) -> None:
     any_store.register_study(small_study)
     any_store.open_group(small_study, 1, is_open=False)
     any_store.open_group(small_study, 2, is_open=False)
@@ -300,7 +300,7 @@ def test_a_backup_made_while_people_answer_is_of_one_moment(
                     person.answer()
                     acknowledged.append((time.monotonic(), person.session, person.sent[-1].response_id))
                 person.complete()
-        except BaseException as error:  # whatever it is, the test looks at it
+        except BaseException as error:  # The test checks it.
             errors.append(error)
 
     threads = [threading.Thread(target=take_part) for _ in range(3)]

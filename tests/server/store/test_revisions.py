@@ -1,4 +1,4 @@
-"""A study that changes while people take part: its plan freely, its wording by a revision, else by a new version."""
+"""A study that changes during data collection: its analysis plan, its wording (a revision), or its substance."""
 
 import dataclasses
 import uuid
@@ -173,7 +173,7 @@ def test_a_change_of_wording_is_named_and_refused_until_it_is_accepted(
     assert [trial.item for trial in second.stored.plan.trials] == [
         revised.battery.by_id[trial.item.item_id] for trial in second.stored.plan.trials
     ]
-    # Anyone who is under way goes on with what they began with, on whichever server.
+    # On each server, a participant under way continues with the content of their start.
     with closing(another(any_store)) as other:
         other.register_study(revised)
         again = other.find_session(first.token)
@@ -237,9 +237,7 @@ def test_a_revision_keeps_groups_seeds_and_plans(any_store: Store, study: Study)
 
 
 @pytest.mark.parametrize("kind", SUBSTANCE)
-def test_what_truly_changes_the_study_is_named_and_asks_for_a_new_version(
-    any_store: Store, study: Study, kind: str
-) -> None:
+def test_a_change_of_substance_is_named_and_needs_a_new_version(any_store: Store, study: Study, kind: str) -> None:
     change, name = SUBSTANCE[kind]
     any_store.register_study(study)
     Person(any_store, study)
@@ -266,7 +264,7 @@ def test_a_revision_shows_which_options_changed_into_what(any_store: Store, stud
     assert any_store.revise_study(REWORDINGS["title"][0](revised), "clearer").options == ()
 
 
-def test_options_cannot_change_their_places_in_several_revisions(any_store: Store, study: Study) -> None:
+def test_options_cannot_change_their_order_over_several_revisions(any_store: Store, study: Study) -> None:
     def with_options(*options: str) -> Study:
         return with_item(
             study, lambda item: item.model_copy(update={"content": item.content | {"options": list(options)}})
@@ -281,7 +279,7 @@ def test_options_cannot_change_their_places_in_several_revisions(any_store: Stor
 
 
 def test_two_servers_serve_two_revisions_side_by_side(any_store: Store, study: Study) -> None:
-    """The server that runs goes on with what it loaded until it is started again."""
+    """A running server continues with the study that it loaded, until it is restarted."""
     any_store.register_study(study)
     Person(any_store, study)
     revised = REWORDINGS["title"][0](study)
@@ -308,14 +306,14 @@ def test_a_revision_is_accepted_once_however_often_it_is_asked_for(any_store: St
     assert problems(any_store) == []
 
 
-def test_a_study_that_nobody_has_begun_needs_no_revision(any_store: Store, study: Study) -> None:
+def test_a_study_without_sessions_needs_no_revision(any_store: Store, study: Study) -> None:
     any_store.register_study(study)
     Person(any_store, study, Kind.SIMULATED)
     with pytest.raises(InputError, match=r"version 1\.0 has no sessions, so nothing needs to be accepted"):
         any_store.revise_study(REWORDINGS["title"][0](study), "typo")
 
 
-def test_a_wording_that_was_tried_before_people_came_can_be_accepted_later(any_store: Store, study: Study) -> None:
+def test_a_wording_tried_before_the_first_session_can_be_accepted_later(any_store: Store, study: Study) -> None:
     tried = REWORDINGS["title"][0](study)
     any_store.register_study(tried)
     Person(any_store, tried, Kind.SIMULATED)
@@ -344,9 +342,7 @@ def test_model_runs_are_of_the_revision_that_they_were_asked(any_store: Store, s
     assert problems(any_store) == []
 
 
-def test_of_a_content_that_cannot_be_read_any_more_it_is_said_that_something_changed(
-    any_store: Store, study: Study
-) -> None:
+def test_a_change_of_unreadable_content_is_reported_without_details(any_store: Store, study: Study) -> None:
     any_store.register_study(study)
     Person(any_store, study)
     execute_sql(any_store, "UPDATE studies SET definition = '{}'")
@@ -358,7 +354,7 @@ def test_of_a_content_that_cannot_be_read_any_more_it_is_said_that_something_cha
         any_store.register_study(changed)
 
 
-def test_what_is_only_read_registers_nothing(any_store: Store, study: Study) -> None:
+def test_reading_registers_nothing(any_store: Store, study: Study) -> None:
     any_store.register_study(study)
     Person(any_store, study)
     for changed in (REWORDINGS["title"][0](study), SUBSTANCE["timing"][0](study)):

@@ -1,4 +1,4 @@
-"""Any sequence of what can happen in a study, on both stores, against a simple model of what must come of it."""
+"""Random sequences of events in a study, on both stores, compared with a simple reference implementation."""
 
 import shutil
 import uuid
@@ -23,14 +23,14 @@ N_TRIALS = 3
 N_GROUPS, QUOTA, QUOTA_PER_GROUP, TIME_OUT_MIN = 2, 3, 2, 60
 
 HAPPENINGS = [
-    *["somebody_comes"] * 8,
-    *["somebody_begins_again"] * 3,
-    *["somebody_reloads_the_page"] * 3,
-    *["somebody_answers"] * 2,
-    *["somebody_retries"] * 2,
-    *["somebody_answers_all_that_is_left"] * 2,
-    *["somebody_completes"] * 4,
-    "somebody_withdraws",
+    *["participant_arrives"] * 8,
+    *["participant_starts_again"] * 3,
+    *["participant_reloads_the_page"] * 3,
+    *["participant_responds"] * 2,
+    *["participant_retries"] * 2,
+    *["participant_responds_to_the_rest"] * 2,
+    *["participant_completes"] * 4,
+    "participant_withdraws",
     "the_researcher_releases_a_place",
     "the_researcher_opens_or_closes_a_group",
     *["time_passes"] * 5,
@@ -39,7 +39,7 @@ HAPPENINGS = [
 
 @dataclass
 class Expected:
-    """What the model says of one participant."""
+    """The expected state of one participant."""
 
     person: Person
     slot: SlotState = SlotState.RESERVED
@@ -47,7 +47,7 @@ class Expected:
     reason: Release | None = None
     answers: list[Response] = field(default_factory=list)
     seen_min: float = 0
-    """When they last gave a sign of life, in minutes of the clock."""
+    """Time of the participant's last visit or response, in minutes of the clock."""
 
     @property
     def is_human(self) -> bool:
@@ -55,7 +55,7 @@ class Expected:
 
 
 class Sequences(RuleBasedStateMachine):
-    """A study with more people than places, on two servers."""
+    """A study with more participants than slots, on two servers."""
 
     study: Study
     open_stores: Callable[[], tuple[Store, Store]]
@@ -75,7 +75,7 @@ class Sequences(RuleBasedStateMachine):
         type(self).leave_stores(self.stores)
         self.installed.__exit__(None, None, None)
 
-    # What the model knows of places.
+    # The expected slots.
 
     def taken(self, group: int) -> int:
         return sum(
@@ -98,30 +98,30 @@ class Sequences(RuleBasedStateMachine):
         ]
 
     def newcomers_group(self) -> int | None:
-        """Return where a newcomer must go, or None; those who have timed out are released for it."""
+        """Return the expected group of a new participant, or None; sessions that have timed out release their slots."""
         released = self.expired()
         for one in released:
             one.slot, one.reason = SlotState.RELEASED, Release.TIME_OUT
         free = [group for group, is_open in self.is_open.items() if is_open and self.has_room(group)]
-        if not free:  # then nobody is released
+        if not free:  # Then no slot is released.
             for one in released:
                 one.slot, one.reason = SlotState.RESERVED, None
             return None
         return min(free, key=lambda group: (self.taken(group), self.confirmed(group), group))
 
-    # What can happen.
+    # Events.
 
     @rule(what=st.sampled_from(HAPPENINGS), who=st.integers(0, 11), server=st.integers(0, 1), how=st.integers(0, 5))
     def something_happens(self, what: str, who: int, server: int, how: int) -> None:
-        """One rule for all, as they are wanted in these proportions."""
-        if what in {"somebody_comes", "the_researcher_opens_or_closes_a_group", "time_passes"}:
+        """Choose the next event; one rule, so that the events have these proportions."""
+        if what in {"participant_arrives", "the_researcher_opens_or_closes_a_group", "time_passes"}:
             getattr(self, what)(server, how)
         elif self.everybody:
             one = self.everybody[who % len(self.everybody)]
             one.person.store = self.stores[server]
             getattr(self, what)(one, how)
 
-    def somebody_comes(self, server: int, how: int) -> None:
+    def participant_arrives(self, server: int, how: int) -> None:
         kind = Kind.SIMULATED if how == 5 else Kind.HUMAN
         identity = Identity("panel", f"person-{len(self.everybody)}") if how % 2 else None
         group = self.newcomers_group() if kind is Kind.HUMAN else None
@@ -139,7 +139,7 @@ class Sequences(RuleBasedStateMachine):
         self.everybody.append(Expected(person, seen_min=self.minutes))
 
     def _comes_back(self, one: Expected, attempt: Callable[[], object]) -> bool:
-        """Let somebody whose session is not over come back; return whether they are in."""
+        """Let a participant with an open session resume; return True if they may resume."""
         is_free = self.is_free_for(one)
         try:
             attempt()
@@ -150,23 +150,23 @@ class Sequences(RuleBasedStateMachine):
         one.seen_min = self.minutes
         self.note_released()
         if one.slot is SlotState.RELEASED and not self.is_free_for(one):
-            assert len(one.answers) == N_TRIALS  # all work done: let in, to hear so, though without a place
+            assert len(one.answers) == N_TRIALS  # All responses are stored: resuming works without a slot.
             return True
         one.slot, one.reason = SlotState.RESERVED, None
         return True
 
     def is_free_for(self, one: Expected) -> bool:
-        """Return whether somebody who timed out can have their place again."""
+        """Return True if a participant who timed out can get a slot again."""
         return one.reason is Release.TIME_OUT and (not one.is_human or self.has_room(one.person.group))
 
     def note_released(self) -> None:
-        """Take over who of those who have timed out was released just now: anybody may, for anyone who comes."""
+        """Adopt from the store which of the sessions that have timed out were released just now."""
         for one in self.expired():
             one.person.store = self.stores[0]
             if one.person.now.slot is SlotState.RELEASED:
                 one.slot, one.reason = SlotState.RELEASED, Release.TIME_OUT
 
-    def somebody_begins_again(self, one: Expected, how: int) -> None:
+    def participant_starts_again(self, one: Expected, how: int) -> None:
         person, earlier_token = one.person, one.person.token
         if how % 2 and person.identity:
             person.start_id = str(uuid.uuid4())
@@ -184,15 +184,15 @@ class Sequences(RuleBasedStateMachine):
         with pytest.raises(NotYourSession):
             person.store.add_responses(session, earlier_token, [response(len(one.answers))])
 
-    def somebody_reloads_the_page(self, one: Expected, how: int) -> None:
+    def participant_reloads_the_page(self, one: Expected, how: int) -> None:
         resume = partial(one.person.store.resume_session, self.study, one.person.session)
         if one.status is Status.ACTIVE:
             self._comes_back(one, resume)
         else:
             resume()
 
-    def somebody_answers(self, one: Expected, how: int) -> None:
-        """Answers from the next question on, from an earlier one, or with a gap."""
+    def participant_responds(self, one: Expected, how: int) -> None:
+        """Send responses from the next trial, from an earlier trial, or with a gap."""
         first, n = (0, -1, 1, 0, 0, -1)[how], (1, 1, 1, 2, 3, 2)[how]
         new = [response(max(0, len(one.answers) + first) + number) for number in range(n)]
         if one.status is Status.ACTIVE and new[0].trial_index == len(one.answers) and new[-1].trial_index < N_TRIALS:
@@ -203,8 +203,8 @@ class Sequences(RuleBasedStateMachine):
             with pytest.raises(Conflict):
                 one.person.send(*new)
 
-    def somebody_retries(self, one: Expected, how: int) -> None:
-        """Retries by themselves, with a new answer after them, or with a change that makes them another answer."""
+    def participant_retries(self, one: Expected, how: int) -> None:
+        """Send retries alone, retries followed by a new response, or changed retries, which are different responses."""
         if not one.answers:
             return
         with_new, changes = how in {0, 1}, {2: "answer", 3: "trial"}.get(how)
@@ -226,17 +226,17 @@ class Sequences(RuleBasedStateMachine):
             one.answers.append(new)
             one.seen_min = self.minutes
 
-    def somebody_answers_all_that_is_left(self, one: Expected, how: int) -> None:
+    def participant_responds_to_the_rest(self, one: Expected, how: int) -> None:
         left = [response(index) for index in range(len(one.answers), N_TRIALS)]
         if one.status is Status.ACTIVE and left:
             one.person.send(*left)
             one.answers += left
             one.seen_min = self.minutes
 
-    def somebody_completes(self, one: Expected, how: int) -> None:
+    def participant_completes(self, one: Expected, how: int) -> None:
         passed_checks = how > 1
         if how > 2:
-            self.somebody_answers_all_that_is_left(one, how)
+            self.participant_responds_to_the_rest(one, how)
         complete = partial(one.person.store.complete_session, self.study, one.person.session, passed_checks)
         if one.status is Status.WITHDRAWN or len(one.answers) < N_TRIALS:
             with pytest.raises(Conflict):
@@ -249,12 +249,12 @@ class Sequences(RuleBasedStateMachine):
         if not passed_checks and one.is_human:
             one.slot, one.reason = SlotState.RELEASED, Release.ATTENTION_CHECK
             return
-        one.seen_min = self.minutes  # whose own place is not released for having timed out
+        one.seen_min = self.minutes  # A visit, so that the slot has not timed out.
         self.note_released()
         if one.slot is SlotState.RESERVED or self.is_free_for(one):
             one.slot, one.reason = SlotState.CONFIRMED, None
 
-    def somebody_withdraws(self, one: Expected, how: int) -> None:
+    def participant_withdraws(self, one: Expected, how: int) -> None:
         one.person.withdraw()
         if one.status is not Status.WITHDRAWN:
             one.status, one.slot, one.reason, one.answers = (
@@ -278,7 +278,7 @@ class Sequences(RuleBasedStateMachine):
         self.clock.advance(minutes)
         self.minutes += minutes
 
-    # What must be true after each of them.
+    # Invariants after each event.
 
     @invariant()
     def all_is_as_the_model_says_and_the_books_balance(self) -> None:
@@ -300,7 +300,7 @@ class Sequences(RuleBasedStateMachine):
         }
         for one in self.everybody:
             expected = [(index, sent.response_id) for index, sent in enumerate(one.answers)]
-            assert answers.get(one.person.session, []) == expected  # a gapless start of the plan
+            assert answers.get(one.person.session, []) == expected  # The beginning of the plan without gaps.
         for kind, group, n_begun, n_reserved, n_confirmed, is_open in places:
             here = [one for one in self.everybody if one.person.kind == kind and one.person.group == group]
             counted = Counter(one.slot for one in here)

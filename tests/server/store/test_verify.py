@@ -1,4 +1,4 @@
-"""Verifying a store: everything that was done behind its back is found and named."""
+"""Verifying a store: each change made outside Equipoise is found and named."""
 
 import json
 import sqlite3
@@ -15,7 +15,7 @@ from server.store import Release, SqliteStore, Store
 from server.store.checksums import RESPONSE_COLUMNS, link_response
 from server.store.database import SqliteDatabase
 from server.store.postgres.store import PostgresDatabase, PostgresStore
-from server.store.sql.response_totals import number_of
+from server.store.sql.responses import number_of
 from server.store.verify import Verified, verify
 from tests.server.store.used_stores import live_in, names
 from tests.server.stores import (
@@ -34,7 +34,7 @@ from tests.server.stores import (
 
 
 def after(store: Store, *statements: str) -> Verified:
-    """Return what a check finds after some statements, which are undone again."""
+    """Return the problems found after some statements, which are then undone."""
     if isinstance(store, SqliteStore):
         with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
             connection.execute("BEGIN")
@@ -347,9 +347,7 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_what_was_done_behind_the_stores_back_is_found_and_named(
-    lived_in: tuple[Store, dict[str, Person]], damage: str
-) -> None:
+def test_changes_outside_equipoise_are_found_and_named(lived_in: tuple[Store, dict[str, Person]], damage: str) -> None:
     store, people = lived_in
     told, statements = DAMAGES[damage]
     known = names(store, people)
@@ -358,11 +356,11 @@ def test_what_was_done_behind_the_stores_back_is_found_and_named(
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_nobody_else_is_accused_of_what_was_done(lived_in: tuple[Store, dict[str, Person]], damage: str) -> None:
+def test_only_changed_sessions_are_reported(lived_in: tuple[Store, dict[str, Person]], damage: str) -> None:
     store, people = lived_in
     known = names(store, people)
     statements = [statement.format(**known) for statement in DAMAGES[damage][1]]
-    if " log" in damage:  # a log with a gap leaves open which sessions of its study it knew
+    if " log" in damage:  # With a gap in the log, the sessions of its study are unknown.
         innocent = {people["later"].session}
     else:
         innocent = {person.session for person in people.values() if not any(person.session in s for s in statements)}
@@ -383,7 +381,7 @@ SHOWN: dict[str, str] = {
     "status": "UPDATE sessions SET status = 'active' WHERE session = '{completed}'",
     "group": "UPDATE sessions SET \"group\" = 1 + \"group\" WHERE session = '{completed}'",
     "seed": "UPDATE sessions SET seed = 77 WHERE session = '{completed}'",
-    "occasion": "UPDATE sessions SET occasion = 2 WHERE session = '{completed}'",
+    "session_number": "UPDATE sessions SET session_number = 2 WHERE session = '{completed}'",
     "study_revision": "UPDATE sessions SET revision = 2 WHERE session = '{completed}'",
     "excluded_at": "UPDATE sessions SET excluded_at = '2026' WHERE session = '{excluded}'",
     "excluded_reason": "UPDATE sessions SET excluded_reason = NULL WHERE session = '{excluded}'",
@@ -412,16 +410,16 @@ SHOWN: dict[str, str] = {
         }.items()
     },
 }  # fmt: skip
-"""For each column of the view `trials`, a change of what it shows."""
+"""For each column of the view `trials`, a statement that changes the column."""
 
 
-def test_no_column_of_the_view_is_forgotten_here(lived_in: tuple[Store, dict[str, Person]]) -> None:
+def test_every_column_of_the_view_is_tested(lived_in: tuple[Store, dict[str, Person]]) -> None:
     assert set(lived_in[0].trials()[0]) == set(SHOWN)
 
 
 @pytest.mark.parametrize("column", SHOWN)
-def test_whatever_is_analyzed_cannot_be_changed_unseen(lived_in: tuple[Store, dict[str, Person]], column: str) -> None:
-    """Told as a problem, or at least to be seen by a digest that was noted down."""
+def test_a_change_of_any_analyzed_column_is_detected(lived_in: tuple[Store, dict[str, Person]], column: str) -> None:
+    """Each change is reported as a problem, or at least changes the digest."""
     store, people = lived_in
     before = verified(store)
     found = after(store, SHOWN[column].format(**names(store, people)))
@@ -429,7 +427,7 @@ def test_whatever_is_analyzed_cannot_be_changed_unseen(lived_in: tuple[Store, di
     assert is_seen
 
 
-def test_a_withdrawal_is_no_problem(any_store: Store, small_study: Study) -> None:
+def test_a_withdrawal_passes_the_checks(any_store: Store, small_study: Study) -> None:
     any_store.register_study(small_study)
     people = [Person(any_store, small_study) for _ in range(4)]
     people[0].withdraw()
@@ -440,7 +438,7 @@ def test_a_withdrawal_is_no_problem(any_store: Store, small_study: Study) -> Non
     assert (found.problems, found.n_sessions, found.n_responses) == ([], 4, 0)
 
 
-def test_all_answers_are_counted_as_they_are_checked(lived_in: tuple[Store, dict[str, Person]]) -> None:
+def test_all_responses_are_counted_during_the_check(lived_in: tuple[Store, dict[str, Person]]) -> None:
     store, _ = lived_in
     told: list[int] = []
     with store.snapshot() as db:
@@ -453,7 +451,7 @@ def test_all_answers_are_counted_as_they_are_checked(lived_in: tuple[Store, dict
 # The digest.
 
 
-def test_the_digest_changes_with_all_that_happens_and_with_nothing_else(any_store: Store, small_study: Study) -> None:
+def test_the_digest_changes_with_the_data_and_with_nothing_else(any_store: Store, small_study: Study) -> None:
     store, study = any_store, recruiting(small_study, quota=50)
     seen = [verified(store).digest]
 
@@ -487,8 +485,8 @@ def test_the_digest_changes_with_all_that_happens_and_with_nothing_else(any_stor
         assert verified(again).digest == seen[-1]
 
 
-def test_a_chain_that_was_made_anew_shows_in_the_digest(store: SqliteStore, small_study: Study) -> None:
-    """An intruder rewrites a response, all checksums after it and the totals: only the digest shows it."""
+def test_a_chain_with_new_checksums_changes_the_digest(store: SqliteStore, small_study: Study) -> None:
+    """If a response, all later checksums and the totals are rewritten, only the digest shows the change."""
     store.register_study(small_study)
     person = Person(store, small_study).complete()
     before = verified(store)
@@ -522,10 +520,10 @@ def test_a_chain_that_was_made_anew_shows_in_the_digest(store: SqliteStore, smal
     assert found.digest != before.digest
 
 
-def test_the_same_happenings_in_both_stores_have_chains_of_the_same_kind(
+def test_the_same_events_give_the_same_chains_in_both_stores(
     postgres_store: PostgresStore, store: SqliteStore, small_study: Study
 ) -> None:
-    """What differs by chance, names and times, apart: so a digest can be compared whatever the store."""
+    """Random names and times are replaced, so that digests of different stores can be compared."""
     for one in (postgres_store, store):
         live_in(one, small_study)
     ends = [

@@ -18,7 +18,7 @@ KINDS = ["sqlite", "postgres"]
 
 
 def live_in(store: Store, study: Study) -> dict[str, Person]:
-    """Let happen in a store whatever can happen."""
+    """Make each kind of event happen once in a store."""
     store.register_study(study)
     with Clock().installed() as clock:
         people = {"lapsed": Person(store, study)}

@@ -65,14 +65,14 @@ def test_an_export_without_participants_has_a_header(empty: Kept, tmp_path: Path
     done("assignment", "open", empty.folder, "--group", 1, *empty.option)  # makes the store
     path = tmp_path / "panel-ids.csv"
     assert "with 0 participants" in done("identities", "export", empty.folder, "-o", path, *empty.option)
-    assert path.read_text(encoding="utf-8").startswith("source,external_id,participant,session,status,withdrawal_code")
+    assert path.read_text(encoding="utf-8").startswith("id_kind,external_id,participant,session,status,withdrawal_code")
 
 
 def test_a_parameter_with_the_name_of_a_column_does_not_replace_the_column(empty: Kept, tmp_path: Path) -> None:
     """A participant chooses the value, so it must not be in the column of the session or the code."""
     study_yaml = empty.folder / "study.yaml"
     text = study_yaml.read_text(encoding="utf-8")
-    kept_parameters = "kept_parameters: [session, participant, withdrawal_code, status, external_id, source]"
+    kept_parameters = "kept_parameters: [session, participant, withdrawal_code, status, external_id, id_kind]"
     study_yaml.write_text(
         text.replace("panel_parameter: pid", f"panel_parameter: pid, {kept_parameters}"), encoding="utf-8"
     )

@@ -155,7 +155,7 @@ def test_a_deletion_names_the_file_that_may_still_hold_the_responses(by_panel: P
                         ["withdraw", by_panel, "--session", kept.sessions["bert"]]):  # fmt: skip
             result = run(*command)
             assert result.exit_code == 0
-            assert "equipoise.db-wal: this log still holds deleted data" in result.stderr
+            assert "equipoise.db-wal: this log still contains deleted data" in result.stderr
 
 
 @pytest.mark.parametrize("command", ALL, ids=" ".join)

@@ -152,7 +152,7 @@ def test_a_store_is_copied_into_an_empty_one_only(kept: Kept, tmp_path: Path, po
     for target in (str(tmp_path / "taken.db"), postgres.new_database()):
         done("models", "run", kept.folder, "--model", "baseline/tracer", "--store", target)
         before = done("store", "verify", kept.folder, "--store", target)
-        assert "name an empty one" in refused("store", "copy", kept.location, target)
+        assert "name an empty store" in refused("store", "copy", kept.location, target)
         assert done("store", "verify", kept.folder, "--store", target) == before
 
 

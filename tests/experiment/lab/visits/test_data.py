@@ -22,15 +22,15 @@ from tests.experiment.lab.visits.lab_visits import careful, leaving_at, rows, ta
 
 def test_session_2_belongs_to_the_same_participant_as_session_1(lab, small):
     study = load_study(small)
-    first, second = lab(study, occasion=1), lab(study, occasion=2)
+    first, second = lab(study, session_number=1), lab(study, session_number=2)
     assert first.session.session != second.session.session
     assert first.session.participant == second.session.participant
 
 
 def test_a_later_withdrawal_by_participant_code_deletes_responses_and_files(lab, small):
     study = load_study(small)
-    for occasion in (1, 2):
-        lab(study, occasion=occasion)
+    for session_number in (1, 2):
+        lab(study, session_number=session_number)
     stays = lab(study, participant="P1")
     result = CliRunner().invoke(main, ["withdraw", str(small), "--participant", "P01"])
     assert result.exit_code == 0, result.stderr
@@ -92,7 +92,7 @@ def test_a_file_that_cannot_be_deleted_is_reported_and_the_withdrawal_is_stored(
 def test_a_withdrawal_from_session_2_deletes_the_files_of_session_1(lab, small):
     study = load_study(small)
     first = lab(study)
-    assert lab(study, leaving_at(3, ["3", "2"]), occasion=2).outcome is VisitOutcome.WITHDRAWN
+    assert lab(study, leaving_at(3, ["3", "2"]), session_number=2).outcome is VisitOutcome.WITHDRAWN
     assert not first.table.exists()
     assert list((small / "data" / "lab").rglob("*_*")) == []
 
@@ -167,17 +167,17 @@ def test_the_analysis_includes_and_reports_all_sessions_of_a_participant(lab, sm
     edit(
         small / "study.yaml",
         "analysis:\n",
-        "analysis:\n  tables: {retest: {by: [occasion], of: [correct]}}\n",
+        "analysis:\n  tables: {retest: {by: [session_number], of: [correct]}}\n",
     )
     study = load_study(small)
     for participant in ("P01", "P02", "P03"):
-        for occasion in (1, 2):
-            lab(study, participant=participant, occasion=occasion)
+        for session_number in (1, 2):
+            lab(study, participant=participant, session_number=session_number)
     analyze(study, tmp_path / "results")
     results = tmp_path / "results"
-    assert "3 participants completed the study on several occasions" in (results / "report.html").read_text()
+    assert "3 participants completed the study in several sessions" in (results / "report.html").read_text()
     retest = pd.read_csv(results / "tables" / "retest.csv")
-    assert retest["occasion"].tolist() == [1, 2] and retest["n"].nunique() == 1
+    assert retest["session_number"].tolist() == [1, 2] and retest["n"].nunique() == 1
     flow = pd.read_csv(results / "tables" / "exclusions.csv").query("step == 'included'")
     assert flow["n_participants"].tolist() == [3]
 

@@ -190,7 +190,7 @@ def test_a_withdrawal_from_session_2_says_that_session_1_is_deleted_too(lab, sma
     study, words = load_study(small), "The answers of your earlier sessions in this study are deleted too."
     first = lab(study, leaving_at(3, ["3", "1"]))
     assert not any(words in seen for seen in first.display.seen)
-    second = lab(study, leaving_at(3, ["3", "2"]), occasion=2)
+    second = lab(study, leaving_at(3, ["3", "2"]), session_number=2)
     (sure,) = [seen for seen in second.display.seen if words in seen]
     assert "you cannot come back" in sure
     assert second.outcome is VisitOutcome.WITHDRAWN

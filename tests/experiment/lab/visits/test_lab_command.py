@@ -103,7 +103,7 @@ def test_a_completed_session_is_refused_before_the_window_opens(command):
     assert command().exit_code == 0
     refused = command()
     assert refused.exit_code == 2 and not refused.was_opened
-    assert "If this is another person, use another code" in refused.stderr
+    assert "Fix: if this is another person, use another code" in refused.stderr
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_sessions_of_another_version_are_reported_and_not_resumed(lab, small, ed
     newer = load_study(small)
     with pytest.raises(InputError, match=r"begun session 1 with version 1\.0"):
         lab(newer)
-    lab(newer, occasion=2)
+    lab(newer, session_number=2)
     result = CliRunner().invoke(main, ["lab", "upload", str(small), "--into", other_store(tmp_path)])
     assert result.exit_code == 0
     assert "Uploaded laboratory sessions: 1;" in result.stdout

@@ -40,7 +40,7 @@ def test_a_participant_who_stops_resumes_at_the_same_trial(lab, small):
     trials = rows(study, second.session)
     assert [t["attempt"] for t in trials] == [2 if t["trial_index"] == 2 else 1 for t in trials]
     assert [t["visit"] for t in trials] == [1 if t["trial_index"] < 2 else 2 for t in trials]
-    with pytest.raises(InputError, match=r"P01.*completed.*--occasion 2"):
+    with pytest.raises(InputError, match=r"P01.*completed.*--session-number 2"):
         lab(study)
 
 
@@ -87,7 +87,7 @@ def test_a_participant_who_resumes_practice_reads_the_instructions_again(lab, sm
     [
         ("quota", {"participant": "P02"}, "no free slot for participant P02"),
         ("quota_per_group", {"participant": "P02", "group": 1}, "Group 1 is full"),
-        ("quota_per_group", {"participant": "P03", "occasion": 2}, "cannot begin this study again"),
+        ("quota_per_group", {"participant": "P03", "session_number": 2}, "cannot begin this study again"),
     ],
 )
 def test_a_participant_without_a_slot_is_not_asked_for_consent(lab, small, edit, quota, who, why):

@@ -1,4 +1,4 @@
-"""The store under test: SQLite's and PostgreSQL's in turn."""
+"""The store under test: SQLite and PostgreSQL in turn."""
 
 import pytest
 

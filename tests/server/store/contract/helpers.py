@@ -1,4 +1,4 @@
-"""Panel ids, and the words of the log."""
+"""Panel ids, and the events of the log."""
 
 from experiment.study.definition import Study
 from server.store import (
@@ -7,7 +7,7 @@ from server.store import (
 )
 
 TIME_OUT_MIN = 60
-"""As a study has it that says nothing else."""
+"""The recruitment of a study that does not define it."""
 
 
 def panel(external_id: str, **parameters: str) -> Identity:
@@ -15,5 +15,5 @@ def panel(external_id: str, **parameters: str) -> Identity:
 
 
 def events(store: Store, study: Study, session: str | None = None) -> list[str]:
-    """The words of the log, all or one session's."""
+    """The events of the log, of all sessions or of one session."""
     return [event.event for event in store.events(study) if session is None or event.session == session]

@@ -1,4 +1,4 @@
-"""Panel ids: one person takes part once, in a table of their own that can be emptied."""
+"""Panel ids: one person takes part once, and the ids are in a separate table that can be emptied."""
 
 import dataclasses
 from contextlib import closing
@@ -66,7 +66,7 @@ def test_one_person_takes_part_once_even_if_two_versions_are_begun_at_once(store
     assert problems(store) == []
 
 
-def test_the_same_id_elsewhere_is_somebody_else(store: Store, small_study: Study) -> None:
+def test_the_same_id_of_another_kind_is_another_participant(store: Store, small_study: Study) -> None:
     definition = small_study.definition.model_copy(update={"study": "another-study"})
     elsewhere = dataclasses.replace(small_study, definition=definition)
     store.register_study(elsewhere)
@@ -80,7 +80,7 @@ def test_the_same_id_elsewhere_is_somebody_else(store: Store, small_study: Study
         assert [found.session for found in store.sessions_of(small_study, source, "anna")] == [person.session]
 
 
-def test_who_a_panel_means_is_found_by_their_id(store: Store, small_study: Study) -> None:
+def test_a_panels_participant_is_found_by_the_id(store: Store, small_study: Study) -> None:
     anna = Person(store, small_study, identity=panel("anna", STUDY_ID="s1", SESSION_ID="x")).complete()
     berta = Person(store, small_study, identity=panel("berta"))
     (found,) = store.sessions_of(small_study, "panel", "anna")
@@ -90,7 +90,7 @@ def test_who_a_panel_means_is_found_by_their_id(store: Store, small_study: Study
     assert store.session_named(small_study, "nobody") is None
     first, second = store.identities(small_study)
     assert first | {"created_at": ""} == {
-        "source": "panel",
+        "id_kind": "panel",
         "external_id": "anna",
         "participant": anna.stored.session.participant.participant,
         "session": anna.session,
@@ -111,7 +111,7 @@ def test_no_kept_parameter_hides_whose_an_id_is(store: Store, small_study: Study
     assert found["status"] == "active"
 
 
-def test_panel_ids_are_in_no_table_but_their_own(store: Store, small_study: Study) -> None:
+def test_panel_ids_are_only_in_the_identities_table(store: Store, small_study: Study) -> None:
     Person(store, small_study, identity=panel("anna-of-the-panel", SESSION_ID="kept-beside-it")).complete()
     secret = ("anna-of-the-panel", "kept-beside-it")
     for table in ("trials", "sessions", "participants", "events", "responses"):
@@ -119,7 +119,7 @@ def test_panel_ids_are_in_no_table_but_their_own(store: Store, small_study: Stud
         assert not any(word in text for word in secret), table
 
 
-def test_panel_ids_can_be_deleted_without_touching_an_answer(store: Store, small_study: Study) -> None:
+def test_panel_ids_can_be_deleted_without_changing_a_response(store: Store, small_study: Study) -> None:
     people = {name: Person(store, small_study, identity=panel(name)).complete() for name in ("anna", "berta", "carl")}
     elsewhere = dataclasses.replace(
         small_study, definition=small_study.definition.model_copy(update={"study": "another-study"})

@@ -1,4 +1,4 @@
-"""Responses: stored whole, once, in order, for their own session, whichever store it is."""
+"""Responses are stored completely, once, in order and for their session, in each kind of store."""
 
 import json
 import uuid
@@ -30,10 +30,10 @@ from tests.server.stores import (
     rows,
 )
 
-# Answers.
+# Responses.
 
 
-def test_what_is_acknowledged_is_there_after_reopening(store: Store, small_study: Study) -> None:
+def test_acknowledged_responses_are_present_after_reopening(store: Store, small_study: Study) -> None:
     person = Person(store, small_study)
     person.answer(2)
     with closing(reopened(store)) as again:
@@ -56,7 +56,7 @@ def test_another_server_sees_at_once_what_was_acknowledged(store: Store, small_s
             assert found is not None and found.n_answered == n_answered
 
 
-def test_an_answer_is_kept_with_all_that_was_sent_with_it(store: Store, small_study: Study) -> None:
+def test_a_response_is_stored_with_all_its_fields(store: Store, small_study: Study) -> None:
     person = Person(store, small_study)
     person.send(
         response(
@@ -81,21 +81,21 @@ def test_an_answer_is_kept_with_all_that_was_sent_with_it(store: Store, small_st
 @pytest.mark.parametrize(
     "value", ["", "ça va? ja, 是的 🙂", "a\x00b \u2028 \x7f", -0.0, 1e308, 2**70, None, [], [[{}]], {"ä": {"": False}}]
 )
-def test_any_answer_comes_back_as_it_was_given(store: Store, small_study: Study, value: Any) -> None:
+def test_any_response_is_read_as_it_was_given(store: Store, small_study: Study, value: Any) -> None:
     person = Person(store, small_study)
     person.send(response(0, response=value))
     assert store.responses(person.session) == {0: value}
     assert problems(store) == []
 
 
-def test_any_time_on_the_clock_comes_back_as_it_was_measured(store: Store, small_study: Study) -> None:
+def test_any_time_is_read_as_it_was_measured(store: Store, small_study: Study) -> None:
     person = Person(store, small_study)
     person.send(response(0, rt_ms=-0.0), response(1, rt_ms=86_399_999.999_999_99), response(2, rt_ms=5e-324))
     assert [row["rt_ms"] for row in store.trials()] == [0.0, 86_399_999.999_999_99, 5e-324]
     assert problems(store) == []
 
 
-def test_what_a_client_leaves_out_is_missing_in_the_store_too(store: Store, small_study: Study) -> None:
+def test_a_field_that_a_client_omits_is_missing_in_the_store(store: Store, small_study: Study) -> None:
     left_out = ("rt_ms", "fixation_ms", "fixation_frames", "shown_at", "frames_dropped", "focus_lost")
     Person(store, small_study).send(response(0, **dict.fromkeys(left_out)))
     row = store.trials()[0]
@@ -103,7 +103,7 @@ def test_what_a_client_leaves_out_is_missing_in_the_store_too(store: Store, smal
     assert problems(store) == []
 
 
-def test_a_retried_answer_is_stored_once(store: Store, small_study: Study) -> None:
+def test_a_retried_response_is_stored_once(store: Store, small_study: Study) -> None:
     person = Person(store, small_study)
     assert person.answer() == [True]
     assert person.send(person.sent[0]) == [False]
@@ -116,7 +116,7 @@ def test_a_retried_answer_is_stored_once(store: Store, small_study: Study) -> No
         assert problems(again) == []
 
 
-def test_a_request_says_which_of_its_answers_are_new(store: Store, small_study: Study) -> None:
+def test_the_result_says_which_responses_are_new(store: Store, small_study: Study) -> None:
     person = Person(store, small_study)
     person.answer()
     new = response(1)
@@ -124,14 +124,14 @@ def test_a_request_says_which_of_its_answers_are_new(store: Store, small_study: 
     assert [index for index, _ in responses_of(store, person.session)] == [0, 1, 2]
 
 
-def test_a_request_without_answers_changes_nothing(store: Store, small_study: Study) -> None:
+def test_a_request_without_responses_changes_nothing(store: Store, small_study: Study) -> None:
     person = Person(store, small_study)
     assert person.send() == []
     assert person.now.n_answered == 0
 
 
 @pytest.mark.parametrize("trial_indices", [(1,), (0, 2), (0, 1, 0), (0, 1, 2, 3), (2, 1, 0)])
-def test_a_request_with_an_answer_out_of_order_is_refused_whole(
+def test_a_request_with_a_response_out_of_order_is_refused_completely(
     store: Store, small_study: Study, trial_indices: tuple[int, ...]
 ) -> None:
     person = Person(store, small_study)
@@ -151,9 +151,9 @@ def test_a_refusal_says_what_is_wrong(store: Store, small_study: Study) -> None:
         person.send(response(0))
     with pytest.raises(Conflict, match="no trial 3 in this session"):
         person.send(response(3))
-    with pytest.raises(Conflict, match="id belongs to another response"):
+    with pytest.raises(Conflict, match=r"id belongs to another response\. Fix: give"):
         person.send(response(1, response_id=person.sent[0].response_id))
-    with pytest.raises(Conflict, match="id belongs to another response"):
+    with pytest.raises(Conflict, match=r"id belongs to another response\. Fix: give"):
         person.send(response(0, response_id=person.sent[0].response_id, response="reflected"))
     person.complete()
     with pytest.raises(Conflict, match="is over; it accepts no more"):
@@ -163,16 +163,16 @@ def test_a_refusal_says_what_is_wrong(store: Store, small_study: Study) -> None:
         person.send(response(0))
 
 
-def test_one_id_for_two_answers_of_a_request_is_refused_whole(store: Store, small_study: Study) -> None:
+def test_one_id_for_two_responses_of_a_request_is_refused_completely(store: Store, small_study: Study) -> None:
     person = Person(store, small_study)
     twice = str(uuid.uuid4())
-    with pytest.raises(Conflict, match="id belongs to another response"):
+    with pytest.raises(Conflict, match=r"id belongs to another response\. Fix: give"):
         person.send(response(0, response_id=twice), response(1, response_id=twice))
     assert responses_of(store, person.session) == []
     assert person.answer(3) == [True] * 3
 
 
-def test_nobody_answers_for_another(store: Store, small_study: Study) -> None:
+def test_a_response_with_another_sessions_token_is_refused(store: Store, small_study: Study) -> None:
     person, other = Person(store, small_study), Person(store, small_study)
     for session, token in [(person.session, other.token), (person.session, ""), ("no-such-session", person.token)]:
         with pytest.raises(NotYourSession, match="opened again in another"):
@@ -180,7 +180,7 @@ def test_nobody_answers_for_another(store: Store, small_study: Study) -> None:
     assert rows(store, "SELECT COUNT(*) FROM responses") == [(0,)]
 
 
-def test_simultaneous_answers_to_one_trial_are_one_answer(store: Store, small_study: Study) -> None:
+def test_simultaneous_responses_to_one_trial_are_one_response(store: Store, small_study: Study) -> None:
     person = Person(store, small_study)
     outcomes = at_once(*[lambda: person.send(response(0))] * 20)
     assert (outcomes.count([True]), of(Conflict, outcomes)) == (1, 19)
@@ -188,7 +188,7 @@ def test_simultaneous_answers_to_one_trial_are_one_answer(store: Store, small_st
     assert problems(store) == []
 
 
-def test_simultaneous_retries_of_one_answer_are_one_answer(store: Store, small_study: Study) -> None:
+def test_simultaneous_retries_of_one_response_are_one_response(store: Store, small_study: Study) -> None:
     person = Person(store, small_study)
     sent = response(0)
     with closing(another(store)) as other:
@@ -198,7 +198,7 @@ def test_simultaneous_retries_of_one_answer_are_one_answer(store: Store, small_s
     assert responses_of(store, person.session) == [(0, sent.response_id)]
 
 
-def test_many_people_answer_at_once_on_two_servers(store: Store, small_study: Study) -> None:
+def test_many_simultaneous_responses_on_two_servers(store: Store, small_study: Study) -> None:
     people = [Person(store, small_study) for _ in range(30)]
     with closing(another(store)) as other:
         for number, person in enumerate(people):
@@ -215,7 +215,7 @@ def test_requests_of_one_session_in_one_commit_do_not_disturb_each_other(store: 
     batch = [responses.ResponseBatch(person.session, person.token, sent) for sent in requests]
     batch.insert(2, responses.ResponseBatch(other.session, other.token, [response(0)]))
     batch.insert(3, responses.ResponseBatch(other.session, person.token, [response(1)]))
-    with store.filling() as db:  # a transaction; its name does not matter here
+    with store.filling() as db:  # Used only as a transaction.
         outcomes = responses.add(db, batch)
     is_refused = [isinstance(outcome, Conflict) for outcome in outcomes]
     assert is_refused == [True, False, False, True, False, True, False, True]
@@ -246,9 +246,9 @@ def test_a_commit_can_hold_more_answers_than_a_statement(any_store: Store, sampl
     assert problems(any_store) == []
 
 
-def test_an_answer_that_cannot_be_stored_keeps_nobody_elses_out(store: Store, small_study: Study) -> None:
+def test_a_response_that_cannot_be_stored_affects_no_other_response(store: Store, small_study: Study) -> None:
     people = [Person(store, small_study) for _ in range(20)]
-    impossible = [response(0, response="\ud800"), response(0, response=["\udfff"])]  # no text in any encoding
+    impossible = [response(0, response="\ud800"), response(0, response=["\udfff"])]  # Not encodable in any encoding.
 
     sent = [(*impossible, response(0), response(0))[number % 4] for number in range(20)]
     outcomes = at_once(*(partial(person.send, one) for person, one in zip(people, sent, strict=True)))
@@ -259,7 +259,7 @@ def test_an_answer_that_cannot_be_stored_keeps_nobody_elses_out(store: Store, sm
     assert problems(store) == []
 
 
-def test_an_error_in_the_program_undoes_the_one_request_it_met(
+def test_a_programming_error_undoes_only_its_request(
     store: Store, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unlucky, *others = (Person(store, small_study) for _ in range(10))

@@ -1,4 +1,4 @@
-"""The end of a session: completed once, replaced after failed checks, withdrawn with all responses."""
+"""The end of a session: completion, replacement after failed checks, withdrawal with all responses."""
 
 from contextlib import closing
 from functools import partial
@@ -28,7 +28,7 @@ from tests.server.stores import (
 # The end of a session.
 
 
-def test_a_session_is_complete_when_all_answers_are_in(store: Store, small_study: Study) -> None:
+def test_a_session_is_complete_when_all_responses_are_stored(store: Store, small_study: Study) -> None:
     person = Person(store, small_study)
     for n_missing in (3, 2, 1):
         with pytest.raises(Conflict, match=f"^Some answers have not arrived yet: {n_missing}"):
@@ -41,7 +41,7 @@ def test_a_session_is_complete_when_all_answers_are_in(store: Store, small_study
     assert person.now.slot is SlotState.CONFIRMED
 
 
-def test_to_complete_again_is_the_same_as_once(store: Store, small_study: Study, clock: Clock) -> None:
+def test_a_second_completion_changes_nothing(store: Store, small_study: Study, clock: Clock) -> None:
     person = Person(store, small_study).complete()
     before, log = person.now, store.events(small_study)
     clock.advance(minutes=5)
@@ -51,7 +51,7 @@ def test_to_complete_again_is_the_same_as_once(store: Store, small_study: Study,
     assert store.events(small_study) == log
 
 
-def test_simultaneous_completions_are_one(store: Store, small_study: Study) -> None:
+def test_simultaneous_completions_are_one_completion(store: Store, small_study: Study) -> None:
     person = Person(store, small_study).answer_all()
     complete = partial(store.complete_session, small_study, person.session, passed_checks=True)
     assert at_once(*[complete] * 10) == [None] * 10
@@ -59,7 +59,7 @@ def test_simultaneous_completions_are_one(store: Store, small_study: Study) -> N
     assert problems(store) == []
 
 
-def test_who_failed_the_checks_is_replaced(store: Store, small_study: Study) -> None:
+def test_a_participant_who_failed_the_checks_is_replaced(store: Store, small_study: Study) -> None:
     study = recruiting(small_study, quota=1)
     failed = Person(store, study).complete(passed_checks=False)
     assert (failed.now.session.status, failed.now.slot) == (Status.COMPLETED, SlotState.RELEASED)
@@ -76,9 +76,7 @@ def test_a_simulated_participant_is_never_replaced(store: Store, small_study: St
     assert person.now.slot is SlotState.CONFIRMED
 
 
-def test_who_completes_after_the_place_was_given_away_is_surplus(
-    store: Store, small_study: Study, clock: Clock
-) -> None:
+def test_a_completion_after_the_slot_was_given_away_is_surplus(store: Store, small_study: Study, clock: Clock) -> None:
     study = recruiting(small_study, quota=1)
     away = Person(store, study)
     away.answer()
@@ -92,7 +90,7 @@ def test_who_completes_after_the_place_was_given_away_is_surplus(
     assert problems(store) == []
 
 
-def test_who_completes_after_a_time_out_has_their_place_if_it_is_free(
+def test_a_completion_after_a_time_out_gets_the_slot_if_it_is_free(
     store: Store, small_study: Study, clock: Clock
 ) -> None:
     study = recruiting(small_study, quota=2)
@@ -104,7 +102,7 @@ def test_who_completes_after_a_time_out_has_their_place_if_it_is_free(
     assert problems(store) == []
 
 
-def test_who_completes_after_a_time_out_that_nobody_noticed_has_their_place(
+def test_a_completion_after_an_unprocessed_time_out_keeps_its_slot(
     store: Store, small_study: Study, clock: Clock
 ) -> None:
     person = Person(store, recruiting(small_study, quota=1))
@@ -112,7 +110,7 @@ def test_who_completes_after_a_time_out_that_nobody_noticed_has_their_place(
     assert person.complete().now.slot is SlotState.CONFIRMED
 
 
-def test_who_fails_the_checks_after_a_time_out_has_no_place(store: Store, small_study: Study, clock: Clock) -> None:
+def test_failed_checks_after_a_time_out_leave_no_slot(store: Store, small_study: Study, clock: Clock) -> None:
     study = recruiting(small_study, quota=2)
     away = Person(store, study)
     clock.advance(minutes=TIME_OUT_MIN + 1)
@@ -125,7 +123,7 @@ def test_who_fails_the_checks_after_a_time_out_has_no_place(store: Store, small_
 
 @pytest.mark.parametrize("n_answered", [0, 2, 3])
 @pytest.mark.parametrize("is_completed", [False, True])
-def test_withdrawal_takes_the_answers_along(
+def test_a_withdrawal_deletes_the_responses(
     store: Store, small_study: Study, n_answered: int, is_completed: bool
 ) -> None:
     stays = Person(store, small_study).complete()
@@ -147,7 +145,7 @@ def test_withdrawal_takes_the_answers_along(
     assert problems(store) == []
 
 
-def test_to_withdraw_again_is_the_same_as_once(store: Store, small_study: Study) -> None:
+def test_a_second_withdrawal_changes_nothing(store: Store, small_study: Study) -> None:
     person = Person(store, small_study).complete().withdraw()
     before, log = person.now, store.events(small_study)
     person.withdraw()
@@ -155,7 +153,7 @@ def test_to_withdraw_again_is_the_same_as_once(store: Store, small_study: Study)
     assert store.events(small_study) == log
 
 
-def test_nothing_comes_back_after_a_withdrawal(store: Store, small_study: Study) -> None:
+def test_a_withdrawn_session_cannot_continue(store: Store, small_study: Study) -> None:
     person = Person(store, small_study, identity=panel("anna"))
     person.answer_all()
     person.withdraw()
@@ -170,7 +168,7 @@ def test_nothing_comes_back_after_a_withdrawal(store: Store, small_study: Study)
     assert rows(store, "SELECT COUNT(*) FROM sessions") == [(1,)]
 
 
-def test_answers_on_their_way_do_not_outlive_a_withdrawal(store: Store, small_study: Study) -> None:
+def test_responses_under_way_are_not_stored_after_a_withdrawal(store: Store, small_study: Study) -> None:
     with closing(another(store)) as other:
         for _ in range(5):
             person = Person(store, small_study)

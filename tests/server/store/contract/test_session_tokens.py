@@ -1,4 +1,4 @@
-"""Sessions and their tokens: one session a start, the plan of its group and seed, the newest token."""
+"""Sessions and their tokens: one session per start, the plan of its group and seed, the newest token."""
 
 import uuid
 from collections.abc import Callable
@@ -52,7 +52,7 @@ def test_a_session_follows_the_plan_of_its_group_and_seed(store: Store, small_st
         ]
 
 
-def test_nobody_is_found_by_a_token_that_was_never_given(store: Store) -> None:
+def test_an_unknown_token_finds_no_session(store: Store) -> None:
     assert store.find_session("nobody's") is None
     assert store.find_plan("nobody's") is None
 
@@ -88,7 +88,7 @@ def test_a_replaced_token_opens_nothing_on_another_server_either(store: Store, s
 def same_start_at_once(
     store: Store, study: Study, identity: Identity | None, start_id: str = str(uuid.uuid4())
 ) -> list[Any]:
-    """Ten windows of one browser, or of one person, begin at the same moment."""
+    """Ten pages of one browser, or of one person, begin at the same moment."""
 
     def begin() -> StoredSession:
         own = str(uuid.uuid4()) if identity else start_id
@@ -111,7 +111,7 @@ def test_simultaneous_starts_of_one_person_are_one_session(
 
 
 @pytest.mark.parametrize("identity", [None, panel("anna")], ids=["by start", "by identity"])
-def test_a_window_that_loses_its_token_to_another_is_told_so(
+def test_a_page_whose_token_was_replaced_is_refused(
     store: Store, small_study: Study, identity: Identity | None
 ) -> None:
     for outcome in same_start_at_once(store, small_study, identity):
@@ -119,7 +119,7 @@ def test_a_window_that_loses_its_token_to_another_is_told_so(
 
 
 @pytest.mark.parametrize("identity", [None, panel("anna")], ids=["by start", "by identity"])
-def test_nobody_is_turned_away_for_the_place_that_they_have_just_got(
+def test_nobody_is_refused_because_of_the_slot_just_reserved(
     store: Store, small_study: Study, identity: Identity | None
 ) -> None:
     study = recruiting(small_study, quota=1)
@@ -132,7 +132,7 @@ def test_nobody_is_turned_away_for_the_place_that_they_have_just_got(
     assert rows(store, "SELECT COUNT(*) FROM sessions") == [(1,)]
 
 
-def test_the_plans_in_memory_have_a_bound_and_every_session_is_found_all_the_same(
+def test_plans_in_memory_are_limited_and_every_session_is_still_found(
     store: Store, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plan_cache, "MAX_TRIALS_IN_MEMORY", 11)

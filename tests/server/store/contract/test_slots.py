@@ -1,4 +1,4 @@
-"""Slots in groups: filled evenly, never over-filled, released after the time-out, and taken up again."""
+"""Slots in groups: filled evenly, never over-filled, released after the time-out, and regained."""
 
 from collections import Counter
 from contextlib import closing
@@ -28,7 +28,7 @@ from tests.server.stores import (
     rows,
 )
 
-# Places.
+# Slots.
 
 
 def test_simultaneous_starts_fill_the_groups_evenly(store: Store, small_study: Study) -> None:
@@ -39,15 +39,15 @@ def test_simultaneous_starts_fill_the_groups_evenly(store: Store, small_study: S
     assert problems(store) == []
 
 
-def test_a_withdrawn_place_is_filled_again(store: Store, small_study: Study) -> None:
+def test_the_slot_of_a_withdrawn_session_is_filled_again(store: Store, small_study: Study) -> None:
     people = [Person(store, small_study) for _ in range(3)]
     leaver = people[1].withdraw()
     successor = Person(store, small_study)
     assert successor.group == leaver.group
-    assert successor.stored.session.seed == 2  # a seed is never used twice, so no two plans are the same
+    assert successor.stored.session.seed == 2  # A seed is never used twice, so no two plans are equal.
 
 
-def test_simulated_participants_take_no_places_from_people(store: Store, small_study: Study) -> None:
+def test_simulated_participants_take_no_slots_of_people(store: Store, small_study: Study) -> None:
     study = recruiting(small_study, quota=2, quota_per_group=1)
     simulated = [Person(store, study, Kind.SIMULATED) for _ in range(7)]
     assert [person.group for person in simulated] == [1, 2, 3, 1, 2, 3, 1]
@@ -59,7 +59,7 @@ def test_simulated_participants_take_no_places_from_people(store: Store, small_s
     assert problems(store) == []
 
 
-def test_a_full_study_takes_nobody_and_says_so_beforehand(store: Store, small_study: Study) -> None:
+def test_a_full_study_refuses_participants_before_the_start(store: Store, small_study: Study) -> None:
     study = recruiting(small_study, quota=2)
     assert not store.why_full(study)
     first, second = Person(store, study), Person(store, study)
@@ -72,7 +72,7 @@ def test_a_full_study_takes_nobody_and_says_so_beforehand(store: Store, small_st
     second.complete()
     with pytest.raises(StudyFull, match="has all the participants it needs"):
         Person(store, study)
-    assert rows(store, "SELECT COUNT(*) FROM sessions") == [(3,)]  # who was refused left nothing behind
+    assert rows(store, "SELECT COUNT(*) FROM sessions") == [(3,)]  # A refused participant stores nothing.
 
 
 def test_a_quota_holds_for_each_group(store: Store, small_study: Study) -> None:
@@ -83,14 +83,14 @@ def test_a_quota_holds_for_each_group(store: Store, small_study: Study) -> None:
         Person(store, study)
 
 
-def test_a_quota_can_be_raised_while_data_come_in(store: Store, small_study: Study) -> None:
+def test_a_quota_can_be_raised_during_data_collection(store: Store, small_study: Study) -> None:
     Person(store, recruiting(small_study, quota=1))
     raised = recruiting(small_study, quota=2)
     store.register_study(raised)
     assert Person(store, raised).group == 2
 
 
-def test_simultaneous_starts_never_fill_more_places_than_there_are(store: Store, small_study: Study) -> None:
+def test_simultaneous_starts_never_exceed_the_slots(store: Store, small_study: Study) -> None:
     study = recruiting(small_study, quota=7, quota_per_group=3)
     with closing(another(store)) as other:
         outcomes = at_once(*[partial(Person, one, study) for one in (store, other)] * 12)
@@ -117,9 +117,7 @@ def test_a_closed_group_gets_no_newcomers_until_it_is_opened(store: Store, small
 
 
 @pytest.mark.parametrize("group", [0, 4])
-def test_a_group_that_is_not_there_can_be_neither_opened_nor_closed(
-    store: Store, small_study: Study, group: int
-) -> None:
+def test_an_unknown_group_can_be_neither_opened_nor_closed(store: Store, small_study: Study, group: int) -> None:
     before = store.events(small_study)
     for is_open in (True, False):
         with pytest.raises(Conflict, match=f"no group {group}"):
@@ -127,7 +125,7 @@ def test_a_group_that_is_not_there_can_be_neither_opened_nor_closed(
     assert store.events(small_study) == before
 
 
-def test_a_place_is_given_to_another_after_the_time_out(store: Store, small_study: Study, clock: Clock) -> None:
+def test_another_participant_gets_the_slot_after_the_time_out(store: Store, small_study: Study, clock: Clock) -> None:
     study = recruiting(small_study, quota=1)
     gone = Person(store, study)
     clock.advance(minutes=TIME_OUT_MIN - 1)
@@ -146,7 +144,7 @@ def test_a_place_is_given_to_another_after_the_time_out(store: Store, small_stud
 
 
 @pytest.mark.parametrize("sign_of_life", ["answer", "resume", "begin"])
-def test_a_sign_of_life_keeps_a_place(store: Store, small_study: Study, clock: Clock, sign_of_life: str) -> None:
+def test_a_visit_or_response_keeps_the_slot(store: Store, small_study: Study, clock: Clock, sign_of_life: str) -> None:
     study = recruiting(small_study, quota=1)
     person = Person(store, study)
     for _ in range(3):
@@ -178,7 +176,7 @@ def test_only_people_time_out(store: Store, small_study: Study, clock: Clock) ->
     assert simulated.now.slot is SlotState.RESERVED
 
 
-def test_who_comes_back_finds_their_place_if_it_is_free(store: Store, small_study: Study, clock: Clock) -> None:
+def test_a_returning_participant_gets_the_slot_if_it_is_free(store: Store, small_study: Study, clock: Clock) -> None:
     study = recruiting(small_study, quota=2)
     away = Person(store, study)
     clock.advance(minutes=TIME_OUT_MIN + 1)
@@ -193,7 +191,7 @@ def test_who_comes_back_finds_their_place_if_it_is_free(store: Store, small_stud
     assert problems(store) == []
 
 
-def test_who_comes_back_too_late_is_told_so_and_keeps_their_answers(
+def test_a_participant_who_returns_too_late_is_refused_and_the_responses_stay(
     store: Store, small_study: Study, clock: Clock
 ) -> None:
     study = recruiting(small_study, quota=1)
@@ -210,9 +208,7 @@ def test_who_comes_back_too_late_is_told_so_and_keeps_their_answers(
     assert away.now.slot is SlotState.RESERVED
 
 
-def test_nobody_comes_back_into_a_group_that_was_filled_meanwhile(
-    store: Store, small_study: Study, clock: Clock
-) -> None:
+def test_nobody_resumes_in_a_group_that_was_filled_meanwhile(store: Store, small_study: Study, clock: Clock) -> None:
     study = recruiting(small_study, quota_per_group=1)
     away = [Person(store, study) for _ in range(3)]
     clock.advance(minutes=TIME_OUT_MIN + 1)
@@ -227,13 +223,13 @@ def test_nobody_comes_back_into_a_group_that_was_filled_meanwhile(
     assert problems(store) == []
 
 
-def test_who_comes_back_finds_the_room_that_a_newcomer_would_find(
+def test_a_returning_participant_gets_any_slot_that_a_newcomer_would_get(
     store: Store, small_study: Study, clock: Clock
 ) -> None:
     study = recruiting(small_study, quota=1)
     away = Person(store, study)
     clock.advance(minutes=TIME_OUT_MIN + 1)
-    Person(store, study)  # takes the place, and goes away in turn
+    Person(store, study)  # Takes the slot, and lapses too.
     clock.advance(minutes=TIME_OUT_MIN + 1)
     assert not store.why_full(study)
     store.resume_session(study, away.session)
@@ -241,7 +237,7 @@ def test_who_comes_back_finds_the_room_that_a_newcomer_would_find(
     assert problems(store) == []
 
 
-def test_to_come_back_in_time_or_after_the_end_changes_no_place(store: Store, small_study: Study) -> None:
+def test_resuming_in_time_or_after_the_end_changes_no_slot(store: Store, small_study: Study) -> None:
     people = [Person(store, small_study), Person(store, small_study).complete(), Person(store, small_study).withdraw()]
     before = store.events(small_study)
     for person in people:
@@ -251,9 +247,7 @@ def test_to_come_back_in_time_or_after_the_end_changes_no_place(store: Store, sm
 
 
 @pytest.mark.parametrize("reason", [Release.RETURN, Release.EXCLUSION])
-def test_the_researcher_can_release_a_place_whether_or_not_the_session_is_over(
-    store: Store, small_study: Study, reason: Release
-) -> None:
+def test_the_researcher_can_release_the_slot_of_any_session(store: Store, small_study: Study, reason: Release) -> None:
     study = recruiting(small_study, quota=2)
     completed, under_way = Person(store, study).complete(), Person(store, study)
     for person in (completed, under_way):
@@ -261,12 +255,12 @@ def test_the_researcher_can_release_a_place_whether_or_not_the_session_is_over(
         assert store.release_slot(person.session, reason) is False
         assert person.now.slot is SlotState.RELEASED
         assert Person(store, study).group == person.group
-    assert len(responses_of(store, completed.session)) == 3  # answers stay
+    assert len(responses_of(store, completed.session)) == 3  # Responses stay.
     released = [event.details for event in store.events(study) if event.event == "released"]
     assert {details["because"] for details in released} == {reason.value}
     assert {"reserved", "confirmed"} <= {details["was"] for details in released}
     with pytest.raises(StudyFull):
         store.resume_session(study, under_way.session)
-    under_way.complete()  # was not told, and answers on
+    under_way.complete()  # Does not know, and continues.
     assert under_way.now.slot is SlotState.RELEASED
     assert problems(store) == []

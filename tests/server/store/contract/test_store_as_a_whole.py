@@ -28,7 +28,7 @@ from tests.server.stores import (
     version_of,
 )
 
-# What the researcher sees.
+# Progress and log.
 
 
 def test_the_progress_of_each_group_adds_up_to_all_that_were_begun(
@@ -109,7 +109,7 @@ def test_the_view_has_a_row_for_every_planned_trial_even_without_its_item(store:
     assert [row["content"] is None for row in found] == [False, True, False]
 
 
-def test_the_trials_of_one_study_are_asked_for_by_its_name(store: Store, small_study: Study) -> None:
+def test_the_trials_of_one_study_are_found_by_its_name(store: Store, small_study: Study) -> None:
     definition = small_study.definition.model_copy(update={"study": "another-study"})
     elsewhere, later = dataclasses.replace(small_study, definition=definition), version_of(small_study, "1.1")
     store.register_study(elsewhere)
@@ -135,7 +135,7 @@ def test_a_snapshot_sees_one_moment_whatever_is_written_meanwhile(store: Store, 
     assert rows(store, "SELECT COUNT(*) FROM responses") == [(2,)]
 
 
-def test_nothing_that_is_done_to_a_snapshot_stays(store: Store) -> None:
+def test_changes_in_a_snapshot_are_undone(store: Store) -> None:
     with suppress(StoreUnavailable), store.snapshot() as db:
         db.execute("DELETE FROM logs")
     assert rows(store, "SELECT COUNT(*) FROM logs") == [(1,)]
@@ -164,7 +164,7 @@ def test_a_whole_store_passes_its_checks(store: Store, small_study: Study) -> No
     assert problems(store) == []
 
 
-def test_a_closed_store_takes_nothing(store: Store, small_study: Study) -> None:
+def test_a_closed_store_refuses_all_work(store: Store, small_study: Study) -> None:
     person = Person(store, small_study)
     store.close()
     for write in (
@@ -181,7 +181,7 @@ def test_a_closed_store_takes_nothing(store: Store, small_study: Study) -> None:
         assert responses_of(again, person.session) == []
 
 
-def test_what_is_being_written_is_finished_before_the_store_is_closed(store: Store, small_study: Study) -> None:
+def test_work_under_way_is_finished_before_the_store_is_closed(store: Store, small_study: Study) -> None:
     people = [Person(store, small_study) for _ in range(15)]
     outcomes = at_once(*[person.answer_all for person in people], store.close)
     with closing(another(store)) as again:

@@ -1,4 +1,4 @@
-"""What was asked, and model runs: registered and stored once, kept as they were."""
+"""Studies and runs of models: registered and stored once, and kept unchanged."""
 
 import dataclasses
 import uuid
@@ -33,10 +33,10 @@ from tests.server.stores import (
     version_of,
 )
 
-# What was asked.
+# Studies.
 
 
-def test_a_changed_study_that_people_have_begun_needs_a_new_version(
+def test_a_changed_study_with_sessions_needs_a_new_version(
     any_store: Store, study_folder: Path, edit: Callable[[Path, str, str], None]
 ) -> None:
     study = load_study(study_folder)
@@ -45,7 +45,7 @@ def test_a_changed_study_that_people_have_begun_needs_a_new_version(
     any_store.add_runs(study, [run_baseline(study, "baseline/tracer")])
     edit(study_folder / "consent.md", "ten minutes", "nine minutes")
     changed = load_study(study_folder)
-    any_store.register_study(changed)  # nobody but simulated participants and models has answered
+    any_store.register_study(changed)  # Only simulated participants and models have sessions.
 
     Person(any_store, changed)
     edit(study_folder / "consent.md", "nine minutes", "five minutes")
@@ -68,10 +68,10 @@ def test_a_study_is_registered_once_however_many_servers_start(any_store: Store,
     assert problems(any_store) == []
 
 
-def test_what_the_study_said_is_kept_with_the_sessions_begun_by_it(store: Store, small_study: Study) -> None:
+def test_a_session_keeps_the_definition_with_which_it_began(store: Store, small_study: Study) -> None:
     later = version_of(small_study, "1.1")
     store.register_study(later)
-    store.register_study(version_of(small_study, "1.2"))  # begun by nobody
+    store.register_study(version_of(small_study, "1.2"))  # It has no sessions.
     Person(store, small_study)
     Person(store, later)
     Person(store, later, Kind.SIMULATED)
@@ -95,7 +95,7 @@ def test_a_code_finds_its_own_session_and_a_shared_one_finds_nobody(store: Store
     assert store.sessions_with_code(small_study, simulated.stored.plan.withdrawal_code) == [simulated.session]
 
 
-# Models.
+# Runs of models.
 
 
 def small_run(study: Study, name: str = "baseline/tracer", **changes: Any) -> Run:
@@ -128,15 +128,13 @@ def test_a_run_that_two_imports_bring_at_once_is_stored_once(store: Store, small
     assert rows(store, "SELECT run FROM runs") == [("baseline/tracer",)]
 
 
-def test_stored_answers_cannot_come_in_twice_in_other_company(
-    any_store: Store, sample_study: Study, stored_runs: Path
-) -> None:
+def test_stored_responses_are_refused_in_another_run(any_store: Store, sample_study: Study, stored_runs: Path) -> None:
     haiku, *others = read_stored_runs(sample_study, [stored_runs])
     part = haiku.model_copy(update={"item_ids": haiku.item_ids[:23], "responses": haiku.responses[:23]})
     any_store.add_runs(sample_study, [part])
     with pytest.raises(Conflict, match=r"is in the store already, as part of the run `Haiku 4.5"):
         any_store.add_runs(sample_study, [*others, haiku])
-    assert len(any_store.trials()) == 23  # all or none
+    assert len(any_store.trials()) == 23  # All or none.
     assert problems(any_store) == []
 
 
@@ -161,7 +159,7 @@ def test_simultaneous_runs_with_the_same_label_get_different_numbers(store: Stor
     assert len({added.run for (added,) in outcomes}) == 8
 
 
-def test_a_models_text_is_kept_whatever_is_in_it(store: Store, small_study: Study) -> None:
+def test_any_text_of_a_model_is_stored_unchanged(store: Store, small_study: Study) -> None:
     run = small_run(small_study, parameters={"stop": ["\x00", "é"], "top_p": 0.1})
     texts = ["I think\nthat – 🙂", "ends in nothing: \x00", ""] * 2
     told = zip(run.responses, texts, strict=True)
@@ -169,7 +167,7 @@ def test_a_models_text_is_kept_whatever_is_in_it(store: Store, small_study: Stud
     with_texts = run.model_copy(update={"responses": responses})
     if isinstance(store, SqliteStore):
         store.add_runs(small_study, [with_texts])
-    else:  # it knows no text with NUL: all or nothing, and in words
+    else:  # PostgreSQL cannot store NUL: nothing is stored, with a clear message.
         with pytest.raises(InputError, match="NUL"):
             store.add_runs(small_study, [with_texts])
         assert store.trials() == []
@@ -179,7 +177,7 @@ def test_a_models_text_is_kept_whatever_is_in_it(store: Store, small_study: Stud
     assert problems(store) == []
 
 
-def test_a_run_that_says_less_than_it_was_asked_is_kept_as_it_is(store: Store, small_study: Study) -> None:
+def test_an_incomplete_run_is_stored_unchanged(store: Store, small_study: Study) -> None:
     run = small_run(small_study, temperature=0.7, prompt_digest="abc")
     backwards = run.model_copy(update={"responses": tuple(reversed(run.responses[1:]))})
     store.add_runs(small_study, [backwards])

@@ -1,4 +1,4 @@
-"""Addresses of PostgreSQL databases: several servers, what is wrong and what is only away, no password in a message."""
+"""Addresses of PostgreSQL databases: several servers, mistakes and outages, and no password in a message."""
 
 import socket
 import threading
@@ -22,7 +22,7 @@ from tests.postgres import PostgresCluster
 from tests.postgres_standby import PostgresStandby
 from tests.server.stores import Person
 
-# What is an address.
+# Valid addresses.
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_an_address_names_several_servers(address: str) -> None:
     assert parameters["target_session_attrs"] == "read-write"
 
 
-def test_what_an_address_says_comes_before_our_defaults() -> None:
+def test_parameters_of_an_address_override_the_defaults() -> None:
     address = "postgresql://h1,h2/db?target_session_attrs=any&connect_timeout=20&tcp_user_timeout=1000&keepalives=0"
     parameters = conninfo_to_dict(read_address(address))
     names = ("target_session_attrs", "connect_timeout", "tcp_user_timeout", "keepalives")
@@ -87,35 +87,35 @@ def test_a_store_is_opened_by_its_address(postgres: PostgresCluster) -> None:
         open_store("mysql://somewhere/else")
 
 
-# What is away, and what is wrong.
+# Outages and mistakes.
 
 
 @pytest.fixture
 def silent_port() -> Iterator[int]:
-    """A port on which connections are taken and nothing is ever said."""
+    """A port that accepts connections and sends nothing."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield listener.getsockname()[1]
 
 
-def test_a_database_where_nothing_listens_is_away() -> None:
-    with pytest.raises(StoreAway, match=r"cannot be used now .*Fix: start it, or wait"):
+def test_a_stopped_database_is_unavailable() -> None:
+    with pytest.raises(StoreAway, match=r"cannot be used now .*Fix: start the database, or wait"):
         PostgresStore("postgresql://nobody@127.0.0.1:1/nothing")
 
 
-def test_a_database_that_says_nothing_is_away(silent_port: int) -> None:
+def test_a_silent_database_is_unavailable(silent_port: int) -> None:
     began = time.monotonic()
     with pytest.raises(StoreAway, match="timeout"):
         PostgresStore(f"postgresql://nobody@127.0.0.1:{silent_port},127.0.0.1:1/nothing")
     assert time.monotonic() - began < 30
 
 
-def test_a_host_whose_name_is_not_known_is_away() -> None:
-    """In a fleet of containers the database's name appears with its container."""
+def test_a_host_with_an_unknown_name_is_unavailable() -> None:
+    """Among containers, the database's host name exists only with its container."""
     with pytest.raises(StoreAway, match="resolve"):
         PostgresStore("postgresql://nobody@no-such-host.invalid/nothing")
 
 
-def test_a_database_that_starts_up_is_away_in_whatever_language_it_says_so(
+def test_a_starting_database_is_unavailable_in_any_language(
     postgres: PostgresCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del postgres
@@ -124,7 +124,7 @@ def test_a_database_that_starts_up_is_away_in_whatever_language_it_says_so(
         cluster.stop()
         (cluster.folder / "data" / "standby.signal").touch()
         monkeypatch.setattr(PostgresCluster, "wait_until_ready", lambda _: None)
-        cluster.start()  # it recovers without end, and takes no connections
+        cluster.start()  # It recovers without end, and accepts no connections.
         wait_until_refused(cluster)
         with pytest.raises(StoreAway, match=r"starting up|not (yet )?accepting"):
             PostgresStore(cluster.url("postgres"))
@@ -143,7 +143,9 @@ def wait_until_refused(cluster: PostgresCluster) -> None:
 
 
 @pytest.mark.parametrize("change", [("postgres@", "stranger@"), ("/test", "/not-there")])
-def test_a_wrong_user_or_database_is_a_mistake_and_not_away(postgres: PostgresCluster, change: tuple[str, str]) -> None:
+def test_a_wrong_user_or_database_is_a_mistake_not_an_outage(
+    postgres: PostgresCluster, change: tuple[str, str]
+) -> None:
     wrong = postgres.new_database().replace(*change)
     for address in (wrong, wrong.replace("127.0.0.1", "127.0.0.1:1,127.0.0.1")):
         with pytest.raises(InputError, match=r"cannot be used .*Fix: check") as refused:
@@ -151,7 +153,7 @@ def test_a_wrong_user_or_database_is_a_mistake_and_not_away(postgres: PostgresCl
         assert not isinstance(refused.value, StoreAway)
 
 
-def test_missing_rights_are_a_mistake_and_not_away(postgres: PostgresCluster) -> None:
+def test_missing_rights_are_a_mistake_not_an_outage(postgres: PostgresCluster) -> None:
     url = postgres.new_database()
     with psycopg.connect(url, autocommit=True) as db:
         db.execute("CREATE ROLE guest LOGIN")
@@ -160,7 +162,7 @@ def test_missing_rights_are_a_mistake_and_not_away(postgres: PostgresCluster) ->
     assert not isinstance(refused.value, StoreAway)
 
 
-def test_a_database_without_a_free_connection_is_away(postgres: PostgresCluster) -> None:
+def test_a_database_without_a_free_connection_is_unavailable(postgres: PostgresCluster) -> None:
     url = postgres.new_database()
     with psycopg.connect(url, autocommit=True) as db:
         db.execute("CREATE ROLE crowded LOGIN SUPERUSER CONNECTION LIMIT 1")
@@ -170,8 +172,8 @@ def test_a_database_without_a_free_connection_is_away(postgres: PostgresCluster)
             PostgresStore(crowded)
 
 
-def test_a_server_that_starts_beside_one_that_is_stuck_is_told_to_wait(postgres: PostgresCluster) -> None:
-    """Tables are made under a lock; anyone who holds it must not stop others for ever."""
+def test_a_server_that_starts_while_another_is_stuck_must_wait(postgres: PostgresCluster) -> None:
+    """Tables are made under a lock; a process that keeps the lock must not block other servers for ever."""
     url = postgres.new_database()
     with closing(psycopg.connect(url)) as stuck:
         stuck.execute("SELECT pg_advisory_xact_lock(%s)", (0x65717569,))
@@ -181,7 +183,7 @@ def test_a_server_that_starts_beside_one_that_is_stuck_is_told_to_wait(postgres:
         assert time.monotonic() - began < 30
 
 
-# Several servers, of which one is the primary.
+# Several servers, one of which is the primary.
 
 
 def test_the_primary_is_found_wherever_it_stands_in_the_address_and_after_a_change(
@@ -195,10 +197,10 @@ def test_the_primary_is_found_wherever_it_stands_in_the_address_and_after_a_chan
             store.register_study(small_study)
             person = Person(store, small_study)
             assert person.answer() == [True]
-            with pytest.raises(StoreAway, match=r"read-only.*refused"):  # what each of them said
+            with pytest.raises(StoreAway, match=r"read-only.*refused"):  # The message of each server.
                 PostgresStore(address.replace(str(primary.port), "1"))
             with pytest.raises(StoreAway, match="read-only"):
-                PostgresStore(standby.url("postgres"))  # where it would have to make the tables
+                PostgresStore(standby.url("postgres"))  # There it would have to make the tables.
             demote(primary)
             with pytest.raises(StoreUnavailable, match="read-only"):
                 person.answer()
@@ -214,7 +216,7 @@ def test_the_primary_is_found_wherever_it_stands_in_the_address_and_after_a_chan
 
 
 def demote(primary: PostgresCluster) -> None:
-    """Let the primary only be read, as an administrator does who prepares a change."""
+    """Make the primary read-only, as an administrator does before a change."""
     with psycopg.connect(primary.url("postgres"), autocommit=True) as db:
         db.execute("ALTER SYSTEM SET default_transaction_read_only = on")
         db.execute("SELECT pg_reload_conf()")
@@ -227,7 +229,7 @@ def demote(primary: PostgresCluster) -> None:
 
 
 def test_a_store_can_be_read_from_a_standby(postgres: PostgresCluster, small_study: Study) -> None:
-    """So that an analysis need not burden the primary."""
+    """An analysis then does not burden the primary."""
     del postgres
     with PostgresCluster() as primary, PostgresStandby(primary) as standby:
         url = primary.new_database()

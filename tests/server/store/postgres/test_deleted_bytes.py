@@ -1,4 +1,4 @@
-"""What is left in PostgreSQL's own files of what was deleted: docs/how-to/deploy.md says the same."""
+"""Deleted data that remain in PostgreSQL's own files, as docs/how-to/deploy.md says."""
 
 import os
 import re
@@ -21,7 +21,7 @@ PANEL_ID = "panel-id-to-forget"
 
 
 def found(cluster: PostgresCluster, *texts: str) -> Counter[str]:
-    """Return how often any of the texts occurs in the cluster's files, by what the files are."""
+    """Return how often any of the texts occurs in the cluster's files, by the kind of file."""
     with psycopg.connect(cluster.url("postgres"), autocommit=True) as db:
         db.execute("CHECKPOINT")
     data = cluster.folder / "data"
@@ -34,13 +34,13 @@ def found(cluster: PostgresCluster, *texts: str) -> Counter[str]:
 
 
 def documented_statements() -> list[list[str]]:
-    """Return the statements that the guide gives: those for the tables, and those for the write-ahead log."""
+    """Return the guide's statements: those for the tables, and those for the write-ahead log."""
     guide = (ROOT / "docs" / "how-to" / "deploy.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```sql\n(.*?)```", guide, flags=re.DOTALL)
     return [[statement.strip() for statement in block.split(";") if statement.strip()] for block in blocks]
 
 
-def test_deleted_answers_and_ids_stay_in_the_files_until_the_documented_statements_were_run(
+def test_deleted_responses_and_ids_stay_in_the_files_until_the_documented_statements_are_run(
     postgres: PostgresCluster, small_study: Study
 ) -> None:
     del postgres
@@ -56,11 +56,11 @@ def test_deleted_answers_and_ids_stay_in_the_files_until_the_documented_statemen
 
         person.withdraw()
         assert store.delete_identities(small_study, person.stored.session.participant.participant) == 1
-        assert set(found(cluster, *texts)) == {"base", "pg_wal"}  # no row, but the bytes
+        assert set(found(cluster, *texts)) == {"base", "pg_wal"}  # The row is deleted, but its bytes are present.
 
         with psycopg.connect(address(store), autocommit=True) as db:
             db.execute("VACUUM")
-            assert found(cluster, *texts)["base"]  # which is not enough
+            assert found(cluster, *texts)["base"]  # This alone is not enough.
 
             for_tables, for_log = documented_statements()
             for statement in for_tables:

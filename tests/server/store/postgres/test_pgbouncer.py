@@ -1,4 +1,4 @@
-"""The PostgreSQL store through PgBouncer in transaction mode: each transaction gets another session of the database."""
+"""The PostgreSQL store through PgBouncer in transaction mode: each transaction gets another database session."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def url(postgres: PostgresCluster, pgbouncer: PgBouncer) -> str:
 
 @pytest.fixture
 def stores(url: str, small_study: Study) -> Iterator[list[PostgresStore]]:
-    """Two servers, which share two connections of PgBouncer's."""
+    """Two servers, which share two connections of PgBouncer."""
     with closing(PostgresStore(url)) as one, closing(PostgresStore(url)) as other:
         one.register_study(small_study)
         other.register_study(small_study)
@@ -35,7 +35,7 @@ def stores(url: str, small_study: Study) -> Iterator[list[PostgresStore]]:
 
 
 def take(store: PostgresStore, study: Study, number: int) -> Person:
-    """Take part in every way there is, with each statement several times."""
+    """Take part in every possible way, so that each statement runs several times."""
     person = Person(store, study, identity=Identity("panel", f"person-{number}"))
     for index in range(person.n_trials):
         sent = response(index)
@@ -50,7 +50,7 @@ def take(store: PostgresStore, study: Study, number: int) -> Person:
     return person
 
 
-def test_what_is_sent_is_what_is_done(stores: list[PostgresStore], small_study: Study) -> None:
+def test_the_statements_that_are_sent_are_executed(stores: list[PostgresStore], small_study: Study) -> None:
     for round_ in range(3):
         people = at_once(*(partial(take, stores[n % 2], small_study, 10 * round_ + n) for n in range(10)))
         assert of(Person, people) == 10, people
@@ -73,7 +73,7 @@ def test_no_setting_reaches_the_transactions_of_another_program(
     names = ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout", "transaction_isolation")
     query = f"SELECT pg_backend_pid(), {', '.join(f'current_setting({name!r})' for name in names)}".encode()
     with closing(psycopg.connect(url)) as one, closing(psycopg.connect(url)) as other:
-        found = [connection.execute(query).fetchone() for connection in (one, other)]  # both inside a transaction
+        found = [connection.execute(query).fetchone() for connection in (one, other)]  # Both are inside a transaction.
     assert len({row[0] for row in found if row}) == 2, "not both of PgBouncer's connections were looked at"
     assert [row[1:] for row in found if row] == [("0", "0", "0", "read committed")] * 2
 
@@ -91,7 +91,7 @@ def test_a_store_is_copied_in_and_out(
             assert copy_store(file, second) == copied
 
 
-def test_a_database_that_is_frozen_behind_it_is_given_up(
+def test_a_frozen_database_behind_pgbouncer_is_given_up(
     postgres: PostgresCluster, stores: list[PostgresStore], small_study: Study
 ) -> None:
     person = Person(stores[0], small_study)
@@ -104,7 +104,7 @@ def test_a_database_that_is_frozen_behind_it_is_given_up(
         postgres.thaw()
 
 
-def test_a_database_that_is_stopped_behind_it_is_away(postgres: PostgresCluster, url: str) -> None:
+def test_a_stopped_database_behind_pgbouncer_is_unavailable(postgres: PostgresCluster, url: str) -> None:
     PostgresStore(url).close()
     postgres.stop()
     with pytest.raises(StoreAway):

@@ -1,4 +1,4 @@
-"""The store for many servers: PostgreSQL killed in mid-load, servers in each other's way, databases to refuse."""
+"""The store for many servers: PostgreSQL killed under load, conflicts between servers, databases to refuse."""
 
 import threading
 import time
@@ -41,7 +41,7 @@ from tests.server.stores import (
 )
 
 RECOVERY_S = 10.0
-"""In which a store must work again after its database does."""
+"""Seconds within which a store must work again after its database."""
 
 
 @pytest.fixture
@@ -50,11 +50,11 @@ def store(postgres_store: PostgresStore, small_study: Study) -> PostgresStore:
     return postgres_store
 
 
-# A database that fails.
+# A failing database.
 
 
 class Client(threading.Thread):
-    """Takes the study again and again as a browser does: what was not acknowledged is sent again, with the same id."""
+    """Take the study repeatedly as a browser does: unacknowledged responses are sent again with the same id."""
 
     def __init__(self, store: PostgresStore, study: Study, is_over: threading.Event) -> None:
         super().__init__(daemon=True)
@@ -84,7 +84,7 @@ class Client(threading.Thread):
             except StoreUnavailable as error:
                 self.failures[str(error)] += 1
                 time.sleep(0.05)
-            except Exception as error:  # the test looks at it
+            except Exception as error:  # The test checks it.
                 self.refusals.append(repr(error))
                 return None
 
@@ -105,7 +105,7 @@ def load(stores: list[PostgresStore], study: Study, n_clients: int) -> Iterator[
 
 
 def wait_for_progress(clients: list[Client], within_s: float, n: int = 1) -> None:
-    """Wait until each client has some more answers acknowledged."""
+    """Wait until each client has more acknowledged responses."""
     deadline = time.monotonic() + within_s
     so_far = [len(client.acknowledged) for client in clients]
     while not all(len(client.acknowledged) >= before + n for client, before in zip(clients, so_far, strict=True)):
@@ -113,7 +113,7 @@ def wait_for_progress(clients: list[Client], within_s: float, n: int = 1) -> Non
         time.sleep(0.01)
 
 
-def test_a_database_killed_in_mid_load_loses_nothing_and_the_servers_go_on_by_themselves(
+def test_a_database_killed_under_load_loses_nothing_and_the_servers_continue(
     postgres: PostgresCluster, store: PostgresStore, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postgres_module, "PATIENCE_S", 1.0)
@@ -138,7 +138,7 @@ def test_a_database_killed_in_mid_load_loses_nothing_and_the_servers_go_on_by_th
 def test_a_start_that_was_lost_with_the_connection_is_one_session_when_it_is_retried(
     store: PostgresStore, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The commit arrives, but not the word of it."""
+    """The commit is done, but its acknowledgement is lost."""
     person = Person(store, small_study)
     execute = Connection.execute
 
@@ -162,7 +162,7 @@ def test_a_start_that_was_lost_with_the_connection_is_one_session_when_it_is_ret
     assert problems(store) == []
 
 
-def test_every_method_says_that_the_database_is_gone(
+def test_every_method_reports_an_unavailable_database(
     postgres: PostgresCluster, store: PostgresStore, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     person = Person(store, small_study)
@@ -217,7 +217,7 @@ def test_a_database_that_does_not_sync_is_refused(
     another(store).close()
 
 
-def test_commits_are_synced_whatever_the_database_is_set_to(postgres: PostgresCluster) -> None:
+def test_commits_are_synced_with_any_setting_of_the_database(postgres: PostgresCluster) -> None:
     url = postgres.new_database()
     with psycopg.connect(url, autocommit=True) as db:
         db.execute(f'ALTER DATABASE "{url.rpartition("/")[2]}" SET synchronous_commit = off')
@@ -227,7 +227,7 @@ def test_commits_are_synced_whatever_the_database_is_set_to(postgres: PostgresCl
                 assert db.execute("SHOW synchronous_commit").fetchone() == ("on",)
 
 
-def test_a_store_of_a_newer_version_is_refused_and_untouched(postgres: PostgresCluster) -> None:
+def test_a_store_of_a_newer_version_is_refused_and_not_changed(postgres: PostgresCluster) -> None:
     url = postgres.new_database()
     PostgresStore(url).close()
     with psycopg.connect(url) as db:
@@ -240,7 +240,7 @@ def test_a_store_of_a_newer_version_is_refused_and_untouched(postgres: PostgresC
 
 
 @pytest.mark.parametrize("table", ["_migrations", "trials", *TABLES])
-def test_a_database_with_another_programs_tables_is_refused_and_untouched(
+def test_a_database_with_another_programs_tables_is_refused_and_not_changed(
     postgres: PostgresCluster, table: str
 ) -> None:
     url = postgres.new_database()
@@ -253,7 +253,7 @@ def test_a_database_with_another_programs_tables_is_refused_and_untouched(
     assert found == [(table,)]
 
 
-def test_tables_that_do_not_concern_us_are_left_alone(postgres: PostgresCluster, small_study: Study) -> None:
+def test_tables_of_other_programs_are_not_changed(postgres: PostgresCluster, small_study: Study) -> None:
     url = postgres.new_database()
     with psycopg.connect(url) as db:
         db.execute("CREATE TABLE lab_diary (entry text)")
@@ -280,12 +280,12 @@ def test_servers_that_start_together_on_an_empty_database_make_one_store(
             store.close()
 
 
-# Servers in each other's way.
+# Conflicts between servers.
 
 
 @pytest.fixture(params=["read committed", "repeatable read", "serializable"])
 def isolated(request: pytest.FixtureRequest, store: PostgresStore) -> Iterator[list[PostgresStore]]:
-    """Two servers on a database that keeps transactions apart more or less strictly."""
+    """Two servers on a database, with each isolation level of transactions."""
     level = request.param.replace(" ", r"\ ")
     url = f"{address(store)}?options={quote(f'-c default_transaction_isolation={level}')}"
     with closing(PostgresStore(url)) as one, closing(PostgresStore(url)) as other:
@@ -295,17 +295,17 @@ def isolated(request: pytest.FixtureRequest, store: PostgresStore) -> Iterator[l
 
 
 def some_at_once(jobs: list[Callable[[], Any]], n: int) -> list[Any]:
-    """Do jobs, some at a time; none may fail."""
+    """Do jobs, some at a time; no job may fail."""
     outcomes = [outcome for first in range(0, len(jobs), n) for outcome in at_once(*jobs[first : first + n])]
     assert [outcome for outcome in outcomes if isinstance(outcome, StoreUnavailable)] == []
     return outcomes
 
 
 @pytest.mark.parametrize("n_at_once", [4, 30], ids=["a few", "a crowd"])
-def test_transactions_that_the_database_calls_off_are_done_again(
+def test_transactions_that_the_database_cancels_are_repeated(
     isolated: list[PostgresStore], small_study: Study, n_at_once: int
 ) -> None:
-    """Each time one of a few commits, the others are called off: so none needs more attempts than there are others."""
+    """Each time one of several transactions commits, the rest is cancelled, so the number of attempts is limited."""
     study = recruiting(small_study, quota=30)
     people = some_at_once([partial(Person, isolated[number % 2], study) for number in range(30)], n_at_once)
     assert Counter(person.group for person in people) == {1: 10, 2: 10, 3: 10}
@@ -319,10 +319,10 @@ def test_transactions_that_the_database_calls_off_are_done_again(
     assert problems(isolated[0]) == []
 
 
-def test_a_transaction_that_the_database_rolled_back_is_not_taken_for_committed(
+def test_a_transaction_that_was_rolled_back_is_not_reported_as_committed(
     store: PostgresStore, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """PostgreSQL answers COMMIT with ROLLBACK, and without an error, when a statement had failed."""
+    """PostgreSQL replies ROLLBACK to COMMIT, without an error, if a statement has failed."""
     person = Person(store, small_study)
 
     def fail_in_silence(db: PostgresDatabase, *_: object) -> list[list[bool]]:
@@ -337,7 +337,7 @@ def test_a_transaction_that_the_database_rolled_back_is_not_taken_for_committed(
     assert responses_of(store, person.session) == []
 
 
-def test_deadlocks_are_resolved_by_doing_it_again(
+def test_a_transaction_in_a_deadlock_is_repeated(
     store: PostgresStore, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attempts = []
@@ -355,10 +355,8 @@ def test_deadlocks_are_resolved_by_doing_it_again(
     assert len(attempts) == 3
 
 
-def test_people_who_come_back_to_other_versions_than_their_own_do_not_lock_each_other_out(
-    store: PostgresStore, small_study: Study
-) -> None:
-    """Each of them needs the logs of both versions, in another order."""
+def test_participants_who_return_to_other_versions_do_not_deadlock(store: PostgresStore, small_study: Study) -> None:
+    """Each participant needs the logs of both versions, in a different order."""
     versions = [small_study, version_of(small_study, "1.1")]
     store.register_study(versions[1])
     known = [Identity("panel", f"person-{number}", {"SESSION_ID": f"submission-{number}"}) for number in range(8)]
@@ -372,7 +370,7 @@ def test_people_who_come_back_to_other_versions_than_their_own_do_not_lock_each_
     assert problems(store) == []
 
 
-def test_a_collision_without_end_is_given_up_and_nothing_is_stored(
+def test_an_endless_conflict_is_given_up_and_nothing_is_stored(
     store: PostgresStore, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     person = Person(store, small_study)

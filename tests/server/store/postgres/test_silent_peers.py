@@ -1,4 +1,4 @@
-"""Peers of the PostgreSQL store that go silent: a frozen or unplugged database, and another server that is frozen."""
+"""Silent peers of the PostgreSQL store: a frozen or unplugged database, and another server that is frozen."""
 
 import os
 import signal
@@ -31,9 +31,9 @@ from tests.silent_network import SilentNetwork
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="freezes processes, which Windows cannot do")
 
 GIVES_UP_S = 60
-"""In which a request must hear that the database is silent: the limits below on a busy machine, not minutes."""
+"""Seconds within which a request must fail if the database is silent, on a busy machine."""
 CHECK_S = 5.0
-"""In which a load balancer must hear it, where nothing else slows the machine."""
+"""Seconds within which a load balancer must get a reply, on an idle machine."""
 
 
 @contextmanager
@@ -67,21 +67,21 @@ def network(postgres: PostgresCluster) -> Iterator[SilentNetwork]:
 @pytest.fixture
 def remote(store: PostgresStore, network: SilentNetwork, shared_database: str) -> Iterator[PostgresStore]:
     """A server whose cable to the database can be unplugged."""
-    del store  # its tables are made
+    del store  # Its tables are made.
     with closing(
         PostgresStore(f"postgresql://postgres@127.0.0.1:{network.port}/{Path(shared_database).name}")
     ) as remote:
         yield remote
 
 
-# A database that is silent.
+# A silent database.
 
 
 def operations(store: PostgresStore, study: Study, person: Person) -> list[Callable[[], object]]:
     return [person.answer, partial(store.responses, person.session), partial(store.why_full, study), person.begin]
 
 
-def test_a_frozen_database_is_given_up_and_used_again_when_it_goes_on(
+def test_a_frozen_database_is_given_up_and_used_again_when_it_continues(
     postgres: PostgresCluster, store: PostgresStore, small_study: Study
 ) -> None:
     person = Person(store, small_study)
@@ -121,7 +121,7 @@ def test_an_unplugged_database_is_given_up_and_used_again_when_it_is_plugged_in(
 def test_one_silence_is_enough_to_leave_all_connections_of_the_pool(
     network: SilentNetwork, remote: PostgresStore, small_study: Study
 ) -> None:
-    """Each of sixteen would otherwise cost a request of its own, one after the other for answers."""
+    """Otherwise each of sixteen connections would cost one request, one after the other."""
     at_once(*[partial(Person, remote, small_study)] * 40)
     assert remote._pool.get_stats()["pool_size"] > 8
     person = Person(remote, small_study)
@@ -155,7 +155,7 @@ def test_readiness_is_answered_within_seconds_when_the_database_is_silent(
 
 
 def test_long_work_is_not_cut_short_by_the_limits_of_requests(store: PostgresStore) -> None:
-    """A copy of millions of answers takes minutes, in one statement and in the pauses between two."""
+    """A copy of millions of responses takes minutes, within one statement and between two statements."""
     with store.snapshot() as db:
         limits = [db.execute(f"SHOW {name}").fetchone()[0] for name in LIMITS]
     assert limits == ["0", "10s", "10min"]
@@ -187,12 +187,10 @@ def test_the_kernel_is_asked_to_notice_an_unplugged_server_on_every_connection(s
         assert options(db.connection) == [1, 5, 30_000]  # type: ignore[attr-defined]
 
 
-# A row that somebody else holds locked.
+# A row that another program has locked.
 
 
-def test_a_lock_that_is_not_released_is_given_up(
-    store: PostgresStore, small_study: Study, shared_database: str
-) -> None:
+def test_waiting_for_a_lock_ends(store: PostgresStore, small_study: Study, shared_database: str) -> None:
     person = Person(store, small_study)
     with closing(psycopg.connect(shared_database)) as other:
         other.execute("SELECT 1 FROM sessions FOR UPDATE")
@@ -201,7 +199,7 @@ def test_a_lock_that_is_not_released_is_given_up(
     assert sum(person.answer()) == 1
 
 
-# Another server that is frozen.
+# Another, frozen server.
 
 
 @contextmanager
@@ -246,7 +244,7 @@ def begin_again_and_again(url: str, is_over: threading.Event) -> None:
 
 
 def holds_the_log(database: psycopg.Connection) -> bool:
-    """Return whether some transaction waits for its server process while nobody else can lock the study's log."""
+    """Return True if a transaction waits for its server process while no other process can lock the study's log."""
     try:
         database.execute("SELECT 1 FROM logs FOR UPDATE NOWAIT")
     except psycopg.errors.LockNotAvailable:
@@ -256,7 +254,7 @@ def holds_the_log(database: psycopg.Connection) -> bool:
     return False
 
 
-def test_a_server_that_is_frozen_with_the_log_locked_does_not_stop_the_other_for_long(
+def test_a_frozen_server_with_the_log_locked_blocks_other_servers_only_briefly(
     postgres: PostgresCluster, study_folder: Path
 ) -> None:
     location = postgres.new_database()
@@ -273,7 +271,7 @@ def test_a_server_that_is_frozen_with_the_log_locked_does_not_stop_the_other_for
             for _ in range(300):
                 time.sleep(0.02)
                 os.killpg(process.pid, signal.SIGSTOP)
-                time.sleep(0.05)  # what PostgreSQL had been sent is done
+                time.sleep(0.05)  # PostgreSQL has done everything that it received.
                 if holds_the_log(database):
                     break
                 os.killpg(process.pid, signal.SIGCONT)
@@ -311,7 +309,7 @@ with transaction(connection, Limits(silence_s=60, statement_s=1, lock_s=1, idle_
 
 
 @pytest.mark.usefixtures("store")
-def test_a_server_that_is_frozen_while_it_inserts_rows_does_not_keep_the_log_locked(shared_database: str) -> None:
+def test_a_server_frozen_during_an_insertion_does_not_keep_the_log_locked(shared_database: str) -> None:
     command = [sys.executable, "-c", INSERTS_WITH_THE_LOG_LOCKED, shared_database]
     with (
         subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process,

@@ -1,4 +1,4 @@
-"""A participant under way in a store on a file."""
+"""A participant under way in a store in a file."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tests.server.stores import (
 
 @pytest.fixture
 def person(store: SqliteStore, small_study: Study) -> Person:
-    """A participant who has answered one of three questions."""
+    """A participant who has responded to one of three trials."""
     store.register_study(small_study)
     person = Person(store, small_study)
     person.answer()

@@ -1,4 +1,4 @@
-"""The files of a store, damage to them, and what can be asked of a store."""
+"""The files of a store, damage to them, and the methods of a store."""
 
 import random
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from tests.server.stores import (
 
 
 def files_of(store: SqliteStore) -> list[Path]:
-    """The store's file, and what SQLite keeps beside it."""
+    """The store's file, and SQLite's further files."""
     return sorted(store.path.parent.glob(f"{store.path.name}*"))
 
 
@@ -39,7 +39,7 @@ OPERATIONS: dict[str, Callable[[Person], Any]] = {
     "check_integrity": lambda person: person.store.check_integrity(),
     "snapshot": lambda person: verified(person.store),
 }
-"""What can be asked of a store."""
+"""Calls of the store's methods, by name."""
 
 
 def damage(path: Path, page: int, page_size: int = 4096) -> None:

@@ -32,7 +32,7 @@ from tests.server.stores import (
 # A locked file.
 
 
-def test_nothing_is_acknowledged_while_another_program_holds_the_file(
+def test_nothing_is_acknowledged_while_another_program_locks_the_file(
     store: SqliteStore, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sqlite_file, "BUSY_TIMEOUT_S", 0.2)
@@ -45,7 +45,7 @@ def test_nothing_is_acknowledged_while_another_program_holds_the_file(
         assert of(StoreUnavailable, outcomes) == 5
         with pytest.raises(StoreUnavailable, match="locked"):
             again.check()
-        assert [again.responses(person.session) for person in people] == [{}] * 5  # reading goes on
+        assert [again.responses(person.session) for person in people] == [{}] * 5  # Reading continues.
         blocker.execute("ROLLBACK")
         blocker.close()
         assert at_once(*(person.answer_all for person in people)) == people
@@ -76,14 +76,14 @@ def test_a_locked_file_is_not_opened_and_the_message_says_why(
 
 
 class SmallDisk:
-    """A disk of 2 MB, which can be filled to the brim."""
+    """A disk of 2 MB, which can be filled completely."""
 
     def __init__(self, folder: Path, is_mounted: bool) -> None:
         self.folder, self._is_mounted = folder, is_mounted
         self._ballast = folder / "ballast"
 
     def fill(self) -> None:
-        if not self._is_mounted:  # no file of this process can grow any more
+        if not self._is_mounted:  # No file of this process can grow any more.
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
             return
@@ -92,7 +92,7 @@ class SmallDisk:
                 file.write(b"\x00" * 512)
 
     def bound(self) -> None:
-        """Let no file grow beyond the disk's size, where the disk itself has another."""
+        """Limit the size of files to the disk's size, if the disk itself is larger."""
         if not self._is_mounted:
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
@@ -107,7 +107,7 @@ class SmallDisk:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
-    """A disk in memory, where we may mount one; otherwise the system's bound on the size of files is in for it."""
+    """A disk in memory, if this user may mount one; otherwise the system's limit on the size of files replaces it."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
@@ -121,7 +121,7 @@ def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
             subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
-def test_a_full_disk_loses_nothing_and_writing_goes_on_when_there_is_room(
+def test_a_full_disk_loses_nothing_and_writing_continues_when_there_is_space(
     small_disk: SmallDisk, small_study: Study
 ) -> None:
     with closing(SqliteStore(small_disk.folder / "equipoise.db")) as store:
@@ -142,7 +142,7 @@ def test_a_full_disk_loses_nothing_and_writing_goes_on_when_there_is_room(
         outcomes = at_once(*(person.answer_all for person in people[full_at:]))
         assert of(StoreUnavailable, outcomes) == len(outcomes)
         for read in (store.trials, lambda: store.responses(people[0].session), lambda: store.progress(small_study)):
-            with suppress(StoreUnavailable):  # or it can be read; but nothing else is the matter
+            with suppress(StoreUnavailable):  # Reading works or the store is unavailable; no other error occurs.
                 read()
 
         small_disk.free()
@@ -156,7 +156,7 @@ def test_a_full_disk_loses_nothing_and_writing_goes_on_when_there_is_room(
             assert problems(again) == []
 
 
-def test_a_check_tells_that_the_disk_is_full(small_disk: SmallDisk, small_study: Study) -> None:
+def test_a_check_reports_a_full_disk(small_disk: SmallDisk, small_study: Study) -> None:
     with closing(SqliteStore(small_disk.folder / "equipoise.db")) as store:
         store.register_study(small_study)
         store.check()
@@ -193,7 +193,7 @@ def test_a_store_can_neither_be_made_nor_spoiled_on_a_full_disk(
         assert problems(again) == []
 
 
-def test_a_backup_onto_a_full_disk_is_refused_in_words_and_leaves_nothing(
+def test_a_backup_to_a_full_disk_is_refused_and_leaves_no_file(
     store: SqliteStore, small_disk: SmallDisk, small_study: Study
 ) -> None:
     store.register_study(small_study)
@@ -210,7 +210,7 @@ def test_a_backup_onto_a_full_disk_is_refused_in_words_and_leaves_nothing(
 
 @pytest.fixture
 def filled(store: SqliteStore, person: Person, small_study: Study) -> Person:
-    """A participant in a store with some pages of answers, which is closed."""
+    """A participant in a closed store with some pages of responses."""
     for _ in range(12):
         Person(store, small_study).send(*(response(index, response="x" * 500) for index in range(3)))
     store.close()
@@ -218,9 +218,9 @@ def filled(store: SqliteStore, person: Person, small_study: Study) -> Person:
     return person
 
 
-def test_damage_is_found_when_the_store_is_checked_whichever_page_it_strikes(filled: Person, tmp_path: Path) -> None:
+def test_the_check_finds_damage_in_any_page(filled: Person, tmp_path: Path) -> None:
     free = {page for (page,) in rows(filled.store, "SELECT freelist_count FROM pragma_freelist_count")}
-    assert free == {0}  # so that no page is without meaning
+    assert free == {0}  # So each page has data.
     n_pages = filled.store.path.stat().st_size // 4096
     for page in range(1, n_pages + 1):
         path = tmp_path / f"{page}.db"
@@ -240,13 +240,13 @@ def test_a_page_that_cannot_be_read_makes_the_store_unavailable_and_nothing_else
     with closing(SqliteStore(filled.store.path)) as filled.store:
         with pytest.raises(StoreUnavailable, match="malformed"):
             OPERATIONS[name](filled)
-        assert filled.now.n_answered == 1  # whose pages are whole
+        assert filled.now.n_answered == 1  # Their pages are not damaged.
 
 
 def test_after_damage_nothing_more_is_acknowledged_until_the_file_is_replaced(
     filled: Person, small_study: Study, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What is whole can still be read."""
+    """Pages that are not damaged can still be read."""
     with closing(SqliteStore(filled.store.path)) as store:
         back_up(store, store.path.with_name("backup.db"))
     damage(filled.store.path, root_page(filled.store, "responses"))
@@ -266,8 +266,8 @@ def test_after_damage_nothing_more_is_acknowledged_until_the_file_is_replaced(
         assert problems(store) == []
 
 
-def test_the_advice_on_damage_speaks_of_the_files_beside_the_store(filled: Person) -> None:
-    """A log of before, left beside a backup put in the store's place, would be written into the backup."""
+def test_the_message_about_damage_names_the_log_files(filled: Person) -> None:
+    """An old log beside a backup that replaces the store would be written into the backup."""
     damage(filled.store.path, root_page(filled.store, "responses"))
     with closing(SqliteStore(filled.store.path)) as store, pytest.raises(InputError, match="-wal"):
         store.check_integrity()

@@ -1,4 +1,4 @@
-"""The embedded store: how its file is kept, and files that are not ours."""
+"""The embedded store: its file, and files that are not a store."""
 
 import hashlib
 import os
@@ -34,7 +34,7 @@ def fingerprint(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-# How the file is kept.
+# The file.
 
 
 def test_the_file_is_in_wal_mode_and_every_commit_is_synced(store: SqliteStore, person: Person) -> None:
@@ -53,7 +53,7 @@ def test_a_folder_of_a_windows_network_is_refused_with_what_to_do() -> None:
         refuse_network(PureWindowsPath(r"\\lab\studies\stories\data\equipoise.db"))
 
 
-def test_the_answers_are_for_their_owners_eyes(
+def test_only_the_owner_can_read_the_store(
     tmp_path: Path, small_study: Study, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = os.umask(0)
@@ -72,7 +72,7 @@ def test_the_answers_are_for_their_owners_eyes(
     assert caplog.text == ""
 
 
-def test_every_file_beside_the_store_is_for_its_owners_eyes(store: SqliteStore, person: Person) -> None:
+def test_only_the_owner_can_read_the_files_beside_the_store(store: SqliteStore, person: Person) -> None:
     assert {path.stat().st_mode & 0o777 for path in files_of(store)} == {0o600}
     assert len(files_of(store)) == 3
 
@@ -83,7 +83,7 @@ def test_a_store_that_others_can_read_is_warned_about_and_not_changed(
     store.close()
     store.path.chmod(0o644)
     SqliteStore(store.path).close()
-    assert caplog.text == ""  # as its folder is shut
+    assert caplog.text == ""  # Others cannot open its folder.
     store.path.parent.chmod(0o755)
     SqliteStore(store.path).close()
     assert f"Fix: chmod 700 '{store.path.parent}'; chmod 600 '{store.path}'*" in caplog.text
@@ -102,7 +102,7 @@ def test_threads_that_come_and_go_leave_no_connections_behind(store: SqliteStore
     assert store._idle_readers.qsize() <= 2
 
 
-def test_a_withdrawn_answer_leaves_no_trace_in_the_files(store: SqliteStore, person: Person) -> None:
+def test_a_withdrawn_response_leaves_no_trace_in_the_files(store: SqliteStore, person: Person) -> None:
     words = "what I said about my illness"
     person.send(response(1, response=words), response(2, response=words * 300))
 
@@ -114,10 +114,10 @@ def test_a_withdrawn_answer_leaves_no_trace_in_the_files(store: SqliteStore, per
     assert traces() == 0
 
 
-def test_a_withdrawn_answer_leaves_no_trace_once_those_who_read_it_have_finished(
+def test_a_withdrawn_response_leaves_no_trace_after_its_readers_have_finished(
     store: SqliteStore, person: Person, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By itself, although nothing else happens."""
+    """The store does this without any request."""
     monkeypatch.setattr(group_commit, "IDLE_S", 0.1)
     monkeypatch.setattr(sqlite_store, "READERS_PATIENCE_S", 0.2)
     words = "what I said about my illness"
@@ -126,13 +126,13 @@ def test_a_withdrawn_answer_leaves_no_trace_once_those_who_read_it_have_finished
         db.execute("SELECT COUNT(*) FROM responses").fetchone()
         person.withdraw()
         assert traces_of(words, store) > 0
-        assert "still holds deleted data" in "".join(store.kept_traces())
+        assert "still contains deleted data" in "".join(store.kept_traces())
     until_none_is_left(words, store)
     assert store.kept_traces() == []
 
 
 def traces_of(words: str, store: SqliteStore) -> int:
-    """Count some words in all files of the store's folder."""
+    """Count words in all files of the store's folder."""
     return sum(path.read_bytes().count(words.encode()) for path in store.path.parent.iterdir())
 
 
@@ -163,9 +163,7 @@ def test_a_deleted_panel_id_leaves_no_trace_in_the_files(
     assert store.kept_traces() == []
 
 
-def test_what_is_deleted_while_people_answer_without_a_pause_leaves_no_trace(
-    store: SqliteStore, person: Person, small_study: Study
-) -> None:
+def test_a_deletion_under_constant_load_leaves_no_trace(store: SqliteStore, person: Person, small_study: Study) -> None:
     words = "what I said about my illness"
     person.send(response(1, response=words))
     is_over = threading.Event()
@@ -190,10 +188,8 @@ def test_what_is_deleted_while_people_answer_without_a_pause_leaves_no_trace(
             thread.join()
 
 
-def test_the_log_of_a_file_that_was_replaced_holds_nothing_and_is_gone(
-    store: SqliteStore, person: Person, tmp_path: Path
-) -> None:
-    """It was moved to the file that it belongs to, which anyone who replaced it may have kept."""
+def test_the_empty_log_of_a_replaced_file_is_deleted(store: SqliteStore, person: Person, tmp_path: Path) -> None:
+    """Its content was moved to the replaced file, which a person may have kept."""
     words = "what I said about my illness"
     backup, kept = store.path.with_name("backup.db"), tmp_path / "kept.db"
     back_up(store, backup)
@@ -210,18 +206,16 @@ def test_the_log_of_a_file_that_was_replaced_holds_nothing_and_is_gone(
 
 
 @pytest.mark.parametrize("name", ["before-12345678-wal", "saved-12345678"])
-def test_a_file_that_was_left_aside_is_named_when_something_is_deleted(
-    store: SqliteStore, person: Person, name: str
-) -> None:
-    """As a log that was read when its file was replaced, or a copy by a program that was killed."""
+def test_a_deletion_reports_files_that_may_contain_deleted_data(store: SqliteStore, person: Person, name: str) -> None:
+    """Such a file is the log of a replaced file, or a copy made by a killed program."""
     aside = store.path.with_name(f"{store.path.name}-{name}")
     aside.write_bytes(b"what was there")
     person.withdraw()
     (told,) = store.kept_traces()
-    assert str(aside) in told and "may hold deleted data. Fix: " in told
+    assert str(aside) in told and "may contain deleted data. Fix: " in told
 
 
-def test_a_withdrawal_during_a_backup_holds_up_nobody(store: SqliteStore, person: Person, small_study: Study) -> None:
+def test_a_withdrawal_during_a_backup_blocks_nobody(store: SqliteStore, person: Person, small_study: Study) -> None:
     other = Person(store, small_study)
     waited: list[float] = []
     with store.snapshot() as db:
@@ -258,7 +252,7 @@ def test_many_processes_can_open_a_new_store_at_once(tmp_path: Path) -> None:
     assert [process.wait(60) for process in processes] == [0] * 4
 
 
-def test_a_first_start_that_was_interrupted_is_taken_up_again(tmp_path: Path) -> None:
+def test_an_interrupted_first_start_is_completed(tmp_path: Path) -> None:
     path = tmp_path / "equipoise.db"
     with sqlite3.connect(path) as db:
         db.execute(
@@ -270,10 +264,10 @@ def test_a_first_start_that_was_interrupted_is_taken_up_again(tmp_path: Path) ->
         assert problems(store) == []
 
 
-# What is not ours.
+# Files that are not a store.
 
 
-def test_a_store_of_a_newer_version_is_refused_and_untouched(store: SqliteStore) -> None:
+def test_a_store_of_a_newer_version_is_refused_and_not_changed(store: SqliteStore) -> None:
     store.close()
     execute_sql(
         store,
@@ -288,7 +282,7 @@ def test_a_store_of_a_newer_version_is_refused_and_untouched(store: SqliteStore)
 @pytest.mark.parametrize(
     "content", [b"these are my notes\n" * 100, b"SQLite format 3\x00" + b"\x00" * 600, os.urandom(8192)]
 )
-def test_a_file_that_is_no_store_is_refused_and_untouched(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_a_store_is_refused_and_not_changed(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "notes.db"
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"notes\.db"):
@@ -298,7 +292,7 @@ def test_a_file_that_is_no_store_is_refused_and_untouched(tmp_path: Path, conten
 
 
 @pytest.mark.parametrize("table", ["trials", "sessions", "something"])
-def test_another_programs_database_is_refused_and_untouched(tmp_path: Path, table: str) -> None:
+def test_another_programs_database_is_refused_and_not_changed(tmp_path: Path, table: str) -> None:
     path = tmp_path / "other.db"
     with sqlite3.connect(path) as db:
         db.execute(f"CREATE TABLE {table} (a)")
@@ -310,7 +304,7 @@ def test_another_programs_database_is_refused_and_untouched(tmp_path: Path, tabl
 
 
 @pytest.mark.parametrize("path", ["folder", "file/store.db", "folder/../file/x/store.db"])
-def test_a_path_that_cannot_be_a_store_is_refused_in_words(tmp_path: Path, path: str) -> None:
+def test_a_path_that_cannot_be_a_store_is_refused_with_a_fix(tmp_path: Path, path: str) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match=r"folder|file"):

@@ -1,4 +1,4 @@
-"""A byte of a store's file changes, as on a failing disk: it is noticed, or nothing that is read changes; in words."""
+"""A changed byte in a store's file, as on a failing disk: it is detected, or nothing that is read changes."""
 
 import random
 import shutil
@@ -34,7 +34,7 @@ def live_in(path: Path, study: Study) -> None:
 
 
 def read(path: Path, study: Study) -> Any:
-    """Return all that is read of a store by an analysis, an export or a page; and what is said if it cannot be."""
+    """Return everything that an analysis, an export or a page reads of a store, or the error message."""
     try:
         with closing(SqliteStore(path)) as store:
             found = [
@@ -50,7 +50,7 @@ def read(path: Path, study: Study) -> Any:
 
 
 def verify(study: Study, path: Path) -> Any:
-    """Return the digest and whether anything is wrong, None if it cannot be opened; no other error may come out."""
+    """Return the digest and whether there is a problem, or None if the store cannot be opened; other errors fail."""
     try:
         found = store_verify(study, str(path))
     except InputError:
@@ -72,7 +72,7 @@ def test_a_flipped_byte_is_noticed_or_changes_nothing_that_is_read(
     folder = tmp_path / "flipped"
     for _ in range(N_FLIPS):
         folder.mkdir()
-        n_pages = draw.choice([1, 4, len(whole) // 4096])  # the schema is in the first ones
+        n_pages = draw.choice([1, 4, len(whole) // 4096])  # The schema is in the first pages.
         at, bit = draw.randrange(n_pages * 4096), 1 << draw.randrange(8)
         flipped = bytearray(whole)
         flipped[at] ^= bit

@@ -1,4 +1,4 @@
-"""A backup that is killed while it writes: what it leaves is in plain sight, and the next one says what to do."""
+"""A backup that is killed while it writes leaves a visible file, and the next backup says what to do."""
 
 import os
 import signal
@@ -56,22 +56,22 @@ def test_a_killed_backup_leaves_nothing_hidden_and_the_next_one_says_what_to_del
 def test_a_backup_whose_log_cannot_be_emptied_is_refused_and_leaves_nothing(
     store: SqliteStore, small_study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on a disk that is nearly full: the copy is whole in its log, and does not fit into the file."""
+    """On a nearly full disk the copy is complete in its log, but does not fit into the file."""
     store.register_study(small_study)
     Person(store, small_study).complete()
     bystander = tmp_path / "monday.db.partial-notes.txt"
     bystander.write_text("mine", encoding="utf-8")
     readers: list[sqlite3.Connection] = []
 
-    def copy_while_somebody_reads(source: Store, target: SqliteStore, on_rows: Any) -> Verified:
+    def copy_during_a_read(source: Store, target: SqliteStore, on_rows: Any) -> Verified:
         readers.append(sqlite3.connect(target.path))
         readers[0].execute("BEGIN")
         readers[0].execute("SELECT COUNT(*) FROM studies").fetchone()
         return copy_store(source, target, on_rows)
 
     with monkeypatch.context() as patch:
-        patch.setattr("server.store.copying.copy_store", copy_while_somebody_reads)
-        with pytest.raises(InputError, match="not enough room"):
+        patch.setattr("server.store.copying.copy_store", copy_during_a_read)
+        with pytest.raises(InputError, match="not enough space"):
             back_up(store, tmp_path / "monday.db")
     for reader in readers:
         reader.close()

@@ -1,4 +1,4 @@
-"""The embedded store while its file is taken away, replaced, or cannot be written to."""
+"""The embedded store while its file is removed, replaced, or not writable."""
 
 import errno
 import os
@@ -36,11 +36,11 @@ from tests.server.stores import (
 each_operation = pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS.keys())
 
 
-# The file taken away, or another put in its place, while the store is open.
+# The file is removed or replaced while the store is open.
 
 
 @each_operation
-def test_a_store_whose_file_has_vanished_says_so_and_makes_no_new_one(
+def test_a_missing_file_is_reported_and_no_new_file_is_made(
     store: SqliteStore, person: Person, operation: Callable[[Person], Any]
 ) -> None:
     before = person.now
@@ -55,7 +55,7 @@ def test_a_store_whose_file_has_vanished_says_so_and_makes_no_new_one(
     assert problems(store) == []
 
 
-def test_what_was_not_acknowledged_while_the_file_was_away_is_stored_when_it_is_sent_again(
+def test_responses_refused_while_the_file_was_missing_are_stored_when_sent_again(
     store: SqliteStore, person: Person
 ) -> None:
     aside = store.path.with_name("aside.db")
@@ -73,14 +73,14 @@ def test_what_was_not_acknowledged_while_the_file_was_away_is_stored_when_it_is_
 
 @pytest.mark.parametrize("n_later", [2, 40])
 @pytest.mark.parametrize("with_log", [True, False], ids=["all files replaced", "the file alone replaced"])
-def test_a_backup_put_in_the_place_of_an_open_store_is_the_store_from_then_on(
+def test_a_backup_that_replaces_an_open_store_is_used_as_the_store(
     store: SqliteStore, person: Person, small_study: Study, n_later: int, with_log: bool
 ) -> None:
-    """As the message on damage tells people to: "put your latest backup in its place"."""
+    """Do as the message about damage says: "put your latest backup in this file's place"."""
     backup = store.path.with_name("backup.db")
     before = back_up(store, backup)
     with connect(store.path) as db:
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # so that what is written later is a part of the log alone
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # So later writes are only in the log.
     db.close()
     later = [Person(store, small_study).complete() for _ in range(n_later)]
     store.trials()
@@ -102,7 +102,7 @@ def test_a_backup_put_in_the_place_of_an_open_store_is_the_store_from_then_on(
         assert len(responses_of(again, newcomer.session)) == 3
 
 
-def test_nothing_is_acknowledged_when_a_backup_is_put_in_place_during_a_commit(
+def test_nothing_is_acknowledged_when_a_backup_replaces_the_file_during_a_commit(
     store: SqliteStore, person: Person, small_study: Study
 ) -> None:
     backup = store.path.with_name("backup.db")
@@ -138,7 +138,7 @@ def test_a_log_that_cannot_be_read_makes_the_store_unavailable(
     assert person.answer() == [True]
 
 
-def test_a_backup_put_in_the_place_of_a_damaged_store_is_the_store_from_then_on(
+def test_a_backup_that_replaces_a_damaged_store_is_used_as_the_store(
     store: SqliteStore, person: Person, small_study: Study
 ) -> None:
     """The store refuses to write to the damaged file, and resumes by itself with the backup."""
@@ -152,7 +152,7 @@ def test_a_backup_put_in_the_place_of_a_damaged_store_is_the_store_from_then_on(
     for operation in (store.trials, store.trials, person.answer):
         with pytest.raises(StoreUnavailable):
             operation()
-    for other in others:  # whose pages are whole
+    for other in others:  # Their pages are not damaged.
         with pytest.raises(StoreUnavailable, match="damaged"):
             store.release_slot(other.session, Release.RETURN)
     os.replace(backup, store.path)  # noqa: PTH105 - as `mv` does
@@ -162,9 +162,7 @@ def test_a_backup_put_in_the_place_of_a_damaged_store_is_the_store_from_then_on(
     assert problems(store) == []
 
 
-def test_a_backup_of_before_a_version_was_registered_can_be_put_in_its_place(
-    store: SqliteStore, small_study: Study
-) -> None:
+def test_a_backup_from_before_a_registration_can_replace_the_store(store: SqliteStore, small_study: Study) -> None:
     store.register_study(small_study)
     backup = store.path.with_name("backup.db")
     back_up(store, backup)
@@ -174,7 +172,7 @@ def test_a_backup_of_before_a_version_was_registered_can_be_put_in_its_place(
     for path in files_of(store):
         path.unlink()
     backup.rename(store.path)
-    # Whether the store helps itself or waits to be restarted; but it must know what is the matter.
+    # The store recovers or waits for a restart; in both cases it must report the cause.
     with suppress(StoreUnavailable):
         Person(store, later).complete()
     with suppress(StoreUnavailable):
@@ -188,10 +186,10 @@ def test_a_backup_of_before_a_version_was_registered_can_be_put_in_its_place(
 @pytest.mark.parametrize(
     "content", [b"", b"my notes", b"SQLite format 3\x00" + b"\x00" * 600], ids=["empty", "text", "beginning of a store"]
 )
-def test_whatever_else_is_put_in_the_place_of_an_open_store_is_no_store_and_untouched(
+def test_a_file_that_is_not_a_store_in_place_of_an_open_store_is_not_changed(
     store: SqliteStore, person: Person, content: bytes, operation: Callable[[Person], Any]
 ) -> None:
-    """An empty file, too: it may be the beginning of a backup that is being copied there."""
+    """An empty file is refused too: it may be the beginning of a backup that is being copied."""
     aside = store.path.with_name("aside.db")
     store.path.rename(aside)
     store.path.write_bytes(content)
@@ -206,7 +204,7 @@ def test_whatever_else_is_put_in_the_place_of_an_open_store_is_no_store_and_unto
 def test_nothing_is_acknowledged_into_a_file_without_a_name(
     store: SqliteStore, person: Person, small_study: Study
 ) -> None:
-    """People answer all the time while a backup takes the place of the store, three times."""
+    """Participants respond all the time while a backup replaces the store, three times."""
     backup = store.path.with_name("backup.db")
     back_up(store, backup)
     is_over, acknowledged = threading.Event(), []
@@ -215,10 +213,10 @@ def test_nothing_is_acknowledged_into_a_file_without_a_name(
     def take_part() -> None:
         while not is_over.is_set():
             began = time.monotonic()
-            with suppress(Exception):  # whatever comes of it; what matters is what was acknowledged
-                somebody = Person(store, small_study)
-                somebody.answer_all()
-                acknowledged.append((began, somebody))
+            with suppress(Exception):  # Only acknowledged responses matter.
+                participant = Person(store, small_study)
+                participant.answer_all()
+                acknowledged.append((began, participant))
 
     threads = [threading.Thread(target=take_part) for _ in range(4)]
     for thread in threads:
@@ -235,19 +233,19 @@ def test_nothing_is_acknowledged_into_a_file_without_a_name(
     is_over.set()
     for thread in threads:
         thread.join()
-    after = [somebody for began, somebody in acknowledged if began > latest_replacement]
+    after = [participant for began, participant in acknowledged if began > latest_replacement]
     assert len(after) > 3
     with closing(reopened(store)) as again:
         assert problems(again) == []
-        assert [len(responses_of(again, somebody.session)) for somebody in after] == [3] * len(after)
+        assert [len(responses_of(again, participant.session)) for participant in after] == [3] * len(after)
 
 
-# A file that cannot be written to.
+# A file that is not writable.
 
 
 @contextmanager
 def read_only(folder: Path) -> Iterator[None]:
-    """Make a folder and its files unwritable for a block; root, whom modes do not bind, becomes nobody meanwhile."""
+    """Make a folder and its files unwritable for a block; root, who ignores modes, becomes the user nobody."""
     modes = {path: path.stat().st_mode for path in (folder, *folder.iterdir())}
     for path, mode in modes.items():
         path.chmod(mode & ~0o222)
@@ -265,7 +263,7 @@ def read_only(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def as_nobody() -> Iterator[None]:
-    """Let root, whom modes do not bind, be nobody for a block."""
+    """Let root, who ignores modes, be the user nobody for a block."""
     is_root = os.geteuid() == 0
     if is_root:
         os.seteuid(65534)
@@ -278,7 +276,7 @@ def as_nobody() -> Iterator[None]:
 
 @contextmanager
 def as_root() -> Iterator[None]:
-    """Be root again, if that is who runs this, for a block within `as_nobody`."""
+    """Be root again for a block within `as_nobody`, if root runs the test."""
     was_root = os.getuid() == 0
     if was_root:
         os.seteuid(0)
@@ -291,7 +289,7 @@ def as_root() -> Iterator[None]:
 
 @pytest.fixture
 def public_folder() -> Iterator[Path]:
-    """A folder that everybody can reach."""
+    """A folder that all users can open."""
     with tempfile.TemporaryDirectory(dir="/tmp") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -317,14 +315,14 @@ def test_a_folder_that_cannot_be_written_to_gets_no_store(public_folder: Path) -
     assert list(public_folder.iterdir()) == []
 
 
-def test_a_store_that_becomes_unwritable_acknowledges_nothing_until_it_is_mended(
+def test_a_store_that_becomes_unwritable_acknowledges_nothing_until_it_is_writable(
     public_folder: Path, small_study: Study
 ) -> None:
     with closing(SqliteStore(public_folder / "equipoise.db")) as store:
         store.register_study(small_study)
         person = Person(store, small_study)
         person.answer()
-        with closing(reopened(store)) as again:  # with nothing open yet
+        with closing(reopened(store)) as again:  # With no connection open yet.
             person.store = again
             with read_only(public_folder):
                 for write in (person.answer, again.check, person.withdraw):
@@ -337,10 +335,10 @@ def test_a_store_that_becomes_unwritable_acknowledges_nothing_until_it_is_mended
 
 @pytest.mark.parametrize("was_used", [True, False])
 @pytest.mark.parametrize("what", ["folder", "file"])
-def test_a_store_that_was_unwritable_for_a_while_goes_on_by_itself(
+def test_a_store_that_was_unwritable_for_a_while_continues_by_itself(
     public_folder: Path, small_study: Study, what: str, was_used: bool
 ) -> None:
-    """Also where connections were opened meanwhile: they can only read, and SQLite's files beside it likewise."""
+    """The same holds if connections were opened meanwhile: they and SQLite's further files are read-only."""
     with closing(SqliteStore(public_folder / "equipoise.db")) as store:
         store.register_study(small_study)
         person = Person(store, small_study)
@@ -364,7 +362,7 @@ def test_a_store_that_was_unwritable_for_a_while_goes_on_by_itself(
             for path, mode in modes.items():
                 if path.exists():
                     path.chmod(mode)
-        with suppress(StoreUnavailable):  # the first one may find what is left of it
+        with suppress(StoreUnavailable):  # The first one may fail.
             again.check()
         again.check()
         person.answer_all()

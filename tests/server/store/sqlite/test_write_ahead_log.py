@@ -1,4 +1,4 @@
-"""The write-ahead log: all of it reaches the file, and nothing acknowledged is lost when somebody touches it."""
+"""The write-ahead log: all of it reaches the file, and no acknowledged data are lost if another program changes it."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="takes away files tha
 
 @pytest.fixture
 def soon_idle(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let stores have time for other things soon."""
+    """Let stores do their housekeeping soon."""
     monkeypatch.setattr(group_commit, "IDLE_S", 0.1)
 
 
@@ -42,7 +42,7 @@ def size(path: Path) -> int:
 
 
 def until(is_so: Callable[[], bool]) -> None:
-    """Wait until something is so."""
+    """Wait until a condition holds."""
     deadline = time.monotonic() + 20
     while not is_so():
         assert time.monotonic() < deadline
@@ -50,14 +50,14 @@ def until(is_so: Callable[[], bool]) -> None:
 
 
 def in_file_alone(store: SqliteStore, session: str, folder: Path) -> int:
-    """Count a session's answers in a copy of the database file, without its log."""
+    """Count a session's responses in a copy of the database file, without its log."""
     shutil.copy(store.path, folder / "alone.db")
     with closing(sqlite3.connect(folder / "alone.db")) as db:
         found = db.execute("SELECT COUNT(*) FROM responses WHERE session = ?", (session,)).fetchone()
     return int(found[0])
 
 
-# What is in the log reaches the file.
+# The log's content reaches the file.
 
 
 def test_a_store_that_is_closed_has_everything_in_its_one_file(store: SqliteStore, small_study: Study) -> None:
@@ -100,7 +100,7 @@ def test_closing_waits_for_no_reader_for_long(
         assert len(responses_of(other, person.session)) == 3
 
 
-def test_closing_does_not_wait_for_a_program_that_never_lets_go(
+def test_closing_does_not_wait_forever_for_a_lock(
     store: SqliteStore, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(group_commit, "CLOSE_TIMEOUT_S", 0.3)
@@ -122,9 +122,7 @@ def test_closing_does_not_wait_for_a_program_that_never_lets_go(
         assert len(responses_of(again, person.session)) in {1, 2}
 
 
-def test_work_that_comes_when_the_store_closes_is_refused_and_waits_for_nothing(
-    store: SqliteStore, small_study: Study
-) -> None:
+def test_work_that_arrives_during_closing_is_refused_at_once(store: SqliteStore, small_study: Study) -> None:
     store.register_study(small_study)
     people = [Person(store, recruiting(small_study, quota=100)) for _ in range(6)]
     outcomes = at_once(*(person.answer_all for person in people), store.close)
@@ -134,7 +132,7 @@ def test_work_that_comes_when_the_store_closes_is_refused_and_waits_for_nothing(
             assert n_stored == 3 if outcome is person else isinstance(outcome, StoreUnavailable)
 
 
-def test_everything_is_in_the_file_when_nobody_has_answered_for_a_while(
+def test_everything_is_in_the_file_after_an_idle_time(
     soon_idle: None, store: SqliteStore, small_study: Study, tmp_path: Path
 ) -> None:
     store.register_study(small_study)
@@ -147,7 +145,7 @@ def test_everything_is_in_the_file_when_nobody_has_answered_for_a_while(
     assert in_file_alone(store, person.session, tmp_path) == 3
 
 
-def test_the_log_does_not_grow_for_ever_while_people_answer_without_a_pause(
+def test_the_log_does_not_grow_without_limit_under_constant_load(
     store: SqliteStore, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sqlite_store, "MOVE_LOG_AFTER_ROWS", 100)
@@ -162,19 +160,19 @@ def test_the_log_does_not_grow_for_ever_while_people_answer_without_a_pause(
     assert problems(store) == []
 
 
-# A database file that was left without its log, or a log without its file.
+# A database file without its log, or a log without its file.
 
 
 @pytest.mark.parametrize("must_exist", [True, False])
 @pytest.mark.parametrize("what", ["absent", "empty"])
-def test_a_log_whose_file_is_missing_is_refused_and_untouched(
+def test_a_log_without_its_file_is_refused_and_not_changed(
     store: SqliteStore, small_study: Study, tmp_path: Path, what: str, must_exist: bool
 ) -> None:
     store.register_study(small_study)
     person = Person(store, small_study).complete()
     folder = tmp_path / "killed"
     folder.mkdir()
-    for path in (store.path, log_of(store)):  # as after a kill
+    for path in (store.path, log_of(store)):  # As after a kill.
         shutil.copy(path, folder / path.name)
     path = folder / store.path.name
     aside = path.rename(folder / "aside")
@@ -182,7 +180,7 @@ def test_a_log_whose_file_is_missing_is_refused_and_untouched(
         path.touch()
     before = {one.name: one.read_bytes() for one in folder.iterdir()}
     with pytest.raises(
-        InputError, match=r"its log equipoise\.db-wal holds responses\. Fix: put the database file back"
+        InputError, match=r"its log equipoise\.db-wal contains responses\. Fix: put the database file back"
     ):
         open_store(str(path), must_exist)
     assert {one.name: one.read_bytes() for one in folder.iterdir()} == before
@@ -204,7 +202,7 @@ def test_a_store_that_must_exist_is_not_made(tmp_path: Path, what: str) -> None:
     assert path.parent.exists() == (what == "empty")
 
 
-# A log that somebody touches while the store is open.
+# A log that another program changes while the store is open.
 
 
 def delete_log(store: SqliteStore) -> None:
@@ -238,10 +236,10 @@ each_touch = pytest.mark.parametrize("touch", TOUCHES)
 
 
 @each_touch
-def test_nothing_acknowledged_is_lost_when_somebody_touches_the_log(
+def test_nothing_acknowledged_is_lost_when_another_program_changes_the_log(
     store: SqliteStore, small_study: Study, touch: Callable[[SqliteStore], None], tmp_path: Path
 ) -> None:
-    """As it is seen without this process: by a copy of the files."""
+    """Read a copy of the files, without this process."""
     study = recruiting(small_study, quota=1_000)
     store.register_study(study)
     people = [Person(store, study).complete() for _ in range(5)]
@@ -274,7 +272,7 @@ def test_nothing_acknowledged_is_lost_when_somebody_touches_the_log(
 
 
 @each_touch
-def test_nothing_is_lost_when_somebody_touches_the_log_during_a_commit(
+def test_nothing_is_lost_when_another_program_changes_the_log_during_a_commit(
     store: SqliteStore, small_study: Study, touch: Callable[[SqliteStore], None]
 ) -> None:
     study = recruiting(small_study, quota=1_000)
@@ -295,7 +293,7 @@ def test_nothing_is_lost_when_somebody_touches_the_log_during_a_commit(
 
 
 @each_touch
-def test_what_was_in_a_log_that_somebody_touched_is_in_the_file_soon_though_nobody_answers(
+def test_the_content_of_a_changed_log_is_soon_in_the_file_of_an_idle_store(
     soon_idle: None, small_study: Study, touch: Callable[[SqliteStore], None], tmp_path: Path
 ) -> None:
     with closing(SqliteStore(tmp_path / "data" / "equipoise.db")) as store:
@@ -308,14 +306,14 @@ def test_what_was_in_a_log_that_somebody_touched_is_in_the_file_soon_though_nobo
 
 
 @each_touch
-def test_what_somebody_reads_after_the_log_was_touched_is_right_or_nothing(
+def test_reading_after_a_change_of_the_log_is_right_or_fails(
     store: SqliteStore, small_study: Study, touch: Callable[[SqliteStore], None]
 ) -> None:
     store.register_study(small_study)
     person = Person(store, small_study)
     person.answer(2)
     expected = store.responses(person.session)
-    store._close_idle_readers()  # so that a new connection is needed
+    store._close_idle_readers()  # So a new connection is needed.
     touch(store)
     for _ in range(3):
         with suppress(StoreUnavailable):
@@ -325,7 +323,7 @@ def test_what_somebody_reads_after_the_log_was_touched_is_right_or_nothing(
 
 
 @each_touch
-def test_closing_loses_nothing_when_somebody_touched_the_log_before(
+def test_closing_loses_nothing_after_a_change_of_the_log(
     store: SqliteStore, small_study: Study, touch: Callable[[SqliteStore], None]
 ) -> None:
     store.register_study(small_study)
@@ -339,7 +337,7 @@ def test_closing_loses_nothing_when_somebody_touched_the_log_before(
 
 
 @each_touch
-def test_nothing_is_lost_when_people_answer_while_somebody_touches_the_log(
+def test_nothing_is_lost_when_another_program_changes_the_log_under_load(
     store: SqliteStore, small_study: Study, touch: Callable[[SqliteStore], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     study = recruiting(small_study, quota=10_000)
@@ -361,7 +359,7 @@ def test_nothing_is_lost_when_people_answer_while_somebody_touches_the_log(
             touch(store)
     time.sleep(0.5)
     n_before = len(acknowledged)
-    until(lambda: len(acknowledged) > n_before + 10)  # it goes on
+    until(lambda: len(acknowledged) > n_before + 10)  # It continues.
     is_over.set()
     for thread in threads:
         thread.join()
@@ -369,7 +367,7 @@ def test_nothing_is_lost_when_people_answer_while_somebody_touches_the_log(
     with closing(SqliteStore(store.path)) as again:
         assert problems(again) == []
         assert {len(responses_of(again, person.session)) for person in acknowledged} == {3}
-    assert "Never touch the files beside the database" in caplog.text
+    assert "Never change the files -wal and -shm" in caplog.text
 
 
 def test_nothing_is_acknowledged_while_the_log_is_gone_and_a_backup_reads(

@@ -1,4 +1,4 @@
-"""Which plans the stores keep in memory: one a session, however often it gets a new token."""
+"""Plans in memory: one plan per session, however often the session gets a new token."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def test_a_session_that_gets_a_new_token_has_one_plan_in_memory(lab: Laboratory)
     assert lab.store.find_plan(lab.token) is first.plan
 
 
-def test_who_comes_again_on_the_web_has_one_plan_in_memory(any_store: Store, small_study: Study) -> None:
+def test_a_participant_who_returns_on_the_web_has_one_plan_in_memory(any_store: Store, small_study: Study) -> None:
     any_store.register_study(small_study)
     person = Person(any_store, small_study, identity=Identity("panel", "anna"))
     for _ in range(3):
@@ -46,9 +46,7 @@ def test_who_comes_again_on_the_web_has_one_plan_in_memory(any_store: Store, sma
     assert all_kept(kept_of(any_store)) == [person.stored.plan]
 
 
-def test_who_begins_again_keeps_the_token_and_has_the_plan_of_the_new_session(
-    lab_of: LabOf, small_study: Study
-) -> None:
+def test_a_restarted_session_keeps_the_token_and_has_a_new_plan(lab_of: LabOf, small_study: Study) -> None:
     study = saying(small_study, resume=Resume(max_reloads=0, otherwise="restart"))
     lab = lab_of(study)
     person = Person(lab.store, study)
@@ -58,16 +56,14 @@ def test_who_begins_again_keeps_the_token_and_has_the_plan_of_the_new_session(
     assert all_kept(kept_of(lab.store)) == [again.plan]
 
 
-def test_a_session_is_found_by_who_took_it_with_the_plan_that_is_in_memory(lab: Laboratory) -> None:
+def test_a_session_found_by_its_identity_has_the_cached_plan(lab: Laboratory) -> None:
     begun = lab.start()
     found = lab.store.session_on(lab.study, Identity("lab", "P01"), 1)
     assert found is not None
     assert found.plan is begun.plan
 
 
-def test_a_plan_that_is_larger_than_all_the_room_is_kept_alone(
-    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_plan_larger_than_the_limit_is_cached_alone(lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan_cache, "MAX_TRIALS_IN_MEMORY", 1)
     for code in ("P01", "P02"):
         begun = lab.start(code)

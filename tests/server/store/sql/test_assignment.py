@@ -1,4 +1,4 @@
-"""Places in counterbalance groups: the choice of a group by itself, and hundreds of people who come at once."""
+"""Slots in counterbalance groups: the choice of a group, and hundreds of simultaneous participants."""
 
 import threading
 import time
@@ -37,7 +37,7 @@ recruitments = st.builds(Recruitment, quota=quotas, quota_per_group=st.none() | 
 
 
 @given(groups_of_places(), recruitments)
-def test_nobody_is_put_into_a_closed_or_a_full_group(groups: list[GroupSlots], recruitment: Recruitment) -> None:
+def test_nobody_is_assigned_to_a_closed_or_full_group(groups: list[GroupSlots], recruitment: Recruitment) -> None:
     chosen = choose_group(groups, recruitment)
     if chosen is not None:
         group = groups[chosen - 1]
@@ -47,7 +47,7 @@ def test_nobody_is_put_into_a_closed_or_a_full_group(groups: list[GroupSlots], r
 
 
 @given(groups_of_places(), recruitments)
-def test_nobody_is_turned_away_while_there_is_a_place(groups: list[GroupSlots], recruitment: Recruitment) -> None:
+def test_nobody_is_refused_while_there_is_a_free_slot(groups: list[GroupSlots], recruitment: Recruitment) -> None:
     if choose_group(groups, recruitment) is None:
         is_filled = recruitment.quota is not None and sum(one.n_taken for one in groups) >= recruitment.quota
         limit = recruitment.quota_per_group
@@ -55,7 +55,7 @@ def test_nobody_is_turned_away_while_there_is_a_place(groups: list[GroupSlots], 
 
 
 @given(groups_of_places(), recruitments)
-def test_the_group_with_the_fewest_places_taken_is_chosen(groups: list[GroupSlots], recruitment: Recruitment) -> None:
+def test_the_group_with_the_fewest_taken_slots_is_chosen(groups: list[GroupSlots], recruitment: Recruitment) -> None:
     chosen = choose_group(groups, recruitment)
     if chosen is not None:
         here = groups[chosen - 1]
@@ -75,7 +75,7 @@ def test_the_choice_depends_on_nothing_but_the_counts(
 
 
 @given(st.integers(1, 8), st.integers(1, 10))
-def test_groups_that_nobody_leaves_are_filled_in_turn(n_groups: int, quota_per_group: int) -> None:
+def test_groups_without_released_slots_are_filled_in_turn(n_groups: int, quota_per_group: int) -> None:
     recruitment = Recruitment(quota_per_group=quota_per_group)
     taken = [0] * n_groups
     for number in range(n_groups * quota_per_group):
@@ -86,7 +86,7 @@ def test_groups_that_nobody_leaves_are_filled_in_turn(n_groups: int, quota_per_g
     assert choose_group([GroupSlots(g, n, n, 0, True) for g, n in enumerate(taken, start=1)], recruitment) is None
 
 
-# Hundreds of people.
+# Hundreds of participants.
 
 N_GROUPS, QUOTA_PER_GROUP, QUOTA = 5, 61, 300
 N_COMING = 500
@@ -94,7 +94,7 @@ DROP_OUT = 0.3
 
 
 def patiently(job: Callable[[], Any]) -> Any:
-    """Do something as a client does, which tries again while the store is too busy."""
+    """Do a job as a client does, which tries again while the store is too busy."""
     deadline = time.monotonic() + 60
     while True:
         try:
@@ -105,7 +105,7 @@ def patiently(job: Callable[[], Any]) -> Any:
 
 
 class Watch(threading.Thread):
-    """Looks at the groups again and again, as long as it is let."""
+    """Read the groups repeatedly until it is stopped."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(daemon=True)
@@ -128,7 +128,7 @@ class Watch(threading.Thread):
 
 
 def people_who_came(stores: Sequence[Store], study: Study, n: int, first: int = 0) -> list[Person]:
-    """Let people come at once, spread over the servers, and return those who got a place."""
+    """Let participants start at once, distributed over the servers; return those who got a slot."""
     begin = [
         partial(Person, stores[number % len(stores)], study, start_id=str(UUID(int=number)))
         for number in range(first, first + n)
@@ -140,7 +140,7 @@ def people_who_came(stores: Sequence[Store], study: Study, n: int, first: int = 
 
 
 def retell(store: Store, study: Study) -> tuple[Counter[int], int]:
-    """Follow the log, in which no group is ever over-filled; return the places taken, and the most that ever were."""
+    """Follow the log, in which no group may be over-filled; return the taken slots, and their largest number."""
     place: dict[str, SlotState] = {}
     group_of: dict[str, int] = {}
     seeds: Counter[int] = Counter()
@@ -154,7 +154,7 @@ def retell(store: Store, study: Study) -> tuple[Counter[int], int]:
         if event.event == "reserved":
             assert event.session not in place
             numbers = {int(g): sum(counts) for g, counts in event.details["taken"].items()}
-            assert numbers == {g: taken[g] for g in numbers}  # it was decided on what was so
+            assert numbers == {g: taken[g] for g in numbers}  # The decision used the true numbers.
             assert group == min(numbers, key=lambda g: (numbers[g], event.details["taken"][str(g)][0], g))
             seeds[group] += 1
             assert event.details["seed"] == seeds[group]
@@ -187,7 +187,7 @@ def fill_with_drop_out(stores: Sequence[Store], study: Study, clock: Clock) -> N
         jobs: list[Callable[[], Any]] = [person.complete for person in staying]
         jobs += [person.withdraw for person in withdrawing]
         jobs += [partial(person.store.release_slot, person.session, Release.RETURN) for person in returning]
-        # As a client does: answers that were not acknowledged are sent again.
+        # As a client does, send unacknowledged responses again.
         outcomes = at_once(*(partial(patiently, job) for job in jobs))
         assert of(Exception, outcomes) == 0, Counter(map(repr, outcomes))
         clock.advance(minutes=61)
@@ -215,7 +215,7 @@ def study(sample_study: Study) -> Study:
     return recruiting(make_small(sample_study, N_GROUPS), quota=QUOTA, quota_per_group=QUOTA_PER_GROUP)
 
 
-def test_five_hundred_who_come_at_once_fill_every_group_exactly_in_the_end(
+def test_five_hundred_simultaneous_participants_fill_every_group_exactly(
     any_store: Store, study: Study, clock: Clock
 ) -> None:
     any_store.register_study(study)

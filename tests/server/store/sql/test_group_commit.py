@@ -1,4 +1,4 @@
-"""Group commit: what waits together is committed together, and each hears what came of their own."""
+"""Group commit: waiting work is committed together, and each caller gets the result of its own work."""
 
 import sqlite3
 import threading
@@ -19,7 +19,7 @@ from tests.server.stores import Person, at_once, of, problems, reopened, rows
 
 
 class Commits:
-    """A commit that notes what it was given, and can be held up or made to fail."""
+    """A commit that records its batches, and can be paused or made to fail."""
 
     def __init__(self) -> None:
         self.batches: list[list[Any]] = []
@@ -51,7 +51,7 @@ def group(commits: Commits) -> Iterator[GroupCommit[int]]:
 
 
 def waiting(group: GroupCommit[int], n: int) -> None:
-    """Wait until so many wait."""
+    """Wait until this number of callers wait."""
     deadline = time.monotonic() + 20
     while group._waiting.qsize() < n:
         assert time.monotonic() < deadline
@@ -59,7 +59,7 @@ def waiting(group: GroupCommit[int], n: int) -> None:
 
 
 def held_up(group: GroupCommit[int], commits: Commits) -> threading.Thread:
-    """Let a commit be under way, of the work 1, until it may go on; what comes now must wait."""
+    """Pause the commit of the work 1 for a block; work that arrives meanwhile must wait."""
     commits.may_go_on.clear()
     thread = threading.Thread(target=group.do, args=(1,))
     thread.start()
@@ -70,7 +70,7 @@ def held_up(group: GroupCommit[int], commits: Commits) -> threading.Thread:
     return thread
 
 
-def test_each_hears_what_came_of_their_own_work(group: GroupCommit[int]) -> None:
+def test_each_caller_gets_the_result_of_its_own_work(group: GroupCommit[int]) -> None:
     outcomes = at_once(*(partial(group.do, work) for work in range(90)))
     for work, outcome in enumerate(outcomes):
         if work % 3 == 0:
@@ -79,7 +79,7 @@ def test_each_hears_what_came_of_their_own_work(group: GroupCommit[int]) -> None
             assert outcome == work * 10
 
 
-def test_what_waits_is_committed_together_in_the_order_of_its_coming(group: GroupCommit[int], commits: Commits) -> None:
+def test_waiting_work_is_committed_together_in_order_of_arrival(group: GroupCommit[int], commits: Commits) -> None:
     threads = [held_up(group, commits)]
     for number in range(20):
         threads.append(threading.Thread(target=group.do, args=(3 * number + 2,), daemon=True))
@@ -91,7 +91,7 @@ def test_what_waits_is_committed_together_in_the_order_of_its_coming(group: Grou
     assert commits.batches == [[1], [3 * number + 2 for number in range(20)]]
 
 
-def test_a_batch_has_a_bound_and_nothing_is_left_out(group: GroupCommit[int], commits: Commits) -> None:
+def test_a_batch_is_limited_and_no_work_is_lost(group: GroupCommit[int], commits: Commits) -> None:
     threads, n = [held_up(group, commits)], 2 * MAX_BATCH + 10
     threads += [threading.Thread(target=group.do, args=(1,)) for _ in range(n)]
     for thread in threads[1:]:
@@ -110,7 +110,7 @@ def test_all_commits_are_made_by_one_thread(group: GroupCommit[int], commits: Co
 
 
 @pytest.mark.parametrize("error", [StoreUnavailable("full"), ZeroDivisionError("a mistake")])
-def test_a_commit_that_fails_is_told_to_all_who_waited_and_ends_no_writer(
+def test_a_failed_commit_is_reported_to_all_waiting_callers_and_the_writer_continues(
     group: GroupCommit[int], commits: Commits, error: Exception
 ) -> None:
     commits.error = error
@@ -120,7 +120,7 @@ def test_a_commit_that_fails_is_told_to_all_who_waited_and_ends_no_writer(
     assert group.do(1) == 10
 
 
-def test_what_waits_is_finished_before_the_end_and_later_work_is_refused(
+def test_waiting_work_is_finished_before_closing_and_later_work_is_refused(
     group: GroupCommit[int], commits: Commits
 ) -> None:
     first, outcomes = held_up(group, commits), []
@@ -175,7 +175,7 @@ def test_a_job_that_contradicts_what_is_stored_undoes_itself_and_no_other(store:
 
 
 @pytest.mark.parametrize("failing", ["BEGIN IMMEDIATE", "SAVEPOINT job", "RELEASE SAVEPOINT job", "COMMIT", "ROLLBACK"])
-def test_a_statement_that_fails_ends_no_writer_and_leaves_nothing_behind(
+def test_a_failed_statement_stores_nothing_and_the_writer_continues(
     store: SqliteStore, small_study: Study, monkeypatch: pytest.MonkeyPatch, failing: str
 ) -> None:
     class Failing(sqlite3.Connection):
@@ -208,7 +208,7 @@ def participants_besides(store: SqliteStore, person: Person) -> set[int]:
     return {int(name) for (name,) in rows(store, "SELECT participant FROM participants") if name != own}
 
 
-def test_answers_and_everything_else_can_share_a_commit(store: SqliteStore, small_study: Study, tmp_path: Path) -> None:
+def test_responses_and_other_work_can_share_a_commit(store: SqliteStore, small_study: Study, tmp_path: Path) -> None:
     store.register_study(small_study)
     people = [Person(store, small_study) for _ in range(12)]
     at_once(*(person.answer_all for person in people[:9]))
@@ -218,12 +218,12 @@ def test_answers_and_everything_else_can_share_a_commit(store: SqliteStore, smal
     def counted(batch: Sequence[Any]) -> Sequence[Any]:
         nonlocal n_commits
         n_commits += 1
-        time.sleep(0.05)  # a slow disk
+        time.sleep(0.05)  # A slow disk.
         return commit(batch)
 
     store._group._commit = counted  # type: ignore[method-assign]
     jobs: list[Callable[[], Any]] = [person.complete for person in people]
     jobs += [partial(Person, store, small_study) for _ in range(12)]
     assert of(Exception, at_once(*jobs)) == 0
-    assert n_commits < 12  # for twelve completions, three requests with answers and twelve starts
+    assert n_commits < 12  # For twelve completions, three requests with responses and twelve starts.
     assert problems(store) == []

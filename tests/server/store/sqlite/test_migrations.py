@@ -1,4 +1,4 @@
-"""A store of the first version, opened by this one: nothing that it held is lost or changed, and the study goes on."""
+"""A store of the first version, opened by the present version: no data are lost or changed, and the study continues."""
 
 import re
 import sqlite3
@@ -41,7 +41,7 @@ from tests.server.stores import (
 
 STARTED_AT = "2026-03-01T10:{:02}:00.000+00:00"
 RENAMED = {"completion_code": "withdrawal_code"}
-"""Columns of the first version that have another name since."""
+"""Columns of the first version that have another name now."""
 FIRST_TABLES = ("studies", "items", "participants", "sessions", "runs", "planned_trials", "responses")
 
 
@@ -61,12 +61,12 @@ class FirstStore:
         self.db.execute("PRAGMA journal_mode = WAL")
         migrations.apply(Database(self.db), stop_before=KNOWN_MIGRATIONS[1])
         later = "fixation_frames_intended|frame_ms|onset_source|visit|input|missing|signals|jspsych"
-        since = rf",\s*(responses\.({later})|sessions\.(occasion|revision|excluded_at|excluded_reason)) AS \w+"
+        since = rf",\s*(responses\.({later})|sessions\.(session_number|revision|excluded_at|excluded_reason)) AS \w+"
         self.db.execute(f"CREATE VIEW trials AS {re.sub(since, '', TRIALS)}")
         self.n = 0
 
     def register(self, study: Study) -> None:
-        definition = study.definition.model_dump_json(exclude={"recruitment"})  # which it did not know
+        definition = study.definition.model_dump_json(exclude={"recruitment"})  # The first version had none.
         self.db.execute(
             "INSERT INTO studies VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
@@ -101,7 +101,7 @@ class FirstStore:
             [(name, trial.trial_index, trial.phase.value, trial.item_id) for trial in plan.trials],
         )
         sent = [response(index, rt_ms=1000.5 + self.n, response=f"ä {index}") for index in range(n_answers)]
-        for one in reversed(sent):  # whatever the order of the rows in the file
+        for one in reversed(sent):  # The order of the rows in the file must not matter.
             self._insert_response(name, one.trial_index, one.response_id, as_json(one.response), one.rt_ms)
         return {"session": name, "token": f"token-{name}", "start_id": f"start-{name}", "sent": sent, "group": group}
 
@@ -150,7 +150,7 @@ class FirstStore:
 
 @pytest.fixture
 def first(tmp_path: Path, small_study: Study) -> Iterator[tuple[FirstStore, dict[str, dict[str, Any]]]]:
-    """A store of the first version in which all had happened that could, and its sessions."""
+    """A store of the first version in which each kind of event had happened, and its sessions."""
     first = FirstStore(tmp_path / "equipoise.db")
     later = version_of(small_study, "1.1")
     first.register(small_study)
@@ -169,7 +169,7 @@ def first(tmp_path: Path, small_study: Study) -> Iterator[tuple[FirstStore, dict
     first.db.close()
 
 
-def test_everything_that_was_there_is_there_unchanged(first: tuple[FirstStore, dict[str, Any]]) -> None:
+def test_a_migration_changes_no_data(first: tuple[FirstStore, dict[str, Any]]) -> None:
     old, _ = first
     before = {table: by_name(old.db, table) for table in FIRST_TABLES}
     view = by_name(old.db, "trials")
@@ -195,7 +195,7 @@ def test_a_migrated_store_passes_all_checks(first: tuple[FirstStore, dict[str, A
 
 
 def test_a_store_of_the_second_version_passes_all_checks(first: tuple[FirstStore, dict[str, Any]]) -> None:
-    """Its checksums cover fewer columns than ours do."""
+    """Its checksums cover fewer columns than the present ones."""
     old, sessions = first
     migrations.apply(Database(old.db), stop_before=KNOWN_MIGRATIONS[2])
     checksums = by_name(old.db, "responses")
@@ -209,7 +209,7 @@ def test_a_store_of_the_second_version_passes_all_checks(first: tuple[FirstStore
         assert verified(store).problems == []
 
 
-def test_places_are_what_the_sessions_had_come_to(first: tuple[FirstStore, dict[str, Any]], small_study: Study) -> None:
+def test_slots_follow_the_state_of_older_sessions(first: tuple[FirstStore, dict[str, Any]], small_study: Study) -> None:
     old, sessions = first
     with closing(SqliteStore(old.path)) as store:
         places = dict(rows(store, "SELECT session, slot FROM sessions"))
@@ -237,7 +237,7 @@ def test_places_are_what_the_sessions_had_come_to(first: tuple[FirstStore, dict[
         }
 
 
-def test_sessions_of_before_go_on_where_they_were(first: tuple[FirstStore, dict[str, Any]], small_study: Study) -> None:
+def test_older_sessions_resume_where_they_stopped(first: tuple[FirstStore, dict[str, Any]], small_study: Study) -> None:
     old, sessions = first
     with closing(SqliteStore(old.path)) as store:
         store.register_study(small_study)
@@ -260,9 +260,7 @@ def test_sessions_of_before_go_on_where_they_were(first: tuple[FirstStore, dict[
         assert problems(store) == []
 
 
-def test_sessions_of_before_can_be_withdrawn_and_stay_withdrawn(
-    first: tuple[FirstStore, dict[str, Any]], small_study: Study
-) -> None:
+def test_older_sessions_can_be_withdrawn(first: tuple[FirstStore, dict[str, Any]], small_study: Study) -> None:
     old, sessions = first
     with closing(SqliteStore(old.path)) as store:
         for name in ("completed", "under way", "withdrawn"):
@@ -273,13 +271,13 @@ def test_sessions_of_before_can_be_withdrawn_and_stay_withdrawn(
         assert problems(store) == []
 
 
-def test_newcomers_get_the_places_that_are_free_and_seeds_that_nobody_had(
+def test_new_participants_get_free_slots_and_unused_seeds(
     first: tuple[FirstStore, dict[str, Any]], small_study: Study
 ) -> None:
     old, _ = first
     with closing(SqliteStore(old.path)) as store:
         with Clock().installed() as clock:
-            clock.put_to(datetime.fromisoformat(STARTED_AT.format(20)))  # when those under way had just begun
+            clock.put_to(datetime.fromisoformat(STARTED_AT.format(20)))  # Soon after the sessions under way began.
             study = recruiting(small_study, quota_per_group=2)
             newcomers = [Person(store, study) for _ in range(3)]
         assert Counter(person.group for person in newcomers) == {1: 1, 2: 1, 3: 1}
@@ -289,7 +287,9 @@ def test_newcomers_get_the_places_that_are_free_and_seeds_that_nobody_had(
         assert problems(store) == []
 
 
-def test_those_who_left_off_long_ago_make_room(first: tuple[FirstStore, dict[str, Any]], small_study: Study) -> None:
+def test_sessions_that_stopped_long_ago_release_their_slots(
+    first: tuple[FirstStore, dict[str, Any]], small_study: Study
+) -> None:
     old, sessions = first
     study = recruiting(small_study, quota_per_group=1)
     with closing(SqliteStore(old.path)) as store:
@@ -301,7 +301,7 @@ def test_those_who_left_off_long_ago_make_room(first: tuple[FirstStore, dict[str
         assert problems(store) == []
 
 
-def test_an_import_of_before_is_not_stored_again(first: tuple[FirstStore, dict[str, Any]], small_study: Study) -> None:
+def test_an_older_import_is_not_stored_again(first: tuple[FirstStore, dict[str, Any]], small_study: Study) -> None:
     old, _ = first
     run = run_baseline(small_study, "baseline/tracer")
     with closing(SqliteStore(old.path)) as store:
@@ -310,7 +310,7 @@ def test_an_import_of_before_is_not_stored_again(first: tuple[FirstStore, dict[s
         assert rows(store, "SELECT run, temperature FROM runs") == [("baseline/tracer", 0.5)]
 
 
-def test_a_study_that_people_answered_before_still_needs_a_new_version(
+def test_a_study_with_older_sessions_still_needs_a_new_version(
     first: tuple[FirstStore, dict[str, Any]], small_study: Study, sample_study: Study
 ) -> None:
     old, _ = first
@@ -332,7 +332,7 @@ def test_a_store_is_migrated_once_however_many_servers_open_it(first: tuple[Firs
 
 
 @pytest.mark.parametrize("where", ["_keep_responses_by_session", "_chain_what_is_there", "_chain_answers"])
-def test_a_migration_that_is_broken_off_leaves_the_store_as_it_was(
+def test_an_interrupted_migration_leaves_the_store_unchanged(
     first: tuple[FirstStore, dict[str, Any]], monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     old, _ = first
@@ -381,7 +381,7 @@ def test_an_empty_store_of_the_first_version_is_migrated_too(tmp_path: Path, sma
         assert problems(store) == []
 
 
-def test_a_migration_that_has_no_room_leaves_the_store_as_it_was(
+def test_a_migration_on_a_full_disk_leaves_the_store_unchanged(
     first: tuple[FirstStore, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old, _ = first

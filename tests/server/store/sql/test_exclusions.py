@@ -1,4 +1,4 @@
-"""Sessions that the researcher excludes by name: answers stay, the place goes to another, and it can be undone."""
+"""Sessions that the researcher excludes: responses stay, another participant gets the slot, and it can be undone."""
 
 import pytest
 
@@ -13,19 +13,19 @@ def completed(store: Store, study: Study) -> list[int]:
     return [one.n_completed for one in store.progress(study) if one.kind is Kind.HUMAN]
 
 
-def told(store: Store, study: Study) -> list[str]:
+def events_of(store: Store, study: Study) -> list[str]:
     return [event.event for event in store.events(study)]
 
 
 @pytest.fixture
 def study(small_study: Study, any_store: Store) -> Study:
-    """One place in each of three groups."""
+    """One slot in each of three groups."""
     study = recruiting(small_study, quota_per_group=1)
     any_store.register_study(study)
     return study
 
 
-def test_an_excluded_session_keeps_its_answers_and_frees_its_place(any_store: Store, study: Study) -> None:
+def test_an_excluded_session_keeps_its_responses_and_releases_its_slot(any_store: Store, study: Study) -> None:
     people = [Person(any_store, study).complete() for _ in range(3)]
     with pytest.raises(StudyFull):
         Person(any_store, study)
@@ -48,7 +48,7 @@ def test_an_excluded_session_keeps_its_answers_and_frees_its_place(any_store: St
     assert problems(any_store) == []
 
 
-def test_an_exclusion_is_undone_with_its_place_where_there_is_room(any_store: Store, study: Study) -> None:
+def test_undoing_an_exclusion_reserves_a_slot_if_one_is_free(any_store: Store, study: Study) -> None:
     person = Person(any_store, study).complete()
     any_store.exclude_sessions([person.session], "fire alarm")
     assert any_store.include_sessions(study, [person.session], "it was the other session") == [SlotState.CONFIRMED]
@@ -70,7 +70,7 @@ def test_an_exclusion_that_is_undone_overfills_no_group(any_store: Store, study:
     assert problems(any_store) == []
 
 
-def test_somebody_excluded_under_way_does_not_come_back_until_it_is_undone(any_store: Store, study: Study) -> None:
+def test_a_participant_excluded_under_way_cannot_resume_until_it_is_undone(any_store: Store, study: Study) -> None:
     person = Person(any_store, study)
     person.answer(1)
     any_store.exclude_sessions([person.session], "spoke to another participant")
@@ -83,13 +83,13 @@ def test_somebody_excluded_under_way_does_not_come_back_until_it_is_undone(any_s
     assert problems(any_store) == []
 
 
-def test_who_lost_the_place_before_the_exclusion_has_none_after_it_is_undone(
+def test_a_slot_lost_before_an_exclusion_stays_lost_after_it_is_undone(
     any_store: Store, study: Study, clock: Clock
 ) -> None:
     failed = Person(any_store, study).complete(passed_checks=False)
     lapsed = Person(any_store, study)
     clock.advance(61)
-    Person(any_store, study)  # whose start releases the place of the one who lapsed
+    Person(any_store, study)  # This start releases the slot of the lapsed session.
     for person, reason in ((failed, Release.ATTENTION_CHECK), (lapsed, Release.TIME_OUT)):
         assert person.now.release_reason == reason
         any_store.exclude_sessions([person.session], "by hand")
@@ -98,7 +98,7 @@ def test_who_lost_the_place_before_the_exclusion_has_none_after_it_is_undone(
     assert problems(any_store) == []
 
 
-def test_who_completes_after_being_excluded_has_no_place_and_gets_it_when_it_is_undone(
+def test_a_session_completed_after_its_exclusion_gets_its_slot_when_the_exclusion_is_undone(
     any_store: Store, study: Study
 ) -> None:
     person = Person(any_store, study)
@@ -110,19 +110,19 @@ def test_who_completes_after_being_excluded_has_no_place_and_gets_it_when_it_is_
     assert problems(any_store) == []
 
 
-def test_what_cannot_be_excluded_is_refused_and_nothing_changes(any_store: Store, study: Study) -> None:
+def test_an_impossible_exclusion_is_refused_and_changes_nothing(any_store: Store, study: Study) -> None:
     done, gone = Person(any_store, study).complete(), Person(any_store, study).withdraw()
     simulated = Person(any_store, study, Kind.SIMULATED).complete()
     any_store.add_runs(study, [run_baseline(study, "baseline/tracer")])
-    before = told(any_store, study)
+    before = events_of(any_store, study)
     for session, why in ((gone.session, "was withdrawn"), (simulated.session, "--without-simulated")):
         with pytest.raises(Conflict, match=why):
             any_store.exclude_sessions([done.session, session], "all or none")
-    with pytest.raises(Conflict, match="is not excluded"):
+    with pytest.raises(Conflict, match=r"is not excluded\. Fix: "):
         any_store.include_sessions(study, [done.session], "nothing to undo")
-    assert told(any_store, study) == before
+    assert events_of(any_store, study) == before
     any_store.exclude_sessions([done.session], "fire alarm")
-    with pytest.raises(Conflict, match=r"is excluded already \(fire alarm\)"):
+    with pytest.raises(Conflict, match=r"is excluded already \(fire alarm\)\. Fix: "):
         any_store.exclude_sessions([done.session], "again")
     assert rows(any_store, "SELECT excluded_reason FROM sessions WHERE excluded_reason IS NOT NULL") == [
         ("fire alarm",)
@@ -130,11 +130,11 @@ def test_what_cannot_be_excluded_is_refused_and_nothing_changes(any_store: Store
     assert problems(any_store) == []
 
 
-def test_a_session_is_excluded_once_however_many_ask_at_once(any_store: Store, study: Study) -> None:
+def test_simultaneous_exclusions_of_a_session_are_one_exclusion(any_store: Store, study: Study) -> None:
     person = Person(any_store, study).complete()
     outcomes = at_once(*[lambda: any_store.exclude_sessions([person.session], "fire alarm")] * 5)
     assert sum(one is None for one in outcomes) == 1
-    assert told(any_store, study).count("excluded") == 1
+    assert events_of(any_store, study).count("excluded") == 1
     assert problems(any_store) == []
 
 
