@@ -1,4 +1,4 @@
-"""A participant with several occasions in the laboratory: every table, figure and sentence counts them alike."""
+"""A participant with several sessions in the laboratory: all tables, figures and sentences count the same trials."""
 
 import html
 import re
@@ -48,15 +48,15 @@ def test_every_table_and_figure_counts_the_same_trials_in_a_group(results):
 
 
 def test_the_report_says_beside_the_groups_that_participants_stand_in_several(page):
-    sentence = "1 participant was in more than one counterbalance group. A trial is counted in its own group;"
+    sentence = "1 participant was in more than one counterbalance group. Such a participant is counted in each of"
     assert page.count(sentence) == 2, "below the table, and in what to keep in mind"
 
 
 def test_the_report_tells_of_all_sessions_where_it_tells_of_participants(page):
-    assert "3 participants (people, source: lab) began 4 sessions, in 2 counterbalance groups; 3 are in the" in page
+    assert "3 participants (people, source: lab) started 4 sessions in 2 counterbalance groups. The analysis" in page
     assert "2026-01-02 to 2026-01-12" in page
-    assert "Items were answered" not in page, "every item was answered four times"
-    assert "A rule that judges a participant judges all their sessions together." in page
+    assert "Each item has" not in page, "every item was answered four times"
+    assert "A rule about a participant uses all sessions of the participant together." in page
 
 
 def test_the_books_name_all_groups_of_a_participant(results):

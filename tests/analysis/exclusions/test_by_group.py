@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analysis.data.tidy_table import tidy_trials
-from analysis.exclusions.by_group import COUNTS, exclusions_by_group, told_several_groups
+from analysis.exclusions.by_group import COUNTS, exclusions_by_group, notes_on_several_groups
 from analysis.exclusions.flow import apply_exclusions
 from experiment.study.analysis_plan import AnalysisPlan
 
@@ -109,7 +109,7 @@ def test_trials_of_somebody_who_comes_again_are_counted_in_the_group_of_each_ses
     assert counts(table, "human", "1") == (1, 4, 0, 0, 0, 1, 4)
     assert counts(table, "human", "3") == (2, 9, 0, 0, 0, 2, 9)
     assert counts(table, "human", "total") == (2, 13, 0, 0, 0, 2, 13), "a participant is one of the total"
-    (sentence,) = told_several_groups(result)
+    (sentence,) = notes_on_several_groups(result)
     assert sentence.startswith("1\u00a0participant was in more than one counterbalance group.")
     assert "add up to more than the total" in sentence
 
@@ -132,7 +132,7 @@ def test_where_nobody_was_in_several_groups_nothing_is_said_of_it(view, session)
         session(participant="B"),
         [session(kind="model", run=run) for run in ("M", "N")],
     )
-    assert told_several_groups(apply_exclusions(tidy_trials(rows), PLAN)) == []
+    assert notes_on_several_groups(apply_exclusions(tidy_trials(rows), PLAN)) == []
 
 
 def test_a_participant_whose_last_trials_went_in_different_ways_is_excluded_with_all_of_them(view, session, row):

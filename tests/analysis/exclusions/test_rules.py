@@ -154,7 +154,7 @@ def test_sessions_of_several_occasions_all_count_and_a_note_says_so(view, sessio
     result = applied(rows, {"rule": "missing"})
     assert result.trials["excluded_by"].isna().all()
     assert dispositions(result) == {"A": "included", "B": "included"}
-    assert [note for note in result.notes if note.startswith("1 participant completed the study on several occasions")]
+    assert [note for note in result.notes if note.startswith("1\u00a0participant completed several planned sessions")]
     assert not applied(rows[rows["occasion"] == 1], {"rule": "missing"}).notes
 
 
@@ -216,14 +216,14 @@ def test_only_trials_during_which_the_page_was_left_are_taken(view, session, row
     result = applied(rows, {"rule": "trial_focus_lost"})
     assert taken_trials(result, "trial_focus_lost") == 1
     assert result.notes == [
-        "1 answered test trials have no record of the focus; `trial_focus_lost` could not judge them."
+        "1\u00a0answered test trial without a record of the focus: the rule `trial_focus_lost` did not use them."
     ]
 
 
-def test_who_has_no_record_of_the_focus_stays_and_is_told_of(view, session):
+def test_a_participant_without_a_record_of_the_focus_stays_and_is_noted(view, session):
     result = applied(view(session(source="lab", focus_lost=None)), {"rule": "focus_lost"})
     assert dispositions(result) == {"P01": "included"}
-    assert "4 answered test trials have no record of the focus" in result.notes[0]
+    assert "4\u00a0answered test trials without a record of the focus" in result.notes[0]
 
 
 # implausibly fast

@@ -21,7 +21,7 @@ def test_every_cell_holds_its_accuracy_and_its_interval(readable):
     for row in table.to_dict("records"):
         assert f"{100 * row['accuracy']:.0f}" in words
         assert f"{100 * row['ci_low']:.0f}–{100 * row['ci_high']:.0f}" in words
-    assert "95\u00a0% interval" in " ".join(words)
+    assert "95\u00a0% CI" in " ".join(words)
 
 
 @pytest.mark.parametrize("n_levels", [1, 3, 24])

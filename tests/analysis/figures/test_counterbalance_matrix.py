@@ -46,12 +46,12 @@ def test_the_numbers_of_participants_in_the_analysis_stand_above_the_groups(read
     assert "has 8 to 9 responses over all groups" in said
 
 
-def test_who_was_in_two_groups_stands_above_both_and_is_one_participant(readable):
+def test_a_participant_in_two_groups_is_counted_in_both_and_is_one_participant(readable):
     trials = square(per_group=2).assign(excluded_by=None)
     trials["participant"] = trials["participant"].replace({"1-0": "again", "2-0": "again"})
     said = readable(matrix(trials)).description
     assert "11\u00a0participants in the analysis (group 1: 2, group 2: 2," in said
-    assert "group 6: 2; participants of several groups are counted in each)" in said
+    assert "group 6: 2; a participant in several groups is counted in each group)" in said
 
 
 def test_two_versions_share_a_cell(readable):
@@ -59,13 +59,13 @@ def test_two_versions_share_a_cell(readable):
     assert words.count("A·0") == 24
 
 
-def test_a_condition_that_lost_all_its_answers_is_told(readable):
+def test_a_condition_that_lost_all_its_responses_is_described(readable):
     trials = square()
     trials.loc[trials["group"] == 2, "excluded_by"] = "median_rt"
     drawing = readable(matrix(trials))
     assert drawing.data.query("group == 2")["n_trials"].eq(0).all()
     assert "group 2: 0" in drawing.description
-    assert "12\u00a0assigned cells have none left" in drawing.description
+    assert "12\u00a0assigned cells have no response" in drawing.description
 
 
 def test_names_that_do_not_fit_are_letters_with_a_key(readable):
@@ -121,7 +121,7 @@ def test_trials_before_the_exclusions_are_refused():
         matrix(square().drop(columns="excluded_by"))
 
 
-def test_each_condition_stands_in_the_row_and_column_of_its_group(readable):
+def test_each_condition_is_in_the_row_and_column_of_its_group(readable):
     drawing = readable(matrix(square(3, 2, [("P", 1), ("Q", 1)]), ["scenario", "condition"]))
     figure = readable.figure
     placed = [

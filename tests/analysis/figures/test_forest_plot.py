@@ -20,7 +20,7 @@ def table(n, *, scale=1.0, names=None):
 
 
 def plot(rows, **options):
-    x_label = options.pop("x_label", "difference (people minus model), percentage points, with 95 % interval")
+    x_label = options.pop("x_label", "difference (people minus model), percentage points, with 95 % CI")
     return forest_plot(rows, "a", label="label", estimate="e", ci_low="low", ci_high="high", x_label=x_label, **options)
 
 
@@ -28,12 +28,12 @@ def test_every_row_has_its_numbers_beside_it(readable):
     rows = pd.DataFrame({"label": ["A", "B"], "e": [0.12, -0.5], "low": [0.03, -0.75], "high": [0.21, -0.25]})
     drawing = readable(plot(rows, x_label="log-odds"))
     assert {"A", "0.12 [0.03, 0.21]", "B", "−0.50 [−0.75, −0.25]", "log-odds"} <= set(texts(drawing))
-    assert "of 2 intervals, 1 are above it and 1 below" in drawing.description
+    assert "Of 2 CIs, 1 are above 0 and 1 are below 0" in drawing.description
 
 
 def test_the_description_counts_only_intervals_that_leave_the_reference_out(readable):
     rows = pd.DataFrame({"label": list("ABC"), "e": [1.5, 1.0, 1.1], "low": [1.2, 0.5, 1.0], "high": [2.0, 1.5, 1.3]})
-    assert "against 1: of 3 intervals, 1 are above it and 0 below" in readable(plot(rows, reference=1)).description
+    assert "Of 3 CIs, 1 are above 1 and 0 are below 1" in readable(plot(rows, reference=1)).description
 
 
 def test_groups_stand_together_in_the_order_they_appear(readable):
@@ -56,7 +56,7 @@ def test_missing_numbers_are_said_to_be_missing(readable):
     rows.loc[2, "e"] = np.nan
     rows.loc[3, "high"] = np.inf
     words = texts(readable(plot(rows)))
-    assert sum(word.endswith("(no interval)") for word in words) == 2
+    assert sum(word.endswith("(no CI)") for word in words) == 2
     assert words.count("no estimate") == 1
 
 

@@ -57,7 +57,7 @@ def test_without_response_times_there_is_no_figure_of_them(view, session):
     assert rt_distributions(found, None, "rt") is None
 
 
-def test_each_level_has_its_median_and_middle_half(readable):
+def test_each_level_has_its_median_and_interquartile_range(readable):
     table = trials(participants=1, n_trials=3)
     table["rt_ms"] = [1000.0, 4000.0, 3000.0]
     drawing = readable(rt_distributions(table, "condition", "rt"))
@@ -65,7 +65,7 @@ def test_each_level_has_its_median_and_middle_half(readable):
         ["A", 2, 1500, 2000, 2500], ["B", 1, 4000, 4000, 4000],
     ]  # fmt: skip
     assert {"A", "B", "2 s", "4 s", "people, by condition"} <= set(spaced(drawing))
-    assert "point: median; bar: middle half of trials" in spaced(drawing)
+    assert "point: median; bar: interquartile range" in spaced(drawing)
 
 
 def test_kinds_are_apart_and_models_left_out(readable):

@@ -275,8 +275,8 @@ def test_order_by_an_unknown_column_is_refused_with_those_there_are():
 
 def test_text_is_refused_with_an_example_of_it():
     message = refused(SMALL, by=["certain"], of=["group"])
-    assert message.startswith("the table `summary`: the column `group` holds text, such as 'b'")
-    assert "name a column of numbers" in message
+    assert message.startswith("the table `summary`: the column `group` contains text, such as 'b'")
+    assert "use a column of numbers" in message
 
 
 @pytest.mark.parametrize("column", ["of", "by"])

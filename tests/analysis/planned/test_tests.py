@@ -285,7 +285,7 @@ def test_rows_are_chosen_before_units_are_made():
     assert (found["where"], expected["where"]) == ("item = 2", "")
 
 
-def test_where_is_told_as_the_plan_has_it():
+def test_the_table_has_the_where_of_the_plan():
     data = units(n=10).assign(item=[1, 2] * 10, hard=[True, False] * 10)
     told = one(data, **BETWEEN, where={"item": [1, 2], "hard": True})["where"]
     assert re.fullmatch(r"item = 1(,| or) 2[;,] hard = true", told)
@@ -342,7 +342,7 @@ def test_rows_without_an_outcome_are_left_out_and_counted_in_a_warning():
     data = units()
     data.loc[[0, 5], "value"] = np.nan
     row = one(data, **BETWEEN)
-    assert row["warnings"].startswith("2 of 24 rows have no value and were left out.")
+    assert row["warnings"].startswith("2 of 24 rows have no value and were excluded.")
     complete = data.dropna()
     assert row["statistic"] == one(complete, **BETWEEN)["statistic"]
 
@@ -352,7 +352,7 @@ def test_units_without_a_value_at_every_level_leave_a_paired_test_and_are_counte
     data.loc[0, "value"] = np.nan
     row = one(data, **WITHIN)
     assert row["n"] == 11
-    assert re.search(r"\b1\sunit without a value at every level\b.*left out", row["warnings"])
+    assert re.search(r"\b1\sunit without a value at every level\b.*excluded", row["warnings"])
 
 
 @pytest.mark.parametrize("test", ["t", "welch_t", "anova", "chi_square"])
@@ -423,12 +423,12 @@ ASKED = {"test": "t", "of": "value", "per": "unit", "between": "condition"}
 
 
 @pytest.mark.parametrize("n_overlapping", [1, 2, 3])
-def test_a_warning_speaks_of_a_paired_form_only_where_one_stands_beside(n_overlapping):
+def test_a_warning_mentions_a_paired_form_only_if_the_paired_form_is_reported(n_overlapping):
     data = overlapping(n_overlapping)
     found = run(data, {"it": ASKED})
     planned = found[found["form"] == AS_PLANNED].iloc[0]
     assert "more than one level" in planned["warnings"]
-    assert ("form is beside" in planned["warnings"]) == (PAIRED in found["form"].tolist())
+    assert ("form is reported too" in planned["warnings"]) == (PAIRED in found["form"].tolist())
 
 
 def test_a_paired_form_that_cannot_be_computed_does_not_take_the_planned_test_with_it():
@@ -453,16 +453,16 @@ def test_an_equivalence_test_is_about_the_same_units_as_the_test_it_stands_besid
     """Two of eighteen units in both groups must not leave a test of two pairs, in silence."""
     found = run(overlapping(2), {"it": ASKED | {"equivalence_margin": 1.0}}).set_index("form")
     equivalence = found.loc[EQUIVALENCE]
-    assert equivalence["n"] == found.loc[AS_PLANNED, "n"] or "left out" in equivalence["warnings"]
+    assert equivalence["n"] == found.loc[AS_PLANNED, "n"] or "excluded" in equivalence["warnings"]
 
 
-def test_rows_left_out_are_told_of_beside_every_form():
+def test_every_form_has_a_warning_about_excluded_rows():
     data = units()
     data.loc[0, "value"] = np.nan
     asked = {**WITHIN, "between": "condition", "within": None, "equivalence_margin": 1.0}
     found = run(data, {"it": asked})
     assert found["form"].tolist() == [AS_PLANNED, PAIRED, EQUIVALENCE]
-    assert found["warnings"].str.contains("left out").all()
+    assert found["warnings"].str.contains("excluded").all()
 
 
 # Counts
@@ -471,12 +471,12 @@ def test_rows_left_out_are_told_of_beside_every_form():
 def test_answers_of_the_same_units_are_no_independent_counts_and_the_test_says_so():
     data = units(n=20, per_cell=3).assign(answer=lambda rows: rows["value"] > 1)
     row = one(data, test="chi_square", of="answer", between="group", per="unit")
-    assert "The 120 responses come from 20 units" in row["warnings"]
+    assert "the 120 responses of 20 units as independent" in row["warnings"]
     single = one(data.drop_duplicates("unit"), test="chi_square", of="answer", between="group", per="unit")
-    assert "answers come from" not in single["warnings"]
+    assert "as independent" not in single["warnings"]
 
 
-def test_small_expected_counts_are_told_of():
+def test_small_expected_counts_are_a_warning():
     data = pd.DataFrame({"answer": [1] * 12 + [0] * 4, "group": ["x", "y"] * 8})
     assert (
         "2 of 4 expected counts are under 5" in one(data, test="chi_square", of="answer", between="group")["warnings"]
@@ -592,8 +592,8 @@ def test_each_test_gets_the_rows_of_those_it_is_about():
         ({"where": {"item": 1}}, "there is no column `item`"),
         ({"where": {"group": "none"}}, "`group` has no level none. Fix: name one of even, odd."),
         ({"levels": ["even", "none"]}, "`group` has no level none. Fix: name one of even, odd."),
-        ({"where": {"group": "even"}}, "so that two or more remain"),
-        ({"of": "condition"}, "the column `condition` holds text, such as 'a'"),
+        ({"where": {"group": "even"}}, "so that two levels remain"),
+        ({"of": "condition"}, "the column `condition` contains text, such as 'a'"),
         ({"where": {"unit": ["u0", "u1", "u2"]}}, "and a test needs at least 2"),
     ],
 )
@@ -606,12 +606,12 @@ def test_what_cannot_be_tested_is_said_in_a_sentence_that_names_the_test(changes
 
 def test_more_than_two_levels_need_two_names_for_a_t_test():
     message = refused(units(levels=("a", "b", "c")), **WITHIN)
-    assert re.search(r"the levels of `condition` here are a, b, c", message)
-    assert "name two in `levels`" in message
+    assert re.search(r"the levels of `condition` in these rows are a, b, c", message)
+    assert "name two levels in `levels`" in message
 
 
 def test_a_level_named_for_an_analysis_of_variance_needs_another():
-    assert "so that two or more remain" in refused(
+    assert "so that two levels remain" in refused(
         units(), test="anova", of="value", per="unit", within="condition", levels=["a"]
     )
 

@@ -105,7 +105,7 @@ def test_without_a_time_it_is_now(path):
 def test_the_same_plan_is_not_locked_twice(path):
     first = lock(path)
     text = path.read_bytes()
-    with pytest.raises(InputError, match=f"has been locked since 2026-01-02T10:00:00.*{first.digest}") as error:
+    with pytest.raises(InputError, match=f"is already locked since 2026-01-02T10:00:00.*{first.digest}") as error:
         lock(path, plan(), now=AT + timedelta(days=3), n_sessions=40)
     assert "before you lock it again" in str(error.value)
     assert path.read_bytes() == text
@@ -113,7 +113,7 @@ def test_the_same_plan_is_not_locked_twice(path):
 
 def test_a_plan_that_only_says_a_default_aloud_is_the_same_plan(path):
     lock(path)
-    with pytest.raises(InputError, match="has been locked since"):
+    with pytest.raises(InputError, match="is already locked since"):
         lock(path, plan(confidence=0.95, correction="holm", models={}))
 
 
@@ -159,7 +159,7 @@ def test_a_file_that_breaks_off_anywhere_is_refused(two):
     text = two.read_bytes().rstrip()
     for length in range(0, len(text), 7):
         two.write_bytes(text[:length])
-        with pytest.raises(InputError, match="restore it from a backup"):
+        with pytest.raises(InputError, match="restore the file from a backup"):
             read_locks(two)
 
 
@@ -191,7 +191,7 @@ def test_a_lock_that_was_changed_moved_added_or_taken_out_is_refused(two, spoil)
     with pytest.raises(InputError) as error:
         read_locks(two)
     assert str(error.value).startswith(f"{two}: ")
-    assert "restore it from a backup" in str(error.value)
+    assert "restore the file from a backup" in str(error.value)
 
 
 def test_a_changed_file_is_not_added_to(two):
@@ -231,7 +231,7 @@ def test_a_number_that_no_file_can_carry_is_refused_with_the_name_of_the_file(tw
 # Writing that fails
 
 
-def test_a_folder_that_is_not_there_is_told_of_in_a_sentence(tmp_path):
+def test_a_missing_folder_is_an_error(tmp_path):
     with pytest.raises(InputError, match="cannot be written"):
         lock(tmp_path / "nowhere" / "analysis.lock.json")
 
@@ -294,7 +294,7 @@ def test_the_order_of_rules_and_factors_is_part_of_the_plan_and_the_order_of_nam
     assert lock(path, plan(exclusions=rules)).plan != first.plan
     tables = {name: {"by": ["condition"], "of": ["rt_ms"]} for name in ("a", "b")}
     lock(path, plan(tables=tables))
-    with pytest.raises(InputError, match="has been locked since"):
+    with pytest.raises(InputError, match="is already locked since"):
         lock(path, plan(tables=dict(reversed(tables.items()))))
 
 
@@ -323,5 +323,5 @@ def test_a_plan_that_was_locked_under_a_former_key_is_the_same_plan(tmp_path: Pa
     path.write_text(json.dumps({"locks": [lock.model_dump()], "digest": lock.digest}), encoding="utf-8")
     plan = AnalysisPlan(difficulty="level")
     assert deviations(read_locks(path)[0], plan, {}) == []
-    with pytest.raises(InputError, match="has been locked since"):
+    with pytest.raises(InputError, match="is already locked since"):
         add_lock(path, plan, of={}, n_sessions=0, software="new")

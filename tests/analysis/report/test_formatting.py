@@ -123,9 +123,7 @@ def test_a_level_that_is_a_year_or_a_name_is_not_written_as_an_amount():
 
 
 def test_every_heading_has_words_of_its_own():
-    """Both ends of an interval may be called `to`; each stands right of its beginning."""
-    words = [text for text in HEADINGS.values() if text != "to"]
-    assert len(set(words)) == len(words)
+    assert len(set(HEADINGS.values())) == len(HEADINGS)
 
 
 @pytest.mark.parametrize(
@@ -138,6 +136,18 @@ def test_every_heading_has_words_of_its_own():
 )  # fmt: skip
 def test_a_heading_says_in_words_what_its_column_holds(name, words):
     assert heading(name) == words
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("ci_low", "90\u00a0% CI low"), ("ci_high", "90\u00a0% CI high"),
+        ("kappa_ci_low", "Cohen's kappa, 90\u00a0% CI low"),
+        ("equivalence_ci_high", "equivalence, 80\u00a0% CI high"),
+    ],
+)  # fmt: skip
+def test_the_heading_of_an_interval_states_its_coverage(name, words):
+    assert heading(name, 0.9) == words
 
 
 def test_a_column_of_the_data_is_not_taken_for_a_count():

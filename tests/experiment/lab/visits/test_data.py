@@ -175,7 +175,7 @@ def test_all_occasions_of_a_participant_are_in_the_analysis_and_it_says_so(lab, 
             lab(study, participant=participant, occasion=occasion)
     analyze(study, tmp_path / "results")
     results = tmp_path / "results"
-    assert "3 participants completed the study on several occasions" in (results / "report.html").read_text()
+    assert "3\u00a0participants completed several planned sessions" in (results / "report.html").read_text()
     retest = pd.read_csv(results / "tables" / "retest.csv")
     assert retest["occasion"].tolist() == [1, 2] and retest["n"].nunique() == 1
     flow = pd.read_csv(results / "tables" / "exclusions.csv").query("step == 'included'")
