@@ -17,7 +17,6 @@ HEADINGS = {
     "n_correct": "correct", "accuracy_people": "accuracy, people", "accuracy_model": "accuracy, model",
     "accuracy_ratio": "model's accuracy / people's accuracy",
     "n_items_only_model": "items, model only", "n_items_only_people": "items, people only",
-    "equivalence_margin": "equivalence margin", "equivalence": "equivalence",
     "is_equivalent": "equivalent", "pearson": "Pearson's r",
     "spearman": "Spearman's rho", "kappa": "Cohen's kappa",
     "n_pairs_left_out": "pairs excluded", "n_signal": "signals", "n_noise": "noise", "n_invalid": "invalid",

@@ -62,7 +62,7 @@ def _add_accuracy(methods: Methods, plan: AnalysisPlan, *, has_models: bool) -> 
         "Accuracy is the percentage of correct test trials.",
         f"Confidence intervals ({percent(plan.confidence, 0)}) of several participants are percentile intervals of "
         f"{plan.bootstrap_resamples:,} bootstrap resamples of whole participants (Efron & Tibshirani, 1993).",
-        "Confidence intervals of single participants and of model runs are Wilson's (1927).",
+        "Confidence intervals of single participants and of model runs are Wilson intervals (Wilson, 1927).",
     ]
     cited = ["bootstrap", "wilson"]
     if has_models:

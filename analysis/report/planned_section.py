@@ -35,7 +35,7 @@ PARTS = {
         "Standardized coefficients",
         "The model was fitted again with outcome and covariates in standard deviations.",
     ),
-    "random": ("Random effects", "Values are standard deviations. The last row is the residual."),
+    "random": ("Random effects", "Values are standard deviations. A linear model also has a row for the residual."),
     "correlations": ("Correlations of random effects", ""),
     "fit": ("Fit", "R² follows Nakagawa et al. (2017)."),
 }

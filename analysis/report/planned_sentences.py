@@ -49,7 +49,7 @@ def _p(row: Mapping[str, Any], plan: PlannedAnalyses) -> str:
     if plan.correction not in CORRECTIONS:
         return f"p {own}"
     column, name = CORRECTIONS[plan.correction]
-    return f"p {own}, corrected by {name} {_equals(p_words(row[column]))}"
+    return f"p {own}, {name}-corrected p {_equals(p_words(row[column]))}"
 
 
 def _equals(words: str) -> str:
@@ -124,12 +124,10 @@ def _test_summary(tests: pd.DataFrame, plan: PlannedAnalyses) -> list[str]:
     planned = tests[tests["form"] == AS_PLANNED]
     if len(planned):
         column, by = CORRECTIONS.get(plan.correction, ("p_value", ""))
-        after = f" after correction by {by}" if by else ""
-        clear = planned.loc[planned[column] < 1 - plan.confidence, "name"]
-        which = f": {', '.join(clear)}" if len(clear) else ""
-        are = "is" if len(clear) == 1 else "are"
-        tests_words = count(len(planned), "planned test")
-        sentences.append(f"{len(clear)} of {tests_words} {are} significant{after}{which}.")
+        correction = f" after {by} correction" if by else ""
+        significant = planned.loc[planned[column] < 1 - plan.confidence, "name"]
+        names = f" ({', '.join(significant)})" if len(significant) else ""
+        sentences.append(f"Significant planned tests{correction}: {len(significant)} of {len(planned)}{names}.")
     paired = tests.loc[tests["form"] == PAIRED, "name"]
     if len(paired):
         sentences.append(f"The data of {', '.join(paired)} are within units; see the paired forms of these tests.")

@@ -119,7 +119,7 @@ def test_the_report_asks_nothing_of_the_network_and_escapes_text(rows, tmp_path)
     assert "A &lt;study&gt;" in page
 
 
-def test_the_report_says_the_numbers_of_the_tables(rows, tmp_path):
+def test_the_report_has_the_numbers_of_the_tables(rows, tmp_path):
     result = run(rows, tmp_path / "out")
     page = html.unescape((tmp_path / "out/report.html").read_text(encoding="utf-8")).replace("\u00a0", " ")
     people = result.tables["accuracy_overall"].iloc[0]
@@ -129,7 +129,7 @@ def test_the_report_says_the_numbers_of_the_tables(rows, tmp_path):
     assert "The two scorings differ in 1 response" in page
 
 
-def test_simulated_participants_are_announced(view, session, tmp_path):
+def test_the_report_states_that_it_contains_simulated_participants(view, session, tmp_path):
     run(view(session(kind="simulated", participant="S")), tmp_path / "out", AnalysisPlan())
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
     assert "Simulated participants are in this report" in page
@@ -150,7 +150,7 @@ def test_simulated_participants_are_announced(view, session, tmp_path):
         ),
     ],
 )
-def test_a_rehearsal_in_the_laboratory_is_not_said_to_be_made_by_a_program(view, session, tmp_path, sources, said):
+def test_the_report_distinguishes_rehearsals_from_simulated_sessions(view, session, tmp_path, sources, said):
     rows = view([session(kind="simulated", participant=source, source=source) for source in sources])
     run(rows, tmp_path / "out", AnalysisPlan(bootstrap_resamples=1000))
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
@@ -181,7 +181,7 @@ def test_people_without_a_completed_session_are_in_the_notes_of_a_report_on_mode
     assert any("No people are in the analysis" in note for note in result.notes)
 
 
-def test_a_factor_that_is_not_there_is_refused_before_anything_is_written(rows, tmp_path):
+def test_a_missing_factor_is_refused_before_anything_is_written(rows, tmp_path):
     with pytest.raises(
         InputError, match=r"no factor `colour` in the data. Fix: in the study's analysis, name one of condition"
     ):
@@ -266,7 +266,7 @@ def test_a_folder_where_a_file_must_be_is_named_and_nothing_is_written(rows, tmp
 
 @pytest.mark.parametrize("call", ["replace", "unlink"])
 def test_a_file_that_another_program_has_open_is_named_and_all_is_put_back(rows, tmp_path, monkeypatch, call):
-    """As on Windows, where neither can be done to a table that is open in a spreadsheet."""
+    """On Windows, a table that is open in a spreadsheet can be neither replaced nor removed."""
     out = tmp_path / "out"
     run(rows, out)
     before = files_in(tmp_path)

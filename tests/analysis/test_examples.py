@@ -1,4 +1,4 @@
-"""The examples in the docstrings of the analysis say what the functions return."""
+"""The examples in the docstrings of the analysis have the results of the functions."""
 
 import doctest
 import importlib

@@ -114,7 +114,7 @@ def test_the_published_games_give_the_published_numbers(test_data: Path, tmp_pat
     assert {path.suffix for path in (out / "figures").iterdir()} == {".svg", ".pdf", ".csv"}
 
 
-def test_the_published_tests_stand_beside_their_paired_forms(test_data: Path, tmp_path: Path, plan: Any) -> None:
+def test_the_published_tests_have_their_paired_forms_too(test_data: Path, tmp_path: Path, plan: Any) -> None:
     out = tmp_path / "out"
     done("--data", test_data / "ir" / "human_answers.csv", "--plan", plan(ANSWERS), "-o", out)
     tests = csv(out / "tests.csv")
@@ -141,7 +141,7 @@ def test_the_published_tests_stand_beside_their_paired_forms(test_data: Path, tm
         (["--data", "d.csv", "--plan", "nowhere.yaml", "-o", "out"], "nowhere.yaml: this file does not exist"),
     ],
 )
-def test_arguments_that_do_not_go_together_get_a_sentence(arguments: list[str], message: str) -> None:
+def test_arguments_that_do_not_fit_together_are_refused(arguments: list[str], message: str) -> None:
     result = analyze(*arguments)
     assert result.exit_code == 2
     assert message in result.stderr
@@ -179,7 +179,7 @@ def simulate(study: Path) -> None:
         assert result.exit_code == 0, result.output
 
 
-def test_a_study_is_analyzed_by_its_locked_plan_and_deviations_are_told(study_folder: Path, edit: Edit) -> None:
+def test_a_study_is_analyzed_by_its_locked_plan_and_deviations_are_reported(study_folder: Path, edit: Edit) -> None:
     edit(study_folder / "study.yaml", "  by: [outcome]\n", IN_STUDY)
     said = done(study_folder, "--lock")
     digest = said.strip().removesuffix(".").split()[-1]
@@ -211,7 +211,9 @@ def test_a_study_is_analyzed_by_its_locked_plan_and_deviations_are_told(study_fo
     assert list(csv(out / "tests.csv")["exploratory"]) == [True]
 
 
-def test_what_the_data_do_not_allow_yet_is_told_and_the_rest_is_reported(study_folder: Path, edit: Edit) -> None:
+def test_results_that_cannot_be_computed_yet_are_listed(
+    study_folder: Path, edit: Edit
+) -> None:
     edit(study_folder / "study.yaml", "  by: [outcome]\n", IN_STUDY)
     result = CliRunner().invoke(main, ["simulate", str(study_folder), "-n", "20"])
     assert result.exit_code == 0

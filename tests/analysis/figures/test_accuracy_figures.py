@@ -69,7 +69,7 @@ def test_a_missing_accuracy_is_said_to_be_missing_and_not_drawn(readable):
     assert "gpt-4o: no accuracy" in drawing.description
 
 
-def test_names_that_differ_only_in_their_ends_can_be_told_apart(readable):
+def test_names_with_different_ends_can_be_distinguished(readable):
     drawing = readable(accuracy_figure(accuracy_table(LONG_NAMES[:2]), None, 0.25, 0.95, "a"))
     words = " ".join(texts(drawing))
     assert "no thinking" in words
@@ -95,7 +95,7 @@ def test_panels_show_subjects_side_by_side_with_chance_in_the_key(readable):
     assert words.count("percent correct, 95\u00a0% CI") == 2
 
 
-def test_few_numbers_are_all_told_and_many_are_summed_up(readable):
+def test_a_description_has_few_numbers_in_full_and_summarizes_many(readable):
     few = readable(
         accuracy_panels(accuracy_table(condition=("A", "B"), demand=("x",)), "condition", "demand", 0.2, 0.95, "a")
     )
@@ -135,7 +135,7 @@ def test_the_data_are_the_table(readable):
     pd.testing.assert_frame_equal(drawing.data, table)
 
 
-def test_markers_and_intervals_lie_at_their_numbers_beside_their_names(readable):
+def test_markers_and_intervals_are_at_their_numbers_in_the_row_of_their_name(readable):
     table = accuracy_table()
     readable(accuracy_figure(table, None, 0.25, 0.95, "a"))
     (axes,) = readable.figure.axes

@@ -12,7 +12,7 @@ CELLS = [(condition, level) for condition in "AB" for level in (0, 2, 3)]
 
 
 def square(n_rows=12, n_groups=6, cells=CELLS, per_group=9, versions=1, kind="human", rows=None):
-    """Return the trials of a cyclic Latin square, one participant of group 1 left out."""
+    """Return the trials of a cyclic Latin square; one participant of group 1 is excluded."""
     trials = [
         (kind, f"{group}-{person}", "test", group, f"i{row}-{cell}", rows[row] if rows else row + 1, *cells[cell],
          "median_rt" if (group, person) == (1, 0) else None)
@@ -28,7 +28,7 @@ def matrix(trials, factors=("scenario", "condition", "level")):
     return counterbalance_matrix(trials, "a", list(factors))
 
 
-def test_each_group_sees_each_row_in_its_own_condition(readable):
+def test_each_group_has_each_row_in_one_condition(readable):
     drawing = readable(matrix(square()))
     counts = drawing.data
     assert len(counts) == 12 * 6
@@ -40,7 +40,7 @@ def test_each_group_sees_each_row_in_its_own_condition(readable):
     assert words.count("8") >= 12
 
 
-def test_the_numbers_of_participants_in_the_analysis_stand_above_the_groups(readable):
+def test_the_numbers_of_participants_in_the_analysis_are_above_the_groups(readable):
     said = readable(matrix(square())).description
     assert "53\u00a0participants in the analysis (group 1: 8, group 2: 9," in said
     assert "has 8 to 9 responses over all groups" in said

@@ -34,7 +34,7 @@ def test_the_data_hold_wilsons_intervals(readable):
     assert (row["ci_low_people"], row["ci_high_people"]) == pytest.approx(wilson(row["accuracy_people"] * 9, 9))
 
 
-def test_the_description_counts_items_by_who_was_more_accurate(readable):
+def test_the_description_counts_items_by_the_higher_accuracy(readable):
     table = items(4).assign(accuracy_people=[1, 0.5, 0.5, 0.2], accuracy_model=[0, 0.5, 1, 1])
     drawing = readable(item_scatter(table, "a", "people", "gpt-4o"))
     assert "Items with a higher accuracy of people: 1; of gpt-4o: 2; with equal accuracies: 1." in drawing.description
@@ -53,7 +53,7 @@ def test_any_number_of_items_can_be_read(n, n_model, readable):
     readable(item_scatter(items(n, n_model=n_model), "a", LONG_NAMES[3], LONG_NAMES[2] * 2))
 
 
-def test_a_perfect_correlation_is_no_trouble(readable):
+def test_a_perfect_correlation_is_drawn(readable):
     table = items(30).assign(accuracy_model=lambda rows: rows["accuracy_people"])
     assert "r = 1.00" in readable(item_scatter(table, "a", "people", "gpt-4o")).description
 

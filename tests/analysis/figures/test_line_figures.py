@@ -54,7 +54,7 @@ def test_a_missing_interval_is_said_to_be_missing(readable):
     assert plot(table).description.count("(no CI)") == 1
 
 
-def test_lines_that_cannot_be_told_apart_are_not_drawn():
+def test_lines_that_cannot_be_distinguished_are_not_drawn():
     assert plot(means(["A"], [f"m{n}" for n in range(13)])) is None
     assert plot(means(range(25), ["people"])) is None
     assert plot(means(["A"], ["people"]).assign(estimate=np.nan)) is None
@@ -102,7 +102,7 @@ def test_a_line_is_broken_where_an_estimate_is_missing(readable):
     assert np.isnan(line.get_ydata()).tolist() == [False, True, False]
 
 
-def test_a_name_stands_at_the_end_of_its_line(readable):
+def test_a_name_is_at_the_end_of_its_line(readable):
     table = means(["A", "B"], ["low", "high"])
     table.loc[table["subject"] == "low", "estimate"] = [0.9, 0.1]
     table.loc[table["subject"] == "high", "estimate"] = [0.1, 0.9]

@@ -1,4 +1,4 @@
-"""How far a plan was followed: nothing that changed since it was locked goes untold or unmarked."""
+"""Deviations from a locked plan: every change since the lock is reported and marked."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -81,7 +81,7 @@ def test_every_part_of_a_plan_is_in_these_tests():
 
 
 @pytest.mark.parametrize("part", CHANGES)
-def test_a_change_of_any_part_is_told_in_one_sentence_with_what_was_and_what_is(locks, part):
+def test_a_change_of_any_part_is_one_sentence_with_the_old_and_the_new_value(locks, part):
     (sentence,) = deviations(locks[-1], plan(**{part: CHANGES[part]}), OF)
     assert sentence.endswith(".")
     assert "\n" not in sentence
@@ -94,7 +94,7 @@ def test_a_change_of_any_part_is_told_in_one_sentence_with_what_was_and_what_is(
 
 
 @pytest.mark.parametrize("part", CHANGES)
-def test_a_part_that_was_taken_out_is_told_of(locks, part):
+def test_a_removed_part_is_a_deviation(locks, part):
     without = AnalysisPlan.model_validate({name: value for name, value in CONTENT.items() if name != part})
     (sentence,) = deviations(locks[-1], without, OF)
     assert (
@@ -103,7 +103,7 @@ def test_a_part_that_was_taken_out_is_told_of(locks, part):
 
 
 @pytest.mark.parametrize("part", CHANGES)
-def test_a_part_that_was_added_is_told_of(path, part):
+def test_an_added_part_is_a_deviation(path, part):
     without = AnalysisPlan.model_validate({name: value for name, value in CONTENT.items() if name != part})
     lock = add_lock(path, without, of=OF, n_sessions=0, software="e", now=AT)
     (sentence,) = deviations(lock, plan(), OF)
@@ -125,14 +125,14 @@ def test_another_battery_is_a_deviation(locks):
     assert len(deviations(locks[-1], plan(), {})) == 1
 
 
-def test_the_order_of_exclusions_is_told_of(path):
+def test_another_order_of_exclusions_is_a_deviation(path):
     rules = [{"rule": "missing"}, {"rule": "trial_rt", "min_ms": 200}]
     lock = add_lock(path, plan(exclusions=rules), of=OF, n_sessions=0, software="e", now=AT)
     assert len(deviations(lock, plan(exclusions=rules[::-1]), OF)) == 1
 
 
 @pytest.mark.parametrize(("locked", "run"), [(1, True), (0, False), (True, 1), (1, "1"), ("true", True)])
-def test_a_level_of_another_kind_is_told_of(path, locked, run):
+def test_a_level_of_another_type_is_a_deviation(path, locked, run):
     def with_level(level):
         return plan(tests={"main": CONTENT["tests"]["main"] | {"where": {"shot": level}}})
 
@@ -152,7 +152,7 @@ def test_letters_of_other_languages_are_shown_as_they_are(locks):
     assert "Bedingung-Ä" in sentence
 
 
-# Marks
+# Exploratory analyses
 
 
 def test_what_is_as_it_was_locked_keeps_its_marks(locks):
@@ -209,13 +209,13 @@ def test_a_plan_of_a_table_has_no_comparisons_to_mark(path):
     ],
 )
 def test_what_uses_a_flag_that_was_changed_is_not_as_it_was_locked(path, part, asked):
-    """`perfect` meant four atoms, and now means three: the same words ask for another test."""
+    """`perfect` meant four atoms and now means three atoms, so a test with the same words is a different test."""
     add_lock(path, plan(**{part: {"it": asked}}), of=OF, n_sessions=0, software="e", now=AT)
     marked = with_exploratory_marked(plan(**{part: {"it": asked}, "flags": CHANGES["flags"]}), read_locks(path))
     assert (part, "it") in exploratory(marked)
 
 
-# What the report says
+# Statement in the report
 
 
 def test_without_a_lock_the_report_says_so_and_how_to_do_better():
@@ -260,7 +260,7 @@ def test_deviations_are_in_the_registration_and_in_its_json(locks):
     assert found.as_json() == {"words": found.words, "deviations": found.deviations}
 
 
-def test_a_plan_that_was_locked_again_before_there_were_data_is_compared_with_the_newest_lock(path):
+def test_a_plan_that_was_locked_again_before_data_is_compared_with_the_newest_lock(path):
     add_lock(path, plan(by=[]), of=OF, n_sessions=0, software="e", now=AT)
     add_lock(path, plan(), of=OF, n_sessions=0, software="e", now=AT + timedelta(days=1))
     found = registration_of(read_locks(path), plan(), OF, "2026-01-09T10:00:00+00:00")
@@ -270,7 +270,7 @@ def test_a_plan_that_was_locked_again_before_there_were_data_is_compared_with_th
 
 
 def test_locking_again_after_data_were_seen_does_not_wash_a_change_clean(path):
-    """The plan was locked, forty people answered, and then another test was locked and run."""
+    """The plan was locked, forty people took part, and then a second plan with another test was locked."""
     other = plan(tests={"main": CHANGES["tests"]["main"]})
     add_lock(path, plan(), of=OF, n_sessions=0, software="e", now=AT)
     add_lock(path, other, of=OF, n_sessions=40, software="e", now=AT + timedelta(days=9))

@@ -1,4 +1,4 @@
-"""A report over several versions of a study says what each of them has, and in what their data differ."""
+"""A report on several versions of a study has the numbers of each version and the differences between their data."""
 
 import html
 import re
@@ -31,7 +31,7 @@ def rows(view, session, row):
     )
 
 
-def test_the_sessions_and_test_trials_of_each_version_are_told(rows):
+def test_each_version_has_its_numbers_of_sessions_and_test_trials(rows):
     table = study_versions(marked(rows))
     columns = ["study_version", "kind", "n_sessions", "n_completed", "n_test_trials", "n_included", "n_test_items"]
     assert table[columns].to_numpy().tolist() == [
@@ -58,12 +58,12 @@ def test_versions_and_their_differences_are_put_in_words(rows):
     )
 
 
-def test_versions_whose_data_look_alike_are_said_to(view, session):
+def test_versions_with_the_same_battery_and_trials_are_described_so(view, session):
     trials = marked(view(session(participant="A"), session(participant="B", study_version="2")))
     assert notes_on_versions(trials)[1].startswith("These versions have the same battery and the same numbers of ")
 
 
-def test_of_one_version_nothing_is_said(view, session):
+def test_one_version_has_no_note(view, session):
     assert notes_on_versions(marked(view(session(participant="A"), session(participant="B")))) == []
 
 
@@ -72,7 +72,7 @@ def test_a_version_of_practice_alone_has_a_row_without_test_trials(view, session
     assert table["n_test_trials"].tolist() == [4, 0]
 
 
-def test_the_table_is_written_and_shown_where_there_are_several_versions(rows, view, session, tmp_path):
+def test_the_table_is_written_and_shown_if_there_are_several_versions(rows, view, session, tmp_path):
     settings = {"title": "A study", "software_version": "0.1.0", "made_at": datetime(2026, 3, 1, tzinfo=UTC)}
     analysis = analyze_trials(
         tidy_trials(rows), AnalysisPlan(bootstrap_resamples=1000), tmp_path / "several", **settings
