@@ -1,4 +1,4 @@
-"""Results as the bytes of files: tables as CSV, figures as SVG, PDF and CSV."""
+"""The files of an analysis as bytes: tables as CSV, figures as SVG, PDF and CSV."""
 
 import io
 import json
@@ -10,12 +10,12 @@ import pandas as pd
 
 from analysis.data.cell_text import ROWS_AT_ONCE, cell_texts
 from analysis.figures import Drawing
-from analysis.result import Analysis
+from analysis.result import Analysis, TableAnalysis
 from batteries.files.csv_files import cell_text
 
 
 def analysis_files(analysis: Analysis) -> dict[str, bytes | Iterable[bytes]]:
-    """Return the tables, models and figures of an analysis by their paths within its folder; the report is not one."""
+    """Return the tables, models and figures of a study's analysis by their paths in its folder, without the report."""
     files: dict[str, bytes | Iterable[bytes]] = {
         f"tables/{name}.csv": csv_bytes(table) for name, table in analysis.tables.items()
     }
@@ -26,10 +26,18 @@ def analysis_files(analysis: Analysis) -> dict[str, bytes | Iterable[bytes]]:
     return files
 
 
-def _trials_csv(trials: pd.DataFrame) -> Iterator[bytes]:
-    """Yield the tidy table as CSV in portions of rows; all of it at once would fill the memory.
+def table_analysis_files(analysis: TableAnalysis) -> dict[str, bytes]:
+    """Return the tables, models and figures of a table's analysis by their paths in its folder, without the report."""
+    files = {f"{name}.csv": csv_bytes(table) for name, table in analysis.planned.files().items()}
+    for drawing in chain.from_iterable(analysis.figures_of_models.values()):
+        files |= drawing_files(drawing)
+    return files
 
-    The rows are in order, without `content` (the battery has it), lists as JSON.
+
+def _trials_csv(trials: pd.DataFrame) -> Iterator[bytes]:
+    """Yield the tidy table as CSV in portions of rows, because the whole text would fill the memory.
+
+    The rows are sorted. The column `content` is omitted, because the battery contains it. Lists are written as JSON.
     """
     table = trials.drop(columns="content")
     by = ["kind", "participant", "session", "trial_index"]
@@ -43,25 +51,25 @@ def _trials_csv(trials: pd.DataFrame) -> Iterator[bytes]:
 
 
 def drawing_files(drawing: Drawing) -> dict[str, bytes]:
-    """Return a figure's files by their paths within the folder of an analysis."""
+    """Return a figure's files by their paths in the folder of an analysis."""
     name = f"figures/{drawing.name}"
     return {f"{name}.svg": drawing.svg.encode(), f"{name}.pdf": drawing.pdf, f"{name}.csv": csv_bytes(drawing.data)}
 
 
 def csv_bytes(table: pd.DataFrame, *, heading: bool = True) -> bytes:
-    """Return `table` as CSV in UTF-8 with Unix line ends, its text guarded, missing values as empty cells.
+    """Return a table as CSV in UTF-8 with Unix line ends. Texts are guarded; missing values are empty cells.
 
     Parameters
     ----------
     table : DataFrame
         Any table.
     heading : bool
-        True to write the header first; False if `table` continues another.
+        True to write the header first; False if `table` continues an earlier portion.
     """
     file = io.BytesIO()
     if heading:
         file.write(f"{','.join(cell_text(str(name)) for name in table.columns)}\n".encode())
-    write = _written_alone if table.shape[1] == 1 else cell_text
+    write = _only_cell if table.shape[1] == 1 else cell_text
     for first in range(0, len(table), ROWS_AT_ONCE):
         rows = table.iloc[first : first + ROWS_AT_ONCE]
         cells = [cell_texts(rows.iloc[:, place], write) for place in range(table.shape[1])]
@@ -69,6 +77,6 @@ def csv_bytes(table: pd.DataFrame, *, heading: bool = True) -> bytes:
     return file.getvalue()
 
 
-def _written_alone(value: Any) -> str:
-    """Return a value as the only cell of its row, which no reader takes for a blank line."""
+def _only_cell(value: Any) -> str:
+    """Return a value as the only cell of its row; a reader would ignore an empty line, so an empty cell has quotes."""
     return cell_text(value) or '""'

@@ -1,4 +1,4 @@
-"""Numbers in words, for the report and the figures. Tables keep the numbers themselves."""
+"""Numbers in words, for the report and the figures. The tables keep every digit."""
 
 from collections.abc import Collection
 from typing import Any
@@ -21,7 +21,7 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def points(difference: float) -> str:
-    """Return a difference of shares in percentage points, signed.
+    """Return a difference of shares in percentage points, with its sign.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def level_words(level: Any) -> str:
 
 
 def source_words(kind: str, source: str) -> str:
-    """Return the sources of a kind's responses; `lab` of simulated participants means a rehearsal.
+    """Return the source of responses in words; simulated participants with the source `lab` are rehearsals.
 
     Examples
     --------
@@ -82,20 +82,22 @@ def source_words(kind: str, source: str) -> str:
 
 
 def simulated_words(sources: Collection[str], *, has_people: bool) -> str:
-    """Return a note on simulated participants: programs, or in the laboratory people in a rehearsal."""
-    rehearsals = "rehearsals in the laboratory, in which a person pressed keys to try the study out"
-    nobody = "None of them is a participant of the study."
+    """Return a note on simulated participants: a program, or a person in a rehearsal in the laboratory."""
+    rehearsals = "rehearsals in the laboratory, in which a person pressed keys to test the study"
     if "lab" not in sources:
-        nobody = "None of them is a person."
-        what = "A program made their responses and response times to try the study out; they say nothing about people."
+        origin = "A program made their responses and response times to test the study."
+        meaning = "These data say nothing about people."
     elif set(sources) == {"lab"}:
-        what = f"They are {rehearsals}: their responses and response times are not a participant's."
+        origin = f"Their sessions are {rehearsals}."
+        meaning = "These data are not from participants of the study."
     else:
-        what = (
-            f"Those with the source lab are {rehearsals}; a program made the responses and response times of the "
-            "others. None are a participant's."
+        origin = (
+            f"Sessions with the source lab are {rehearsals}; a program made the responses and response times of the "
+            "other sessions."
         )
-    return f"{what} They are never pooled with people's." if has_people else f"{nobody} {what}"
+        meaning = "These data are not from participants of the study."
+    pooling = " They are never pooled with people's data." if has_people else ""
+    return f"{origin} {meaning}{pooling}"
 
 
 def interval(low: float, high: float, confidence: float) -> str:
@@ -105,29 +107,29 @@ def interval(low: float, high: float, confidence: float) -> str:
 
 def accuracy_sentence(row: dict[str, Any], plan: AnalysisPlan) -> str:
     """Return one row of the overall accuracy table as a sentence."""
-    who = str(row["subject"])
-    n = "" if row["kind"] == "model" else f"n = {count(row['n_participants'], 'participant')}, "
+    subject = _capital(str(row["subject"]))
+    n = "" if row["kind"] == "model" else f"n = {row['n_participants']:,}, "
     ci = interval(row["ci_low"], row["ci_high"], plan.confidence)
-    return f"{_capital(who)}: {percent(row['accuracy'])} correct, {ci}, {n}{count(row['n_trials'], 'trial')}."
+    return f"{subject}: {percent(row['accuracy'])} correct, {ci}, {n}{count(row['n_trials'], 'trial')}."
 
 
 def difference_sentence(row: dict[str, Any], plan: AnalysisPlan) -> str:
-    """Return one row of the overall difference table as a sentence that claims no more than the interval."""
-    who, model = _capital(str(row["people"])), row["model"]
+    """Return one row of the overall difference table as a sentence that claims no more than the CI shows."""
+    people, model = _capital(str(row["people"])), row["model"]
     size = f"{100 * abs(row['difference']):.1f}\u00a0percentage points"
     bounds = f"[{points(row['ci_low'])}, {points(row['ci_high'])}]"
     ci = f"{percent(plan.confidence, 0)} CI {bounds}, {count(row['n_items'], 'item')}"
     if row["ci_low"] <= 0 <= row["ci_high"]:
-        seen = "scored the same as" if size.startswith("0.0") else f"were {size} {_side(row)}"
-        return f"{who} {seen} {model}, {ci}. The CI includes zero, so these data leave the direction open."
-    return f"{who} were {size} {_side(row)} {model}, {ci}."
+        found = "had the same accuracy as" if size.startswith("0.0") else f"were {size} {_side(row)}"
+        return f"{people} {found} {model}, {ci}. The CI includes zero: the direction of the difference is uncertain."
+    return f"{people} were {size} {_side(row)} {model}, {ci}."
 
 
 def comparison_sentence(row: dict[str, Any], planned: PlannedComparison, plan: AnalysisPlan) -> str:
-    """Return one row of a planned comparison as a sentence, with the verdict on its margin."""
+    """Return one row of a planned comparison as a sentence, with the result for its equivalence margin."""
     sentence = difference_sentence(row, plan)
     if pd.notna(row["accuracy_ratio"]):
-        sentence += f" The model's accuracy is {percent(row['accuracy_ratio'], 0)} of theirs."
+        sentence += f" Ratio of accuracies, model / {row['people']}: {percent(row['accuracy_ratio'], 0)}."
     if planned.equivalence_margin is None:
         return sentence
     narrow = f"{percent(2 * plan.confidence - 1, 0)} CI"
@@ -149,25 +151,25 @@ def _capital(text: str) -> str:
 
 
 def rule_sentences(plan: AnalysisPlan) -> list[str]:
-    """Return the methods of the numbers, one sentence per rule."""
+    """Return how the numbers are computed, one rule per item."""
     level = percent(plan.confidence, 0)
     return [
-        "Responses of people and models are scored by the same grader from the raw response; a model's invalid "
-        "response and unanswered trial count as not correct.",
-        "Accuracy is the share of a subject's test trials answered correctly, over all its trials pooled.",
-        f"The interval of several participants together ({level}) is the percentile interval of "
-        f"{plan.bootstrap_resamples:,} bootstrap resamples of whole participants (seed {plan.bootstrap_seed}), "
-        "because trials of one person are not independent. If all participants have the same accuracy, it is "
-        "Wilson's interval with the number of participants as its number of trials.",
-        f"The interval of a single participant or run ({level}) is Wilson's over its trials, as if they were "
-        "independent draws; a program that always responds alike has no such spread.",
-        "A difference is people minus model over the items that people answered and the model was asked. The "
-        "model's accuracy there has the weights of people's responses: an item's weight is its number of people's "
-        "responses, and Wilson's interval uses the effective number of trials (Kish 1965). The two intervals are "
-        "combined by MOVER (Zou & Donner 2008).",
-        "The intervals generalize to other participants and other responses to these items, not to other items, "
-        "and are not adjusted for the number of comparisons.",
-        "Chance is the mean accuracy of random responses over the test trials in the analysis.",
-        "Response-time rules and attention checks apply to people and simulated participants only; these two kinds "
-        "are never pooled.",
+        "The same grader scores the raw responses of people and models. A model's invalid responses and unanswered "
+        "trials count as not correct.",
+        "Accuracy is the share of correct responses over all test trials of a subject, pooled.",
+        f"CI of several participants ({level}): percentile interval of {plan.bootstrap_resamples:,} bootstrap "
+        f"resamples of whole participants (seed {plan.bootstrap_seed}), because the trials of one person are not "
+        "independent. If all participants have the same accuracy, the CI is Wilson's interval with the number of "
+        "participants as the number of trials.",
+        f"CI of one participant or one run ({level}): Wilson's interval over the trials. The interval treats the "
+        "trials as independent draws. A program that always gives the same response has no such variation.",
+        "Difference: people's accuracy minus the model's accuracy, over the items that people answered and the model "
+        "was asked. In the model's accuracy, the weight of an item is its number of people's responses. The model's "
+        "Wilson interval uses the effective number of trials (Kish, 1965). MOVER combines the intervals of people "
+        "and model (Zou & Donner, 2008).",
+        "The CIs generalize to other participants and other responses to these items. They do not generalize to "
+        "other items, and they are not adjusted for the number of comparisons.",
+        "The chance level is the mean accuracy of random responses over the test trials in the analysis.",
+        "Exclusion rules apply to people and to simulated participants. People and simulated participants are never "
+        "pooled.",
     ]

@@ -1,4 +1,4 @@
-"""The analysis of a study: from the tidy table and a preregistered plan to tables, models, figures and a report."""
+"""The analysis of a study by a preregistered plan: tables, models, figures and a report."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -13,7 +13,7 @@ from analysis.planned.figures import model_figures
 from analysis.preregistration.deviations import NOT_LOCKED, Registration
 from analysis.provenance.changed_items import refuse_changed_items
 from analysis.provenance.record import provenance_of
-from analysis.report.notes import study_notes, where_they_went
+from analysis.report.notes import exclusion_steps_words, study_notes
 from analysis.report.study_figures import study_figures
 from analysis.report.study_report import render_report
 from analysis.result import Analysis
@@ -43,8 +43,8 @@ def analyze_trials(
     plan : AnalysisPlan
         Exclusion rules, factors, tables, models, tests, confidence, bootstrap.
     out : Path
-        The folder; made if necessary. A failure leaves it as it was. An earlier analysis in it is replaced file by
-        file; a file that does not belong to an analysis is never overwritten or removed.
+        The folder of the results; it is made if necessary. After a failure the folder is unchanged. The files of an
+        earlier analysis in this folder are replaced. Other files in it are never overwritten or removed.
     title : str
         Title of the study, for the report.
     software_version : str
@@ -52,15 +52,15 @@ def analyze_trials(
     registration : Registration
         The report's statement on the plan's preregistration (`analysis.preregistration.deviations.registration_of`).
     made_at : datetime, optional
-        Time of the analysis, now by default.
+        Time of the analysis; now by default.
     notes : sequence of str
-        Notes of the caller, in sentences; they are the first notes of the report, and in `provenance.json`.
+        Notes of the caller, in sentences. They are the first notes of the report; `provenance.json` has them too.
 
     Raises
     ------
     InputError
-        If no trial is left to analyse, the plan names what the data do not have, something cannot be computed, an item
-        changed between sessions, or `out` cannot be used.
+        If no trial remains, if the data lack something that the plan names, if a result cannot be computed, if an item
+        changed between sessions, or if `out` cannot be used.
     """
     for factors in (plan.by, *(compared.by for compared in plan.comparisons.values())):
         check_factors(trials, factors)
@@ -68,8 +68,8 @@ def analyze_trials(
     exclusions = apply_exclusions(trials, plan)
     if kept_trials(exclusions.trials, ["kind"]).empty:
         raise InputError(
-            f"no trial is left to analyse: {where_they_went(exclusions.flow)}. Fix: check the exclusion rules, or "
-            "collect more."
+            f"no trial remains for the analysis: {exclusion_steps_words(exclusions.flow)}. Fix: check the exclusion "
+            "rules, or collect more responses."
         )
     numbers = study_tables(trials, exclusions, plan)
     analysis = Analysis(

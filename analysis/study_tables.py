@@ -1,4 +1,4 @@
-"""Every table of a study's analysis by the name of its file, and the plan's own models and tests."""
+"""Every table of a study's analysis by the name of its file, and the plan's models and tests."""
 
 from dataclasses import dataclass, replace
 
@@ -20,12 +20,12 @@ from experiment.study.analysis_plan import AnalysisPlan
 
 @dataclass(frozen=True)
 class StudyTables:
-    """The numbers of a study, before figures and report."""
+    """The numbers of a study, for its figures and its report."""
 
     tables: dict[str, pd.DataFrame]
     """Every table by its file's name without `.csv`."""
     planned: PlannedResults
-    """The plan's own tables, models and tests, and the sentences on what could not be computed."""
+    """The plan's tables, models and tests, and a sentence for each result that cannot be computed."""
     by_factor: list[FactorAccuracy]
     """The accuracy by each factor of the plan."""
 
@@ -45,7 +45,7 @@ def study_tables(trials: pd.DataFrame, exclusions: Exclusions, plan: AnalysisPla
     Raises
     ------
     InputError
-        If the plan names what the data do not have, or a comparison cannot be computed.
+        If the data lack something that the plan names, or a comparison cannot be computed.
     """
     marked = exclusions.trials
     planned = run_planned(study_rows(marked), plan_for(marked, plan), as_far_as_possible=True)

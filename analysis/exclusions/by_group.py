@@ -1,4 +1,4 @@
-"""Participants and trials excluded and included by counterbalance group; all rows and totals add up."""
+"""Excluded and included participants and trials by counterbalance group; all rows and totals add up."""
 
 import pandas as pd
 
@@ -12,34 +12,36 @@ TOTAL = "total"
 
 
 def exclusions_by_group(exclusions: Exclusions) -> pd.DataFrame:
-    """Return participants and test trials by counterbalance group, of people.
+    """Return people's participants and test trials by counterbalance group.
 
     Returns
     -------
     DataFrame
-        `kind`, `group` (with a row `total` for each kind) and `COUNTS`. `excluded_trials` are single trials of included
-        participants; all trials of excluded participants are in `trials_of_excluded_participants`. In each row, the
-        planned trials are these two and the final ones. Participants without a group are in `none`.
+        `kind`, `group` (with a row `total` for each kind) and `COUNTS`. `excluded_trials` counts single trials of
+        included participants. `trials_of_excluded_participants` counts all trials of excluded participants. In each
+        row, `planned_trials` is the sum of these two columns and `final_trials`. Participants without a group are in
+        the group `none`.
 
     Raises
     ------
     RuntimeError
-        If a row does not add up, or disagrees with the other tables; such a table must not be published.
+        If a row does not add up, or disagrees with the other tables. Such a table must not be published.
 
     Notes
     -----
-    The shape is that of the exclusion tables of published counterbalanced studies, with the trials of excluded
-    participants in a column of their own: without it, trials and participants cannot be checked against each other.
+    The table has the columns of exclusion tables in published counterbalanced studies, and one more column for the
+    trials of excluded participants. Without this column, trials cannot be checked against participants.
 
-    A trial is counted in its own group. A participant who comes again may be in another group then: they are counted in
-    every group they were in, as excluded if no trial of that group is in the analysis, and once in the total. The
-    groups' participants then add up to more than the total (`told_several_groups`); planned and final trials never do.
+    A trial is counted in the group of its session. A participant with several sessions may have several groups. Such a
+    participant is counted in each of these groups, and once in the total. In a group, the participant counts as
+    excluded if no trial of that group is in the analysis. The participants of the groups then add up to more than the
+    total (`notes_on_several_groups`). Planned and final trials always add up to the total.
     """
     by = ["kind", "participant", "group"]
     trials = exclusions.trials[[*by, "excluded_by"]]
     trials = trials[trials["kind"].isin(list(PEOPLE))]
     work = trials[by].assign(n_planned=trials["excluded_by"] != NOT_A_TEST_TRIAL, n_final=trials["excluded_by"].isna())
-    work = work.groupby(by, dropna=False, sort=False).sum().reset_index()  # Few rows, before groups become words.
+    work = work.groupby(by, dropna=False, sort=False).sum().reset_index()  # Few rows remain before groups become texts.
     work["group"] = _named(work["group"])
     of_groups, totals = _counted(work), _counted(work.assign(group=TOTAL))
     rows = []
@@ -52,8 +54,8 @@ def exclusions_by_group(exclusions: Exclusions) -> pd.DataFrame:
     return pd.concat(rows, ignore_index=True) if rows else totals
 
 
-def told_several_groups(exclusions: Exclusions) -> list[str]:
-    """Return a sentence if a participant was in more than one group, as the groups' sum is then too high."""
+def notes_on_several_groups(exclusions: Exclusions) -> list[str]:
+    """Return a note if a participant was in several groups, because the sum of the groups then exceeds the total."""
     sessions = sessions_of(exclusions.trials)
     placed = sessions[sessions["kind"].isin(list(PEOPLE))].assign(group=lambda own: _named(own["group"]))
     n_groups = placed.groupby("unit")["group"].nunique()
@@ -61,10 +63,10 @@ def told_several_groups(exclusions: Exclusions) -> list[str]:
     if n_people == 0:
         return []
     return [
-        f"{count(n_people, 'participant was', 'participants were')} in more than one counterbalance group. A trial "
-        "is counted in its own group; a participant in each group they were in, as excluded if no trial of that "
-        "group is in the analysis, and once in the total. So the groups' participants add up to more than the "
-        "total."
+        f"{count(n_people, 'participant was', 'participants were')} in more than one counterbalance group. Such a "
+        "participant is counted in each of their groups, and once in the total. In a group, the participant counts as "
+        "excluded if no trial of that group is in the analysis. So the participants of the groups add up to more than "
+        "the total."
     ]
 
 
@@ -73,19 +75,26 @@ def _named(groups: pd.Series) -> pd.Series:
 
 
 def _counted(work: pd.DataFrame) -> pd.DataFrame:
-    """Return `COUNTS` by kind and group; a participant is excluded from a group by the trials they have in it."""
-    who = work.groupby(["kind", "group", "participant"], sort=False)[["n_planned", "n_final"]].sum()
-    stays, n_lost = who["n_final"] > 0, who["n_planned"] - who["n_final"]
+    """Return `COUNTS` by kind and group; a participant without a final trial in a group is excluded from this group."""
+    participants = work.groupby(["kind", "group", "participant"], sort=False)[["n_planned", "n_final"]].sum()
+    is_included = participants["n_final"] > 0
+    n_lost = participants["n_planned"] - participants["n_final"]
     counts = pd.DataFrame(
-        {"recruited_participants": 1, "planned_trials": who["n_planned"], "excluded_participants": ~stays,
-         "trials_of_excluded_participants": n_lost.where(~stays, 0), "excluded_trials": n_lost.where(stays, 0),
-         "final_participants": stays, "final_trials": who["n_final"]}
-    )  # fmt: skip
+        {
+            "recruited_participants": 1,
+            "planned_trials": participants["n_planned"],
+            "excluded_participants": ~is_included,
+            "trials_of_excluded_participants": n_lost.where(~is_included, 0),
+            "excluded_trials": n_lost.where(is_included, 0),
+            "final_participants": is_included,
+            "final_trials": participants["n_final"],
+        }
+    )
     return counts.groupby(["kind", "group"], sort=False).sum().astype("int64").reset_index()
 
 
 def _check(groups: pd.DataFrame, total: pd.DataFrame, participants: pd.DataFrame) -> None:
-    """Check the sum of every row, the groups against their total, and the total against the table of participants."""
+    """Check that rows add up, groups add up to their total, and the total agrees with the table of participants."""
     parts = ["trials_of_excluded_participants", "excluded_trials", "final_trials"]
     people = ["excluded_participants", "final_participants"]
     rows = pd.concat([groups, total])

@@ -1,16 +1,16 @@
-"""Sessions that the researcher excluded by name (`equipoise exclude`): a step of the flow, with every reason."""
+"""Sessions that the researcher excluded by name (`equipoise exclude`): their step in the flow, and their reasons."""
 
 import pandas as pd
 
 from analysis.sentences import count
 
 BY_RESEARCHER = "excluded_by_researcher"
-"""The step's name in the flow; the step exists only if a session was excluded."""
-BY_RESEARCHER_WORDS = "excluded by the researcher, not by a rule; the notes give each reason"
+"""Name of the step in the flow. The step exists only if a session was excluded by name."""
+BY_RESEARCHER_WORDS = "excluded by the researcher, not by a rule; see the reasons in the notes"
 
 
 def excluded_sessions(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the sessions that the researcher excluded, one row each, in the order of the exclusions.
+    """Return one row for each session that the researcher excluded, in the order of the exclusions.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def excluded_sessions(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def exclusion_notes(trials: pd.DataFrame) -> list[str]:
-    """Return a sentence with every exclusion by the researcher: reason, day, and the session's progress."""
+    """Return a note on all exclusions by the researcher: the reason, the day, and the status of each session."""
     excluded = excluded_sessions(trials)
     if excluded.empty:
         return []
@@ -46,15 +46,15 @@ def exclusion_deviations(trials: pd.DataFrame) -> list[str]:
         _when(status, completed_at, at) == _AFTER for _, status, completed_at, at, _ in excluded.itertuples(index=False)
     )
     return [
-        f"{count(len(excluded), 'session was', 'sessions were')} excluded by the researcher and not by a rule of "
-        f"the plan, {n_after:,} of them after all responses were in."
+        f"The researcher excluded {count(len(excluded), 'session')} without a rule of the plan; {n_after:,} of these "
+        "exclusions were after the last response of the session."
     ]
 
 
-_AFTER = "after all responses were in"
+_AFTER = "after the last response"
 
 
 def _when(status: str, completed_at: str, excluded_at: str) -> str:
     if status != "completed":
         return "not completed" if status == "active" else status
-    return _AFTER if pd.isna(excluded_at) or completed_at <= excluded_at else "before all responses were in"
+    return _AFTER if pd.isna(excluded_at) or completed_at <= excluded_at else "before the last response"

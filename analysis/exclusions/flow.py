@@ -1,26 +1,31 @@
-"""The preregistered exclusions, in their order, with a flow table that adds up.
+"""The preregistered exclusions in the order of the plan, and a flow table that adds up.
 
-Every recruited participant and every planned test trial is in exactly one row of the flow. Its rows are `withdrawn`,
-`not_completed`, `excluded_by_researcher` if sessions were excluded by name, the plan's rules in the plan's order,
-`unanswered`, `included`. Decisions, stated once:
+Every recruited participant and every planned test trial is in exactly one row of the flow. The rows are `withdrawn`,
+`not_completed`, `excluded_by_researcher` (only if sessions were excluded by name), the rules in the order of the plan,
+`unanswered`, and `included`. The definitions are:
 
-- Only test trials are counted. Practice trials and attention checks are marked `not_a_test_trial`, so that in the
-  marked table a missing `excluded_by` always means: in the analysis.
-- A participant is in the row of the step that excluded the last of their test trials. So a participant who loses every
-  trial to `trial_rt` is in the row `trial_rt`, and one with only unanswered trials left is in `unanswered`.
-- A rule sees the trials that the steps before it left: a median after `trial_rt` is a median of the remaining trials.
-- Bounds are inclusive: a response time equal to `min_ms` or `max_ms` stays. A trial without a record cannot be judged
-  by a rule; it stays, and a note says so.
-- Attention checks are those of completed sessions; an unanswered one is failed.
-- A session that was excluded by name is treated as not completed: `duplicates` keeps another one in its place.
-- Models: no rule applies to them, and their unanswered or invalid trials stay and count as not correct. A run that was
-  not completed is excluded like a participant.
-- A person with several sessions is one participant. Trials of a withdrawn or incomplete session leave at that step; the
-  participant does too unless another session was completed. Two completed sessions are an error, unless the plan has
-  the rule `duplicates`, or the experimenter planned them: sessions of different sessions in the laboratory all stay,
-  and a note says so. A rule about a participant (failed checks, a median, a share) judges all sessions together.
+- Only test trials are counted. Practice trials and attention checks are marked `not_a_test_trial`. So a missing
+  `excluded_by` in the marked table always means that the trial is in the analysis.
+- A participant is in the row of the step that excluded their last test trial. For instance, a participant whose last
+  trials were excluded by `trial_rt` is in the row `trial_rt`. A participant whose remaining trials are all unanswered
+  is in the row `unanswered`.
+- A rule uses only the trials that remain after the earlier steps. For instance, a median after `trial_rt` is the median
+  of the remaining trials.
+- Bounds are inclusive: a response time equal to `min_ms` or `max_ms` is not excluded. If a trial lacks the value that a
+  rule needs, the rule does not exclude the trial, and a note states the number of such trials.
+- Only the attention checks of completed sessions count. An unanswered attention check is failed.
+- A session that was excluded by name is treated as not completed. So `duplicates` can keep another session of the
+  participant.
+- No rule applies to models. Their unanswered and invalid trials remain, and count as not correct. A run that was not
+  completed is excluded.
+- A person with several sessions is one participant. The trials of a withdrawn or incomplete session are excluded at
+  that step. The participant is excluded at that step too, unless another session was completed.
+- Two completed sessions of one person are an error in two cases: if they have the same session number, and if a session
+  has no number. The rule `duplicates` resolves the error. Completed sessions with different session numbers, which are
+  planned sessions in the laboratory, all remain, and a note states this.
+- A rule about a participant (failed checks, a median, a share) uses all sessions of the participant together.
 
-The rules themselves are in `analysis.exclusions.rules`.
+The rules are in `analysis.exclusions.rules`.
 """
 
 from dataclasses import dataclass
@@ -31,6 +36,7 @@ import pandas as pd
 from analysis.data.columns import KINDS, units
 from analysis.exclusions.by_researcher import BY_RESEARCHER, BY_RESEARCHER_WORDS, exclusion_notes
 from analysis.exclusions.rules import apply_rule, checks_that_count, rule_words
+from analysis.sentences import count
 from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
 
@@ -41,20 +47,21 @@ FLOW_COLUMNS = ["kind", "step", "criterion", "n_participants", "n_trials", "part
 
 @dataclass(frozen=True)
 class Exclusions:
-    """The excluded trials and participants by step, and the included ones."""
+    """The excluded trials and participants by step, and the included trials and participants."""
 
     trials: pd.DataFrame
-    """The tidy table with `excluded_by`: the step that excluded the trial, missing if it is in the analysis."""
+    """The tidy table with `excluded_by`: the step that excluded the trial; missing for a trial in the analysis."""
     participants: pd.DataFrame
-    """One row per participant (for models, a run), with `disposition`: the step that excluded them, or `included`.
+    """One row per participant or run, with `disposition`: the step that excluded the participant, or `included`.
 
-    For several sessions, `source` and `group` list all of them, counts are of all, and `status`, `started_at` and
-    `completed_at` are those of the first completed one, or else of the first.
+    If a participant has several sessions, `source` and `group` list the values of all sessions, and counts are over all
+    sessions. `status`, `started_at` and `completed_at` are those of the first completed session. Without a completed
+    session, they are those of the first session.
     """
     flow: pd.DataFrame
-    """One row per kind and step: the participants and test trials that it excluded, and those it left."""
+    """One row per kind and step: participants and test trials that the step excluded, and that remain after it."""
     notes: list[str]
-    """Notes on the rules, in sentences."""
+    """Notes on the exclusions, in sentences."""
 
 
 def apply_exclusions(trials: pd.DataFrame, plan: AnalysisPlan) -> Exclusions:
@@ -65,14 +72,14 @@ def apply_exclusions(trials: pd.DataFrame, plan: AnalysisPlan) -> Exclusions:
     trials : DataFrame
         The tidy table (`analysis.data.tidy_table.read_trials`).
     plan : AnalysisPlan
-        The rules, in their order.
+        The plan; its rules are applied in their order.
 
     Raises
     ------
     InputError
-        If a person completed the study twice, and not on different sessions in the laboratory.
+        If a person completed the study twice, and the two sessions do not have different session numbers.
     RuntimeError
-        If the flow does not add up, which would be a bug in Equipoise.
+        If the flow does not add up. This would be a bug in Equipoise.
     """
     tally, notes = _applied(trials, plan)
     flow = _flow(tally, plan)
@@ -82,7 +89,7 @@ def apply_exclusions(trials: pd.DataFrame, plan: AnalysisPlan) -> Exclusions:
 
 
 def excluded_by(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.Series:
-    """Return the step that excludes each trial, as in `Exclusions.trials`, without the tables."""
+    """Return the step that excludes each trial, as in `Exclusions.trials`; the tables are not computed."""
     return _applied(trials, plan)[0].excluded_by.astype("str")
 
 
@@ -111,7 +118,7 @@ def _steps(plan: AnalysisPlan, is_by_researcher: bool) -> list[str]:
 
 
 class _Tally:
-    """The step that excluded each trial and each participant; values that many trials share are categories."""
+    """The step that excluded each trial and each participant. Values that many trials share are categories."""
 
     def __init__(self, trials: pd.DataFrame, steps: list[str]) -> None:
         self.steps = steps
@@ -125,7 +132,7 @@ class _Tally:
         )  # fmt: skip
         in_order = recruited.assign(place=recruited["kind"].map(KINDS.index)).sort_values(["place", "unit"]).index
         self.recruited = pd.MultiIndex.from_frame(recruited.loc[in_order])
-        """Kind and name of each participant, or run; `unit` in the table counts them from 0."""
+        """Kind and name of each participant or run. `unit` in the table is the position in this index, from 0."""
         self.table = pd.DataFrame(
             {"kind": kind, "unit": np.argsort(in_order)[pair], "session": session, "status": status, "phase": phase,
              "session_number": trials["session_number"], "completed_at": trials["completed_at"],
@@ -136,37 +143,37 @@ class _Tally:
         )  # fmt: skip
         not_a_test = pd.Categorical.from_codes(np.where(phase == "test", -1, 0), pd.Index([NOT_A_TEST_TRIAL, *steps]))
         self.excluded_by: pd.Series = pd.Series(not_a_test, index=trials.index)
-        self._taken_by = np.full(len(self.recruited), None, dtype=object)
+        self._disposition = np.full(len(self.recruited), None, dtype=object)
 
     def left(self) -> pd.Series:
-        """Return True for each test trial that is still included."""
+        """Return True for each test trial that no step has excluded."""
         return self.excluded_by.isna()
 
     def exclude(self, step: str, trials: pd.Series) -> None:
-        """Exclude trials, and with them the participants who lose their last trial."""
+        """Exclude trials; a participant who loses their last trial is excluded at the same step."""
         before = self._present()
         self.excluded_by[trials & self.left()] = step
-        self._taken_by[before & ~self._present()] = step
+        self._disposition[before & ~self._present()] = step
 
     def close(self) -> None:
-        """Include the others; a participant who never had a test trial is in the row `unanswered`."""
-        self._taken_by[self._present()] = INCLUDED
-        self._taken_by[pd.isna(self._taken_by)] = "unanswered"
+        """Include the remaining participants; a participant without any test trial is in the row `unanswered`."""
+        self._disposition[self._present()] = INCLUDED
+        self._disposition[pd.isna(self._disposition)] = "unanswered"
 
     @property
     def disposition(self) -> pd.Series:
-        """The step that excluded each participant, or `included`, by kind and name."""
-        return pd.Series(self._taken_by, index=self.recruited, dtype=object)
+        """The step that excluded each participant, or `included`; the index has kind and name."""
+        return pd.Series(self._disposition, index=self.recruited, dtype=object)
 
     def _present(self) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-        """Return True for each participant with a test trial left."""
+        """Return True for each participant with a remaining test trial."""
         present = np.zeros(len(self.recruited), dtype=bool)
         present[self.table["unit"].to_numpy()[self.left()]] = True
         return present
 
 
 def criterion(step: str, plan: AnalysisPlan, kind: str) -> str:
-    """Return the exclusions of a step in words, with units."""
+    """Return what a step excludes, in words and with units."""
     if kind == "model" and step in {"unanswered", BY_RESEARCHER, *(rule.rule for rule in plan.exclusions)}:
         return "kept: counts as not correct" if step == "unanswered" else "does not apply to models"
     for rule in plan.exclusions:
@@ -200,12 +207,12 @@ def _flow(tally: _Tally, plan: AnalysisPlan) -> pd.DataFrame:
 
 
 def check_flow(flow: pd.DataFrame, excluded_by: pd.Series, disposition: pd.Series) -> None:
-    """Check that the flow adds up: every participant and every test trial is in one row.
+    """Check that the flow adds up: every participant and every test trial is in exactly one row.
 
     Raises
     ------
     RuntimeError
-        If it does not; such a table must not be published.
+        If the flow does not add up. Such a table must not be published.
     """
     n_test = int((excluded_by.isna() | (excluded_by != NOT_A_TEST_TRIAL)).sum())
     if flow["n_participants"].sum() != len(disposition) or flow["n_trials"].sum() != n_test:
@@ -215,11 +222,11 @@ def check_flow(flow: pd.DataFrame, excluded_by: pd.Series, disposition: pd.Serie
         )
     for kind, rows in flow.groupby("kind"):
         before, included = rows.iloc[-2], rows.iloc[-1]
-        for left, count in (("participants_left", "n_participants"), ("trials_left", "n_trials")):
-            if before[left] != included[count]:
+        for left, number in (("participants_left", "n_participants"), ("trials_left", "n_trials")):
+            if before[left] != included[number]:
                 raise RuntimeError(
                     f"The exclusion flow does not add up: {before[left]} {left.replace('_', ' ')} of kind {kind}, but "
-                    f"{included[count]} included. Please report this as a bug of Equipoise."
+                    f"{included[number]} included. Please report this as a bug of Equipoise."
                 )
 
 
@@ -255,7 +262,7 @@ def _participants(marked: pd.DataFrame, tally: _Tally) -> pd.DataFrame:
 
 
 def _of_all_sessions(sessions: pd.DataFrame, column: str) -> pd.Series:
-    """Return the value of a column over each participant's sessions; if they differ, all values as one text."""
+    """Return the value of a column in each participant's sessions; different values are joined to one text."""
     different = sessions[["unit", column]].dropna().drop_duplicates()
     if not different["unit"].duplicated().any():
         return different.set_index("unit")[column]
@@ -263,25 +270,24 @@ def _of_all_sessions(sessions: pd.DataFrame, column: str) -> pd.Series:
 
 
 def _several_sessions_notes(trials: pd.DataFrame, table: pd.DataFrame) -> list[str]:
-    """Return a note of the participants who completed several sessions; refuse one who completed the same twice."""
+    """Return a note on participants with several planned sessions; refuse sessions with equal or missing numbers."""
     of_people = (table["kind"] != "model") & (table["status"] == "completed") & ~table["by_researcher"]
     sessions = table.loc[of_people, ["unit", "session", "session_number"]].drop_duplicates("session")
     several = sessions[sessions["unit"].duplicated(keep=False)]
-    # Without a session number it is unknown if a further session was planned.
-    unmeant = several[several.duplicated(["unit", "session_number"], keep=False) | several["session_number"].isna()]
-    if not unmeant.empty:
-        whose = several[several["unit"] == unmeant["unit"].iloc[0]]
+    # Without a session number it is unknown whether the session was planned.
+    unplanned = several[several.duplicated(["unit", "session_number"], keep=False) | several["session_number"].isna()]
+    if not unplanned.empty:
+        whose = several[several["unit"] == unplanned["unit"].iloc[0]]
         raise InputError(
             f"participant `{trials['participant'].loc[whose.index[0]]}` completed the study more than once "
             f"(sessions {' and '.join(sorted(whose['session']))}). Fix: decide which session counts, and exclude "
-            "the other with `equipoise exclude` (or add the exclusion rule `duplicates`, which keeps the first of "
-            "each participant)."
+            "the other session with `equipoise exclude` (or add the exclusion rule `duplicates`, which keeps the first "
+            "session of each participant)."
         )
     n = several["unit"].nunique()
     if n == 0:
         return []
-    who = "1 participant" if n == 1 else f"{n} participants"
     return [
-        f"{who} completed the study in several sessions; all their sessions count, and the column `session_number` "
-        "distinguishes them. A rule that judges a participant judges all their sessions together."
+        f"{count(n, 'participant')} completed several planned sessions. All these sessions count; the column "
+        "`session_number` has their numbers. A rule about a participant uses all sessions of the participant together."
     ]

@@ -1,7 +1,8 @@
-"""The exclusion rules, one small function each: the trials that a rule excludes, and those it could not judge.
+"""The exclusion rules: one function per rule returns the excluded trials, and a note on trials without a needed value.
 
-A rule sees the trials that the steps before it left. It never judges models. A trial without a record (no response
-time, no browser that reports the focus) cannot be judged: it stays, and a note says so.
+A rule uses the trials that remain after the earlier steps. No rule applies to models. A trial may lack the value that a
+rule needs, such as the response time or the record of the focus. The rule does not exclude such a trial, and a note
+states the number of such trials.
 """
 
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from analysis.sentences import count
 from experiment.study.exclusion_rules import (
     AttentionCheckRule,
     DuplicatesRule,
@@ -28,9 +30,9 @@ class RuleResult(NamedTuple):
     """Result of a rule."""
 
     trials: pd.Series
-    """True for each excluded row of the table; rows that are not test trials, or excluded already, do not count."""
+    """True for each excluded row. Rows that are not test trials, or that an earlier step excluded, do not count."""
     notes: list[str]
-    """Trials it could not judge, in sentences."""
+    """Sentences on trials that lack the value that the rule needs."""
 
 
 def apply_rule(rule: ExclusionRule, table: pd.DataFrame, left: pd.Series) -> RuleResult:
@@ -52,7 +54,7 @@ def apply_rule(rule: ExclusionRule, table: pd.DataFrame, left: pd.Series) -> Rul
 
 
 def checks_that_count(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the attention checks of completed sessions; after a withdrawal there are no further responses."""
+    """Return the attention checks of completed sessions, because a withdrawn session has no further responses."""
     return table[(table["phase"] == "attention_check") & (table["status"] == "completed")]
 
 
@@ -62,8 +64,8 @@ def _attention_check(rule: AttentionCheckRule, table: pd.DataFrame, left: pd.Ser
     checks = checks[checks["session"].isin(table.loc[left, "session"].unique())]
     n_failed = (~checks["correct"]).groupby(checks["unit"]).sum()
     n_without = int((~pd.Series(table.loc[left, "unit"].unique()).isin(n_failed.index)).sum())
-    had = "participant had" if n_without == 1 else "participants had"
-    note = f"{n_without} {had} no attention check, so `attention_check` could not judge them."
+    participants = count(n_without, "participant")
+    note = f"{participants} without an attention check: the rule `attention_check` did not exclude them."
     return _exclude_participants(table, n_failed.index[n_failed > rule.max_failed], [note] * (n_without > 0))
 
 
@@ -129,7 +131,7 @@ _RULES: dict[type, Callable[[Any, pd.DataFrame, pd.Series], RuleResult]] = {
 
 
 def _exclude_participants(table: pd.DataFrame, participants: pd.Index, notes: list[str] | None = None) -> RuleResult:
-    """Exclude participants with all their trials."""
+    """Exclude all trials of some participants."""
     return RuleResult(table["unit"].isin(participants) & (table["kind"] != "model"), notes or [])
 
 
@@ -141,20 +143,21 @@ def _out_of_bounds(rt_ms: pd.Series, rule: MedianRtRule | TrialRtRule) -> pd.Ser
 
 def _untimed(rule: str, table: pd.DataFrame, left: pd.Series) -> list[str]:
     n_untimed = int((left & table["answered"] & table["rt_ms"].isna()).sum())
-    return [f"{n_untimed:,} answered test trials have no response time; `{rule}` could not judge them."] * (
-        n_untimed > 0
-    )
+    if n_untimed == 0:
+        return []
+    return [f"{count(n_untimed, 'answered test trial')} without a response time: the rule `{rule}` did not use them."]
 
 
 def _not_recorded(rule: str, table: pd.DataFrame, left: pd.Series) -> list[str]:
     n_not_recorded = int((left & table["answered"] & table["focus_lost"].isna()).sum())
-    return [f"{n_not_recorded:,} answered test trials have no record of the focus; `{rule}` could not judge them."] * (
-        n_not_recorded > 0
-    )
+    if n_not_recorded == 0:
+        return []
+    trials = count(n_not_recorded, "answered test trial")
+    return [f"{trials} without a record of the focus: the rule `{rule}` did not use them."]
 
 
 def rule_words(rule: ExclusionRule) -> str:
-    """Return the exclusions of a rule in words, with units.
+    """Return what a rule excludes, in words and with units.
 
     Examples
     --------
@@ -172,7 +175,7 @@ def rule_words(rule: ExclusionRule) -> str:
     if isinstance(rule, MissingRule):
         return f"left more than {_share(rule.max_share)} of the test trials unanswered"
     if isinstance(rule, DuplicatesRule):
-        return "completed again: sessions after the participant's first completed one"
+        return "sessions after the participant's first completed session"
     if isinstance(rule, FocusLostRule):
         return f"left the page more than {rule.max_times} times during test trials"
     if isinstance(rule, TrialFocusLostRule):

@@ -1,19 +1,20 @@
-"""The figures, each a `Drawing`: SVG for a page, PDF for a journal, alternative text, and the numbers drawn.
+"""The figures. Each is a `Drawing`: SVG for a page, PDF for a journal, alternative text, and the drawn numbers.
 
     accuracy.py              `accuracy_figure`: one panel per level, one row per subject
-    accuracy_panels.py       `accuracy_panels`: accuracy by one factor in panels of another
-    condition_by_subject.py  `condition_by_subject`: accuracy in cells, coloured by its distance from chance
+    accuracy_panels.py       `accuracy_panels`: accuracy by one factor in panels of a second factor
+    condition_by_subject.py  `condition_by_subject`: accuracy in cells that are coloured by the distance from chance
     difficulty.py            `difficulty_figure`: accuracy over levels of inference
     interaction.py           `interaction_plot`: estimates of two factors
-    forest.py                `forest_plot`: estimates with intervals against a reference
-    item_scatter.py          `item_scatter`: people against a model, item by item
+    forest.py                `forest_plot`: estimates with intervals, and a reference line
+    item_scatter.py          `item_scatter`: accuracy by item, people against a model
     response_times.py        `response_times_figure`, `rt_distributions`
     exclusion_flow.py        `exclusion_flow`: from recruitment to the analysis
     counterbalance.py        `counterbalance_matrix`: the conditions of each group
     drawing/                 the sheet in points, axes, text, lines, and the styles of subjects
 
-Every figure is 88 or 180 mm wide, its text at least 7 points. Missing intervals are not drawn, and are reported as
-missing. If there is nothing to draw, or too much for a page, a function returns None, as its docstring says.
+Every figure is 88 or 180 mm wide, and its text is at least 7 points high. A missing interval is not drawn; the figure
+or its description states that the interval is missing. A function returns None if it has nothing to draw, or too much
+for a page. Its docstring names these cases.
 """
 
 from analysis.figures.accuracy import MOST_LEVELS, accuracy_figure

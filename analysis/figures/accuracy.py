@@ -1,6 +1,6 @@
-"""Accuracy by subject: one panel per level of a factor, and in it one row per subject.
+"""Accuracy by subject: one panel per level of a factor, and one row per subject in each panel.
 
-An accuracy or an interval that is missing is not drawn.
+A missing accuracy or interval is not drawn.
 """
 
 from collections.abc import Mapping
@@ -17,21 +17,22 @@ from analysis.sentences import level_words, percent
 from analysis.statistics.factor_levels import level_order
 
 MOST_LEVELS = 24
-"""A factor with more levels needs a table; its figure would not be readable."""
+"""Greatest number of levels in a readable figure. A factor with more levels has only a table."""
 
 PERCENT_TICKS, PERCENT_LABELS = [0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100"]
 CHANCE_DASHES = (0, (4, 3))
 MOST_IN_WORDS = 40
-"""A description with more numbers is tiring to listen to; it names the lowest and the highest instead."""
+"""Greatest number of accuracies in a description. A longer description would tire a listener; it names the lowest and
+the highest accuracy instead."""
 
 
 def accuracy_figure(table: pd.DataFrame, by: str | None, chance: float, confidence: float, name: str) -> Drawing:
-    """Draw the accuracies of a table: one panel per level, one row per subject, the chance line dashed.
+    """Draw the accuracies of a table: one panel per level, one row per subject, and a dashed line at chance.
 
     Parameters
     ----------
     table : DataFrame
-        A table of `accuracy` for one factor, or for none; not empty.
+        A table of `accuracy` for one factor or without a factor; it is not empty.
     by : str or None
         The factor, with at most `MOST_LEVELS` levels; None for one panel.
     chance : float
@@ -50,7 +51,7 @@ def accuracy_figure(table: pd.DataFrame, by: str | None, chance: float, confiden
             cells = table if by is None else cells_of(table, by, level)
             last = place + layout.n_columns >= len(levels)
             title = "" if by is None else f"{printable(by)}: {level_words(level)}"
-            x_title = f"percent correct, {percent(confidence, 0)} interval" if last else ""
+            x_title = f"percent correct, {percent(confidence, 0)} CI" if last else ""
             _subject_rows(sheet, layout, place, cells, subjects, chance, title, x_title)
         title = "Accuracy by subject" if by is None else f"Accuracy by subject and {by}"
         return finished(sheet, name, title, _words(table, by, chance, confidence), table)
@@ -87,7 +88,7 @@ class _Layout:
 
 
 _BESIDE, _BELOW = 30.0, 15.0
-"""Margins of a panel: right for the numbers, below for the axis; in points."""
+"""Margins of a panel in points: at the right for the numbers, and below for the axis."""
 
 
 def _subject_rows(
@@ -124,7 +125,7 @@ def _subject_rows(
 
 
 def cells_of(table: pd.DataFrame, factor: str, level: Any) -> pd.DataFrame:
-    """Return the rows of a level; a missing level is a level."""
+    """Return the rows of a level; a missing level counts as a level."""
     return table[table[factor].isna() if pd.isna(level) else table[factor].eq(level)]
 
 
@@ -133,13 +134,13 @@ def _words(table: pd.DataFrame, by: str | None, chance: float, confidence: float
         f"{row['subject']}{'' if by is None else f', {level_words(row[by])}'}: {estimate_words(row)}"
         for row in table.to_dict("records")
     ]
-    return f"Chance is {percent(chance)}; in parentheses {percent(confidence, 0)} intervals. " + "; ".join(rows) + "."
+    return f"Chance is {percent(chance)}; {percent(confidence, 0)} CIs are in parentheses. " + "; ".join(rows) + "."
 
 
 def estimate_words(row: Mapping[Any, Any]) -> str:
-    """Return an accuracy and its interval in words; either may be missing."""
+    """Return an accuracy and its interval in words; each of the two may be missing."""
     if pd.isna(row["accuracy"]):
         return "no accuracy"
     if pd.isna(row["ci_low"]) or pd.isna(row["ci_high"]):
-        return f"{percent(row['accuracy'])} (no interval)"
+        return f"{percent(row['accuracy'])} (no CI)"
     return f"{percent(row['accuracy'])} ({percent(row['ci_low'])} to {percent(row['ci_high'])})"

@@ -1,4 +1,4 @@
-"""Accuracy by one factor, in a panel for each level of another: people and models side by side."""
+"""Accuracy by one factor in one panel per level of a second factor: people and models side by side."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -26,16 +26,18 @@ from analysis.statistics.factor_levels import level_order
 def accuracy_panels(
     table: pd.DataFrame, by: str, panel_by: str, chance: float, confidence: float, name: str
 ) -> Drawing | None:
-    """Draw accuracy by one factor in one panel per level of another, people and models side by side, chance dashed.
+    """Draw accuracy by one factor in one panel per level of a second factor, with a dashed line at chance.
+
+    People and models are side by side.
 
     Parameters
     ----------
     table : DataFrame
         A table of `accuracy` for `by` and `panel_by`.
     by : str
-        The factor whose levels are beside each other in each panel.
+        The factor of the horizontal axis in each panel.
     panel_by : str
-        One panel per level, such as the kind of inference demanded.
+        The factor of the panels, such as the inference demand.
     chance : float
         Mean chance level of the trials.
     confidence : float
@@ -46,8 +48,8 @@ def accuracy_panels(
     Returns
     -------
     Drawing or None
-        None if the table is empty, has more than `MOST_LEVELS` panels, or too many levels and subjects to distinguish
-        their markers across the page.
+        None if the table is empty or has more than `MOST_LEVELS` panels, or if the page is too narrow to distinguish
+        the markers of all levels and subjects.
 
     References
     ----------
@@ -84,9 +86,7 @@ def accuracy_panels(
             heading = shortened(f"{printable(panel_by)}: {level_words(panel)}", panel_width, bold=True)
             sheet.write(left, top - 8, heading, bold=True, at="bottom")
             if column == 0:
-                label_y(
-                    sheet, axes, PERCENT_TICKS, PERCENT_LABELS, f"percent correct, {percent(confidence, 0)} interval"
-                )
+                label_y(sheet, axes, PERCENT_TICKS, PERCENT_LABELS, f"percent correct, {percent(confidence, 0)} CI")
             else:
                 label_y(sheet, axes, PERCENT_TICKS, [""] * len(PERCENT_TICKS))
             names.write(sheet, left, top + _PANEL_HEIGHT)
@@ -98,8 +98,7 @@ def accuracy_panels(
 
 
 _LEFT, _GAP, _ABOVE, _PANEL_HEIGHT, _PITCH = 40.0, 14.0, 26.0, 126.0, 4.0
-"""Space left of, between and above the panels; their height; the least distance of two subjects; in points.
-"""
+"""In points: space at the left of the panels, between them, and above them; height of a panel; distance of subjects."""
 
 
 def _columns(n_panels: int) -> list[int]:
@@ -133,7 +132,7 @@ class _KeyEntry:
 
 
 def _key(subjects: list[Subject], chance: str, width: float) -> list[_KeyEntry]:
-    """Return the legend's entries, row by row; each row is filled from the left."""
+    """Return the entries of the legend, row by row."""
     entries: list[_KeyEntry] = []
     row, x = 0, 4.0
     labels = [line for (line,) in distinct_labels([name for _, name in subjects], 200, most_lines=1)]
@@ -161,7 +160,7 @@ def _draw_key(sheet: FigureSheet, key: list[_KeyEntry], look: dict[Subject, Look
 def _panel_words(
     table: pd.DataFrame, by: str, panel_by: str, panels: list[Any], chance: float, confidence: float
 ) -> str:
-    opening = f"Chance is {percent(chance)}; in parentheses {percent(confidence, 0)} intervals."
+    opening = f"Chance is {percent(chance)}; {percent(confidence, 0)} CIs are in parentheses."
     parts = []
     for panel in panels:
         cells = cells_of(table, panel_by, panel)

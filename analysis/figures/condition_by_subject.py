@@ -1,4 +1,4 @@
-"""The table of conditions and subjects: accuracy in every cell, coloured by its distance from chance."""
+"""The table of conditions and subjects: each cell has an accuracy, and its colour is the distance from chance."""
 
 import math
 
@@ -15,7 +15,7 @@ from analysis.sentences import level_words, percent
 from analysis.statistics.factor_levels import level_order
 
 ON_LIGHT, ON_DARK = "#010101", "#fefefe"
-"""Text on a filled cell; like the fills, the same on a light page and on a dark one."""
+"""Text colours on a filled cell. Text and fill are the same on a light page and on a dark page."""
 AT_CHANCE = "#fcfcfc"
 
 
@@ -24,8 +24,8 @@ def condition_by_subject(
 ) -> Drawing | None:
     """Draw one row per subject and one column per condition, with the accuracy and its interval in each cell.
 
-    Blue cells are above chance and orange ones below, stronger with the distance; the colours repeat the numbers, so
-    nothing is lost in grey. Columns that do not fit the page continue below.
+    Blue cells are above chance and orange cells are below chance. A stronger colour is a greater distance. The colours
+    repeat the numbers, so a grey print has the same information. Columns that do not fit continue in a second band.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def condition_by_subject(
     heads = distinct_labels([level_words(level) for level in levels], cell - 5, SMALL, most_lines=4)
     head = 6 + text_height(max(map(len, heads)), SMALL)
     note = wrapped(
-        f"Percent correct; below it the {percent(confidence, 0)} interval. White: at chance ({percent(chance)}); "
+        f"Percent correct and {percent(confidence, 0)} CI. White: at chance ({percent(chance)}); "
         "blue: above; orange: below.", width - 8, SMALL, most_lines=3,
     )  # fmt: skip
     band_height = head + _ROW * len(subjects) + 8
@@ -95,15 +95,15 @@ def _cell(
     accuracy, low, high = (float(value) for value in found[["accuracy", "ci_low", "ci_high"]].iloc[0])
     fill = fill_of(accuracy, chance)
     paper.add_patch(Rectangle((x + 0.5, y + 0.5), width - 1, height - 1, facecolor=fill, edgecolor="none"))
-    there = math.isfinite(low) and math.isfinite(high)
-    interval = f"{100 * low:.0f}–{100 * high:.0f}" if there else "no CI"
+    has_interval = math.isfinite(low) and math.isfinite(high)
+    interval = f"{100 * low:.0f}–{100 * high:.0f}" if has_interval else "no CI"
     for text, middle, size in ((f"{100 * accuracy:.0f}", 0.3, SIZE), (interval, 0.73, SMALL)):
         line = shortened(text, width - 2, size)
         sheet.write(x + width / 2, y + height * middle, line, align="center", size=size, colour=ink_on(fill))
 
 
 def fill_of(accuracy: float, chance: float) -> str:
-    """Return the colour of an accuracy: from white at chance to blue at 1, or to orange at 0."""
+    """Return the colour of an accuracy: white at chance, blue at 1, orange at 0, and mixtures between these values."""
     end, least = (BLUE, 1.0) if accuracy >= chance else (VERMILLION, 0.0)
     share = 0.0 if accuracy == chance else abs(accuracy - chance) / abs(least - chance)
     red, green, blue = (a + 0.75 * share * (b - a) for a, b in zip(to_rgb(AT_CHANCE), to_rgb(end), strict=True))
@@ -111,7 +111,7 @@ def fill_of(accuracy: float, chance: float) -> str:
 
 
 def ink_on(fill: str) -> str:
-    """Return the text colour with the greater contrast to a fill (WCAG 2.2: at least 4.5 to 1 on any fill)."""
+    """Return the text colour with the greater contrast to a fill; it is at least 4.5 to 1 (WCAG 2.2) on any fill."""
     parts = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(fill)]
     luminance = 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
     return ON_LIGHT if luminance > 0.179 else ON_DARK
@@ -124,4 +124,4 @@ def _words(table: pd.DataFrame, condition: str, chance: float, confidence: float
         rows = [*ordered[:1], *ordered[-1:]]
     which = "" if len(rows) == len(table) else "The lowest and the highest: "
     said = [f"{row['subject']}, {condition} {level_words(row[condition])}: {estimate_words(row)}" for row in rows]
-    return f"Chance is {percent(chance)}; in parentheses {percent(confidence, 0)} intervals. {which}{'; '.join(said)}."
+    return f"Chance is {percent(chance)}; {percent(confidence, 0)} CIs are in parentheses. {which}{'; '.join(said)}."

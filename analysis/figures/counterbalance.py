@@ -1,4 +1,4 @@
-"""The conditions of each counterbalance group, and the number of responses in each that are in the analysis."""
+"""The conditions of each counterbalance group, and the number of responses in the analysis in each condition."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from analysis.sentences import count, level_words
 from analysis.statistics.factor_levels import level_order
 
 MOST_ROWS = 36
-"""Most rows of a page."""
+"""Greatest number of rows on a page."""
 
 SEVERAL = "#e3e6ea"
 """Colour of a cell with several conditions."""
@@ -33,26 +33,27 @@ _ROW, _TOP, _GAP = 2 * SMALL * LINE + 3, 40.0, 2.0
 def counterbalance_matrix(trials: pd.DataFrame, name: str, factors: Sequence[str]) -> Drawing | None:
     """Draw the conditions of each group: one row per level of the first factor, one column per group.
 
-    A cell is divided among its conditions: each has a colour, its name, and the number of responses in the analysis; an
-    assigned condition without responses has a 0. Names that do not fit are letters, with a legend below.
+    A cell is divided among its conditions. Each condition has a colour, its name, and the number of responses in the
+    analysis. An assigned condition without responses has a 0. If names do not fit, letters replace them, with a legend.
 
     Parameters
     ----------
     trials : DataFrame
-        The tidy table with `excluded_by`. Test trials of people are drawn; without people, those of simulated
-        participants.
+        The tidy table with `excluded_by`. Test trials of people are drawn. If there are no people, test trials of
+        simulated participants are drawn.
     name : str
         The file's name.
     factors : sequence of str
-        The first defines the rows, such as a scenario; the others together define the conditions, such as condition and
-        inference level. With one factor the cells hold numbers alone; with none, the rows are items.
+        The first factor defines the rows, such as the scenario. The other factors together define the conditions, such
+        as condition and inference level. With one factor, the cells contain only numbers. Without factors, the rows are
+        items.
 
     Returns
     -------
     Drawing or None
-        None if no participant has a group, or there are more than `MOST_ROWS` rows or `MOST_LEVELS` groups. Its data
-        have one row per cell and condition: `<first factor or item_id>, group, <other factors>, n_participants,
-        n_trials`.
+        None if no participant has a group, or if there are more than `MOST_ROWS` rows or `MOST_LEVELS` groups. The data
+        of the figure have one row per cell and condition: `<first factor or item_id>, group, <other factors>,
+        n_participants, n_trials`.
     """
     kept_trials(trials.head(0))  # Refuses trials without exclusions applied.
     row_factor, *conditions_by = list(factors) or ["item_id"]
@@ -81,9 +82,9 @@ class _Matrix:
     """The name of the condition of each row of `counts`."""
     conditions: list[str]
     participants: dict[int, int]
-    """Participants in the analysis, by group; a participant of several groups is in each."""
+    """Participants in the analysis by group; a participant in several groups is counted in each of them."""
     n_participants: int
-    """Participants in the analysis, each once."""
+    """Number of participants in the analysis; each is counted once."""
 
 
 def _matrix(assigned: pd.DataFrame, row_factor: str, conditions_by: list[str]) -> _Matrix:
@@ -157,12 +158,12 @@ def _draw(matrix: _Matrix) -> FigureSheet:
 
 
 def _letters(place: int) -> str:
-    """Return a, b, ..., z, aa, ab, ... for the positions from 0."""
+    """Return the letters of a position from 0: a, b, ..., z, aa, ab, ...."""
     return (_letters(place // 26 - 1) if place >= 26 else "") + ascii_lowercase[place % 26]
 
 
 def _have_room(seen: pd.DataFrame, codes: Sequence[str], width: float) -> bool:
-    """Return True if the conditions of a cell, whose names are among `codes`, fit beside each other."""
+    """Return True if the conditions of a cell fit side by side; their names are among `codes`."""
     return max(text_width(text, SMALL) for text in [*codes, *seen["n_trials"].map(str)]) <= width / len(seen) - 1
 
 
@@ -189,7 +190,7 @@ def _cell(
 
 
 def tint(place: int) -> str:
-    """Return the light colour of a condition by its position; colours repeat after twelve."""
+    """Return the light colour of a condition by its position; colours repeat after twelve conditions."""
     strength = 0.35 if (place // len(OKABE_ITO)) % 2 == 0 else 0.7
     red, green, blue = (1 - strength * (1 - part) for part in to_rgb(OKABE_ITO[place % len(OKABE_ITO)]))
     return to_hex((red, green, blue))
@@ -200,11 +201,11 @@ def _words(matrix: _Matrix) -> str:
     totals = matrix.counts.groupby([matrix.row_factor, *matrix.conditions_by], dropna=False)["n_trials"].sum()
     what = " and ".join([matrix.row_factor, *matrix.conditions_by])
     each = f"Each combination of {what}" if matrix.conditions_by else f"Each level of {what}"
-    none_left = int((matrix.counts["n_trials"] == 0).sum())
+    n_empty = int((matrix.counts["n_trials"] == 0).sum())
     if sum(matrix.participants.values()) > matrix.n_participants:
-        groups += "; participants of several groups are counted in each"
+        groups += "; a participant in several groups is counted in each group"
     return (
         f"{count(matrix.n_participants, 'participant')} in the analysis ({groups}). {each} has {totals.min()} to "
-        f"{totals.max()} responses over all groups. {count(none_left, 'assigned cell has', 'assigned cells have')} "
-        "none left."
+        f"{totals.max()} responses over all groups. {count(n_empty, 'assigned cell has', 'assigned cells have')} "
+        "no response."
     )

@@ -20,40 +20,41 @@ from analysis.statistics.factor_levels import level_order
 def difficulty_figure(
     table: pd.DataFrame, name: str, *, confidence: float = 0.95, chance: float | None = None
 ) -> Drawing | None:
-    """Draw accuracy over the levels of inference, one line per subject, with intervals.
+    """Draw accuracy over the levels of inference, one line with intervals per subject.
 
     Parameters
     ----------
     table : DataFrame
-        `subject, kind, level, accuracy, ci_low, ci_high`; levels are at equal distances, in their order.
+        `subject, kind, level, accuracy, ci_low, ci_high`; levels are drawn in their order, at equal distances.
     name : str
         The file's name.
     confidence : float
         Coverage of the intervals, for the axis.
     chance : float, optional
-        Mean chance level of the trials, drawn dashed.
+        Mean chance level of the trials; its line is dashed.
 
     Returns
     -------
     Drawing or None
         None if there is no accuracy, or there are more than `MOST_LEVELS` levels or `MOST_LINES` subjects.
     """
-    there = table[table["accuracy"].notna()]
-    subjects, levels = subjects_of(there), sorted(there["level"].drop_duplicates().tolist(), key=level_order)
-    if there.empty or len(levels) > MOST_LEVELS or len(subjects) > MOST_LINES:
+    with_accuracy = table[table["accuracy"].notna()]
+    subjects = subjects_of(with_accuracy)
+    levels = sorted(with_accuracy["level"].drop_duplicates().tolist(), key=level_order)
+    if with_accuracy.empty or len(levels) > MOST_LEVELS or len(subjects) > MOST_LINES:
         return None
     look = looks(subjects)
     lines = []
     for kind, subject in subjects:
-        own = there[(there["kind"] == kind) & (there["subject"] == subject)]
+        own = with_accuracy[(with_accuracy["kind"] == kind) & (with_accuracy["subject"] == subject)]
         points = [point_of(cells_of(own, "level", level), "accuracy", "ci_low", "ci_high") for level in levels]
         lines.append(Line(subject, look[kind, subject], points))
-    title = f"percent correct, {percent(confidence, 0)} interval"
+    title = f"percent correct, {percent(confidence, 0)} CI"
     words = "" if chance is None else f"chance {percent(chance)}"
     scale = Scale(title, (0, 1), PERCENT_TICKS, PERCENT_LABELS, chance, words)
     with style():
         sheet = draw_lines(lines, levels, "inference level", scale)
-        return finished(sheet, name, "Accuracy by inference level", _words(there, confidence, chance), table)
+        return finished(sheet, name, "Accuracy by inference level", _words(with_accuracy, confidence, chance), table)
 
 
 def _words(table: pd.DataFrame, confidence: float, chance: float | None) -> str:
@@ -64,4 +65,4 @@ def _words(table: pd.DataFrame, confidence: float, chance: float | None) -> str:
     said = [f"{row['subject']}, level {level_words(row['level'])}: {estimate_words(row)}" for row in rows]
     opening = "" if chance is None else f"Chance is {percent(chance)}. "
     which = "" if len(rows) == len(table) else "The lowest and the highest: "
-    return f"{opening}In parentheses {percent(confidence, 0)} intervals. {which}{'; '.join(said)}."
+    return f"{opening}{percent(confidence, 0)} CIs are in parentheses. {which}{'; '.join(said)}."

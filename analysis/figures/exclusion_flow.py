@@ -1,4 +1,4 @@
-"""The flow of participants from recruitment to the analysis, in the form of CONSORT."""
+"""The flow of participants from recruitment to the analysis, as in the CONSORT statement."""
 
 import re
 from typing import Any
@@ -14,14 +14,14 @@ from analysis.figures.drawing.sheet import SINGLE, SOFT, Drawing, FigureSheet, f
 from analysis.sentences import count
 
 _MAIN, _SIDE, _BETWEEN, _PAD = 106.0, 122.0, 9.0, 5.0
-"""Widths of the boxes, the distance between boxes, and the margin of their text; in points."""
+"""In points: widths of the main boxes and of the side boxes, distance between boxes, and margin of their text."""
 
 
 def exclusion_flow(flow: pd.DataFrame, kind: str, name: str) -> Drawing | None:
     """Draw the recruited participants, the exclusions of each step, and the participants in the analysis.
 
-    Boxes run from top to bottom, with the exclusions of each step beside them. Steps without exclusions are listed
-    together in small print.
+    The main boxes run from top to bottom. The exclusions of each step are in a box at the right. Steps without
+    exclusions are listed together in small print.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def exclusion_flow(flow: pd.DataFrame, kind: str, name: str) -> Drawing | None:
     Raises
     ------
     RuntimeError
-        If the numbers do not add up; such a table must not be published.
+        If the numbers do not add up. Such a table must not be published.
 
     References
     ----------
@@ -95,7 +95,7 @@ def _name(step: dict[Any, Any]) -> str:
 
 
 def _draw(kind: str, recruited: str, effective: list[dict[Any, Any]], final: str, note: list[str]) -> FigureSheet:
-    """Return the sheet: the main boxes at the left, the first and the last with a heading."""
+    """Return the sheet with the main boxes at the left; the first and the last main box have a heading."""
     main = [("Recruited", recruited)]
     main += [("", _amount(kind, step["participants_left"], step["trials_left"])) for step in effective[:-1]]
     main += [("In the analysis", final)]
@@ -132,7 +132,7 @@ def _capital(text: str) -> str:
 
 
 def _lines(amount: str, width: float) -> list[str]:
-    """Return participants and trials, one line each."""
+    """Return the participants and the trials in two lines."""
     participants, trials = amount.split(", ")
     return [shortened(part, width - 2 * _PAD, SMALL) for part in (participants, trials)]
 

@@ -1,4 +1,4 @@
-"""The forest plot: estimates with their intervals, one per row, against a reference."""
+"""The forest plot: one estimate with its interval per row, and a line at a reference value."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ from analysis.figures.drawing.subject_styles import BLUE, Look, draw_marker
 from analysis.sentences import level_words
 
 MOST_ROWS = 60
-"""Most rows of a page; the first are drawn, and the figure gives the total."""
+"""Greatest number of rows in a figure. Of a longer table the first rows are drawn; the figure states the total."""
 
 
 def forest_plot(
     table: pd.DataFrame, name: str, *, label: str, estimate: str, ci_low: str, ci_high: str, reference: float = 0,
     x_label: str, group: str | None = None,
 ) -> Drawing | None:  # fmt: skip
-    """Draw estimates with their intervals, one per row in the order of the table, and the numbers beside them.
+    """Draw one estimate with its interval per row of the table, and write its numbers at the right.
 
     Parameters
     ----------
@@ -39,19 +39,19 @@ def forest_plot(
     name : str
         The file's name.
     label, estimate, ci_low, ci_high : str
-        Columns. A missing estimate or interval is not drawn, and reported as missing. An interval that is much wider
-        than the others is cut off with an arrow; its numbers are beside it.
+        Columns. A missing estimate or interval is not drawn; the figure writes that it is missing. An interval that is
+        much wider than the other intervals is cut off with an arrow. Its numbers are at the right.
     reference : float
         Position of the dashed line: no difference.
     x_label : str
         The measure, its unit, and the kind of interval.
     group : str, optional
-        Column that groups rows, by its values in the order of first appearance.
+        Column that groups the rows. The groups are in the order of their first rows.
 
     Returns
     -------
     Drawing or None
-        None if there is no estimate. Of more than `MOST_ROWS` rows the first are drawn; all are in the data.
+        None if there is no estimate. Of more than `MOST_ROWS` rows the first are drawn; the data have all rows.
     """
     finite = table.assign(**{column: _finite(table[column]) for column in (estimate, ci_low, ci_high)})
     if finite[estimate].isna().all():
@@ -137,7 +137,7 @@ def _draw(rows: Sequence[_Row], reference: float, x_label: str, note: str) -> Fi
 
 
 def _limits(rows: Sequence[_Row], reference: float) -> tuple[float, float]:
-    """Return the axis' limits: all estimates, and intervals up to twice the usual width."""
+    """Return the limits of the axis: all estimates, and intervals up to twice the usual width."""
     estimates = [row.estimate for row in rows if np.isfinite(row.estimate)] + [reference]
     bounds = [bound for row in rows for bound in (row.ci_low, row.ci_high) if np.isfinite(bound)]
     widths = [row.ci_high - row.ci_low for row in rows if np.isfinite(row.ci_high - row.ci_low)]
@@ -150,7 +150,7 @@ def _limits(rows: Sequence[_Row], reference: float) -> tuple[float, float]:
 
 
 def _numbers(rows: Sequence[_Row], span: float) -> list[str]:
-    """Return the numbers beside each row, with the decimals that the axis' span requires."""
+    """Return the numbers of each row as text; the decimals depend on the span of the axis."""
     digits = 0 if span >= 100 else 1 if span >= 20 else max(2, 1 - int(np.floor(np.log10(span))))
 
     def text(value: float) -> str:
@@ -160,7 +160,7 @@ def _numbers(rows: Sequence[_Row], span: float) -> list[str]:
         "no estimate" if not np.isfinite(row.estimate)
         else f"{text(row.estimate)} [{text(row.ci_low)}, {text(row.ci_high)}]"
         if np.isfinite(row.ci_low) and np.isfinite(row.ci_high)
-        else f"{text(row.estimate)} (no interval)"
+        else f"{text(row.estimate)} (no CI)"
         for row in rows
     ]  # fmt: skip
 
@@ -170,8 +170,8 @@ def _words(rows: Sequence[_Row], reference: float, x_label: str, note: str) -> s
     above = sum(row.ci_low > reference for row, _ in numbers)
     below = sum(row.ci_high < reference for row, _ in numbers)
     opening = (
-        f"{x_label}, against {number_text(reference)}: of {len(numbers)} intervals, {above} are above it and "
-        f"{below} below. {note}"
+        f"{x_label}. Of {len(numbers)} CIs, {above} are above {number_text(reference)} and {below} are below "
+        f"{number_text(reference)}. {note}"
     ).strip()
     if len(numbers) > MOST_IN_WORDS:
         ordered = sorted(numbers, key=lambda entry: entry[0].estimate)

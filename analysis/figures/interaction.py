@@ -1,4 +1,4 @@
-"""Estimates of one factor's levels by those of another: marginal means or accuracies as lines with intervals."""
+"""Estimates by two factors, such as marginal means or accuracies: lines with intervals."""
 
 import pandas as pd
 
@@ -14,19 +14,19 @@ from analysis.statistics.factor_levels import level_order
 def interaction_plot(
     means: pd.DataFrame, x: str, lines: str, name: str, estimate: str, ci_low: str, ci_high: str, y_label: str
 ) -> Drawing | None:
-    """Draw estimates over the levels of a factor, a line for each level of another, with intervals.
+    """Draw estimates with intervals over the levels of one factor; each level of a second factor is a line.
 
     Parameters
     ----------
     means : DataFrame
-        One row per level of `x` and a level of `lines`, such as estimated marginal means.
+        One row per combination of levels of `x` and `lines`, such as estimated marginal means.
     x, lines : str
-        The factors. Levels of `x` are at equal distances, in their order; lines keep the order of the table. A line
-        with an empty name gets no label. `people` and `simulated participants` have the same style in every figure.
+        The factors. Levels of `x` are drawn in their order, at equal distances; lines keep the order of the table. A
+        line with an empty name has no label. `people` and `simulated participants` have one style in every figure.
     name : str
         The file's name.
     estimate, ci_low, ci_high : str
-        Columns of the estimate and its interval; missing ones are not drawn.
+        Columns of the estimate and its interval; missing values are not drawn.
     y_label : str
         Label of the vertical axis: the measure, its unit, and the kind of interval.
 
@@ -35,19 +35,19 @@ def interaction_plot(
     Drawing or None
         None if there is no estimate, or there are more than `MOST_LEVELS` levels of `x` or `MOST_LINES` lines.
     """
-    there = means[means[estimate].notna()]
-    levels = sorted(there[x].drop_duplicates().tolist(), key=level_order)
-    groups = there[lines].drop_duplicates().tolist()
-    if there.empty or len(levels) > MOST_LEVELS or len(groups) > MOST_LINES:
+    with_estimate = means[means[estimate].notna()]
+    levels = sorted(with_estimate[x].drop_duplicates().tolist(), key=level_order)
+    groups = with_estimate[lines].drop_duplicates().tolist()
+    if with_estimate.empty or len(levels) > MOST_LEVELS or len(groups) > MOST_LINES:
         return None
     names = [level_words(group) for group in groups]
     look = looks([(kind_of(said), said) for said in names])
     drawn = []
     for group, said in zip(groups, names, strict=True):
-        own = cells_of(there, lines, group)
+        own = cells_of(with_estimate, lines, group)
         points = [point_of(cells_of(own, x, level), estimate, ci_low, ci_high) for level in levels]
         drawn.append(Line(said, look[kind_of(said), said], points))
-    bounds = there[[estimate, ci_low, ci_high]].to_numpy(dtype=float).ravel().tolist()
+    bounds = with_estimate[[estimate, ci_low, ci_high]].to_numpy(dtype=float).ravel().tolist()
     with style():
         sheet = draw_lines(drawn, levels, x, data_scale(y_label, bounds))
         title = f"{y_label} by {x}" if names == [""] else f"{y_label} by {x} and {lines}"
@@ -64,10 +64,10 @@ def _words(lines: list[Line], levels: list[object], x: str, y_label: str) -> str
         ordered = sorted(points, key=lambda entry: entry[2].estimate)
         chosen = [("least: " + ordered[0][0], *ordered[0][1:]), ("greatest: " + ordered[-1][0], *ordered[-1][1:])]
     said = [f"{who}{x} {level}: {_estimate_words(point)}" for who, level, point in chosen]
-    return f"{y_label}; in parentheses the interval. " + "; ".join(said) + "."
+    return f"{y_label}; CIs are in parentheses. " + "; ".join(said) + "."
 
 
 def _estimate_words(point: Point) -> str:
     if pd.isna(point.ci_low) or pd.isna(point.ci_high):
-        return f"{number_text(point.estimate)} (no interval)"
+        return f"{number_text(point.estimate)} (no CI)"
     return f"{number_text(point.estimate)} ({number_text(point.ci_low)} to {number_text(point.ci_high)})"

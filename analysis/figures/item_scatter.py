@@ -1,4 +1,4 @@
-"""Item by item: people's accuracy against a model's."""
+"""Accuracy by item: people against a model."""
 
 import numpy as np
 import pandas as pd
@@ -13,22 +13,23 @@ from analysis.sentences import count, percent
 from analysis.statistics.intervals import wilson
 
 MOST_INTERVALS = 30
-"""Most points with intervals; with more, intervals would hide the points. The data have them all."""
+"""Greatest number of points with intervals; more intervals would hide the points. The data have all intervals."""
 
 
 def item_scatter(
     items: pd.DataFrame, name: str, people: str, model: str, *, confidence: float = 0.95
 ) -> Drawing | None:
-    """Draw people's accuracy at each item against a model's, with the line of equality.
+    """Draw people's accuracy at each item against the model's accuracy, with the line of equality.
 
-    Items at the same position are one disc whose area is their number; nothing is jittered. Wilson's intervals are
-    drawn for up to `MOST_INTERVALS` positions with more than one response; at a position of several items, the widest.
+    Items at the same position are one disc. Its area is proportional to their number; positions are not jittered.
+    Wilson's intervals are drawn for up to `MOST_INTERVALS` positions with more than one response. At a position with
+    several items, the widest interval is drawn.
 
     Parameters
     ----------
     items : DataFrame
-        One row per item: `item_id, accuracy_people, n_people, accuracy_model, n_model`; the numbers are those of
-        responses. An item without an accuracy of both is left out, and counted in the description.
+        One row per item: `item_id, accuracy_people, n_people, accuracy_model, n_model`; the columns `n_` are numbers of
+        responses. An item without one of the two accuracies is not drawn. The description counts such items.
     name : str
         The file's name.
     people, model : str
@@ -39,22 +40,22 @@ def item_scatter(
     Returns
     -------
     Drawing or None
-        None if no item was answered by both. Its data have the intervals of both beside the columns of `items`.
+        None if no item has both accuracies. The data of the figure have the columns of `items` and the intervals.
     """
-    there = items.dropna(subset=["accuracy_people", "accuracy_model"])
-    if there.empty:
+    both = items.dropna(subset=["accuracy_people", "accuracy_model"])
+    if both.empty:
         return None
-    data = there.assign(**_intervals(there, "people", confidence), **_intervals(there, "model", confidence))
+    data = both.assign(**_intervals(both, "people", confidence), **_intervals(both, "model", confidence))
     places = data.groupby(["accuracy_people", "accuracy_model"], as_index=False).agg(
         n_items=("item_id", "size"),
         **{column: (column, "min") for column in ("n_people", "n_model", "ci_low_people", "ci_low_model")},
         **{column: (column, "max") for column in ("ci_high_people", "ci_high_model")},
     )
-    said = _correlation_words(there["accuracy_people"], there["accuracy_model"], confidence)
+    said = _correlation_words(both["accuracy_people"], both["accuracy_model"], confidence)
     with style():
         sheet = _draw(places, said, printable(people), printable(model), confidence)
         title = f"Accuracy of {people} and of {model}, item by item"
-        return finished(sheet, name, title, _words(items, there, said, people, model), data)
+        return finished(sheet, name, title, _words(items, both, said, people, model), data)
 
 
 def _intervals(items: pd.DataFrame, who: str, confidence: float) -> dict[str, list[float]]:
@@ -74,7 +75,7 @@ def _draw(places: pd.DataFrame, said: str, people: str, model: str, confidence: 
     words = [
         said,
         "Area: number of items at the same position." if (places["n_items"] > 1).any() else "",
-        f"Crosses: {percent(confidence, 0)} intervals of each item." if with_intervals else "",
+        f"Crosses: {percent(confidence, 0)} CIs of each item." if with_intervals else "",
     ]
     note = wrapped(" ".join(part for part in words if part), SINGLE - 8, SMALL, most_lines=4)
     top = text_height(len(note), SMALL) + 12
@@ -101,30 +102,29 @@ def _draw(places: pd.DataFrame, said: str, people: str, model: str, confidence: 
 
 
 def _correlation_words(people: pd.Series, model: pd.Series, confidence: float) -> str:
-    """Return Pearson's correlation with Fisher's interval in words, or the reason why it is missing."""
+    """Return Pearson's correlation with Fisher's interval in words, or the reason why there is no correlation."""
     n_items = count(len(people), "item")
     if len(people) < 4:
         return f"{n_items}: too few for a correlation."
     if people.nunique() == 1 or model.nunique() == 1:
-        return f"{n_items}; no correlation, because one side is the same at all of them."
+        return f"{n_items}; no correlation, because one accuracy is constant."
     found = pearsonr(people.to_numpy(dtype=float), model.to_numpy(dtype=float))
     r = float(np.clip(found.statistic, -1, 1))
     if abs(r) > 1 - 1e-12:
         return f"{n_items}; Pearson's r = {r:.2f}.".replace("-", "−")
     low, high = found.confidence_interval(confidence)
-    return f"{n_items}; Pearson's r = {r:.2f}, {percent(confidence, 0)} interval {low:.2f} to {high:.2f}.".replace(
-        "-", "−"
-    )
+    interval = f"{percent(confidence, 0)} CI [{low:.2f}, {high:.2f}]"
+    return f"{n_items}; Pearson's r = {r:.2f}, {interval}.".replace("-", "−")
 
 
-def _words(items: pd.DataFrame, there: pd.DataFrame, said: str, people: str, model: str) -> str:
+def _words(items: pd.DataFrame, both: pd.DataFrame, said: str, people: str, model: str) -> str:
     better, worse = (
-        there["accuracy_people"] > there["accuracy_model"],
-        there["accuracy_people"] < there["accuracy_model"],
+        both["accuracy_people"] > both["accuracy_model"],
+        both["accuracy_people"] < both["accuracy_model"],
     )
-    left_out = len(items) - len(there)
-    note = f" {count(left_out, 'item')} without responses of both are left out." if left_out else ""
+    n_without = len(items) - len(both)
+    note = f" Not drawn: {count(n_without, 'item')} without responses of both." if n_without else ""
     return (
-        f"{said} {people} were more accurate at {int(better.sum())}, {model} at {int(worse.sum())}; at "
-        f"{int((~better & ~worse).sum())} both were equal.{note}"
+        f"{said} Items with a higher accuracy of {people}: {int(better.sum())}; of {model}: {int(worse.sum())}; with "
+        f"equal accuracies: {int((~better & ~worse).sum())}.{note}"
     )

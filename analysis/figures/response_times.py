@@ -1,4 +1,4 @@
-"""Response times of people, on a logarithmic axis: with the plan's thresholds, and by the levels of a factor."""
+"""Response times of people on a logarithmic axis, with the plan's thresholds or by the levels of a factor."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -36,23 +36,24 @@ RtRule = MedianRtRule | TrialRtRule
 def response_times_figure(trials: pd.DataFrame, plan: AnalysisPlan, name: str) -> Drawing | None:
     """Draw the response times of people, with the plan's thresholds and the excluded ranges shaded.
 
-    For each kind of people: above, the test trials answered in completed sessions, before any rule, in 50 bins of equal
-    width on the logarithmic axis; below, the participants' medians of these, one point each, jittered vertically so
-    that they do not hide one another.
+    Each kind of people has two panels. The upper panel is a histogram of the test trials that were answered in
+    completed sessions, before any exclusion rule; its 50 bins have equal widths on the logarithmic axis. The lower
+    panel has one point per participant, the median of these trials. Points are jittered vertically, so that they do not
+    hide one another.
 
     Parameters
     ----------
     trials : DataFrame
         The tidy table.
     plan : AnalysisPlan
-        The exclusion rules; `trial_rt` and `median_rt` are drawn.
+        The exclusion rules; the thresholds of `trial_rt` and `median_rt` are drawn.
     name : str
         The file's name.
 
     Returns
     -------
     Drawing or None
-        None if there are no response times. Its data are the participants' medians.
+        None if there are no response times. The data of the figure are the participants' medians.
     """
     timed = _timed(trials, ["kind", "participant"])
     if timed.empty:
@@ -93,14 +94,14 @@ def response_times_figure(trials: pd.DataFrame, plan: AnalysisPlan, name: str) -
 def rt_distributions(trials: pd.DataFrame, by: str | None, name: str) -> Drawing | None:
     """Draw the distribution of people's response times, one row for each kind of people and each level of a factor.
 
-    Each row holds a density of the logarithm of the response times (Gaussian kernel, Scott's bandwidth; all rows have
-    the same area), the median as a point with its number, and the middle half of the trials as a bar.
+    Each row has a density of the logarithm of the response times (Gaussian kernel, Scott's bandwidth). The area of the
+    density is the same in all rows. The point with its number is the median; the bar is the interquartile range.
 
     Parameters
     ----------
     trials : DataFrame
-        The tidy table; its test trials answered in completed sessions are drawn. If it has `excluded_by`, only those in
-        the analysis.
+        The tidy table. The test trials that were answered in completed sessions are drawn. If the table has
+        `excluded_by`, only the trials in the analysis are drawn.
     by : str or None
         The factor, or None for one row per kind of people.
     name : str
@@ -109,8 +110,8 @@ def rt_distributions(trials: pd.DataFrame, by: str | None, name: str) -> Drawing
     Returns
     -------
     Drawing or None
-        None if there are no response times, or the factor has more than `MOST_LEVELS` levels. Its data are one row per
-        row of the figure: `kind, subject, <by>, n_participants, n_trials, q25_ms, median_ms, q75_ms`.
+        None if there are no response times, or the factor has more than `MOST_LEVELS` levels. The data of the figure
+        have one row per row of the figure: `kind, subject, <by>, n_participants, n_trials, q25_ms, median_ms, q75_ms`.
 
     References
     ----------
@@ -189,18 +190,18 @@ def _ridges(
             axes.plot([cell["median_ms"]], [base], "o", color=INK, markersize=4.2, zorder=3)
             sheet.write(left - 6, y - height / 2, labels[place], align="right")
             sheet.write(SINGLE - right + 6, y - height / 2, _rounded(cell["median_ms"]))
-        _label_log_x(sheet, axes, limits, ["response time (logarithmic)", "point: median; bar: middle half of trials"])
+        _label_log_x(sheet, axes, limits, ["response time (logarithmic)", "point: median; bar: interquartile range"])
         title = "Response times of people" if by is None else f"Response times of people by {by}"
         return finished(sheet, name, title, _distribution_words(rows, numbers), numbers)
 
 
 def _density(log_rt: np.ndarray[Any, np.dtype[np.float64]], grid: Any) -> Any:
-    """Return the density of logarithms on a grid; None without two different values."""
+    """Return the density of logarithms on a grid; None if there are no two different values."""
     return gaussian_kde(log_rt)(grid) if len(log_rt) > 1 and np.ptp(log_rt) > 1e-6 else None
 
 
 def _timed(trials: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """Return the drawn response times, with some columns: the trials are many, and wide."""
+    """Return the drawn response times with some columns only, because the table of trials may be large."""
     return trials[["rt_ms", *columns]][
         (trials["kind"] != "model") & (trials["phase"] == "test") & (trials["status"] == "completed")
         & trials["response"].notna() & (trials["rt_ms"] > 0)
@@ -233,7 +234,7 @@ def _label_log_x(sheet: FigureSheet, axes: Axes, limits: tuple[float, float], ti
 
 
 def _draw_bounds(sheet: FigureSheet, axes: Axes, rule: RtRule | None, limits: tuple[float, float]) -> None:
-    """Draw a rule's thresholds, with their labels above the axes, moved apart if they would overlap."""
+    """Draw a rule's thresholds; their labels are above the axes and are moved apart if they would overlap."""
     if rule is None:
         return
     words = {bound: f"excluded {side} {milliseconds(bound)}"
@@ -271,9 +272,9 @@ def _threshold_words(timed: pd.DataFrame, kinds: Sequence[str], *rules: RtRule |
 def _distribution_words(rows: Sequence[_Row], numbers: pd.DataFrame) -> str:
     said = [row.label if row.label == PEOPLE[row.kind] else f"{PEOPLE[row.kind]}, {row.label}" for row in rows]
     parts = [
-        f"{who}: median {_rounded(row['median_ms'])}, middle half {_rounded(row['q25_ms'])} to "
+        f"{who}: median {_rounded(row['median_ms'])}, interquartile range {_rounded(row['q25_ms'])} to "
         f"{_rounded(row['q75_ms'])} ({count(row['n_trials'], 'trial')} of "
         f"{count(row['n_participants'], 'participant')})"
         for who, row in zip(said, numbers.to_dict("records"), strict=True)
     ]
-    return "Test trials answered in completed sessions. " + "; ".join(parts) + "."
+    return "Test trials that were answered in completed sessions. " + "; ".join(parts) + "."

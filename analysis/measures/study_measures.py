@@ -12,11 +12,11 @@ from batteries.errors import collect_input_error
 from experiment.study.analysis_plan import AnalysisPlan
 
 TITLES = {
-    "item_agreement": "Agreement item by item",
-    "error_agreement": "Errors in common",
-    "difficulty": "Accuracy by the levels of difficulty",
-    "difficulty_trends": "How accuracy changes with difficulty",
-    "perturbations": "Accuracy with noise in the text",
+    "item_agreement": "Agreement by item",
+    "error_agreement": "Agreement in errors",
+    "difficulty": "Accuracy by level of difficulty",
+    "difficulty_trends": "Slope of accuracy over difficulty",
+    "perturbations": "Accuracy with perturbed text",
 }
 """Headings in the order of the report. The heading of a signal is its name."""
 

@@ -1,1 +1,1 @@
-"""The analyses of the preregistered plan: tables of means, mixed models, tests, and sensitivity to exclusions."""
+"""The analyses of a preregistered plan: tables of means, mixed models, tests, and sensitivity to exclusion rules."""

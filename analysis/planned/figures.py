@@ -1,4 +1,4 @@
-"""The figures of the plan's models: coefficients as a forest plot, estimated marginal means as lines."""
+"""The figures of the plan's statistical models: coefficients as a forest plot, marginal means as lines."""
 
 import pandas as pd
 
@@ -9,12 +9,12 @@ from analysis.planned.models import FittedModel
 from analysis.sentences import level_words, percent
 
 MOST_COEFFICIENTS = 40
-"""Most rows of a readable forest plot; the table has them all."""
+"""Greatest number of rows in a readable forest plot; the table has all coefficients."""
 
 
 def model_figures(fitted: FittedModel, confidence: float) -> list[Drawing]:
-    """Return the figures of a fitted model; `confidence` is the coverage of its intervals."""
-    interval = f"with {percent(confidence, 0)} interval"
+    """Return the figures of a fitted statistical model; `confidence` is the coverage of its intervals."""
+    interval = f"with {percent(confidence, 0)} CI"
     coefficients = fitted.model.coefficients.query("term != '(Intercept)'")
     figures: list[Drawing | None] = []
     if 0 < len(coefficients) <= MOST_COEFFICIENTS:
@@ -42,7 +42,7 @@ def model_figures(fitted: FittedModel, confidence: float) -> list[Drawing]:
 
 
 def _lines(means: pd.DataFrame, factors: list[str]) -> list[str]:
-    """Return the name of each mean's line; for yes or no with the name of the factor."""
+    """Return the name of the line of each mean; a level `yes` or `no` follows the name of its factor."""
     words = [
         means[factor].map(
             lambda level, factor=factor: f"{factor}: {level_words(level)}" if _is_yes_no(level) else level_words(level)

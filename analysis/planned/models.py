@@ -1,4 +1,4 @@
-"""The plan's mixed models, fitted, with marginal means, contrasts and standardized coefficients."""
+"""The fitted mixed models of a plan, with marginal means, contrasts and standardized coefficients."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from experiment.study.planned_analyses import PlannedModel
 
 @dataclass(frozen=True)
 class FittedModel:
-    """A model of the plan and all its reported results."""
+    """A statistical model of the plan, and all its reported results."""
 
     name: str
     planned: PlannedModel
@@ -22,14 +22,14 @@ class FittedModel:
     means: tuple[pd.DataFrame, ...]
     """Estimated marginal means, one table for each of the plan's contrasts."""
     contrasts: tuple[pd.DataFrame, ...]
-    """Pairwise contrasts, likewise."""
+    """Pairwise contrasts, one table for each of the plan's contrasts."""
     standardized: pd.DataFrame
-    """Coefficients in standard deviations."""
+    """Coefficients of the model with outcome and covariates in standard deviations."""
     odds_ratios: pd.DataFrame | None
-    """Of a logistic model."""
+    """Odds ratios of a logistic model; None for a linear model."""
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Return the model's tables by the names of their files, without `.csv`."""
+        """Return the tables of the model by the names of their files without `.csv`."""
         model = self.model
         tables = {"coefficients": model.coefficients, "anova": model.anova, "random": model.random, "fit": model.fit,
                   "standardized": self.standardized}  # fmt: skip
@@ -44,12 +44,12 @@ class FittedModel:
 
 
 def fit_planned_model(data: pd.DataFrame, name: str, planned: PlannedModel, confidence: float) -> FittedModel:
-    """Fit the plan's model `name` to the rows of its `where`.
+    """Fit the statistical model `name` of the plan to the rows that its `where` selects.
 
     Raises
     ------
     InputError
-        If it cannot be fitted; the message names the model.
+        If the model cannot be fitted. The message names the model.
     """
     what = f"the model `{name}`"
     rows = chosen_rows(data, planned.where, what)

@@ -1,4 +1,4 @@
-"""All analyses that a plan requests of rows with any columns: tables, models and tests."""
+"""All tables, statistical models and tests that a plan requests of rows with any columns."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,19 +13,19 @@ from batteries.errors import collect_input_error
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedModel, PlannedTable, PlannedTest, Who
 
 RowsOf = Callable[[Who], pd.DataFrame]
-"""Function that returns the rows of people, of models, or of both."""
+"""Function that returns the rows of people, of language models, or of both."""
 
 
 @dataclass(frozen=True)
 class PlannedResults:
-    """The results."""
+    """The tables, statistical models and tests of a plan."""
 
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
     models: dict[str, FittedModel] = field(default_factory=dict)
     tests: pd.DataFrame = field(default_factory=pd.DataFrame)
-    """Empty if the plan has none."""
+    """One row per test and form; empty if the plan has no tests."""
     not_computed: list[str] = field(default_factory=list)
-    """Requested results that the data do not allow yet, one sentence each."""
+    """One sentence for each requested result that cannot be computed from the present data."""
 
     def files(self) -> dict[str, pd.DataFrame]:
         """Return every table by its path without `.csv`."""
@@ -36,21 +36,22 @@ class PlannedResults:
 
 
 def run_planned(rows_of: RowsOf, plan: PlannedAnalyses, *, as_far_as_possible: bool = False) -> PlannedResults:
-    """Compute the plan's tables, models and tests.
+    """Compute the tables, statistical models and tests of a plan.
 
     Parameters
     ----------
     rows_of
-        Function that returns the rows of people, of models, or of everyone.
+        Function that returns the rows of people, of language models, or of everyone.
     plan
-        The plan; its flags are added to the rows first.
+        The plan. Its flags are added to the rows.
     as_far_as_possible
-        True to report results that cannot be computed in `not_computed` and continue, as while data are coming in.
+        True to continue if a result cannot be computed, for instance during data collection. `not_computed` then has a
+        sentence for each missing result.
 
     Raises
     ------
     InputError
-        If the rows do not have what the plan names, or something cannot be computed from them; not with
+        If a column or level that the plan names is missing, or a result cannot be computed. Never raised with
         `as_far_as_possible`.
     """
     known: dict[Who, pd.DataFrame] = {}

@@ -1,4 +1,4 @@
-"""Sensitivity to each exclusion rule: the same results with all rules, without each, and without any."""
+"""Sensitivity to each exclusion rule: results with all rules, without each single rule, and without any rule."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ AS_PLANNED = "as planned"
 
 
 def sensitivity(trials: pd.DataFrame, plan: AnalysisPlan, planned: Exclusions) -> dict[str, pd.DataFrame]:
-    """Return accuracies, differences, tests and coefficients under each set of exclusion rules.
+    """Return accuracies, differences, tests and coefficients for each set of exclusion rules.
 
     Parameters
     ----------
@@ -25,14 +25,14 @@ def sensitivity(trials: pd.DataFrame, plan: AnalysisPlan, planned: Exclusions) -
     plan : AnalysisPlan
         The plan with all its rules.
     planned : Exclusions
-        The exclusions of the plan's own rules.
+        The exclusions by all rules of the plan.
 
     Returns
     -------
     dict of DataFrame
-        `sensitivity_accuracy`, `sensitivity_differences`, and if the plan has them `sensitivity_tests` and
-        `sensitivity_models`. Each begins with `rules`: `as planned`, `without <rule>`, or `without any rule`. A result
-        that cannot be computed has no row. Empty if the plan has no rules.
+        `sensitivity_accuracy` and `sensitivity_differences`. If the plan has tests or models, also `sensitivity_tests`
+        and `sensitivity_models`. The first column is `rules`: `as planned`, `without <rule>`, or `without any rule`. A
+        result that cannot be computed has no row. The dictionary is empty if the plan has no rules.
     """
     if not plan.exclusions:
         return {}
@@ -56,7 +56,7 @@ def _variants(trials: pd.DataFrame, plan: AnalysisPlan, planned: Exclusions) -> 
         try:
             fewer = plan.model_copy(update={"exclusions": tuple(rules)})
             yield name, trials.assign(excluded_by=excluded_by(trials, fewer))
-        except InputError:  # A participant completed twice, which only the rule `duplicates` can resolve.
+        except InputError:  # A participant completed the study twice. Only the rule `duplicates` resolves this.
             continue
 
 

@@ -17,16 +17,17 @@ Planned = TypeVar("Planned", PlannedTable, PlannedModel, PlannedTest)
 
 
 def plan_for(trials: pd.DataFrame, plan: AnalysisPlan) -> AnalysisPlan:
-    """Return the plan for data with only simulated participants: they take the place of people.
+    """Return the plan; if the data have no people, simulated participants replace people in it.
 
-    A plan names `people` (as `subject`) and `human` (as `kind`); a pilot has neither, and its report says so.
+    A plan uses the levels `people` of `subject` and `human` of `kind`. In a pilot without people, the plan uses
+    `simulated participants` and `simulated` instead. The report states that the participants are simulated.
     """
     if (trials["kind"] == "human").any():
         return plan
-    stands_for = {("subject", "people"): "simulated participants", ("kind", "human"): "simulated"}
+    replacements = {("subject", "people"): "simulated participants", ("kind", "human"): "simulated"}
 
     def level(column: str, named: Level) -> Level:
-        return stands_for.get((column, str(named)), named)
+        return replacements.get((column, str(named)), named)
 
     def in_pilot(planned: Planned) -> Planned:
         changes: dict[str, object] = {
@@ -65,7 +66,7 @@ _NOT_FOR_TABLES = ["content", "key", "excluded_by"]
 
 
 def study_rows(trials: pd.DataFrame) -> RowsOf:
-    """Return a function that gives the trials in the analysis of people, of models, or of everyone.
+    """Return a function that returns the included trials of people, of language models, or of everyone.
 
     Parameters
     ----------
@@ -74,19 +75,21 @@ def study_rows(trials: pd.DataFrame) -> RowsOf:
 
     Notes
     -----
-    They have the tidy table's columns and `subject` (people, or a model's run); `correct` is 1 or 0, and 0 for a
-    model's missing response. Simulated participants are never pooled with people: they are included only if there are
-    no people.
+    The rows have the columns of the tidy table and `subject` (people, or the run of a model). `correct` is 1 or 0; a
+    missing response of a model has 0. Simulated participants are never pooled with people: the rows include simulated
+    participants only if there are no people.
     """
     kept_trials(trials.head(0))  # Refuses trials without exclusions applied.
     people = "human" if (trials["kind"] == "human").any() else "simulated"
     of_kind: dict[Who, list[str]] = {"people": [people], "models": ["model"], "everyone": [people, "model"]}
 
     @cache
-    def rows() -> pd.DataFrame:  # Made when a plan requests them: they are many.
+    def rows() -> pd.DataFrame:  # Computed only if a plan requests them, because there are many rows.
         kept = kept_trials(trials)
         rows = kept.drop(columns=_NOT_FOR_TABLES)
-        texts = dict.fromkeys(rows.select_dtypes("category").columns, "str")  # Plans may pool them.
+        texts = dict.fromkeys(
+            rows.select_dtypes("category").columns, "str"
+        )  # A plan may combine categories with other texts.
         return rows.astype(texts).assign(
             subject=subjects(kept),
             response=kept["response"].map(_hashable),
@@ -98,8 +101,8 @@ def study_rows(trials: pd.DataFrame) -> RowsOf:
         chosen = rows()
         chosen = chosen[chosen["kind"].isin(of_kind[who])]
         if chosen.empty:
-            names = {"people": "people's trials are", "models": "model's run is", "everyone": "trials are"}
-            raise InputError(f"the plan names {who}, and no {names[who]} in the analysis. Fix: collect them first.")
+            missing = {"people": "trials of people", "models": "model runs", "everyone": "trials"}[who]
+            raise InputError(f"the plan names {who}, but the analysis has no {missing}. Fix: collect {missing}.")
         return chosen.reset_index(drop=True)
 
     return rows_of

@@ -1,4 +1,4 @@
-"""The plan's tables of means: number, mean, standard deviation and standard error by factors."""
+"""The tables of a plan: number of rows, mean, standard deviation and standard error by factors."""
 
 from typing import Any
 
@@ -12,38 +12,40 @@ from experiment.study.planned_analyses import PlannedTable
 
 
 def planned_table(data: pd.DataFrame, name: str, planned: PlannedTable) -> pd.DataFrame:
-    """Return the plan's table `name`.
+    """Return the table `name` of the plan.
 
     Parameters
     ----------
     data : DataFrame
-        Rows to be counted.
+        The rows to be summarized.
     name : str
-        The table's name in the plan, for error messages.
+        Name of the table in the plan, for error messages.
     planned : PlannedTable
-        Factors, columns to average, order.
+        Factors, columns to be averaged, and order of the rows.
 
     Returns
     -------
     DataFrame
-        The factors, `n` (rows), and for each column of `of`: `<column>_mean`, `<column>_sd` (with n - 1; missing for
-        one row) and `<column>_se` (sd over the root of its number of values); if values are missing, `<column>_n` is
-        their number. Rows are in the natural order of the levels, or as `order_by` says.
+        The factors, `n` (number of rows), and three columns for each column of `of`: `<column>_mean`, `<column>_sd`
+        (with n - 1; missing for one row) and `<column>_se` (sd divided by the square root of the number of values). If
+        values are missing, `<column>_n` is the number of present values. The rows are in the natural order of the
+        levels, or in the order of `order_by`.
 
     Raises
     ------
     InputError
-        If a column is missing, or one to average holds text.
+        If a column is missing, or a column to be averaged contains text.
     """
     what = f"the table `{name}`"
     require_columns(data, [*planned.by, *planned.of], what)
     if len(set(planned.by)) < len(planned.by):
-        raise InputError(f"{what}: duplicate factor in `by` ({', '.join(planned.by)}). Fix: name each once.")
+        raise InputError(f"{what}: duplicate factor in `by` ({', '.join(planned.by)}). Fix: name each factor once.")
     own = {"n", *(f"{column}_{measure}" for column in planned.of for measure in ("n", "mean", "sd", "se"))}
     for factor in planned.by:
         if factor in own:
             raise InputError(
-                f"{what}: the factor `{factor}` has the name of one of the table's own columns. Fix: rename it."
+                f"{what}: the factor `{factor}` has the same name as a computed column of the table. Fix: rename the "
+                "factor."
             )
     rows = chosen_rows(data, planned.where, what)
     values = pd.DataFrame({column: numeric(rows, column, what) for column in planned.of})
@@ -62,18 +64,20 @@ def planned_table(data: pd.DataFrame, name: str, planned: PlannedTable) -> pd.Da
 
 
 def numeric(rows: pd.DataFrame, column: str, what: str) -> pd.Series:
-    """Return a column as numbers, yes as 1 and no as 0; refuse text."""
+    """Return a column as numbers, with 1 for yes and 0 for no; refuse text."""
     values = rows[column]
     if pd.api.types.is_bool_dtype(values) or pd.api.types.is_numeric_dtype(values):
         numbers = values.astype("Float64").astype("float64")
         if np.isinf(numbers).any():
-            raise InputError(f"{what}: the column `{column}` has an infinite value. Fix: correct it in the data.")
+            raise InputError(f"{what}: the column `{column}` has an infinite value. Fix: correct the data.")
         return numbers
     if values.isna().all():
-        raise InputError(f"{what}: the column `{column}` has no values here. Fix: name another, or correct `where`.")
+        raise InputError(
+            f"{what}: the column `{column}` has no values in these rows. Fix: use another column, or correct `where`."
+        )
     text = values.dropna()
     shown = f", such as {text.iloc[0]!r}" if len(text) else ""
-    raise InputError(f"{what}: the column `{column}` holds text{shown}. Fix: name a column of numbers, or yes and no.")
+    raise InputError(f"{what}: the column `{column}` contains text{shown}. Fix: use a column of numbers.")
 
 
 def _in_order(table: pd.DataFrame, planned: PlannedTable, what: str) -> pd.DataFrame:
@@ -87,7 +91,7 @@ def _in_order(table: pd.DataFrame, planned: PlannedTable, what: str) -> pd.DataF
 
 
 def _rank(levels: pd.Series) -> pd.Series:
-    """Return the position of each level in the natural order."""
+    """Return the position of each level in the natural order of levels."""
     in_order = sorted(levels.drop_duplicates().tolist(), key=level_order)
     places = {level_text(level): place for place, level in enumerate(in_order)}
     return levels.map(lambda level: places[level_text(level)])

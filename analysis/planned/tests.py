@@ -1,4 +1,4 @@
-"""The plan's hypothesis tests, with the form that fits the design beside the requested one."""
+"""The hypothesis tests of a plan. If the data are within units, the paired form of a test is added."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -28,10 +28,10 @@ COLUMNS = ["name", "form", "test", "of", "factor", "levels", "where", "n", "stat
 
 @dataclass(frozen=True)
 class _Values:
-    """The data of a test."""
+    """The values of a test."""
 
     of_units: pd.DataFrame
-    """One row per unit, one column per level; missing if a unit has no value there."""
+    """One row per unit and one column per level; missing if the unit has no value at the level."""
     warnings: tuple[str, ...]
 
     @property
@@ -46,30 +46,30 @@ class _Values:
 def planned_tests(
     rows_of: Callable[[PlannedTest], pd.DataFrame], plan: PlannedAnalyses, not_computed: list[str] | None = None
 ) -> pd.DataFrame:
-    """Run the plan's tests.
+    """Run the tests of a plan.
 
     Parameters
     ----------
     rows_of
-        Function that returns the rows of a test; the rows of its `where` are used.
+        Function that returns the rows for a test. The `where` of the test selects from these rows.
     plan
-        The plan of the `tests`, with its confidence.
+        The plan with its `tests` and its confidence.
     not_computed
-        Receives the sentences on tests that cannot be computed.
+        The function adds a sentence to this list for each test that cannot be computed.
 
     Returns
     -------
     DataFrame
-        `COLUMNS`, one row per test and `form`: `as planned`; `paired form`, if the planned test treats the same units
-        at several levels as different ones; `equivalence`, if a margin is given. `p_holm` and `p_bh` are corrected over
-        the tests of one family, confirmatory and exploratory ones separately; those of a paired form over the same
-        family with that form in place of the test, those of equivalence among themselves. `levels` are in the order of
-        the difference. `warnings` say why a result may be misleading.
+        `COLUMNS`, one row per test and `form`. The form is `as planned`; `paired form`, if the planned test treats
+        values of the same unit at several levels as independent; or `equivalence`, if a margin is given. `p_holm` and
+        `p_bh` are corrected within a family of tests. Confirmatory and exploratory tests are corrected separately. For
+        a paired form, the family has this form in place of the test. Equivalence tests are a separate family. `levels`
+        are in the order of the difference. `warnings` are the reasons why a result may be misleading.
 
     Raises
     ------
     InputError
-        If a test cannot be computed; the message names it. Not with `not_computed`.
+        If a test cannot be computed. The message names the test. Never raised with `not_computed`.
     """
     rows: list[dict[str, Any]] = []
     for name, planned in plan.tests.items():
@@ -97,11 +97,14 @@ def _rows(data: pd.DataFrame, name: str, planned: PlannedTest, confidence: float
     levels = ordered_levels(chosen, planned.factor, planned.levels, what)
     if len(levels) < 2 or (planned.test in {"t", "welch_t"} and len(levels) != 2):
         raise InputError(
-            f"{what}: the levels of `{planned.factor}` here are {', '.join(map(level_text, levels)) or 'none'}. "
-            f"Fix: {'name two in `levels`' if len(levels) > 2 else 'correct its `where`, so that two or more remain'}."
+            f"{what}: the levels of `{planned.factor}` in these rows are "
+            f"{', '.join(map(level_text, levels)) or 'none'}. Fix: "
+            f"{'name two levels in `levels`' if len(levels) > 2 else 'correct `where`, so that two levels remain'}."
         )
-    n_nowhere = int(chosen[planned.factor].isna().sum())
-    nowhere = (f"{n_nowhere:,} rows without a level of `{planned.factor}` left out.",) if n_nowhere else ()
+    n_without_level = int(chosen[planned.factor].isna().sum())
+    without_level = (
+        (f"{n_without_level:,} rows without a level of `{planned.factor}` were excluded.",) if n_without_level else ()
+    )
     chosen = chosen[chosen[planned.factor].isin(levels)]
     common = {
         "name": name,
@@ -117,7 +120,7 @@ def _rows(data: pd.DataFrame, name: str, planned: PlannedTest, confidence: float
     except InputError as error:
         raise InputError(f"{what}: {error}") from None
     for form, result, bayes_factor in found:
-        measured = asdict(result) | {"warnings": " ".join((*nowhere, *result.warnings))}
+        measured = asdict(result) | {"warnings": " ".join((*without_level, *result.warnings))}
         yield {**common, **measured, "form": form, "bayes_factor_10": bayes_factor}
 
 
@@ -137,12 +140,12 @@ def _forms(
         if n_in_several := values.n_in_several:
             units = "unit has" if n_in_several == 1 else "units have"
             warnings.append(
-                f"{n_in_several:,} {units} values at more than one level of `{planned.factor}`, so the data are "
-                "within units, and the requested test treats them as independent."
+                f"{n_in_several:,} {units} values at more than one level of `{planned.factor}`. So the data are within "
+                "units, but the planned test treats them as independent."
             )
             try:
                 paired = _paired(values, levels, planned, confidence)
-                warnings.append("The paired form is beside it.")
+                warnings.append("The paired form is reported too.")
             except InputError as error:
                 warnings.append(f"The paired form cannot be computed: {error}")
         result = _with(_independent(values, levels, planned, confidence), tuple(warnings))
@@ -157,16 +160,16 @@ def _with(result: HypothesisTest, warnings: tuple[str, ...]) -> HypothesisTest:
     return replace(result, warnings=(*warnings, *result.warnings))
 
 
-_ALL_MISSING = "no row of {factor} = {levels} has a value. Fix: leave the level out."
+_ALL_MISSING = "no row of {factor} = {levels} has a value. Fix: remove this level from the test."
 
 
 def _values_of_units(rows: pd.DataFrame, levels: list[Any], planned: PlannedTest) -> _Values:
-    """Return one value per unit and level."""
+    """Return one value for each unit and level."""
     values = numeric(rows, planned.of, "its outcome")
     missing = values.isna() | rows[planned.per].isna()
     notes = []
     if missing.any():
-        notes.append(f"{int(missing.sum())} of {len(rows)} rows have no value and were left out.")
+        notes.append(f"{int(missing.sum())} of {len(rows)} rows have no value and were excluded.")
     kept = rows[~missing].assign(_value=values[~missing])
     gone = [level_text(level) for level in levels if level not in set(kept[planned.factor])]
     if gone:
@@ -177,8 +180,8 @@ def _values_of_units(rows: pd.DataFrame, levels: list[Any], planned: PlannedTest
         raise InputError(_ONE_ANSWER.format(of=planned.of))
     if planned.summary == "sum" and n_rows.nunique() > 1:
         notes.append(
-            f"A unit's value is the sum of its rows, and units have {n_rows.min()} to {n_rows.max()} rows: a unit "
-            "with fewer has a smaller sum. A mean would not depend on the number."
+            f"A unit's value is the sum of its rows, and units have {n_rows.min()} to {n_rows.max()} rows. A unit with "
+            "fewer rows has a smaller sum. A mean would not depend on the number of rows."
         )
     table = (grouped.mean() if planned.summary == "mean" else grouped.sum()).unstack().reindex(columns=levels)
     return _Values(table, tuple(notes))
@@ -194,7 +197,7 @@ def _independent(values: _Values, levels: list[Any], planned: PlannedTest, confi
 def _paired(values: _Values, levels: list[Any], planned: PlannedTest, confidence: float) -> HypothesisTest:
     complete = values.of_units.dropna()
     n_left_out = len(values.of_units) - len(complete)
-    left_out = f"{n_left_out:,} {'unit' if n_left_out == 1 else 'units'} without a value at every level left out."
+    left_out = f"{n_left_out:,} {'unit' if n_left_out == 1 else 'units'} without a value at every level excluded."
     notes = (*values.warnings, *([left_out] if n_left_out else []))
     if planned.test == "anova":
         return _with(repeated_measures_anova(complete), notes)
@@ -204,7 +207,9 @@ def _paired(values: _Values, levels: list[Any], planned: PlannedTest, confidence
     return _with(paired_t(first, second, confidence=confidence), notes)
 
 
-_ONE_ANSWER = "a paired test of counts needs one yes or no in `{of}` for each unit and level. Fix: choose with `where`."
+_ONE_ANSWER = (
+    "a paired test of counts needs one yes or no in `{of}` for each unit and level. Fix: select rows with `where`."
+)
 
 
 def _paired_counts(complete: pd.DataFrame, levels: list[Any], of: str) -> HypothesisTest:
@@ -220,11 +225,11 @@ def _chi_square(rows: pd.DataFrame, levels: list[Any], planned: PlannedTest) -> 
     counted = rows[rows[planned.of].notna()]
     notes = []
     if len(counted) < len(rows):
-        notes.append(f"{len(rows) - len(counted)} of {len(rows)} rows have no value and were left out.")
+        notes.append(f"{len(rows) - len(counted)} of {len(rows)} rows have no value and were excluded.")
     if planned.per is not None and (n_units := counted[planned.per].nunique()) < len(counted):
         notes.append(
-            f"The {len(counted):,} responses come from {n_units} units, and the test treats them as independent; a "
-            "mixed model with the unit as a random effect does not."
+            f"The test treats the {len(counted):,} responses of {n_units} units as independent. A mixed model with the "
+            "unit as a random effect does not."
         )
     gone = [level_text(level) for level in levels if level not in set(counted[planned.factor])]
     if gone:
@@ -256,7 +261,7 @@ def _equivalence(values: _Values, levels: list[Any], planned: PlannedTest, confi
     paired = planned.within is not None or 2 * len(complete) >= len(values.of_units)
     notes = values.warnings
     if paired and len(complete) < len(values.of_units):
-        notes = (*notes, f"{len(values.of_units) - len(complete):,} units without a value at every level left out.")
+        notes = (*notes, f"{len(values.of_units) - len(complete):,} units without a value at every level excluded.")
     elif not paired and len(complete):
         notes = (*notes, f"{len(complete):,} units with values at both levels are treated as independent.")
     table = complete if paired else values.of_units

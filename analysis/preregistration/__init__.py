@@ -1,1 +1,1 @@
-"""Locking a plan before data are seen, and the deviations from a locked plan."""
+"""Lock a plan before data are seen, and find the deviations from a locked plan."""

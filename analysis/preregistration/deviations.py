@@ -1,4 +1,4 @@
-"""Deviations of a plan from its lock, and the analyses that are exploratory for that reason."""
+"""Deviations of a plan from its lock. The analyses that deviate are exploratory."""
 
 import json
 import re
@@ -13,14 +13,14 @@ from experiment.study.planned_analyses import PlannedAnalyses
 Plan = TypeVar("Plan", bound=PlannedAnalyses)
 
 NAMED = ("tables", "models", "tests", "comparisons", "signals")
-"""Parts of a plan that have names, and may be extended by exploratory analyses."""
+"""Parts of a plan whose entries have names. Exploratory entries may be added to these parts."""
 
 
 def deviations(lock: Lock, plan: PlannedAnalyses, of: dict[str, str]) -> list[str]:
-    """Return the differences of a plan, or of its subject, from the lock, in sentences; empty if there are none."""
+    """Return one sentence for each difference between a lock and a plan with its subject."""
     locked, run = lock.content, plan_content(plan)
     sentences = [
-        f"The {what.replace('_', ' ')} differs from the one that the plan was locked for."
+        f"The {what.replace('_', ' ')} differs from the {what.replace('_', ' ')} at the time of the lock."
         for what in sorted({*lock.of, *of})
         if lock.of.get(what) != of.get(what)
     ]
@@ -29,28 +29,32 @@ def deviations(lock: Lock, plan: PlannedAnalyses, of: dict[str, str]) -> list[st
             sentences += _named_deviations(part.removesuffix("s"), locked.get(part, {}), run.get(part, {}))
         elif not same_json(locked.get(part), run.get(part)):
             sentences.append(
-                f"`{part}` was {_shown(locked.get(part))} when the plan was locked, and is {_shown(run.get(part))}."
+                f"`{part}` was {_shown(locked.get(part))} in the locked plan, and is {_shown(run.get(part))} in this "
+                "analysis."
             )
     return sentences
 
 
 def _named_deviations(part: str, locked: dict[str, Any], run: dict[str, Any]) -> list[str]:
-    gone = [f"The {part} `{name}` was locked, and is no longer in the plan." for name in locked if name not in run]
-    new = [f"The {part} `{name}` was not locked: it is exploratory." for name in run if name not in locked]
+    missing = [
+        f"The {part} `{name}` was locked, but the plan of this analysis lacks it." for name in locked if name not in run
+    ]
+    new = [f"The {part} `{name}` was not locked, so it is exploratory." for name in run if name not in locked]
     changed = [
-        f"The {part} `{name}` was locked as {_shown(locked[name])}, and is {_shown(run[name])}: it is exploratory."
+        f"The {part} `{name}` was locked as {_shown(locked[name])}, and is now {_shown(run[name])}. So it is "
+        "exploratory."
         for name in run
         if name in locked and not same_json(locked[name], run[name])
     ]
-    return [*gone, *changed, *new]
+    return [*missing, *changed, *new]
 
 
 def _shown(value: object) -> str:
-    return "left to its default" if value is None else json.dumps(value, ensure_ascii=False)
+    return "the default" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def with_exploratory_marked(plan: Plan, locks: Sequence[Lock]) -> Plan:
-    """Return the plan with every table, model, test and comparison marked exploratory that differs from the lock."""
+    """Return the plan with every entry of `NAMED` that differs from the lock marked as exploratory."""
     if not locks:
         return plan
     locked, run = lock_that_counts(locks).content, plan_content(plan)
@@ -70,12 +74,15 @@ def with_exploratory_marked(plan: Plan, locks: Sequence[Lock]) -> Plan:
 
 
 def lock_that_counts(locks: Sequence[Lock]) -> Lock:
-    """Return the newest lock that was made before data: a later one cannot make an analysis confirmatory."""
+    """Return the newest lock before the first session; a later lock cannot make an analysis confirmatory.
+
+    If every lock is later than the first session, return the first lock.
+    """
     return next((lock for lock in reversed(locks) if not lock.n_sessions), locks[0])
 
 
 def _uses(planned: Any, flags: set[str]) -> bool:
-    """Return True if a part of a plan names a flag, as a column or in a formula."""
+    """Return True if a part of a plan uses a flag, as a column or in a formula."""
     words = set(re.findall(r"[A-Za-z0-9_-]+", json.dumps(planned)))
     return bool(words & flags)
 
@@ -93,8 +100,8 @@ class Registration:
 
 
 NOT_LOCKED = Registration(
-    "No plan was locked before the data were seen, so the analyses may have been chosen for their results. Lock "
-    "the next plan first, with `equipoise analyze ... --lock`.",
+    "No plan was locked before the data were seen. So these analyses may have been chosen for their results. For the "
+    "next study, lock the plan first: `equipoise analyze ... --lock`.",
     [],
 )
 
@@ -106,18 +113,18 @@ def registration_of(
     first_at: str | None,
     by_researcher: Sequence[str] = (),
 ) -> Registration:
-    """Return whether a plan was locked, when, and the deviations from it.
+    """Return whether and when a plan was locked, and the deviations of this analysis from the locked plan.
 
     Parameters
     ----------
     locks
-        From `read_locks`.
+        The locks of the plan (`read_locks`).
     plan, of
-        The plan of this analysis, and its subject.
+        The plan of this analysis, and the subject of the plan.
     first_at
         Start of the first person's session in the data (UTC, ISO 8601); None if unknown.
     by_researcher
-        Deviations other than changes of the plan: sentences on exclusions by the researcher.
+        Sentences on exclusions by the researcher, which are deviations without a change of the plan.
     """
     if not locks:
         return NOT_LOCKED
@@ -125,15 +132,19 @@ def registration_of(
     words = f"The plan was locked on {_day(lock.locked_at)} (digest {lock.digest})"
     if lock.n_sessions:
         sessions = "session" if lock.n_sessions == 1 else "sessions"
-        words += f", when {lock.n_sessions:,} {sessions} had begun already"
+        words += f", when {lock.n_sessions:,} {sessions} had already started"
     elif first_at is not None:
-        words += ", after the first session began" if first_at < lock.locked_at else ", before the first session began"
+        words += (
+            ", after the start of the first session"
+            if first_at < lock.locked_at
+            else ", before the start of the first session"
+        )
     if len(locks) > 1:
-        words += f"; it is lock {locks.index(lock) + 1} of {len(locks)}, the first made on {_day(locks[0].locked_at)}"
+        words += f"; this is lock {locks.index(lock) + 1} of {len(locks)} (first lock: {_day(locks[0].locked_at)})"
     words += "."
     found = [*deviations(lock, plan, of), *by_researcher]
     if not found:
-        words += " The plan of this analysis is the locked one."
+        words += " The plan of this analysis is identical to the locked plan."
     return Registration(words, found)
 
 

@@ -1,8 +1,7 @@
-"""Locking a plan: a digest and the time, stamped before data are seen.
+"""Lock a plan: store the plan, its digest and the time before data are seen.
 
-Locks are stored in a JSON file beside the plan, one after the other: each names the digest of the one before it, so
-that none can be removed or changed unnoticed. A digest that was published elsewhere, for instance in a public registry,
-proves the rest.
+Locks are stored in a JSON file beside the plan. Each lock has the digest of the previous lock, so a removed or changed
+lock is detected. A digest that was published, for instance in a public registry, proves that the file is unchanged.
 """
 
 from datetime import UTC, datetime
@@ -19,30 +18,30 @@ from experiment.study.planned_analyses import PlannedAnalyses
 
 
 class Lock(BaseModel):
-    """One plan at one time."""
+    """A locked plan."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     plan: dict[str, Any]
-    """The plan, without default values."""
+    """The plan without default values."""
     of: dict[str, str]
     """Subject of the plan, such as the digests of the study's battery."""
     n_sessions: int | None
-    """Number of sessions that had begun by then; None if unknown."""
+    """Number of sessions that had started at the time of the lock; None if unknown."""
     locked_at: str
     """UTC, ISO 8601."""
     software: str
     previous: str
-    """Digest of the previous lock, or ""."""
+    """Digest of the previous lock; an empty text for the first lock."""
 
     @property
     def content(self) -> dict[str, Any]:
-        """The plan with the present names of its keys and columns."""
+        """The plan with the current names of its entries."""
         return with_present_names(self.plan)
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the lock's whole content."""
+        """SHA-256 of the whole lock."""
         return digest(self.model_dump(mode="json"))
 
 
@@ -62,7 +61,7 @@ def plan_content(plan: PlannedAnalyses) -> dict[str, Any]:
 
 
 def read_locks(path: Path) -> list[Lock]:
-    """Return the locks in a file, the newest last; empty if the file does not exist.
+    """Return the locks in a file, the oldest first; empty if the file does not exist.
 
     Raises
     ------
@@ -75,15 +74,15 @@ def read_locks(path: Path) -> list[Lock]:
         found = _LockFile.model_validate_json(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, ValidationError):
         raise InputError(
-            f"{path}: this is not a file of locked plans, or it was changed. Fix: restore it from a backup or your "
-            "version control."
+            f"{path}: this is not a file of locked plans, or the file was changed. Fix: restore the file from a "
+            "backup or from version control."
         ) from None
     try:
         digests = [lock.digest for lock in found.locks]
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     if not digests or [*(lock.previous for lock in found.locks), found.digest] != ["", *digests]:
-        raise InputError(f"{path}: the locked plans in it were changed. Fix: restore it from a backup.")
+        raise InputError(f"{path}: the locked plans in this file were changed. Fix: restore the file from a backup.")
     return found.locks
 
 
@@ -91,7 +90,7 @@ def add_lock(
     path: Path, plan: PlannedAnalyses, *, of: dict[str, str], n_sessions: int | None, software: str,
     now: datetime | None = None,
 ) -> Lock:  # fmt: skip
-    """Lock a plan: append its stamp to the file.
+    """Lock a plan: add it to the file of locks.
 
     Raises
     ------
@@ -106,7 +105,7 @@ def add_lock(
         raise InputError(f"the plan cannot be locked: {error}") from None
     if locks and same_json([locks[-1].content, locks[-1].of], [content, of]):
         raise InputError(
-            f"{path}: this plan has been locked since {locks[-1].locked_at} (digest {locks[-1].digest}). Fix: "
+            f"{path}: this plan is already locked since {locks[-1].locked_at} (digest {locks[-1].digest}). Fix: "
             "change the plan before you lock it again."
         )
     lock = Lock(

@@ -1,4 +1,4 @@
-"""Changes of items within the data: an item may be reworded within a version of a study, and not changed otherwise."""
+"""Changes of items within the data: rewording within a version of a study is allowed; other changes are refused."""
 
 import json
 from itertools import combinations
@@ -18,10 +18,10 @@ VERSION = ["study", "study_version"]
 
 
 def refuse_changed_items(trials: pd.DataFrame) -> None:
-    """Raise InputError if one item id names two different items, as after an edit of the battery.
+    """Raise InputError if one item id names two different items, for instance after an edit of the battery.
 
-    Within one version of a study the wording of an item may differ, as after `equipoise revise`; `notes_on_rewording`
-    names such items.
+    Within one version of a study, the wording of an item may change by `equipoise revise`. `notes_on_rewording` names
+    these items.
     """
     texts = _item_texts(trials)
     substance = texts.drop(columns=["content", *VERSION]).drop_duplicates()["item_id"]
@@ -31,33 +31,33 @@ def refuse_changed_items(trials: pd.DataFrame) -> None:
         batteries = sorted(trials.loc[trials["phase"] == "test", "battery"].unique())
         versions = ", ".join(f"{battery[:12]}..." for battery in batteries)
         raise InputError(
-            f"item `{item_id}` does not have one text, key and levels throughout the data (batteries {versions}). "
-            "Fix: analyse one version of the study at a time (--study-version), or exclude the simulated "
-            "participants (--without-simulated), or, if neither separates the batteries, start again in a copy of "
-            "the study's folder without `data`."
+            f"item `{item_id}` does not have the same text, answer key and levels in all data (batteries {versions}). "
+            "Fix: analyze one version of the study at a time (--study-version), or exclude the simulated "
+            "participants (--without-simulated). If neither option separates the batteries, start again in a copy "
+            "of the study's folder without `data`."
         )
 
 
 def notes_on_rewording(trials: pd.DataFrame) -> list[str]:
-    """Return a sentence that names the items with several wordings in the data; empty if each has one."""
+    """Return a note that names the items with several wordings in the data; empty if each item has one wording."""
     names = [json.loads(item_id) for item_id, _ in _reworded(_item_texts(trials))]
     if not names:
         return []
     return [
-        f"{count(len(names), 'item was', 'items were')} reworded while data came in; all wordings are analysed "
-        f"together: {', '.join(f'`{name}`' for name in names)}."
+        f"{count(len(names), 'item was', 'items were')} reworded during data collection: "
+        f"{', '.join(f'`{name}`' for name in names)}. All wordings of an item are analyzed together."
     ]
 
 
 def _item_texts(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the distinct test items as JSON texts, in each version of the study."""
+    """Return the distinct test items of each version of the study, as JSON texts."""
     names = ["item_id", "task", "content", "key", *VERSION]
     is_test = trials["phase"] == "test"
-    if trials["battery"][is_test].nunique() > 1:  # Changed levels would put an item into different cells.
+    if trials["battery"][is_test].nunique() > 1:  # With changed levels, an item would be in different cells.
         names += factor_columns(trials)
     test = trials.loc[is_test, names]
     number = np.zeros(len(test), dtype="int64")
-    for name in names:  # One after another, because the indices of all columns would fill the memory.
+    for name in names:  # One column at a time, because the indices of all columns would fill the memory.
         own = _numbered(test[name])
         number = pd.factorize(number * (own.max(initial=0) + 2) + own)[0]
     first = test[~pd.Series(number, test.index).duplicated()]
@@ -65,14 +65,14 @@ def _item_texts(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def _reworded(texts: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """Return the items that have more than one content, with their rows."""
+    """Return the items with more than one content, and their rows."""
     contents = texts[["item_id", "content"]].drop_duplicates()["item_id"]
     some = texts[texts["item_id"].isin(contents[contents.duplicated()])]
     return [(str(item_id), own) for item_id, own in some.groupby("item_id")]
 
 
 def _is_one(own: pd.DataFrame) -> bool:
-    """Return True if the contents of an item differ in wording only, and only because a version was revised."""
+    """Return True if the contents of an item differ only in wording, and only by a revision within a version."""
     of_versions = [set(contents) for _, contents in own.groupby(VERSION)["content"]]
     if any(one.isdisjoint(other) for one, other in combinations(of_versions, 2)):
         return False
@@ -81,9 +81,9 @@ def _is_one(own: pd.DataFrame) -> bool:
 
 
 def _numbered(column: pd.Series) -> npt.NDArray[np.int64]:
-    """Return an index for each cell from 0, or -1 for a missing one.
+    """Return an index from 0 for each cell, or -1 for a missing cell.
 
-    Equal texts and numbers share an index, and so do values that are one object.
+    Equal texts and numbers have the same index. References to one object have the same index too.
     """
     if column.dtype == object:
         return pd.factorize(np.fromiter(map(id, column.tolist()), dtype="int64", count=len(column)))[0]

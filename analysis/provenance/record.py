@@ -1,4 +1,4 @@
-"""Provenance of the numbers: the digest of the data, and all that a report must name (invariant 8 of the design)."""
+"""Provenance of the numbers: the digest of the data, and everything that a report must name (design, invariant 8)."""
 
 import hashlib
 from collections.abc import Sequence
@@ -17,17 +17,17 @@ from experiment.study.analysis_plan import AnalysisPlan
 
 
 def data_digest(trials: pd.DataFrame | Path) -> str:
-    """Return the SHA-256 (hexadecimal) of the trials' content, whatever the order of their rows and columns.
+    """Return the SHA-256 (hexadecimal) of the trials; it does not depend on the order of rows and columns.
 
-    Each row becomes canonical JSON (columns sorted by name, missing values null) without the derived columns
-    (`correct`, `score`, `chance`, `excluded_by`), and without a column of `SINCE_THE_DIGEST` if it is empty; the sorted
-    SHA-256 digests of the rows are hashed together. A store and its export have the same digest. A column that was
-    renamed (`FORMER_COLUMNS`) has its former name in this JSON, so that the digest of older data stays.
+    Each row becomes canonical JSON: columns are sorted by name, and missing values are null. The derived columns
+    (`correct`, `score`, `chance`, `excluded_by`) are omitted. A column of `SINCE_THE_DIGEST` is omitted if it is empty.
+    The digest is the SHA-256 of the sorted SHA-256 digests of the rows. A store and its export have the same digest.
+    A renamed column (`FORMER_COLUMNS`) has its former name in this JSON, so that the digest of older data stays.
 
     Parameters
     ----------
     trials : DataFrame or Path
-        The tidy table (`read_trials`), or its file.
+        The tidy table (`read_trials`), or the file to read it from.
     """
     table = read_trials(trials) if isinstance(trials, Path) else trials
     left_out = {*DERIVED, *(column for column in SINCE_THE_DIGEST if table[column].isna().all())}
@@ -42,11 +42,11 @@ class Provenance:
     """The basis of every table, figure and report of one analysis."""
 
     studies: list[str]
-    """Study and version, such as `blackbox-predict 1.0`."""
+    """Studies and versions, such as `blackbox-predict, version 1.0`."""
     batteries: list[str]
     """Digests of the batteries."""
     data_digest: str
-    """See `data_digest`."""
+    """Digest of the trials (function `data_digest`)."""
     plan: AnalysisPlan
     """Exclusion rules, factors and interval settings."""
     software_version: str

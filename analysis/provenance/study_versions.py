@@ -1,4 +1,4 @@
-"""The versions of the study in the sessions, with their numbers of trials, and their differences in the data."""
+"""The versions of the study in the data: their numbers of trials, and the differences between their data."""
 
 import pandas as pd
 
@@ -12,7 +12,7 @@ _WHO = {"human": "people", "simulated": "simulated participants", "model": "mode
 
 
 def has_several_versions(trials: pd.DataFrame) -> bool:
-    """Return True if the sessions had more than one version of the study."""
+    """Return True if the sessions used more than one version of the study."""
     return len(trials[["study", "study_version"]].drop_duplicates()) > 1
 
 
@@ -28,8 +28,8 @@ def study_versions(trials: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         `study, study_version, kind, n_sessions, n_completed, n_test_trials, n_included, n_test_items,
-        first_started_at, last_started_at, battery`, one row per version and kind; sessions of models are runs.
-        `battery` names all digests.
+        first_started_at, last_started_at, battery`, one row per version and kind. For models, a session is a run.
+        `battery` has the digests of all batteries.
     """
     by = ["study", "study_version", "kind"]
     sessions = sessions_of(trials)
@@ -50,7 +50,7 @@ def study_versions(trials: pd.DataFrame) -> pd.DataFrame:
         }
     )
     counts = [column for column in table.columns if column.startswith("n_")]
-    table[counts] = table[counts].fillna(0).astype("int64")  # There may be no test trials.
+    table[counts] = table[counts].fillna(0).astype("int64")  # A version may have no test trials.
     table = table.reset_index()
     keys = [
         (level_order(study), level_order(version), KINDS.index(kind))
@@ -59,8 +59,8 @@ def study_versions(trials: pd.DataFrame) -> pd.DataFrame:
     return table.iloc[sorted(range(len(keys)), key=keys.__getitem__)].reset_index(drop=True)
 
 
-def told_versions(trials: pd.DataFrame) -> list[str]:
-    """Return the versions of the study and their differences in the data; empty if there is only one."""
+def notes_on_versions(trials: pd.DataFrame) -> list[str]:
+    """Return notes on the versions of the study and their differences in the data; empty if there is one version."""
     if not has_several_versions(trials):
         return []
     table = study_versions(trials)
@@ -75,33 +75,33 @@ def told_versions(trials: pd.DataFrame) -> list[str]:
         own = table[(table["study"] == key[0]) & (table["study_version"] == key[1])]
         kinds = [
             f"{_WHO[row['kind']]}: {count(row['n_sessions'], 'run' if row['kind'] == 'model' else 'session')} with "
-            f"{count(row['n_test_trials'], 'test trial')}, {row['n_included']:,} of them in the analysis"
+            f"{count(row['n_test_trials'], 'test trial')}, {row['n_included']:,} of these trials in the analysis"
             for row in own.to_dict("records")
         ]
         parts.append(f"{name} ({'; '.join(kinds)})")
     return [
         f"The sessions used {len(versions)} versions of the study: {'; '.join(parts)}.",
-        f"{_difference_words(trials, names)} Other differences of the versions, such as texts and timing, are in "
-        "their own `study.yaml`; `equipoise analyze --study-version` analyzes one version alone.",
+        f"{_difference_words(trials, names)} Other differences, such as texts and timing, are in the `study.yaml` of "
+        "each version. The option `--study-version` analyzes one version alone.",
     ]
 
 
 def notes_on_revisions(trials: pd.DataFrame) -> list[str]:
-    """Return for each version of the study the number of sessions by revision, if there were several."""
+    """Return a note for each version of the study with several revisions: the number of sessions by revision."""
     columns = ["session", "study", "study_version", "study_revision"]
     sessions = trials.loc[trials["kind"] != "model", columns].drop_duplicates("session")
-    sessions = sessions.assign(study_revision=sessions["study_revision"].fillna(1))  # Older than revisions.
+    sessions = sessions.assign(study_revision=sessions["study_revision"].fillna(1))  # Sessions older than revisions.
     notes = []
     for (_, version), own in sessions.groupby(["study", "study_version"]):
         n_sessions = own["study_revision"].value_counts().sort_index()
         if len(n_sessions) > 1:
             each = ", ".join(f"{count(n, 'session')} with revision {revision}" for revision, n in n_sessions.items())
-            notes.append(f"Version {version} of the study was reworded while data came in: {each}.")
+            notes.append(f"Version {version} of the study was reworded during data collection: {each}.")
     return notes
 
 
 def _difference_words(trials: pd.DataFrame, names: dict[tuple[str, str], str]) -> str:
-    """Return the differences of the versions in the data: the battery, and the trials per phase in a session."""
+    """Return the differences between the data of the versions: batteries, and trials per phase in a session."""
     sessions = sessions_of(trials).set_index("session")
     different = []
     batteries = sessions.groupby(["study", "study_version"])["battery"].agg(lambda one: ", ".join(sorted(set(one))))
@@ -120,5 +120,5 @@ def _difference_words(trials: pd.DataFrame, names: dict[tuple[str, str], str]) -
             ]
             different.append(f"the number of {words} in a session ({', '.join(each)})")
     if not different:
-        return "The data show no difference between them in the battery and in the number of trials in a session."
-    return f"In the data they differ in {' and in '.join(different)}."
+        return "These versions have the same battery and the same numbers of trials in a session."
+    return f"These versions differ in {' and in '.join(different)}."

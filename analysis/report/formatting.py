@@ -1,4 +1,4 @@
-"""Tables in the report: rounded numbers, headings in words. Files keep every digit."""
+"""Tables in the report: rounded numbers, headings in words. The files keep every digit."""
 
 import math
 from dataclasses import dataclass
@@ -6,21 +6,20 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.sentences import level_words
+from analysis.sentences import level_words, percent
 
 HEADINGS = {
-    "std_error": "standard error", "ci_low": "interval from", "ci_high": "to", "p_value": "p", "p_holm": "p, Holm",
-    "p_bh": "p, Benjamini-Hochberg", "p_adjusted": "p, adjusted", "chisq": "χ²", "sd": "standard deviation",
+    "std_error": "SE", "p_value": "p", "p_holm": "p, Holm",
+    "p_bh": "p, Benjamini-Hochberg", "p_adjusted": "p, adjusted", "chisq": "χ²", "sd": "SD",
     "loglik": "log-likelihood", "aic": "AIC", "bic": "BIC", "icc_adjusted": "ICC, adjusted", "rmse": "RMSE",
     "r2_marginal": "R², marginal", "r2_conditional": "R², conditional", "n": "n", "or": "odds ratio",
     "bayes_factor_10": "Bayes factor, for a difference", "n_participants": "participants", "n_trials": "trials",
     "n_correct": "correct", "accuracy_people": "accuracy, people", "accuracy_model": "accuracy, model",
-    "accuracy_ratio": "model's over people's",
+    "accuracy_ratio": "model's accuracy / people's accuracy",
     "n_items_only_model": "items, model only", "n_items_only_people": "items, people only",
-    "equivalence_margin": "margin",
     "is_equivalent": "equivalent", "pearson": "Pearson's r",
     "spearman": "Spearman's rho", "kappa": "Cohen's kappa",
-    "n_pairs_left_out": "pairs left out", "n_signal": "signals", "n_noise": "noise", "n_invalid": "invalid",
+    "n_pairs_left_out": "pairs excluded", "n_signal": "signals", "n_noise": "noise", "n_invalid": "invalid",
     "d_prime": "d'", "n_completed": "completed", "n_included": "in the analysis",
 }  # fmt: skip
 
@@ -35,37 +34,53 @@ class ShownColumn:
 
 @dataclass(frozen=True)
 class ShownTable:
-    """A table in words."""
+    """A table with rounded numbers and with headings in words."""
 
     columns: list[ShownColumn]
     rows: list[list[str]]
 
 
-def shown(table: pd.DataFrame) -> ShownTable:
-    """Return a table in the form of the report."""
+def shown(table: pd.DataFrame, confidence: float | None = None) -> ShownTable:
+    """Return a table in the form of the report.
+
+    Parameters
+    ----------
+    table
+        Any table of an analysis.
+    confidence
+        Coverage of its confidence intervals, for the headings. None if the rows differ in it.
+    """
     numeric = [
         pd.api.types.is_numeric_dtype(table[column]) and not pd.api.types.is_bool_dtype(table[column])
         for column in table.columns
     ]
-    columns = [ShownColumn(heading(str(name)), is_number) for name, is_number in zip(table, numeric, strict=True)]
+    columns = [
+        ShownColumn(heading(str(name), confidence), is_number) for name, is_number in zip(table, numeric, strict=True)
+    ]
     cells = [[cell_words(str(name), cell) for cell in table[name].tolist()] for name in table.columns]
     return ShownTable(columns, [list(row) for row in zip(*cells, strict=True)])
 
 
-def heading(name: str) -> str:
-    """Return a column's name in words.
+def heading(name: str, confidence: float | None = None) -> str:
+    r"""Return a column's name in words.
+
+    The interval of an equivalence test has a smaller coverage: 90 % for tests at 5 %.
 
     Examples
     --------
-    >>> heading("std_error"), heading("atoms_correct_mean"), heading("n_items"), heading("slope_ci_low")
-    ('standard error', 'atoms_correct, mean', 'items', 'slope, from')
+    >>> heading("std_error"), heading("atoms_correct_mean"), heading("n_items")
+    ('SE', 'atoms_correct, mean', 'items')
+    >>> heading("ci_low", 0.95), heading("slope_ci_high", 0.95), heading("ci_low")
+    ('95\xa0% CI low', 'slope, 95\xa0% CI high', 'CI low')
     """
     if name in HEADINGS:
         return HEADINGS[name]
-    if name.endswith("_ci_low"):
-        return f"{heading(name.removesuffix('_ci_low'))}, from"
-    if name.endswith("_ci_high"):
-        return "to"
+    for ending, bound in (("ci_low", "CI low"), ("ci_high", "CI high")):
+        if name == ending or name.endswith(f"_{ending}"):
+            measure = name.removesuffix(ending).removesuffix("_")
+            coverage = 2 * confidence - 1 if confidence and measure == "equivalence" else confidence
+            words = bound if coverage is None else f"{percent(coverage, 0)} {bound}"
+            return f"{heading(measure)}, {words}" if measure else words
     for ending, words in (("_mean", "mean"), ("_sd", "SD"), ("_se", "SE"), ("_n", "values")):
         if name.endswith(ending):
             return f"{name.removesuffix(ending)}, {words}"
@@ -108,7 +123,7 @@ def p_words(p_value: float) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number with a fixed number of decimals, small ones with two significant digits."""
+    """Return a number with a fixed number of decimals; a small number has two significant digits."""
     if math.isnan(value):
         return ""
     if not math.isfinite(value):
@@ -118,6 +133,17 @@ def number(value: float, digits: int = 3) -> str:
     else:
         text = f"{abs(value):,.{digits}f}"
     return f"−{text}" if value < 0 else text
+
+
+def minute(time: str) -> str:
+    """Return a time (ISO 8601, UTC) to the minute.
+
+    Examples
+    --------
+    >>> minute("2026-11-22T10:00:31+00:00")
+    '2026-11-22 10:00 UTC'
+    """
+    return f"{time[:16].replace('T', ' ')} UTC"
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:

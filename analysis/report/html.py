@@ -11,8 +11,8 @@ from analysis.sentences import count, interval, level_words, percent, points
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A figure in the page."""
+class ShownFigure:
+    """A figure of the report."""
 
     name: str
     title: str
@@ -20,13 +20,13 @@ class Shown:
     markup: Markup
 
 
-def with_markup(drawing: Drawing) -> Shown:
-    """Return a figure for the page; `analysis.figures.drawing.sheet` and matplotlib escape every text in it."""
-    return Shown(drawing.name, drawing.title, drawing.description, Markup(inline(drawing.svg)))  # noqa: S704
+def with_markup(drawing: Drawing) -> ShownFigure:
+    """Return a figure for the report. `analysis.figures.drawing.sheet` and matplotlib escape every text in a figure."""
+    return ShownFigure(drawing.name, drawing.title, drawing.description, Markup(inline(drawing.svg)))  # noqa: S704
 
 
 def with_code(text: str) -> Markup:
-    """Return a text for the page, with parts in backticks as code.
+    """Return a text for the report; parts in backticks become code.
 
     Examples
     --------
@@ -37,14 +37,14 @@ def with_code(text: str) -> Markup:
 
 
 def environment() -> jinja2.Environment:
-    """Return the templates, which escape every text and refuse undefined names."""
-    made = jinja2.Environment(
+    """Return the environment of the templates: it escapes every text and refuses undefined names."""
+    templates = jinja2.Environment(
         loader=jinja2.PackageLoader("analysis.report", "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"with_code": with_code, "percent": percent, "level": level_words, "points": points}
-    made.globals |= {"count": count, "interval": interval}
-    return made
+    templates.filters |= {"with_code": with_code, "percent": percent, "level": level_words, "points": points}
+    templates.globals |= {"count": count, "interval": interval}
+    return templates

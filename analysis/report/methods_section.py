@@ -1,4 +1,4 @@
-"""A methods section in words, with its references, from the plan and the analysis."""
+"""The methods section of a paper, with its references, from the plan and the results."""
 
 from dataclasses import dataclass, field
 
@@ -15,12 +15,19 @@ from analysis.sentences import count, percent, source_words
 from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.planned_analyses import PlannedAnalyses
 
+ADJUSTMENTS = {
+    "tukey": ("Tukey's method (1949)", "tukey"),
+    "holm": ("Holm's method (1979)", "holm"),
+    "bh": ("the method of Benjamini and Hochberg (1995)", "benjamini_hochberg"),
+}
+"""Adjustments of contrasts: words for the methods section, and the cited work."""
+
 CORRECTIONS = {"holm": "Holm's method", "bh": "the method of Benjamini and Hochberg"}
 
 
 @dataclass
 class Methods:
-    """Paragraphs for a paper, and their citations."""
+    """Paragraphs of a methods section, and the works that they cite."""
 
     paragraphs: list[str] = field(default_factory=list)
     cited: set[str] = field(default_factory=set)
@@ -52,19 +59,19 @@ def methods_of_study(
 
 def _add_accuracy(methods: Methods, plan: AnalysisPlan, *, has_models: bool) -> None:
     sentences = [
-        "Accuracy is the share of test trials answered correctly.",
-        f"Intervals ({percent(plan.confidence, 0)}) of groups of participants are percentile intervals of "
-        f"{plan.bootstrap_resamples:,} bootstrap resamples of whole participants (Efron & Tibshirani, 1993); those "
-        "of single participants and runs are Wilson's (1927).",
+        "Accuracy is the percentage of correct test trials.",
+        f"Confidence intervals ({percent(plan.confidence, 0)}) of several participants are percentile intervals of "
+        f"{plan.bootstrap_resamples:,} bootstrap resamples of whole participants (Efron & Tibshirani, 1993).",
+        "Confidence intervals of single participants and of model runs are Wilson intervals (Wilson, 1927).",
     ]
     cited = ["bootstrap", "wilson"]
     if has_models:
         sentences += [
-            "People's and models' raw responses were scored by the same grader; a model's invalid or missing "
-            "response counted as not correct.",
-            "People were compared with each model over the items that both were asked, with the model's items "
-            "weighted by the number of people's responses (Kish, 1965); both intervals were combined by MOVER (Zou "
-            "& Donner, 2008).",
+            "The same grader scored the raw responses of people and models.",
+            "Invalid and missing responses of a model counted as not correct.",
+            "People were compared with each model over the shared items.",
+            "In the model's accuracy, each item was weighted by its number of people's responses (Kish, 1965).",
+            "The confidence intervals of people and model were combined by MOVER (Zou & Donner, 2008).",
         ]
         cited += ["kish", "mover"]
     methods.add(sentences, *cited)
@@ -81,32 +88,31 @@ def methods_of_data(plan: PlannedAnalyses, results: PlannedResults, software_ver
 def _participants(exclusions: Exclusions) -> list[str]:
     people, sessions, sentences = exclusions.participants, sessions_of(exclusions.trials), []
     for kind, name in PEOPLE.items():
-        own, sat = people[people["kind"] == kind], sessions[sessions["kind"] == kind]
+        own, sessions_of_kind = people[people["kind"] == kind], sessions[sessions["kind"] == kind]
         if own.empty:
             continue
-        n_in = int((own["disposition"] == "included").sum())
-        ways = " and ".join(source_words(kind, source) for source in sorted(sat["source"].unique()))
-        began = f"began {count(len(sat), 'session')}" if len(sat) > len(own) else "began"
+        n_included = int((own["disposition"] == "included").sum())
+        sources = " and ".join(source_words(kind, source) for source in sorted(sessions_of_kind["source"].unique()))
+        n_sessions = len(sessions_of_kind)
+        started = f"started {count(n_sessions, 'session')}" if n_sessions > len(own) else "started"
         sentences.append(
-            f"{count(len(own), 'participant')} ({name}, source: {ways}) {began}, in "
-            f"{count(sat['group'].nunique(), 'counterbalance group')}; {n_in} are in the analysis, with "
-            f"{count(int(own['n_included'].sum()), 'test trial')}."
+            f"{count(len(own), 'participant')} ({name}, source: {sources}) {started} in "
+            f"{count(sessions_of_kind['group'].nunique(), 'counterbalance group')}. The analysis includes "
+            f"{count(n_included, 'participant')} with {count(int(own['n_included'].sum()), 'test trial')}."
         )
     runs = people[people["kind"] == "model"]
     if len(runs):
         names = ", ".join(sorted(runs["run"].astype(str)))
-        sentences.append(f"The same items were answered in {count(len(runs), 'model run')}: {names}.")
+        sentences.append(f"{count(len(runs), 'model run')} answered the same items: {names}.")
     return sentences
 
 
 def _exclusions(exclusions: Exclusions, plan: AnalysisPlan) -> list[str]:
     n_by_researcher = len(excluded_sessions(exclusions.trials))
-    by_researcher = [
-        f"The researcher excluded {count(n_by_researcher, 'session')} by name, for the reasons in the notes."
-    ]
+    by_researcher = [f"The researcher excluded {count(n_by_researcher, 'session')} by name (reasons: see the notes)."]
     if not plan.exclusions:
         return [
-            "No exclusion rules were planned; withdrawn and incomplete sessions were excluded.",
+            "The plan has no exclusion rules. Withdrawn and incomplete sessions were excluded.",
             *by_researcher * bool(n_by_researcher),
         ]
     flow = exclusions.flow[exclusions.flow["kind"] != "model"]
@@ -117,12 +123,12 @@ def _exclusions(exclusions: Exclusions, plan: AnalysisPlan) -> list[str]:
         steps.append(f"{rule_words(rule)} ({participants}, {count(int(excluded['n_trials'].sum()), 'trial')})")
     return [
         *by_researcher * bool(n_by_researcher),
-        f"Exclusions, in this order: {'; '.join(steps)}. The rules apply to people only.",
+        f"Exclusion rules were applied in this order: {'; '.join(steps)}. No rule was applied to models.",
     ]
 
 
 def add_planned(methods: Methods, plan: PlannedAnalyses, results: PlannedResults) -> None:
-    """Add the plan's models and tests."""
+    """Add paragraphs on the plan's statistical models and tests."""
     families = {model.planned.family for model in results.models.values()}
     if families:
         how = {
@@ -136,11 +142,10 @@ def add_planned(methods: Methods, plan: PlannedAnalyses, results: PlannedResults
         ]
         cited = {"glmm", "nakagawa"}
         if "gaussian" in families:
-            sentences.append("Degrees of freedom of coefficients are Satterthwaite's (1946).")
+            sentences.append("Degrees of freedom of coefficients follow Satterthwaite (1946).")
             cited.add("satterthwaite")
         adjusted = {asked.adjust for model in results.models.values() for asked in model.planned.contrasts}
-        for adjust, words, key in (("tukey", "Tukey's method (1949)", "tukey"), ("holm", "Holm's (1979)", "holm"),
-                                   ("bh", "that of Benjamini and Hochberg (1995)", "benjamini_hochberg")):  # fmt: skip
+        for adjust, (words, key) in ADJUSTMENTS.items():
             if adjust in adjusted:
                 sentences.append(f"Pairwise contrasts of estimated marginal means were adjusted by {words}.")
                 cited.add(key)
@@ -157,17 +162,17 @@ def _add_tests(methods: Methods, plan: PlannedAnalyses, tests: pd.DataFrame) -> 
             cited.add(key)
     sentences = [f"Tests: {', '.join(names)}."]
     if plan.correction in CORRECTIONS:
-        sentences.append(f"p values of a family were corrected by {CORRECTIONS[plan.correction]}.")
+        sentences.append(f"p values were corrected within each family of tests by {CORRECTIONS[plan.correction]}.")
         cited.add({"holm": "holm", "bh": "benjamini_hochberg"}[plan.correction])
     if (tests["form"] == EQUIVALENCE).any():
         sentences.append("Equivalence was tested by two one-sided tests (Schuirmann, 1987).")
         cited.add("schuirmann")
     if tests["bayes_factor_10"].notna().any():
-        sentences.append("Bayes factors are those of Rouder et al. (2009), with a Cauchy prior of scale √2/2.")
+        sentences.append("Bayes factors follow Rouder et al. (2009), with a Cauchy prior of scale √2/2.")
         cited.add("jzs")
     methods.add(sentences, *cited)
 
 
 def _in_sentence(name: str) -> str:
-    """Return a test's name inside a sentence: a person's name keeps its capital."""
+    """Return a test's name as it is written inside a sentence; a person's name keeps its capital."""
     return name if "'s" in name else name[:1].lower() + name[1:]

@@ -1,21 +1,22 @@
-"""Notes for the reader of a study's analysis, in sentences."""
+"""The notes of a study's report, in sentences."""
 
 from typing import Any
 
 import pandas as pd
 
 from analysis.data.columns import PEOPLE, factor_columns
-from analysis.exclusions.by_group import told_several_groups
+from analysis.exclusions.by_group import notes_on_several_groups
 from analysis.exclusions.flow import Exclusions
 from analysis.figures import MOST_LEVELS
 from analysis.measures.accuracy import kept_trials
 from analysis.provenance.changed_items import notes_on_rewording
-from analysis.provenance.study_versions import notes_on_revisions, told_versions
+from analysis.provenance.study_versions import notes_on_revisions, notes_on_versions
+from analysis.sentences import count
 from experiment.study.analysis_plan import AnalysisPlan
 
 
-def where_they_went(flow: pd.DataFrame) -> str:
-    """Return the steps that excluded the participants, if no trial is left."""
+def exclusion_steps_words(flow: pd.DataFrame) -> str:
+    """Return the steps that excluded participants, for the error if no trial remains."""
     rows: list[dict[str, Any]] = flow[flow["n_participants"] > 0].to_dict("records")  # type: ignore[assignment]
     parts = [
         f"{row['n_participants']} of kind {row['kind']} excluded at `{row['step']}` ({row['criterion']})"
@@ -25,8 +26,8 @@ def where_they_went(flow: pd.DataFrame) -> str:
 
 
 _ONLY = {
-    "n_items_only_model": "items of the model that no participant in the analysis answered",
-    "n_items_only_people": "items of theirs that the model was not asked",
+    "n_items_only_model": "items that only the model was asked",
+    "n_items_only_people": "items that only participants answered",
 }
 
 
@@ -36,30 +37,32 @@ def study_notes(exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: A
     kept = kept_trials(trials, ["kind", "item_id", "correct", *plan.by])
     reworded = notes_on_rewording(trials)
     if trials["battery"].nunique() > 1 and not reworded:
-        notes.append("The sessions used more than one version of the battery; the shared test items are the same.")
-    notes += told_versions(trials)
+        notes.append(
+            "The sessions used more than one version of the battery. The test items in several versions are unchanged."
+        )
+    notes += notes_on_versions(trials)
     notes += notes_on_revisions(trials)
     notes += reworded
-    notes += told_several_groups(exclusions)
+    notes += notes_on_several_groups(exclusions)
     for kind, name in PEOPLE.items():
         if (trials["kind"] == kind).any() and not (kept["kind"] == kind).any():
-            notes.append(f"None of the {name} are in the analysis. Fix: check the exclusions.")
+            notes.append(f"No {name} are in the analysis. Fix: check the exclusion rules.")
     left_out = exclusions.participants.query("kind == 'model' and disposition != 'included'")
-    notes += [f"The run {run} is not in the tables: {why.replace('_', ' ')}."
+    notes += [f"The run {run} is not in the tables. Reason: {why.replace('_', ' ')}."
               for run, why in left_out[["run", "disposition"]].itertuples(index=False)]  # fmt: skip
     for row in tables["invalid"].to_dict("records"):
         if row["n_invalid"] or row["n_unanswered"]:
             notes.append(
-                f"{row['run']}: {row['n_invalid']} invalid responses and {row['n_unanswered']} unanswered trials of "
-                f"{row['n_trials']} count as not correct."
+                f"{row['run']}: {row['n_invalid']} invalid responses and {row['n_unanswered']} unanswered trials, of "
+                f"{count(row['n_trials'], 'trial')}, count as not correct."
             )
     for factor in (name for name in plan.by if kept[name].isna().any()):
         without = kept[kept[factor].isna()]
         notes.append(
-            f"{without['item_id'].nunique()} test items do not have the factor {factor}; they are in a separate "
-            "cell, whose level is empty in the tables."
+            f"{count(without['item_id'].nunique(), 'test item does', 'test items do')} not have the factor {factor}. "
+            "In the tables, these items have an empty level."
         )
-    notes += [f"The factor {factor} has more than {MOST_LEVELS} levels: there is a table and no figure."
+    notes += [f"The factor {factor} has more than {MOST_LEVELS} levels, so it has a table and no figure."
               for factor in plan.by if kept[factor].nunique(dropna=False) > MOST_LEVELS]  # fmt: skip
     notes += _notes_on_people(kept, tables)
     for row in tables["differences_overall"].to_dict("records"):
@@ -68,7 +71,7 @@ def study_notes(exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: A
             notes.append(f"The comparison of {row['people']} with {row['model']} excludes {' and '.join(only)}.")
     extra = [name for name in factor_columns(trials) if name not in plan.by]
     if extra:
-        notes.append(f"Factors of the items that the plan does not analyse: {', '.join(extra)}.")
+        notes.append(f"Item factors that the plan does not use: {', '.join(extra)}.")
     return notes
 
 
@@ -80,19 +83,19 @@ def _notes_on_people(kept: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> lis
         cells = tables["accuracy"].query("kind == @row['kind']")["n_participants"]
         if cells.min() < 10:
             notes.append(
-                f"Some intervals of {row['subject']} are based on fewer than 10 participants (the fewest: "
-                f"{cells.min()}); they are too narrow to generalize to other participants."
+                f"Some confidence intervals of {row['subject']} are based on fewer than 10 participants (minimum: "
+                f"{cells.min()}). Such intervals are too narrow to generalize to other participants."
             )
         balanced, pooled = f"{100 * per_item['mean'].mean():.1f} %", f"{100 * row['accuracy']:.1f} %"
         if balanced != pooled:
             note = (
-                f"Items were answered {per_item['size'].min()} to {per_item['size'].max()} times by "
-                f"{row['subject']}, whose accuracy of {pooled} would be {balanced} with equal weights of all items"
+                f"Each item has {per_item['size'].min()} to {per_item['size'].max()} responses of {row['subject']}. "
+                f"Accuracy: {pooled} over all responses, {balanced} with equal weights of all items."
             )
             if (kept["kind"] == "model").any():
                 note += (
-                    ", as in a model's; compare them by the differences, in which an item has the same weight on "
-                    "both sides"
+                    " A model's accuracy has equal weights of all items. To compare people with a model, use the "
+                    "differences: there, an item has the same weight for people and model."
                 )
-            notes.append(f"{note}.")
+            notes.append(note)
     return notes

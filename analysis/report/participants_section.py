@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.data.columns import KINDS, PEOPLE, sessions_of
-from analysis.exclusions.by_group import told_several_groups
+from analysis.exclusions.by_group import notes_on_several_groups
 from analysis.exclusions.flow import Exclusions
 from analysis.report.formatting import records, shown
 from analysis.sentences import source_words
@@ -13,11 +13,11 @@ from analysis.statistics.factor_levels import level_order
 
 KIND_NAMES = {"human": "People", "simulated": "Simulated participants", "model": "Models"}
 NOT_SHOWN = ["first_started_at", "last_started_at", "battery"]
-"""Columns of the table of study versions that are only in the file."""
+"""Columns of the table of study versions that the report omits; the file has them."""
 
 
 def participants_section(exclusions: Exclusions, tables: dict[str, pd.DataFrame]) -> dict[str, Any]:
-    """Return the participants of each subject, the flow of exclusions, and both by study version and group.
+    """Return the participants of each subject and the flow of exclusions; the same by study version and by group.
 
     Parameters
     ----------
@@ -28,23 +28,23 @@ def participants_section(exclusions: Exclusions, tables: dict[str, pd.DataFrame]
     """
     versions = tables.get("study_versions")
     return {
-        "who": _subjects(exclusions),
+        "subjects": _subjects(exclusions),
         "flows": _flows(exclusions.flow),
         "versions": None if versions is None else shown(versions.drop(columns=NOT_SHOWN)),
         "by_group": shown(tables["exclusions_by_group"]),
-        "several_groups": told_several_groups(exclusions),
+        "notes_on_groups": notes_on_several_groups(exclusions),
     }
 
 
 def exclusion_rules(flow: pd.DataFrame) -> list[str]:
-    """Return the steps of the flow in words, those of people if there are any."""
+    """Return the steps of the flow in words. The steps of people are returned if people are in the data."""
     kind = next((kind for kind in PEOPLE if (flow["kind"] == kind).any()), "model")
     rows = flow[(flow["kind"] == kind) & (flow["step"] != "included")]
     return [f"{step}: {words}" for step, words in rows[["step", "criterion"]].itertuples(index=False)]
 
 
 def _subjects(exclusions: Exclusions) -> list[dict[str, Any]]:
-    """Return for each subject its numbers of participants and trials, its sources, and the days of its sessions."""
+    """Return the numbers of participants and trials, the sources, and the days of the sessions of each subject."""
     rows = []
     people, sessions = exclusions.participants, sessions_of(exclusions.trials)
     for kind in KINDS:
@@ -76,13 +76,13 @@ def _subjects(exclusions: Exclusions) -> list[dict[str, Any]]:
 
 
 def _days(times: pd.Series) -> list[str]:
-    """Return the days of the times in UTC, in order, for any offset in the times (without one: UTC)."""
+    """Return the days of the times in UTC, sorted; a time without an offset is UTC."""
     moments = pd.to_datetime(times.dropna(), utc=True, format="ISO8601", errors="coerce").dropna()
     return [moment.strftime("%Y-%m-%d") for moment in moments.sort_values()]
 
 
 def _flows(flow: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the flow of each kind with its totals; rules that do not apply to models are only in the table."""
+    """Return the flow of each kind with its totals. Rules that do not apply to models are omitted from their flow."""
     flows = []
     for kind in [kind for kind in KINDS if (flow["kind"] == kind).any()]:
         rows = flow[flow["kind"] == kind]

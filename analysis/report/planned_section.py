@@ -2,11 +2,14 @@
 
 from typing import Any
 
+import pandas as pd
+
 from analysis.data.row_filters import where_words
 from analysis.figures.drawing.sheet import Drawing
 from analysis.planned.models import FittedModel
 from analysis.planned.results import PlannedResults
-from analysis.report.formatting import shown
+from analysis.planned.tests import EQUIVALENCE
+from analysis.report.formatting import ShownTable, shown
 from analysis.report.html import with_markup
 from analysis.report.planned_sentences import model_words, sentence_of_test, term_sentences
 from analysis.sentences import count
@@ -20,18 +23,21 @@ PARTS = {
     ),
     "means": (
         "Estimated marginal means",
-        "Other factors are averaged with equal weights; covariates are at their means.",
+        "Means average over the other factors with equal weights; covariates are at their means.",
     ),
-    "contrasts": ("Differences between them", "Estimates are first minus second."),
+    "contrasts": ("Contrasts of marginal means", "An estimate is the first mean minus the second mean."),
     "coefficients": (
         "Coefficients",
-        "Degrees of freedom are Satterthwaite's in a linear model; a logistic model's tests are Wald's z.",
+        "In a linear model, degrees of freedom are Satterthwaite's. In a logistic model, tests are Wald's z.",
     ),
-    "odds_ratios": ("Odds ratios", "Coefficients, exponentiated."),
-    "standardized": ("Standardized coefficients", "From a refit with outcome and covariates in standard deviations."),
-    "random": ("Random effects", "Standard deviations; the residual has a row of its own."),
+    "odds_ratios": ("Odds ratios", "Odds ratios are exponentiated coefficients."),
+    "standardized": (
+        "Standardized coefficients",
+        "The model was fitted again with outcome and covariates in standard deviations.",
+    ),
+    "random": ("Random effects", "Values are standard deviations. A linear model also has a row for the residual."),
     "correlations": ("Correlations of random effects", ""),
-    "fit": ("Fit", "R² is Nakagawa's."),
+    "fit": ("Fit", "R² follows Nakagawa et al. (2017)."),
 }
 """Title and note of each table of a model, in the order of the report."""
 
@@ -39,20 +45,31 @@ PARTS = {
 def planned_section(
     results: PlannedResults, plan: PlannedAnalyses, figures: dict[str, list[Drawing]]
 ) -> dict[str, Any]:
-    """Return the input of the template `planned.html`; `figures` are those of each model, by its name."""
+    """Return the input of the template `planned.html`; `figures` has the figures of each model by its name."""
     rows = results.tests.to_dict("records")
     return {
         "not_computed": results.not_computed,
-        "tests": None if results.tests.empty else shown(results.tests.drop(columns=["warnings", "exploratory"])),
+        "tests": None if results.tests.empty else _tests(results.tests, plan.confidence),
+        "has_equivalence": _has_equivalence(results.tests),
+        "confidence": plan.confidence,
         "test_sentences": [{"words": sentence_of_test(row, plan), "exploratory": row["exploratory"]} for row in rows],
         "test_warnings": [f"{row['name']}, {row['form']}: {row['warnings']}" for row in rows if row["warnings"]],
         "models": [_model(model, plan, figures.get(name, [])) for name, model in results.models.items()],
         "tables": [
             {"name": name, "exploratory": plan.tables[name].exploratory, "words": _table_words(plan.tables[name]),
-             "table": shown(table)}
+             "table": shown(table, plan.confidence)}
             for name, table in results.tables.items()
         ],
     }  # fmt: skip
+
+
+def _tests(tests: pd.DataFrame, confidence: float) -> ShownTable:
+    """Return the table of tests; an equivalence test has an interval of a smaller coverage than the other tests."""
+    return shown(tests.drop(columns=["warnings", "exploratory"]), None if _has_equivalence(tests) else confidence)
+
+
+def _has_equivalence(tests: pd.DataFrame) -> bool:
+    return not tests.empty and bool((tests["form"] == EQUIVALENCE).any())
 
 
 def _model(fitted: FittedModel, plan: PlannedAnalyses, figures: list[Drawing]) -> dict[str, Any]:
@@ -61,7 +78,7 @@ def _model(fitted: FittedModel, plan: PlannedAnalyses, figures: list[Drawing]) -
     for kind, (title, note) in PARTS.items():
         for name, table in tables.items():
             if name.removeprefix(f"{fitted.name}.").rstrip("_0123456789") == kind:
-                parts.append({"title": title, "note": note, "table": shown(table), "file": name,
+                parts.append({"title": title, "note": note, "table": shown(table, plan.confidence), "file": name,
                               "is_open": kind == "anova"})  # fmt: skip
     return {
         "name": fitted.name, "exploratory": fitted.planned.exploratory, "words": model_words(fitted),
@@ -75,4 +92,4 @@ def _table_words(planned: PlannedTable) -> str:
     chosen = where_words(planned.where)
     words = f"Means of {means} by {' and '.join(planned.by)}{f', where {chosen}' if chosen else ''}."
     words += " Standard errors treat the rows as independent."
-    return words + (f" The first {planned.first} by {', '.join(planned.order_by)}." if planned.first else "")
+    return words + (f" First {planned.first} rows by {', '.join(planned.order_by)}." if planned.first else "")

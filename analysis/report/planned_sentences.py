@@ -1,4 +1,4 @@
-"""The plan's tests and models in sentences that claim no more than the numbers."""
+"""The plan's tests and statistical models in sentences that claim no more than the numbers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -49,7 +49,7 @@ def _p(row: Mapping[str, Any], plan: PlannedAnalyses) -> str:
     if plan.correction not in CORRECTIONS:
         return f"p {own}"
     column, name = CORRECTIONS[plan.correction]
-    return f"p {own}, corrected by {name} {_equals(p_words(row[column]))}"
+    return f"p {own}, {name}-corrected p {_equals(p_words(row[column]))}"
 
 
 def _equals(words: str) -> str:
@@ -69,7 +69,7 @@ def _equivalence_words(row: Mapping[str, Any], planned: PlannedTest, confidence:
 
 
 def model_words(fitted: FittedModel) -> str:
-    """Return the structure of a model and its fit, in a paragraph."""
+    """Return the structure and the fit of a statistical model in a paragraph."""
     planned, fit = fitted.planned, fitted.model.fit.iloc[0]
     groups = [str(group) for group in fitted.model.random["group"].drop_duplicates() if group != "Residual"]
     kind = {"gaussian": "linear", "binomial": "logistic"}[planned.family]
@@ -90,50 +90,48 @@ def model_words(fitted: FittedModel) -> str:
 
 
 def term_sentences(fitted: FittedModel, confidence: float) -> list[str]:
-    """Return the clear terms of a model, in sentences, and the number of the others."""
-    clear = _clear_terms(fitted, confidence)
-    rest = fitted.model.anova.drop(clear.index).query("term != '(Intercept)'")
+    """Return one sentence for each significant term of a statistical model, and one sentence for all other terms."""
+    significant = _significant_terms(fitted, confidence)
+    rest = fitted.model.anova.drop(significant.index).query("term != '(Intercept)'")
     sentences = [
         f"{row['term']}: χ²({row['df']:g}) = {number(row['chisq'])}, p {_equals(p_words(row['p_value']))}."
-        for row in clear.to_dict("records")
+        for row in significant.to_dict("records")
     ]
     if len(rest):
         names = ", ".join(rest["term"])
-        sentences.append(f"The data leave open whether {names} has an effect (p of {1 - confidence:.2g} or more).")
+        sentences.append(f"Not significant at {1 - confidence:.2g}: {names}.")
     return sentences
 
 
-def _clear_terms(fitted: FittedModel, confidence: float) -> pd.DataFrame:
+def _significant_terms(fitted: FittedModel, confidence: float) -> pd.DataFrame:
     terms = fitted.model.anova.query("term != '(Intercept)'")
     return terms[terms["p_value"] < 1 - confidence]
 
 
-def in_short(results: PlannedResults, plan: PlannedAnalyses) -> list[str]:
-    """Return the results of the plan's confirmatory tests and models, in a few sentences."""
-    sentences = _tests_in_short(results.tests[~results.tests["exploratory"].astype(bool)], plan)
+def summary_sentences(results: PlannedResults, plan: PlannedAnalyses) -> list[str]:
+    """Return the results of the plan's confirmatory tests and statistical models in a few sentences."""
+    sentences = _test_summary(results.tests[~results.tests["exploratory"].astype(bool)], plan)
     for name, fitted in results.models.items():
         if not fitted.planned.exploratory:
-            clear = _clear_terms(fitted, plan.confidence)["term"]
-            found = f"effects of {', '.join(clear)}" if len(clear) else "no term with a clear effect"
-            sentences.append(f"Model `{name}`: {found} (p under {1 - plan.confidence:.2g}).")
+            terms = _significant_terms(fitted, plan.confidence)["term"]
+            found = f"significant: {', '.join(terms)}" if len(terms) else "no significant term"
+            sentences.append(f"Model `{name}`: {found} (p < {1 - plan.confidence:.2g}).")
     return sentences or [f"{count(len(results.tables), 'table')} of means; no test or model was computed."]
 
 
-def _tests_in_short(tests: pd.DataFrame, plan: PlannedAnalyses) -> list[str]:
+def _test_summary(tests: pd.DataFrame, plan: PlannedAnalyses) -> list[str]:
     sentences = []
     planned = tests[tests["form"] == AS_PLANNED]
     if len(planned):
         column, by = CORRECTIONS.get(plan.correction, ("p_value", ""))
-        after = f" after correction by {by}" if by else ""
-        clear = planned.loc[planned[column] < 1 - plan.confidence, "name"]
-        which = f": {', '.join(clear)}" if len(clear) else ""
-        are = "is" if len(clear) == 1 else "are"
-        tests_words = count(len(planned), "planned test")
-        sentences.append(f"{len(clear)} of {tests_words} {are} significant{after}{which}.")
+        correction = f" after {by} correction" if by else ""
+        significant = planned.loc[planned[column] < 1 - plan.confidence, "name"]
+        names = f" ({', '.join(significant)})" if len(significant) else ""
+        sentences.append(f"Significant planned tests{correction}: {len(significant)} of {len(planned)}{names}.")
     paired = tests.loc[tests["form"] == PAIRED, "name"]
     if len(paired):
-        sentences.append(f"The data of {', '.join(paired)} are within units; the paired forms are beside the tests.")
+        sentences.append(f"The data of {', '.join(paired)} are within units; see the paired forms of these tests.")
     equal = tests.loc[(tests["form"] == EQUIVALENCE) & (tests["p_value"] < 1 - plan.confidence), "name"]
     if len(equal):
-        sentences.append(f"Differences smaller than the margin: {', '.join(equal)}.")
+        sentences.append(f"Equivalence shown (difference smaller than the margin): {', '.join(equal)}.")
     return sentences

@@ -1,4 +1,4 @@
-"""The cited works, for the reference list of a report."""
+"""The works that a report can cite."""
 
 REFERENCES = {
     "benjamini_hochberg": "Benjamini, Y., & Hochberg, Y. (1995). Controlling the false discovery rate: A practical and "
@@ -34,5 +34,5 @@ REFERENCES = {
 
 
 def references(keys: set[str]) -> list[str]:
-    """Return the works by these keys, in alphabetical order."""
+    """Return the works with these keys in alphabetical order."""
     return sorted(REFERENCES[key] for key in keys)

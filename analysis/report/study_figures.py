@@ -24,7 +24,7 @@ from analysis.sentences import percent
 from experiment.study.analysis_plan import AnalysisPlan
 
 MOST_SCATTERS = 12
-"""Most models with a figure of their items; the table has all."""
+"""Greatest number of scatter plots of items; the table has all models."""
 
 
 def study_figures(
@@ -45,9 +45,9 @@ def study_figures(
     plan : AnalysisPlan
         The plan.
     tables : dict of DataFrame
-        The analysis' tables by name.
+        The tables of the analysis by name.
     by_factor : list of FactorAccuracy
-        The accuracy by each factor of the plan; a factor with too many levels has no figure.
+        The accuracy by each factor of the plan. A factor with too many levels has no figure.
     """
     kept = kept_trials(exclusions.trials, ["chance", *plan.by])
     chance = float(kept["chance"].mean())
@@ -78,7 +78,7 @@ def study_figures(
 
 
 def _items(items: pd.DataFrame, plan: AnalysisPlan) -> list[Drawing | None]:
-    """Draw people's accuracy at each item against that of each model."""
+    """Draw people's accuracy at each item against the accuracy of each model."""
     pairs = enumerate(items.groupby(["people", "model"], sort=False), start=1)
     return [
         item_scatter(own, f"items_{place}", str(people), str(model), confidence=plan.confidence)
@@ -88,7 +88,7 @@ def _items(items: pd.DataFrame, plan: AnalysisPlan) -> list[Drawing | None]:
 
 
 def _row_factor(trials: pd.DataFrame, plan: AnalysisPlan) -> list[str]:
-    """Return the counterbalanced factor, such as the scenario: every group sees all its levels."""
+    """Return the counterbalanced factor, such as the scenario; every group has all levels of this factor."""
     found = {}
     for factor in factor_columns(trials):
         kept = kept_trials(trials, ["kind", "group", factor])
@@ -101,7 +101,7 @@ def _row_factor(trials: pd.DataFrame, plan: AnalysisPlan) -> list[str]:
 
 
 def _differences(differences: pd.DataFrame, plan: AnalysisPlan) -> Drawing | None:
-    """Draw the distance of people above or below each model."""
+    """Draw people's accuracy minus the accuracy of each model."""
     if differences.empty:
         return None
     several = differences["people"].nunique() > 1
@@ -112,6 +112,6 @@ def _differences(differences: pd.DataFrame, plan: AnalysisPlan) -> Drawing | Non
         estimate="difference",
         ci_low="ci_low",
         ci_high="ci_high",
-        x_label=f"people's accuracy minus the model's, with {percent(plan.confidence, 0)} interval",
+        x_label=f"people's accuracy minus model's accuracy (proportion), with {percent(plan.confidence, 0)} CI",
         group="people" if several else None,
     )

@@ -8,12 +8,12 @@ import pandas as pd
 from analysis.measures.accuracy import FactorAccuracy
 from analysis.measures.study_measures import TITLES
 from analysis.provenance.record import Provenance
-from analysis.report.formatting import records, shown
-from analysis.report.html import Shown, environment, with_markup
+from analysis.report.formatting import minute, records, shown
+from analysis.report.html import ShownFigure, environment, with_markup
 from analysis.report.methods_section import methods_of_study
 from analysis.report.participants_section import exclusion_rules, participants_section
 from analysis.report.planned_section import planned_section
-from analysis.report.planned_sentences import in_short
+from analysis.report.planned_sentences import summary_sentences
 from analysis.result import Analysis
 from analysis.sentences import (
     accuracy_sentence,
@@ -38,7 +38,7 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
     analysis : Analysis
         The results.
     by_factor : list of FactorAccuracy
-        The accuracy by each factor of the plan; its figure may not have been drawn.
+        The accuracy by each factor of the plan. A factor with too many levels has no figure.
     """
     exclusions, provenance, plan = analysis.exclusions, analysis.provenance, analysis.provenance.plan
     figures = {name: with_markup(drawing) for name, drawing in analysis.figures.items()}
@@ -51,7 +51,7 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
         .render(
             title=title,
             provenance=provenance,
-            made_at=_made_at(provenance),
+            made_at=minute(provenance.made_at),
             plan=plan,
             notes=analysis.notes,
             registration=analysis.registration,
@@ -59,7 +59,7 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
             factors=_levels(by_factor),
             cells=of_factors,
             planned=planned_section(analysis.planned, plan, analysis.figures_of_models),
-            planned_sentences=in_short(analysis.planned, plan) if plan.tests or plan.models else [],
+            planned_sentences=summary_sentences(analysis.planned, plan) if plan.tests or plan.models else [],
             methods=methods_of_study(exclusions, plan, analysis.planned, provenance.software_version),
             rules=rule_sentences(plan),
             provenance_rows=_provenance_rows(provenance, exclusions.flow),
@@ -79,7 +79,7 @@ def _levels(by_factor: list[FactorAccuracy]) -> list[tuple[str, list[str]]]:
 
 
 def _kinds(trials: pd.DataFrame) -> dict[str, Any]:
-    """Return the kinds of participants."""
+    """Return which kinds of participants are in the data."""
     has_people = bool((trials["kind"] == "human").any())
     simulated = trials["kind"] == "simulated"
     return {
@@ -91,17 +91,17 @@ def _kinds(trials: pd.DataFrame) -> dict[str, Any]:
 
 
 def _items(trials: pd.DataFrame) -> dict[str, Any]:
-    """Return the tasks, the numbers of items, and the accuracies of chance and of one constant response."""
+    """Return the tasks, the numbers of items, and the accuracies of random responses and of one constant response."""
     test = trials[trials["phase"] == "test"]
     kept = trials[["item_id", "key", "chance"]][trials["excluded_by"].isna()]
-    same_answer, same_answer_correct = _best_same_answer(kept)
+    constant_response, constant_accuracy = _best_constant_response(kept)
     return {
         "tasks": sorted(test["task"].unique()),
         "n_items": int(kept["item_id"].nunique()),
         "n_planned_items": int(test["item_id"].nunique()),
         "chance": float(kept["chance"].mean()),
-        "same_answer": same_answer,
-        "same_answer_correct": same_answer_correct,
+        "constant_response": constant_response,
+        "constant_accuracy": constant_accuracy,
     }
 
 
@@ -119,14 +119,16 @@ def _accuracy(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, 
     }
 
 
-def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan, figures: dict[str, Shown]) -> dict[str, Any]:
-    """Return the sensitivity to exclusions, the further measures, and the comparisons of the plan."""
+def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan, figures: dict[str, ShownFigure]) -> dict[str, Any]:
+    """Return the sensitivity to exclusions, the other measures, and the comparisons of the plan."""
     return {
         "sensitivities": [
-            (SENSITIVITIES[name], name, shown(table)) for name, table in tables.items() if name in SENSITIVITIES
+            (SENSITIVITIES[name], name, shown(table, plan.confidence))
+            for name, table in tables.items()
+            if name in SENSITIVITIES
         ],
         "measures": [
-            {"title": TITLES.get(name, name.replace("_", " ", 1)), "name": name, "table": shown(table)}
+            {"title": TITLES.get(name, name.replace("_", " ", 1)), "name": name, "table": shown(table, plan.confidence)}
             for name, table in tables.items()
             if name in TITLES or name.startswith("signal_")
         ],
@@ -139,13 +141,13 @@ def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan, figures: dict
 
 
 def _comparison(name: str, planned: PlannedComparison, table: pd.DataFrame, plan: AnalysisPlan) -> dict[str, Any]:
-    """Return a comparison of the plan with one sentence per model, or none if there are too many to read."""
+    """Return a comparison of the plan, with one sentence per model if the comparison has no factors."""
     rows = records(table)
     return {
         "name": name,
         "exploratory": planned.exploratory,
         "sentences": [comparison_sentence(row, planned, plan) for row in rows] if not planned.by else [],
-        "table": shown(table.drop(columns=["kind"])),
+        "table": shown(table.drop(columns=["kind"]), plan.confidence),
     }
 
 
@@ -153,16 +155,12 @@ SENSITIVITIES = {
     "sensitivity_accuracy": "Accuracy",
     "sensitivity_differences": "Differences from models",
     "sensitivity_tests": "Tests",
-    "sensitivity_models": "Coefficients of models",
+    "sensitivity_models": "Coefficients of statistical models",
 }
 
 
-def _made_at(provenance: Provenance) -> str:
-    return provenance.made_at[:16].replace("T", " ") + " UTC"
-
-
 def _provenance_rows(provenance: Provenance, flow: pd.DataFrame) -> list[tuple[str, list[str]]]:
-    plan: AnalysisPlan = provenance.plan
+    plan = provenance.plan
     intervals = (
         f"{percent(plan.confidence, 0)}; {plan.bootstrap_resamples:,} bootstrap resamples, seed {plan.bootstrap_seed}"
     )
@@ -170,16 +168,16 @@ def _provenance_rows(provenance: Provenance, flow: pd.DataFrame) -> list[tuple[s
         ("Study", provenance.studies),
         ("Battery (SHA-256)", provenance.batteries),
         ("Data (SHA-256)", [provenance.data_digest]),
-        ("Exclusions, in order", exclusion_rules(flow)),
+        ("Exclusion steps, in order", exclusion_rules(flow)),
         ("Factors", list(plan.by) or ["none"]),
-        ("Intervals", [intervals]),
+        ("Confidence intervals", [intervals]),
         ("Software", [f"Equipoise {provenance.software_version}"]),
-        ("Made", [_made_at(provenance)]),
+        ("Made", [minute(provenance.made_at)]),
     ]
 
 
-def _best_same_answer(kept: pd.DataFrame) -> tuple[str, float]:
-    """Return the most frequent right answer, and its share of the items."""
+def _best_constant_response(kept: pd.DataFrame) -> tuple[str, float]:
+    """Return the response that is correct for the most items, and the share of these items."""
     keys = [str(key) for key in kept.drop_duplicates("item_id")["key"]]
     answer, n_items = Counter(sorted(keys)).most_common(1)[0]
     return answer, n_items / len(keys)

@@ -1,4 +1,4 @@
-"""Frames shaped like the view `trials`, made by hand."""
+"""Data frames in the form of the view `trials`."""
 
 import json
 from collections.abc import Callable
@@ -14,7 +14,7 @@ BOARD = {"size": 8, "atoms": [[2, 3], [3, 6], [6, 2], [7, 7]], "entry": "north-1
 
 
 def view_row(**changes: Any) -> dict[str, Any]:
-    """Return one row of the view: a person's right answer to a multiple-choice item, with `changes`.
+    """Return one row of the view, with `changes`: a person's correct response to a multiple-choice item.
 
     `session` follows `participant`, and for models `participant` follows `run`; factors, content, key and response
     are given as values and become JSON text; a response of None stays null.
@@ -42,7 +42,7 @@ def view_row(**changes: Any) -> dict[str, Any]:
 
 
 def session_rows(n_test: int = 4, n_correct: int | None = None, **changes: Any) -> list[dict[str, Any]]:
-    """Return a session of `n_test` items `i1...`, the first `n_correct` of them (all, by default) answered rightly."""
+    """Return a session of `n_test` items `i1...`; the first `n_correct` responses (by default all) are correct."""
     right = n_test if n_correct is None else n_correct
     return [
         view_row(**{"trial_index": place, "item_id": f"i{place + 1}", "response": 1 if place < right else 2, **changes})
@@ -62,7 +62,7 @@ def session() -> Callable[..., list[dict[str, Any]]]:
 
 @pytest.fixture(scope="session")
 def view() -> Callable[..., pd.DataFrame]:
-    """Return a function that puts rows, or lists of rows, into a frame."""
+    """Return a function that makes a data frame of rows or lists of rows."""
 
     def rows_in(part: Any) -> list[dict[str, Any]]:
         return [row for inner in part for row in rows_in(inner)] if isinstance(part, list) else [part]

@@ -119,35 +119,38 @@ def test_the_report_asks_nothing_of_the_network_and_escapes_text(rows, tmp_path)
     assert "A &lt;study&gt;" in page
 
 
-def test_the_report_says_the_numbers_of_the_tables(rows, tmp_path):
+def test_the_report_has_the_numbers_of_the_tables(rows, tmp_path):
     result = run(rows, tmp_path / "out")
     page = html.unescape((tmp_path / "out/report.html").read_text(encoding="utf-8")).replace("\u00a0", " ")
     people = result.tables["accuracy_overall"].iloc[0]
     assert f"People: {100 * people['accuracy']:.1f} % correct" in page
-    assert "=Model: 1 invalid responses and 0 unanswered trials of 5 count as not correct." in page
+    assert "=Model: 1 invalid responses and 0 unanswered trials, of 5 trials, count as not correct." in page
     assert "Simulated participants are in this report" not in page
-    assert "1 response is scored differently" in page
+    assert "The two scorings differ in 1 response" in page
 
 
-def test_simulated_participants_are_announced(view, session, tmp_path):
+def test_the_report_states_that_it_contains_simulated_participants(view, session, tmp_path):
     run(view(session(kind="simulated", participant="S")), tmp_path / "out", AnalysisPlan())
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
     assert "Simulated participants are in this report" in page
-    assert "No model runs are in the data" in page
+    assert "There are no model runs in the data" in page
 
 
 @pytest.mark.parametrize(
     ("sources", "said"),
     [
-        (["web"], "None of them is a person. A program made their responses and response times"),
+        (["web"], "A program made their responses and response times to test the study. These data say nothing"),
         (
             ["lab"],
-            "None of them is a participant of the study. They are rehearsals in the laboratory, in which a person",
+            "Their sessions are rehearsals in the laboratory, in which a person",
         ),
-        (["lab", "web"], "Those with the source lab are rehearsals in the laboratory, in which a person pressed keys"),
+        (
+            ["lab", "web"],
+            "Sessions with the source lab are rehearsals in the laboratory, in which a person pressed keys",
+        ),
     ],
 )
-def test_a_rehearsal_in_the_laboratory_is_not_said_to_be_made_by_a_program(view, session, tmp_path, sources, said):
+def test_the_report_distinguishes_rehearsals_from_simulated_sessions(view, session, tmp_path, sources, said):
     rows = view([session(kind="simulated", participant=source, source=source) for source in sources])
     run(rows, tmp_path / "out", AnalysisPlan(bootstrap_resamples=1000))
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
@@ -164,19 +167,21 @@ def test_models_alone_and_people_alone_can_be_analysed(view, session, tmp_path):
     assert header.count("\n") == 1
 
 
-def test_when_nobody_is_left_the_sentence_says_where_they_went(view, session, tmp_path):
-    with pytest.raises(InputError, match="no trial is left to analyse: 2 of kind human excluded at `not_completed`"):
+def test_without_remaining_trials_the_error_names_the_steps_that_excluded_the_participants(view, session, tmp_path):
+    with pytest.raises(
+        InputError, match="no trial remains for the analysis: 2 of kind human excluded at `not_completed`"
+    ):
         run(view(session(status="active"), session(participant="B", status="active")), tmp_path / "out", AnalysisPlan())
     assert not list(tmp_path.iterdir())
 
 
-def test_people_none_of_whom_completed_stand_in_the_report_beside_models(view, session, tmp_path):
+def test_people_without_a_completed_session_are_in_the_notes_of_a_report_on_models(view, session, tmp_path):
     result = run(view(session(status="active"), session(kind="model")), tmp_path / "out", AnalysisPlan())
     assert result.tables["accuracy_overall"]["kind"].tolist() == ["model"]
-    assert any("None of the people" in note for note in result.notes)
+    assert any("No people are in the analysis" in note for note in result.notes)
 
 
-def test_a_factor_that_is_not_there_is_refused_before_anything_is_written(rows, tmp_path):
+def test_a_missing_factor_is_refused_before_anything_is_written(rows, tmp_path):
     with pytest.raises(
         InputError, match=r"no factor `colour` in the data. Fix: in the study's analysis, name one of condition"
     ):
@@ -190,7 +195,7 @@ def test_a_factor_that_is_not_there_is_refused_before_anything_is_written(rows, 
 )
 def test_an_item_that_changed_between_sessions_is_refused(view, session, row, tmp_path, change):
     changed = row(participant="B", battery="c" * 64, **change)
-    with pytest.raises(InputError, match="item `i1` does not have one text, key and levels"):
+    with pytest.raises(InputError, match="item `i1` does not have the same text, answer key and levels"):
         run(view(session(), changed), tmp_path / "out", AnalysisPlan())
 
 
@@ -261,7 +266,7 @@ def test_a_folder_where_a_file_must_be_is_named_and_nothing_is_written(rows, tmp
 
 @pytest.mark.parametrize("call", ["replace", "unlink"])
 def test_a_file_that_another_program_has_open_is_named_and_all_is_put_back(rows, tmp_path, monkeypatch, call):
-    """As on Windows, where neither can be done to a table that is open in a spreadsheet."""
+    """On Windows, a table that is open in a spreadsheet can be neither replaced nor removed."""
     out = tmp_path / "out"
     run(rows, out)
     before = files_in(tmp_path)
@@ -335,8 +340,8 @@ def test_unequal_items_and_missing_levels_are_noted(view, session, row, tmp_path
     )
     notes = " ".join(run(rows, tmp_path / "out").notes)
     assert (
-        "answered 1 to 2 times by people, whose accuracy of 71.4 % would be 80.0 % with equal weights of all items"
+        "Each item has 1 to 2 responses of people. Accuracy: 71.4 % over all responses, 80.0 % with equal weights"
         in notes
     )
-    assert "1 test items do not have the factor condition" in notes
+    assert "1\u00a0test item does not have the factor condition" in notes
     assert "fewer than 10 participants" in notes

@@ -1,4 +1,4 @@
-"""The examples in the docstrings of the analysis are true."""
+"""The examples in the docstrings of the analysis have the results of the functions."""
 
 import doctest
 import importlib

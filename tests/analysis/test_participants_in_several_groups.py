@@ -1,4 +1,4 @@
-"""Every table, figure and sentence has the same counts for a participant with several laboratory sessions."""
+"""A participant with several sessions in the laboratory: all tables, figures and sentences count the same trials."""
 
 import html
 import re
@@ -18,7 +18,7 @@ PLAN = AnalysisPlan.model_validate(
 
 @pytest.fixture
 def results(view, session, tmp_path):
-    """Participant Q01 has a session in group 1 and, on another day, a session in group 3."""
+    """Participant Q01 has a session in group 1, and on another day a session in group 3."""
     in_lab = {"source": "lab", "n_correct": 3}
     rows = view(
         session(
@@ -49,19 +49,19 @@ def test_every_table_and_figure_counts_the_same_trials_in_a_group(results):
     assert by_group["final_participants"].tolist() == [1, 3, 3]
 
 
-def test_the_report_says_below_the_groups_that_participants_are_in_several_groups(page):
-    sentence = "1 participant was in more than one counterbalance group. A trial is counted in its own group;"
-    assert page.count(sentence) == 2, "below the table, and in the notes to keep in mind"
+def test_the_report_states_that_a_participant_was_in_several_groups(page):
+    sentence = "1 participant was in more than one counterbalance group. Such a participant is counted in each of"
+    assert page.count(sentence) == 2, "below the table, and in what to keep in mind"
 
 
-def test_the_report_counts_all_sessions_of_a_participant(page):
-    assert "3 participants (people, source: lab) began 4 sessions, in 2 counterbalance groups; 3 are in the" in page
+def test_the_report_counts_all_sessions_of_the_participants(page):
+    assert "3 participants (people, source: lab) started 4 sessions in 2 counterbalance groups. The analysis" in page
     assert "2026-01-02 to 2026-01-12" in page
-    assert "Items were answered" not in page, "every item was answered four times"
-    assert "A rule that judges a participant judges all their sessions together." in page
+    assert "Each item has" not in page, "every item was answered four times"
+    assert "A rule about a participant uses all sessions of the participant together." in page
 
 
-def test_the_table_of_participants_names_all_groups_of_a_participant(results):
+def test_the_table_of_participants_has_all_groups_of_a_participant(results):
     people = pd.read_csv(results / "tables" / "participants.csv", dtype="str").set_index("participant")
     assert people.loc["Q01", ["group", "n_sessions", "n_test_trials"]].tolist() == ["1, 3", "2", "8"]
     assert people.loc["Q02", ["group", "n_sessions", "n_test_trials"]].tolist() == ["3", "1", "4"]

@@ -114,7 +114,7 @@ def test_the_published_games_give_the_published_numbers(test_data: Path, tmp_pat
     assert {path.suffix for path in (out / "figures").iterdir()} == {".svg", ".pdf", ".csv"}
 
 
-def test_the_published_tests_stand_beside_their_paired_forms(test_data: Path, tmp_path: Path, plan: Any) -> None:
+def test_the_published_tests_have_their_paired_forms_too(test_data: Path, tmp_path: Path, plan: Any) -> None:
     out = tmp_path / "out"
     done("--data", test_data / "ir" / "human_answers.csv", "--plan", plan(ANSWERS), "-o", out)
     tests = csv(out / "tests.csv")
@@ -132,16 +132,16 @@ def test_the_published_tests_stand_beside_their_paired_forms(test_data: Path, tm
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "Fix: name a study's folder"),
-        (["study", "--plan", "p.yaml", "-o", "out"], "Fix: name a study's folder"),
-        (["study", "--data", "d.csv", "-o", "out"], "Fix: name a study's folder"),
-        (["study"], "no folder for the results"),
-        (["--plan", "p.yaml", "-o", "out"], "no table is named. Fix: name it with --data"),
-        (["--data", "d.csv", "--plan", "p.yaml", "--study-version", "1", "-o", "out"], "go with a study"),
+        ([], "Fix: name the folder of a study"),
+        (["study", "--plan", "p.yaml", "-o", "out"], "Fix: name the folder of a study"),
+        (["study", "--data", "d.csv", "-o", "out"], "Fix: name the folder of a study"),
+        (["study"], "no folder for the results is named"),
+        (["--plan", "p.yaml", "-o", "out"], "no table is named. Fix: name a CSV file with --data"),
+        (["--data", "d.csv", "--plan", "p.yaml", "--study-version", "1", "-o", "out"], "need a study"),
         (["--data", "d.csv", "--plan", "nowhere.yaml", "-o", "out"], "nowhere.yaml: this file does not exist"),
     ],
 )
-def test_arguments_that_do_not_go_together_get_a_sentence(arguments: list[str], message: str) -> None:
+def test_arguments_that_do_not_fit_together_are_refused(arguments: list[str], message: str) -> None:
     result = analyze(*arguments)
     assert result.exit_code == 2
     assert message in result.stderr
@@ -152,7 +152,7 @@ def test_arguments_that_do_not_go_together_get_a_sentence(arguments: list[str], 
     [
         ("a,b\n1,2\n", "tables: {t: {by: [a], of: [c]}}", "the table `t`: there is no column `c` in the data"),
         ("a,b\n1,2\n", "tables: {t: {by: [a], of: [b], where: {a: 7}}}", "`a` has no level 7. Fix: name one of 1"),
-        ("a,b\nx,2\n", "tables: {t: {by: [b], of: [a]}}", "holds text, such as 'x'"),
+        ("a,b\nx,2\n", "tables: {t: {by: [b], of: [a]}}", "contains text, such as 'x'"),
         ("a,b\n1,2\n", "subject: model\ntables: {t: {by: [a], of: [b]}}", "there is no column `model`"),
         ("a,b\n1,2\n", "confidence: 0.9", "the plan is empty"),
         ("a,b\n1,2\n", "models: {m: {formula: 'b ~ a + (1 | z)'}}", "the model `m`:"),
@@ -179,21 +179,21 @@ def simulate(study: Path) -> None:
         assert result.exit_code == 0, result.output
 
 
-def test_a_study_is_analyzed_by_its_locked_plan_and_deviations_are_told(study_folder: Path, edit: Edit) -> None:
+def test_a_study_is_analyzed_by_its_locked_plan_and_deviations_are_reported(study_folder: Path, edit: Edit) -> None:
     edit(study_folder / "study.yaml", "  by: [outcome]\n", IN_STUDY)
     said = done(study_folder, "--lock")
     digest = said.strip().removesuffix(".").split()[-1]
     assert len(digest) == 64
     again = analyze(study_folder, "--lock")
     assert again.exit_code == 2
-    assert "has been locked since" in again.stderr
+    assert "is already locked since" in again.stderr
     simulate(study_folder)
     out = study_folder / "results"
     done(study_folder, "-o", out)
     report = (out / "report.html").read_text(encoding="utf-8")
     assert digest in report
-    assert "before the first session began" in report
-    assert "The plan of this analysis is the locked one." in report
+    assert "before the start of the first session" in report
+    assert "The plan of this analysis is identical to the locked plan." in report
     assert ">exploratory<" not in report
     assert cell(csv(out / "models/accuracy.anova.csv"), "df", term="subject:outcome") == 2
     assert list(csv(out / "tests.csv")["name"]) == ["outcomes"]
@@ -205,13 +205,13 @@ def test_a_study_is_analyzed_by_its_locked_plan_and_deviations_are_told(study_fo
     manifest = json.loads((out / "provenance.json").read_text(encoding="utf-8"))
     told = " ".join(manifest["preregistration"]["deviations"])
     assert "`exclusions` was" in told
-    assert "The test `outcomes` was locked, and is no longer in the plan." in told
-    assert "The test `other` was not locked: it is exploratory." in told
+    assert "The test `outcomes` was locked, but the plan of this analysis lacks it." in told
+    assert "The test `other` was not locked, so it is exploratory." in told
     assert ">exploratory<" in (out / "report.html").read_text(encoding="utf-8")
     assert list(csv(out / "tests.csv")["exploratory"]) == [True]
 
 
-def test_what_the_data_do_not_allow_yet_is_told_and_the_rest_is_reported(study_folder: Path, edit: Edit) -> None:
+def test_results_that_cannot_be_computed_yet_are_listed(study_folder: Path, edit: Edit) -> None:
     edit(study_folder / "study.yaml", "  by: [outcome]\n", IN_STUDY)
     result = CliRunner().invoke(main, ["simulate", str(study_folder), "-n", "20"])
     assert result.exit_code == 0

@@ -205,9 +205,9 @@ def test_one_version_of_a_study_can_be_analyzed_by_itself(study_folder: Path, ed
     assert one.returncode == 0, one.stderr
     assert len(table(study_folder / "out", "participants")) == 10
     report = " ".join((study_folder / "out" / "report.html").read_text(encoding="utf-8").split())
-    assert "is not the answered one" in report
+    assert "differs from the battery of the sessions" in report
     none = equipoise("analyze", study_folder, "-o", study_folder / "out", "--study-version", "7")
-    assert "name one of 1.0, 1.1" in none.stderr
+    assert "use one of the versions 1.0, 1.1" in none.stderr
 
 
 def test_the_report_says_in_which_entries_the_versions_of_a_study_differ(study_folder: Path, edit: Edit) -> None:
@@ -218,7 +218,7 @@ def test_the_report_says_in_which_entries_the_versions_of_a_study_differ(study_f
     mixed = equipoise("analyze", study_folder, "-o", study_folder / "out")
     assert mixed.returncode == 0, mixed.stderr
     report = " ".join((study_folder / "out" / "report.html").read_text(encoding="utf-8").split())
-    assert "The definitions of versions 1.0 and 1.1 differ in <code>timing.fixation_ms</code>." in report
+    assert "versions 1.0 and 1.1 differ from each other in <code>timing.fixation_ms</code>." in report
 
 
 def test_a_pilot_on_another_battery_can_be_excluded_from_the_analysis(study_folder: Path, edit: Edit) -> None:

@@ -1,1 +1,1 @@
-"""Elements of all figures: the sheet, axes, text, lines, and the styles of subjects."""
+"""Elements that all figures use: the sheet, axes, text, lines, and the styles of subjects."""

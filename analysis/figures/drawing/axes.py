@@ -17,7 +17,7 @@ from analysis.sentences import level_words
 def label_x(
     sheet: FigureSheet, axes: Axes, ticks: Sequence[float], labels: Sequence[str], title: str | Sequence[str] = ""
 ) -> None:
-    """Mark `ticks` below the axes; if labels would overlap, only every second, third, ... one is kept."""
+    """Draw ticks and labels below the axes; if labels would overlap, only every second or third label is kept."""
     axes.xaxis.set_major_locator(FixedLocator(list(ticks)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.tick_params(axis="x", labelbottom=False)
@@ -39,14 +39,14 @@ def _have_room(places: Sequence[tuple[float, float]], labels: Sequence[str]) -> 
 
 
 def room_for_y(labels: Sequence[str], title: str, height: float) -> float:
-    """Return the space, in points, that `label_y` needs left of axes of a height."""
+    """Return the space in points that `label_y` needs at the left of axes with this height."""
     lines = wrapped(title, height, most_lines=3) if title else []
     widest = max((text_width(label, SMALL) for label in labels), default=0.0)
     return widest + 7 + (text_height(len(lines)) + 5 if lines else 0)
 
 
 def label_y(sheet: FigureSheet, axes: Axes, ticks: Sequence[float], labels: Sequence[str], title: str = "") -> None:
-    """Mark `ticks` left of the axes, with a title that runs upwards beside them, in up to three lines."""
+    """Draw ticks and labels at the left of the axes; the title runs upwards in up to three lines."""
     axes.yaxis.set_major_locator(FixedLocator(list(ticks)))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.tick_params(axis="y", labelleft=False)
@@ -64,7 +64,7 @@ def label_y(sheet: FigureSheet, axes: Axes, ticks: Sequence[float], labels: Sequ
 
 @dataclass(frozen=True)
 class LevelNames:
-    """The names of the levels below axes: in up to three lines, or upwards if a word is wider than its slot."""
+    """The names of levels below the axes: in up to three lines, or upwards if a word is wider than its slot."""
 
     lines: list[list[str]]
     slot: float
@@ -82,7 +82,7 @@ class LevelNames:
         return cls(lines, slot, False, 7 + text_height(max(map(len, lines)), SMALL))
 
     def write(self, sheet: FigureSheet, left: float, top: float) -> None:
-        """Write them from `left`; `top` is the end of the axes."""
+        """Write the names from `left`; `top` is the bottom edge of the axes."""
         for place, lines in enumerate(self.lines):
             middle = left + self.slot * (place + 0.5)
             if self.upwards:
@@ -104,7 +104,7 @@ def nice_ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def number_labels(ticks: Sequence[float]) -> list[str]:
-    """Return ticks as text with as many decimals as the finest of them needs.
+    """Return ticks as text; all have the decimals that the finest tick needs.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def number_labels(ticks: Sequence[float]) -> list[str]:
 
 
 def number_text(value: float) -> str:
-    """Return a number with three significant digits; a large one in full.
+    """Return a number with three significant digits; a number from 1000 on has all its digits.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""The width of text, and fitting it: wrapped, shortened, and labels moved apart.
+"""The width of text, and text that fits a width: wrapped, shortened, and with labels moved apart.
 
-Widths come from the tables of DejaVu Sans, which comes with matplotlib, and not from the fonts of a machine; so the
-same text has the same layout everywhere. Verdana and Arial, which replace it in a browser, are as wide or narrower.
+Widths come from the tables of DejaVu Sans, which is part of matplotlib. The fonts of a machine are not used, so a text
+has the same layout on every machine. In a browser, Verdana or Arial may replace DejaVu Sans; they are not wider.
 """
 
 import re
@@ -20,11 +20,11 @@ SIZE = 8.0
 SMALL = 7.0
 """Size of the smallest text, in points."""
 LINE = 1.22
-"""Distance of the lines of a text, in sizes."""
+"""Distance of the lines of a text, as a multiple of the text size."""
 
 _BREAKS_AFTER = "-–—/_·|+"
 _ELSEWHERE_EM = 1.15
-"""Width of a character that DejaVu Sans lacks: at least that of any font, or of the box for a missing character."""
+"""Width of a character that DejaVu Sans lacks: no other font, and no box for a missing character, is wider."""
 
 
 @lru_cache
@@ -69,7 +69,7 @@ def printable(text: object) -> str:
 
 
 def shortened(text: object, width: float, size: float = SIZE, *, bold: bool = False) -> str:
-    """Return text that fits `width` points; a long text is cut in the middle, because names differ at their ends.
+    """Return text that fits `width` points; a long text is cut in the middle, because names often differ at the end.
 
     Examples
     --------
@@ -87,10 +87,10 @@ def shortened(text: object, width: float, size: float = SIZE, *, bold: bool = Fa
 
 
 def wrapped(text: object, width: float, size: float = SIZE, *, most_lines: int = 2, bold: bool = False) -> list[str]:
-    """Return the lines of a text, each no wider than `width` points; if they are too many, the last is `shortened`.
+    """Return the lines of a text, each at most `width` points wide; if there are too many, the last is `shortened`.
 
-    Lines end after a space, after a hyphen or dash, between Chinese, Japanese or Korean characters, and inside a word
-    only if it is wider than a line.
+    A line ends after a space, a hyphen or a dash, or between Chinese, Japanese or Korean characters. It ends inside a
+    word only if the word is wider than a line.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def wrapped(text: object, width: float, size: float = SIZE, *, most_lines: int =
 def distinct_labels(
     texts: Sequence[object], width: float, size: float = SIZE, *, most_lines: int = 2, bold: bool = False
 ) -> list[list[str]]:
-    """Return each text `wrapped`; different ones that become equal when shortened are numbered in their order.
+    """Return each text `wrapped`; different texts that become equal when shortened are numbered.
 
     Examples
     --------
@@ -146,16 +146,16 @@ def _pieces(text: str, width: float, size: float, bold: bool) -> list[str]:
 
 
 def moved_apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    r"""Return positions as near as possible to the wanted ones, no two nearer than `gap`, in the same order, ascending.
+    r"""Return the positions nearest to the wanted positions with a distance of at least `gap`, in the same order.
 
     Parameters
     ----------
     wanted : sequence of float
-        In any order; equal ones keep theirs.
+        In any order; equal positions keep their order.
     gap : float
         Least distance.
     low, high : float
-        Bounds; if the labels do not fit between them, they continue past `high`.
+        Bounds. If the labels do not fit between the bounds, they continue past `high`.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Lines across the levels of a factor, each with its intervals and its name at its end."""
+"""Lines over the levels of a factor; each line has intervals, and its name is at the right end."""
 
 import math
 from collections.abc import Sequence
@@ -21,11 +21,11 @@ from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, FigureSheet
 from analysis.figures.drawing.subject_styles import Look, draw_marker
 
 MOST_LINES = 12
-"""Most lines that a reader can distinguish."""
+"""Greatest number of lines that a reader can distinguish."""
 
 
 class Point(NamedTuple):
-    """An estimate with its interval, at a level; NaN for a missing one."""
+    """An estimate with its interval at a level; missing values are NaN."""
 
     estimate: float
     ci_low: float
@@ -33,7 +33,7 @@ class Point(NamedTuple):
 
 
 def point_of(cells: pd.DataFrame, estimate: str, ci_low: str, ci_high: str) -> Point:
-    """Return the point of a table's first row; without a row, a gap."""
+    """Return the point of a table's first row; a table without rows is a gap in the line."""
     if cells.empty:
         return Point(math.nan, math.nan, math.nan)
     return Point(*(float(value) for value in cells[[estimate, ci_low, ci_high]].iloc[0]))
@@ -55,15 +55,15 @@ class Scale(NamedTuple):
     ticks: Sequence[float]
     labels: Sequence[str]
     dashed_at: float | None = None
-    """Value of a dashed line across, such as chance; its label is at its end."""
+    """Value of a horizontal dashed line, such as chance; its label is at the right end."""
     dashed_words: str = ""
 
 
 def draw_lines(lines: Sequence[Line], levels: Sequence[object], x_title: str, scale: Scale) -> FigureSheet:
-    """Return a sheet with lines over levels, which are at equal distances; within `style`.
+    """Return a sheet with lines over levels at equal distances; call this function within `style`.
 
-    Lines are shifted slightly so that their intervals do not hide one another. Names are moved apart at the right, each
-    connected to the end of its line. A gap of a line is a level without an estimate.
+    Lines are shifted slightly, so that their intervals do not hide one another. Names are moved apart at the right; a
+    thin line connects each name to the end of its line. A gap in a line is a level without an estimate.
     """
     least = len(levels) * max(16.0, 4.5 * (len(lines) + 1))
     names = [*(line.name for line in lines), *([scale.dashed_words] if scale.dashed_at is not None else [])]

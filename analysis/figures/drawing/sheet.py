@@ -35,7 +35,7 @@ PAPER = "#ffffff"
 FONTS = ("DejaVu Sans", "Verdana", "Arial", "Noto Sans", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans CJK SC",
          "Noto Sans CJK JP", "Noto Sans CJK KR", "Microsoft YaHei", "PingFang SC", "Hiragino Sans", "Arial Unicode MS",
          "Droid Sans Fallback")  # fmt: skip
-"""In order of preference; a character is drawn in the first font that has it."""
+"""Fonts in the order of preference. A character is drawn in the first font that has this character."""
 
 STYLE: Any = {
     "text.parse_math": False,
@@ -72,28 +72,28 @@ class Drawing:
     """A figure, in its published forms."""
 
     name: str
-    """Its file's name without an ending."""
+    """Name of the file without the ending."""
     title: str
     """Title of the alternative text."""
     description: str
-    """Alternative text: the content of the figure in sentences, with the numbers that matter."""
+    """Alternative text: the content of the figure in sentences, with the main numbers."""
     svg: str
-    """Its bytes depend on the data alone. Text is text."""
+    """SVG whose bytes depend on the data alone. Texts are text elements, not outlines."""
     pdf: bytes
-    """The same figure, without a date, its fonts embedded as TrueType."""
+    """The same figure as PDF, without a date, and with its fonts embedded as TrueType."""
     data: pd.DataFrame
-    """The numbers of the figure, with every label in full."""
+    """The numbers of the figure, with every label at full length."""
 
 
 @contextmanager
 def style() -> Iterator[None]:
     """Draw in the style of all figures, with the fonts of this machine."""
-    there = set(fontManager.get_font_names())
+    installed = set(fontManager.get_font_names())
     log = logging.getLogger("matplotlib.font_manager")
     level = log.level
-    log.setLevel(logging.ERROR)  # It warns of every font without a bold face.
+    log.setLevel(logging.ERROR)  # The log has a warning for every font without a bold face.
     try:
-        with mpl.rc_context({**STYLE, "font.family": [font for font in FONTS if font in there]}):
+        with mpl.rc_context({**STYLE, "font.family": [font for font in FONTS if font in installed]}):
             yield
     finally:
         log.setLevel(level)
@@ -107,7 +107,7 @@ class FigureSheet:
         self.figure = Figure(figsize=(width / 72, height / 72), dpi=72)
 
     def axes(self, left: float, top: float, width: float, height: float) -> Axes:
-        """Return empty axes with no ticks."""
+        """Return empty axes without ticks."""
         box = (left / self.width, 1 - (top + height) / self.height, width / self.width, height / self.height)
         axes = self.figure.add_axes(box)
         axes.set_xticks([])
@@ -115,7 +115,7 @@ class FigureSheet:
         return axes
 
     def paper(self) -> Axes:
-        """Return invisible axes over the whole sheet, whose data are positions in points."""
+        """Return invisible axes over the whole sheet; their coordinates are positions in points."""
         axes = self.axes(0, 0, self.width, self.height)
         axes.set_axis_off()
         axes.set_xlim(0, self.width)
@@ -126,7 +126,7 @@ class FigureSheet:
         self, x: float, y: float, text: str | Sequence[str], *, align: Align = "left", at: At = "middle",
         size: float = SIZE, bold: bool = False, colour: str = INK,
     ) -> None:  # fmt: skip
-        """Write lines, the block's top, middle or bottom at `y`."""
+        """Write lines of text; `y` is the top, middle or bottom of the block."""
         lines = [text] if isinstance(text, str) else text
         height = text_height(len(lines), size)
         top = y - {"top": 0.0, "middle": height / 2, "bottom": height}[at]
@@ -138,7 +138,7 @@ class FigureSheet:
             )  # fmt: skip
 
     def write_upwards(self, x: float, y: float, text: str, *, size: float = SIZE, align: Align = "center") -> None:
-        """Write a line that runs upwards, its middle at `x`; `y` is its beginning, middle or end."""
+        """Write a line of text upwards; `x` is its middle, and `y` is its start, middle or end."""
         self.figure.text(
             (x + 0.36 * size) / self.width, 1 - y / self.height, text, ha=align, va="baseline", rotation=90,
             rotation_mode="anchor", fontsize=size,
@@ -156,14 +156,14 @@ def text_height(n_lines: int, size: float = SIZE) -> float:
 
 
 def finished(sheet: FigureSheet, name: str, title: str, description: str, data: pd.DataFrame) -> Drawing:
-    """Return the content of a sheet, within `style`, as a `Drawing`.
+    """Return the content of a sheet as a `Drawing`; call this function within `style`.
 
     Parameters
     ----------
-    sheet : Sheet
-        With all its content.
+    sheet : FigureSheet
+        The complete sheet.
     name : str
-        The file's name; also the prefix of every id in the SVG, so that several can be in one page.
+        Name of the file, and prefix of every id in the SVG, so that one page can contain several figures.
     title, description : str
         The alternative text: the title of the figure, and its content.
     data : DataFrame
@@ -171,7 +171,7 @@ def finished(sheet: FigureSheet, name: str, title: str, description: str, data: 
     """
     title, description = printable(title), printable(description)
     with warnings.catch_warnings():
-        # A character that no font has is still text in the SVG; `missing_characters` reports those of the PDF.
+        # A character that no font has is text in the SVG. `missing_characters` reports these characters for the PDF.
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from font")
         svg = _as_svg(sheet.figure, name, title, description)
         buffer = io.BytesIO()
@@ -198,18 +198,18 @@ def _as_svg(figure: Figure, name: str, title: str, description: str) -> str:
 
 
 def inline(svg: str) -> str:
-    """Return an SVG for a page that sets `--ink`, `--soft`, `--grid`, so that its colours follow light and dark."""
+    """Return an SVG for a page that sets `--ink`, `--soft` and `--grid`; its colours follow the light or dark page."""
     for colour, variable in ((INK, "var(--ink)"), (SOFT, "var(--soft)"), (GRID, "var(--grid)"), (PAPER, "none")):
         svg = svg.replace(colour, variable)
     return svg
 
 
 def missing_characters(drawing: Drawing) -> str:
-    """Return the characters of a figure that no font of this machine has: in its PDF they are boxes, in its SVG text.
+    """Return the characters of a figure that no font of this machine has.
 
-    A font such as Noto Sans CJK fixes it.
+    Such characters are boxes in the PDF, and text in the SVG. A font such as Noto Sans CJK has most of them.
     """
-    there = set(fontManager.get_font_names())
-    fonts = [get_font(fontManager.findfont(font)) for font in FONTS if font in there]
+    installed = set(fontManager.get_font_names())
+    fonts = [get_font(fontManager.findfont(font)) for font in FONTS if font in installed]
     words = "".join(re.findall(r"<text [^>]*>([^<]*)</text>", drawing.svg))
     return "".join(sorted({char for char in words if not any(font.get_char_index(ord(char)) for font in fonts)}))

@@ -1,7 +1,7 @@
-"""Styles of subjects: a colour, a marker and a line for each, the same in every figure of the same subjects.
+"""Styles of subjects: each subject has one colour, marker and line in every figure of the same subjects.
 
-Colours are Okabe and Ito's, which people with colour blindness can distinguish; marker and line distinguish the
-subjects in grey. People are black discs, simulated participants grey rings.
+People with colour blindness can distinguish these colours, which are those of Okabe and Ito. In a grey print, marker
+and line distinguish the subjects. People are black discs; simulated participants are grey rings.
 
 References
 ----------
@@ -23,10 +23,10 @@ BLUE, ORANGE, GREEN, VERMILLION, PURPLE, SKY = OKABE_ITO = (
 )  # fmt: skip
 MARKERS = ("s", "^", "D", "v", "P", "X", "<", ">", "p", "h")
 LINES: tuple[tuple[float, ...], ...] = ((), (5, 1.6), (1.4, 1.4), (5, 1.4, 1.4, 1.4), (8, 2, 2, 2, 2, 2))
-"""Lengths of dash and gap, in widths of the line; none for a solid line."""
+"""Lengths of dashes and gaps as multiples of the line width; a solid line has none."""
 
 Subject = tuple[str, str]
-"""Kind, and the subject's name."""
+"""Kind of the subject, and its name."""
 
 
 class Look(NamedTuple):
@@ -42,13 +42,13 @@ PEOPLE_LOOKS = {"human": Look("o", INK, True, ()), "simulated": Look("o", SOFT, 
 
 
 def subjects_of(table: pd.DataFrame) -> list[Subject]:
-    """Return the subjects of a table with the columns `kind` and `subject`, in its order."""
+    """Return the subjects of a table with the columns `kind` and `subject`, in the order of its rows."""
     pairs = table[["kind", "subject"]].drop_duplicates().itertuples(index=False, name=None)
     return [(str(kind), str(subject)) for kind, subject in pairs]
 
 
 def looks(subjects: Sequence[Subject]) -> dict[Subject, Look]:
-    """Return the style of each subject; the same list always gives the same styles."""
+    """Return the style of each subject; the same list always returns the same styles."""
     chosen: dict[Subject, Look] = {}
     models = 0
     for kind, subject in subjects:
@@ -63,7 +63,7 @@ def looks(subjects: Sequence[Subject]) -> dict[Subject, Look]:
 
 
 def kind_of(subject: object) -> str:
-    """Return the kind of a name: `human` and `simulated` for the names of people, else `model`."""
+    """Return the kind of a subject's name: `human` or `simulated` for the names of people, otherwise `model`."""
     return next((kind for kind, name in PEOPLE.items() if name == subject), "model")
 
 

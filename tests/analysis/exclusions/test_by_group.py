@@ -1,4 +1,4 @@
-"""What each counterbalance group lost and kept: every row and column must add up, and agree with the flow."""
+"""Exclusions by counterbalance group: every row and column adds up, and the totals agree with the flow."""
 
 import dataclasses
 
@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analysis.data.tidy_table import tidy_trials
-from analysis.exclusions.by_group import COUNTS, exclusions_by_group, told_several_groups
+from analysis.exclusions.by_group import COUNTS, exclusions_by_group, notes_on_several_groups
 from analysis.exclusions.flow import apply_exclusions
 from experiment.study.analysis_plan import AnalysisPlan
 
@@ -27,7 +27,7 @@ def counts(table, kind, group):
     return tuple(rows.iloc[0][COUNTS])
 
 
-def test_a_group_is_told_what_it_was_planned_to_give_what_it_lost_and_what_it_kept(view, session, row):
+def test_a_group_has_its_planned_excluded_and_final_trials(view, session, row):
     table = table_of(
         view(
             session(participant="A", group=1),
@@ -58,12 +58,12 @@ def test_practice_and_checks_are_not_planned_trials(view, session, row):
     assert counts(table, "human", "2") == (1, 0, 1, 0, 0, 0, 0)
 
 
-def test_groups_stand_by_number_and_whoever_got_none_last(view, session):
+def test_groups_are_sorted_by_number_and_participants_without_a_group_are_last(view, session):
     table = table_of(view([session(participant=f"P{n}", group=group) for n, group in enumerate([10, None, 2, 1, 100])]))
     assert table["group"].tolist() == ["1", "2", "10", "100", "none", "total"]
 
 
-def test_where_nobody_has_a_group_there_is_one_row_and_its_total(view, session):
+def test_without_groups_there_is_one_row_and_the_total(view, session):
     table = table_of(view(session(group=None), session(participant="B", group=None)))
     assert table["group"].tolist() == ["none", "total"]
     assert counts(table, "human", "none") == counts(table, "human", "total") == (2, 8, 0, 0, 0, 2, 8)
@@ -84,7 +84,7 @@ def test_where_only_models_answered_the_table_is_empty_but_has_its_columns(view,
     assert table.columns.tolist() == ["kind", "group", *COUNTS]
 
 
-def test_whoever_stays_keeps_the_abandoned_session_among_single_trials(view, session):
+def test_the_trials_of_an_abandoned_session_of_an_included_participant_are_single_trials(view, session):
     table = table_of(
         view(
             session(participant="A", session="first", status="active", completed_at=None, n_test=3),
@@ -94,7 +94,7 @@ def test_whoever_stays_keeps_the_abandoned_session_among_single_trials(view, ses
     assert counts(table, "human", "1") == (1, 7, 0, 0, 3, 1, 4)
 
 
-def test_trials_of_somebody_who_comes_again_are_counted_in_the_group_of_each_session(view, session):
+def test_trials_of_a_participant_with_several_sessions_are_counted_in_the_group_of_each_session(view, session):
     result = apply_exclusions(
         tidy_trials(
             view(
@@ -109,12 +109,12 @@ def test_trials_of_somebody_who_comes_again_are_counted_in_the_group_of_each_ses
     assert counts(table, "human", "1") == (1, 4, 0, 0, 0, 1, 4)
     assert counts(table, "human", "3") == (2, 9, 0, 0, 0, 2, 9)
     assert counts(table, "human", "total") == (2, 13, 0, 0, 0, 2, 13), "a participant is one of the total"
-    (sentence,) = told_several_groups(result)
+    (sentence,) = notes_on_several_groups(result)
     assert sentence.startswith("1\u00a0participant was in more than one counterbalance group.")
     assert "add up to more than the total" in sentence
 
 
-def test_whoever_stays_with_one_group_alone_is_excluded_from_the_other_and_not_from_the_total(view, session):
+def test_a_participant_included_with_one_group_is_excluded_from_the_other_group_but_not_from_the_total(view, session):
     table = table_of(
         view(
             session(participant="A", session="a1", session_number=1, group=1),
@@ -134,7 +134,7 @@ def test_where_nobody_was_in_several_groups_nothing_is_said_of_it(view, session)
         session(participant="B"),
         [session(kind="model", run=run) for run in ("M", "N")],
     )
-    assert told_several_groups(apply_exclusions(tidy_trials(rows), PLAN)) == []
+    assert notes_on_several_groups(apply_exclusions(tidy_trials(rows), PLAN)) == []
 
 
 def test_a_participant_whose_last_trials_went_in_different_ways_is_excluded_with_all_of_them(view, session, row):
@@ -172,7 +172,7 @@ PEOPLE = st.lists(
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(people=PEOPLE)
-def test_whatever_the_data_rows_and_columns_add_up_and_count_what_is_there(view, row, people):
+def test_rows_and_columns_add_up_for_any_data(view, row, people):
     rows = [
         row(kind=kind, participant=f"P{who}", run=f"R{who}" if kind == "model" else None, group=group, status=status,
             trial_index=place, phase=phase, item_id=f"i{place}", rt_ms=rt_ms, response=None if rt_ms is None else 1)
@@ -210,7 +210,7 @@ COMING_AGAIN = st.lists(
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(people=COMING_AGAIN)
-def test_however_often_people_come_each_group_has_its_own_trials_and_whoever_answered_them(view, row, people):
+def test_each_group_has_its_trials_and_participants_for_any_number_of_sessions(view, row, people):
     rows = [
         row(participant=f"P{who}", session=f"P{who}-{number}", source="lab", session_number=number, group=group,
             status=status, completed_at="2026-01-02T10:20:00Z" if status == "completed" else None,

@@ -1,4 +1,4 @@
-"""Sessions excluded by name in the flow, in the notes and in what is read back; items reworded in a version."""
+"""Sessions excluded by name in the flow, in the notes and in an export; items reworded within a version."""
 
 import pytest
 
@@ -49,12 +49,12 @@ def test_an_excluded_session_is_a_step_before_the_rules_and_the_books_balance(vi
     assert groups.loc["2", ["recruited_participants", "excluded_participants", "final_trials"]].tolist() == [2, 1, 4]
     (note,) = [note for note in result.notes if "by name" in note]
     assert "excluded 4\u00a0sessions by name" in note
-    assert "“fire alarm” (session s-A, on 2026-01-03, after all responses were in; session s-B" in note
+    assert "“fire alarm” (session s-A, on 2026-01-03, after the last response; session s-B" in note
     assert "not completed" in note
     assert "“typed before she read” (session s-E" in note
 
 
-def test_without_an_exclusion_there_is_no_such_step(view, session):
+def test_without_an_exclusion_by_name_the_flow_has_no_such_step(view, session):
     result = apply_exclusions(tidy_trials(view(session(), session(kind="model"))), AnalysisPlan())
     assert "excluded_by_researcher" not in set(result.flow["step"])
     assert exclusion_notes(result.trials) == exclusion_deviations(result.trials) == []
@@ -67,17 +67,17 @@ def test_of_two_completed_sessions_the_researcher_chooses_by_excluding_the_other
         result = apply_exclusions(tidy_trials(view(first, second)), plan)
         assert dispositions(result) == {"A": "included"}
         assert set(result.trials["session"][result.trials["excluded_by"].isna()]) == {"second"}
-    with pytest.raises(InputError, match="exclude the other with `equipoise exclude`"):
+    with pytest.raises(InputError, match="exclude the other session with `equipoise exclude`"):
         apply_exclusions(tidy_trials(view(session(participant="A", session="first"), second)), planned())
 
 
-def test_it_is_told_whether_an_exclusion_came_after_the_answers(view, session):
+def test_the_notes_state_whether_an_exclusion_was_after_the_last_response(view, session):
     trials = tidy_trials(
         view(session(participant="A", **by_researcher(at=BEFORE)), session(participant="B", **by_researcher()))
     )
-    assert "before all responses were in" in exclusion_notes(trials)[0]
+    assert "before the last response" in exclusion_notes(trials)[0]
     (deviation,) = exclusion_deviations(trials)
-    assert deviation.startswith("2\u00a0sessions were excluded by the researcher and not by a rule of the plan, 1 of")
+    assert deviation.startswith("The researcher excluded 2\u00a0sessions without a rule of the plan; 1 of these")
 
 
 def test_an_export_keeps_revisions_and_exclusions_and_older_data_keep_their_digest(view, session, tmp_path):
@@ -111,10 +111,10 @@ def test_an_item_may_be_reworded_within_a_version_and_is_named(view, session):
         )
     )
     refuse_changed_items(trials)
-    assert "4\u00a0items were reworded while data came in" in notes_on_rewording(trials)[0]
+    assert "4\u00a0items were reworded during data collection" in notes_on_rewording(trials)[0]
     assert notes_on_revisions(trials) == [
-        "Version 1 of the study was reworded while data came in: 1\u00a0session with revision 1, 1\u00a0session with "
-        "revision 2."
+        "Version 1 of the study was reworded during data collection: 1\u00a0session with revision 1, 1\u00a0session "
+        "with revision 2."
     ]
 
 
@@ -131,5 +131,5 @@ def test_an_item_may_be_reworded_within_a_version_and_is_named(view, session):
 )
 def test_more_than_a_rewording_is_refused(view, session, changes):
     trials = tidy_trials(view(session(participant="A"), session(participant="B", battery="c" * 64, **changes)))
-    with pytest.raises(InputError, match="item `i1` does not have one text, key and levels"):
+    with pytest.raises(InputError, match="item `i1` does not have the same text, answer key and levels"):
         refuse_changed_items(trials)

@@ -86,7 +86,7 @@ def test_bounds_of_response_times_are_inclusive(view, session, row, rt_ms, stays
     assert steps(result)["trial_rt"] == (0, 0 if stays else 1)
 
 
-def test_who_loses_every_trial_is_counted_once_at_the_step_that_took_the_last(view, session, row):
+def test_a_participant_without_remaining_trials_is_counted_once_at_the_step_of_their_last_trial(view, session, row):
     rows = view(
         session(participant="A", rt_ms=100.0),
         session(participant="B", n_test=2, rt_ms=100.0),
@@ -135,7 +135,7 @@ def test_no_rule_touches_models(view, session, row):
     assert steps(result, "model")["included"] == (1, 6)
 
 
-def test_answers_without_a_response_time_stay_and_are_reported(view, session):
+def test_responses_without_a_response_time_remain_and_are_noted(view, session):
     result = apply_exclusions(tidy_trials(view(session(rt_ms=None))), AnalysisPlan(exclusions=[CHECK, MEDIAN, TRIAL]))
     assert steps(result)["included"] == (1, 4)
     assert [note.split("`")[1] for note in result.notes] == ["attention_check", "median_rt", "trial_rt"]
@@ -152,7 +152,7 @@ def test_a_person_with_an_abandoned_and_a_completed_session_is_one_participant(v
     assert len(result.participants) == 1
 
 
-def test_a_participant_who_came_again_is_described_by_all_their_sessions(view, session):
+def test_a_participant_with_several_sessions_is_described_by_all_of_them(view, session):
     again = {"session_number": 2, "group": 3, "source": "web", "completed_at": "2026-01-09T10:20:00Z"}
     rows = view(
         session(
@@ -190,7 +190,9 @@ def test_checks_of_a_session_that_was_not_completed_do_not_count(view, session, 
     assert dispositions(result) == {"A": "included", "B": "included"}
     assert result.participants["n_attention_checks"].tolist() == [1, 0]
     assert result.participants["n_attention_checks_failed"].tolist() == [0, 0]
-    assert result.notes == ["1 participant had no attention check, so `attention_check` could not judge them."]
+    assert result.notes == [
+        "1\u00a0participant without an attention check: the rule `attention_check` did not exclude them."
+    ]
 
 
 def test_a_person_who_completed_twice_is_an_error(view, session):

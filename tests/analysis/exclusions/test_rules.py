@@ -1,4 +1,4 @@
-"""The exclusion rules one by one, and all of them together against a plain account of what each says it does."""
+"""Each exclusion rule, and all rules together compared with a simple reimplementation."""
 
 import json
 from collections import defaultdict
@@ -17,7 +17,7 @@ from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
 
 FAST_MS = 500
-"""The conftest's item has five words to read: answers under 200 + 5 x 60 ms are implausibly fast."""
+"""The item in conftest.py has five words, so responses under 200 + 5 x 60 ms are implausibly fast."""
 
 
 def planned(*rules):
@@ -54,7 +54,7 @@ def test_as_many_failed_checks_as_allowed_are_allowed(view, session, row, max_fa
     assert dispositions(result) == {"A": "included" if stays else "attention_check"}
 
 
-def test_checks_of_a_session_that_is_left_out_as_a_duplicate_count_only_before_it_is(view, session, row):
+def test_attention_checks_of_a_duplicate_session_count_only_before_its_exclusion(view, session, row):
     later = "2026-01-09T10:00:00.000+00:00"
     rows = view(
         session(participant="A", session="first"),
@@ -154,7 +154,7 @@ def test_sessions_of_several_sessions_all_count_and_a_note_says_so(view, session
     result = applied(rows, {"rule": "missing"})
     assert result.trials["excluded_by"].isna().all()
     assert dispositions(result) == {"A": "included", "B": "included"}
-    assert [note for note in result.notes if note.startswith("1 participant completed the study in several sessions")]
+    assert [note for note in result.notes if note.startswith("1\u00a0participant completed several planned sessions")]
     assert not applied(rows[rows["session_number"] == 1], {"rule": "missing"}).notes
 
 
@@ -183,7 +183,7 @@ def test_two_runs_of_a_model_are_no_duplicates(view, session):
 
 
 def test_the_second_session_never_takes_the_place_of_a_first_that_lost_its_trials(view, session):
-    """Anyone who does the study again has seen it, however badly the first time went."""
+    """A participant who does the study again has seen the items in the first session."""
     rows = view(
         session(participant="A", session="first", completed_at="2026-01-02T10:00:00.000+00:00", rt_ms=5.0),
         session(participant="A", session="second", completed_at="2026-01-03T10:00:00.000+00:00"),
@@ -216,14 +216,14 @@ def test_only_trials_during_which_the_page_was_left_are_taken(view, session, row
     result = applied(rows, {"rule": "trial_focus_lost"})
     assert taken_trials(result, "trial_focus_lost") == 1
     assert result.notes == [
-        "1 answered test trials have no record of the focus; `trial_focus_lost` could not judge them."
+        "1\u00a0answered test trial without a record of the focus: the rule `trial_focus_lost` did not use them."
     ]
 
 
-def test_who_has_no_record_of_the_focus_stays_and_is_told_of(view, session):
+def test_a_participant_without_a_record_of_the_focus_stays_and_is_noted(view, session):
     result = applied(view(session(source="lab", focus_lost=None)), {"rule": "focus_lost"})
     assert dispositions(result) == {"P01": "included"}
-    assert "4 answered test trials have no record of the focus" in result.notes[0]
+    assert "4\u00a0answered test trials without a record of the focus" in result.notes[0]
 
 
 # implausibly fast
@@ -232,7 +232,7 @@ def test_who_has_no_record_of_the_focus_stays_and_is_told_of(view, session):
 @pytest.mark.parametrize(
     ("n_fast", "max_share", "stays"), [(0, 0.0, True), (1, 0.0, False), (1, 0.25, True), (2, 0.25, False)]
 )
-def test_as_large_a_share_of_fast_answers_as_allowed_is_allowed(view, session, n_fast, max_share, stays):
+def test_the_maximum_share_of_fast_responses_is_allowed(view, session, n_fast, max_share, stays):
     rows = session(participant="A", n_test=4, rt_ms=float(FAST_MS))
     for row in rows[:n_fast]:
         row["rt_ms"] = FAST_MS - 0.1
@@ -240,8 +240,8 @@ def test_as_large_a_share_of_fast_answers_as_allowed_is_allowed(view, session, n
     assert dispositions(result) == {"A": "included" if stays else "implausibly_fast"}
 
 
-def test_the_rule_says_of_what_the_share_of_fast_answers_is(view, session):
-    """Two fast answers of four given, to eight test trials: half of the answers, a quarter of the trials."""
+def test_the_rule_names_the_denominator_of_its_share(view, session):
+    """Two responses are fast: half of the four responses, and a quarter of the eight test trials."""
     rows = session(participant="A", n_test=8)
     for row in rows[:2]:
         row["rt_ms"] = 100.0
@@ -281,7 +281,7 @@ def test_a_run_does_not_go_on_in_another_session(view, session):
 # response times
 
 
-def test_a_median_of_an_even_number_of_answers_lies_between_the_middle_ones(view, session, row):
+def test_the_median_of_an_even_number_of_responses_is_between_the_two_middle_times(view, session, row):
     rows = view(
         session(participant="A", n_test=1, rt_ms=100.0), row(participant="A", trial_index=1, item_id="i2", rt_ms=300.0)
     )
@@ -291,8 +291,8 @@ def test_a_median_of_an_even_number_of_answers_lies_between_the_middle_ones(view
     assert dispositions(applied(rows, {"rule": "median_rt", "max_ms": 199.9})) == {"A": "median_rt"}
 
 
-def test_the_response_time_of_a_trial_without_an_answer_is_not_judged(view, session):
-    """A deadline that passed leaves a time, but nobody answered in it."""
+def test_rules_ignore_the_response_time_of_a_trial_without_a_response(view, session):
+    """A trial that ended by its deadline has a time, but no response."""
     rows = session(participant="A", n_test=9)
     for row in rows[:6]:
         row |= {"response": None, "rt_ms": 1.0}
@@ -334,7 +334,7 @@ def test_a_rule_leaves_models_alone_even_where_their_rows_have_what_it_looks_for
     assert result.notes == []
 
 
-# in words
+# wording
 
 
 @pytest.mark.parametrize(
@@ -357,7 +357,7 @@ def test_each_rule_has_words_of_its_own():
     assert len(set(words)) == len(EACH_RULE)
 
 
-# All rules together, against a plain account
+# All rules together, compared with a simple reimplementation
 
 RULES = {
     "attention_check": st.builds(lambda n: {"max_failed": n}, st.integers(0, 2)),
@@ -406,11 +406,11 @@ def rows_of(row, participants):
 
 
 class ContestedError(Exception):
-    """What the rules do not say, and another test asks about."""
+    """Return the cases that the rules do not define; another test covers these cases."""
 
 
 class PlainAccount:
-    """The same exclusions, trial by trial, without a data frame."""
+    """Return the same exclusions, computed trial by trial without a data frame."""
 
     def __init__(self, rows, rules):
         self.rows = [r | {"answer": None if r["response"] is None else json.loads(r["response"])} for r in rows]

@@ -9,7 +9,7 @@ from tests.analysis.figures.layout import faults, watch
 
 @pytest.fixture
 def readable(monkeypatch):
-    """Return a function that checks a drawing made in the test, and gives it back; it keeps the `figure` it checked.
+    """Return a function that checks a drawing and returns it; the function keeps the checked `figure`.
 
     Texts never meet, are never cut off, have at least 7 points and a contrast of 4.5; the figure is 88 or 180 mm wide;
     its SVG is XML with alternative text.

@@ -1,4 +1,4 @@
-"""What a figure looks like to a renderer: where its texts lie, how large they are, and how they stand out."""
+"""The layout of a rendered figure: position, size and contrast of its texts."""
 
 import re
 import warnings
@@ -17,7 +17,7 @@ PAPER = "#ffffff"
 
 
 def faults(figure):
-    """Return what a reader could not read: texts that meet, that are cut off, too small, or too faint."""
+    """Return the unreadable texts: texts that overlap, are cut off, are too small, or have too little contrast."""
     figure.set_dpi(288)  # so that hinting, which vector graphics do not know, moves nothing
     found, placed = [], _boxes(figure)
     for (one, a), (other, b) in combinations(placed, 2):
@@ -41,7 +41,7 @@ def faults(figure):
 
 
 def _boxes(figure):
-    """Return (text, bounding box in pixels) of everything written in a figure."""
+    """Return every text of a figure with its bounding box in pixels."""
     renderer = FigureCanvasAgg(figure).get_renderer()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from font")
@@ -50,7 +50,7 @@ def _boxes(figure):
 
 
 def watch(monkeypatch):
-    """Return a list that every figure saved from now on is added to; PDFs, which take long, are not made."""
+    """Return a list to which every saved figure is added; PDFs are not made, because they are slow."""
     figures = []
     savefig = Figure.savefig
 
@@ -77,24 +77,24 @@ def _luminance(colour):
 
 
 def texts(drawing):
-    """Return every text of a drawing, in its order."""
+    """Return all texts of a drawing in the order of the SVG."""
     return [unescape(text) for text in re.findall(r"<text [^>]*>([^<]*)</text>", drawing.svg)]
 
 
 def segments(axes):
-    """Return the straight lines of axes as (x, y, x, y), in data, rounded; the ends in order."""
+    """Return the straight lines of axes as (x, y, x, y) in data coordinates, rounded, with sorted ends."""
     lines = [line.get_xydata() for line in axes.get_lines() if len(line.get_xydata()) == 2]
     return {tuple(round(float(value), 6) for value in points.ravel()) for points in lines}
 
 
 def points(axes):
-    """Return the markers of axes as (x, y), in data, rounded."""
+    """Return the markers of axes as (x, y) in data coordinates, rounded."""
     lines = [line.get_xydata() for line in axes.get_lines() if len(line.get_xydata()) == 1]
     return {tuple(round(float(value), 6) for value in points[0]) for points in lines}
 
 
 def height_of(figure, words):
-    """Return how high a text stands, in pixels: the middle of its small letters."""
+    """Return the vertical position of a text in pixels: the middle of its small letters."""
     (text,) = [text for text in figure.findobj(Text) if text.get_text() == words]
     _, y = text.get_transform().transform(text.get_position())
     return y + 0.36 * text.get_fontsize() * figure.dpi / 72

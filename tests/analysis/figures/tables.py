@@ -1,4 +1,4 @@
-"""Tables for figures: realistic ones, and those that a figure has most trouble with."""
+"""Tables for figures: realistic tables, and tables that are hard to draw."""
 
 import itertools
 
@@ -16,7 +16,7 @@ LONG_LEVELS = tuple(f"scenario {n}: a long label of a level" for n in range(24))
 
 
 def accuracy_table(models=MODELS, *, simulated=False, hard=False, **factors):
-    """Return a table as `accuracy` gives it; with `hard`, at 0 and 1, and a third of the intervals missing."""
+    """Return a table of `accuracy`. With `hard`, accuracies are 0 or 1, and a third of the intervals are missing."""
     rng = np.random.default_rng(1)
     subjects = [("human", "people"), ("simulated", "simulated participants")][: 1 + simulated]
     rows = []
@@ -32,5 +32,5 @@ def accuracy_table(models=MODELS, *, simulated=False, hard=False, **factors):
 
 
 def hard_table(**factors):
-    """Return twelve subjects with long names, right always or never."""
+    """Return twelve subjects with long names that are always or never correct."""
     return accuracy_table(LONG_NAMES, hard=True, **factors)

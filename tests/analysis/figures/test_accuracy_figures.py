@@ -36,7 +36,7 @@ def test_the_figure_of_a_real_table_holds_its_words_as_text(trials, readable):
     drawing = readable(accuracy_figure(accuracy(trials, ["condition"], PLAN), "condition", 0.25, 0.95, "by_condition"))
     words = set(texts(drawing))
     assert {"condition: 00", "condition: 01", "people", "chance 25.0\u00a0%"} <= words
-    assert "percent correct, 95\u00a0% interval" in words
+    assert "percent correct, 95\u00a0% CI" in words
     assert "<b>Model $x^2$ & co</b>" in "".join(texts(drawing))
     assert drawing.title == "Accuracy by subject and condition"
 
@@ -44,14 +44,14 @@ def test_the_figure_of_a_real_table_holds_its_words_as_text(trials, readable):
 def test_the_description_has_the_numbers_and_names_the_interval(trials, readable):
     drawing = readable(accuracy_figure(accuracy(trials, [], PLAN), None, 0.25, 0.9, "overall"))
     assert "people: 41.7\u00a0% (" in drawing.description
-    assert "90\u00a0% intervals" in drawing.description
+    assert "90\u00a0% CIs" in drawing.description
     assert drawing.data["accuracy"].tolist() == accuracy(trials, [], PLAN)["accuracy"].tolist()
 
 
 @pytest.mark.parametrize("chance", [0, 0.02, 0.5, 0.97, 1])
 def test_hard_rows_can_be_read_at_any_chance_level(chance, readable):
     drawing = readable(accuracy_figure(hard_table(), None, chance, 0.95, "a"))
-    assert "people: 50.0\u00a0% (no interval)" in drawing.description or "(no interval)" in drawing.description
+    assert "people: 50.0\u00a0% (no CI)" in drawing.description or "(no CI)" in drawing.description
 
 
 def test_one_subject_is_enough(readable):
@@ -69,7 +69,7 @@ def test_a_missing_accuracy_is_said_to_be_missing_and_not_drawn(readable):
     assert "gpt-4o: no accuracy" in drawing.description
 
 
-def test_names_that_differ_only_in_their_ends_can_be_told_apart(readable):
+def test_names_with_different_ends_can_be_distinguished(readable):
     drawing = readable(accuracy_figure(accuracy_table(LONG_NAMES[:2]), None, 0.25, 0.95, "a"))
     words = " ".join(texts(drawing))
     assert "no thinking" in words
@@ -92,10 +92,10 @@ def test_panels_show_subjects_side_by_side_with_chance_in_the_key(readable):
     assert {f"demand: {demand}" for demand in DEMANDS} | {"people", *MODELS, "chance 25.0\u00a0%"} <= set(words)
     assert words.count("people") == 1, "one key for all panels"
     assert words.count("condition") == 3, "the factor is below the last panel of each column"
-    assert words.count("percent correct, 95\u00a0% interval") == 2
+    assert words.count("percent correct, 95\u00a0% CI") == 2
 
 
-def test_few_numbers_are_all_told_and_many_are_summed_up(readable):
+def test_a_description_has_few_numbers_in_full_and_summarizes_many(readable):
     few = readable(
         accuracy_panels(accuracy_table(condition=("A", "B"), demand=("x",)), "condition", "demand", 0.2, 0.95, "a")
     )
@@ -135,7 +135,7 @@ def test_the_data_are_the_table(readable):
     pd.testing.assert_frame_equal(drawing.data, table)
 
 
-def test_markers_and_intervals_lie_at_their_numbers_beside_their_names(readable):
+def test_markers_and_intervals_are_at_their_numbers_in_the_row_of_their_name(readable):
     table = accuracy_table()
     readable(accuracy_figure(table, None, 0.25, 0.95, "a"))
     (axes,) = readable.figure.axes

@@ -21,7 +21,7 @@ def test_every_cell_holds_its_accuracy_and_its_interval(readable):
     for row in table.to_dict("records"):
         assert f"{100 * row['accuracy']:.0f}" in words
         assert f"{100 * row['ci_low']:.0f}–{100 * row['ci_high']:.0f}" in words
-    assert "95\u00a0% interval" in " ".join(words)
+    assert "95\u00a0% CI" in " ".join(words)
 
 
 @pytest.mark.parametrize("n_levels", [1, 3, 24])
@@ -43,13 +43,13 @@ def test_too_many_levels_are_for_a_table():
 
 
 @given(SHARES, SHARES)
-def test_numbers_stand_out_from_every_fill(accuracy, chance):
+def test_numbers_have_enough_contrast_to_every_fill(accuracy, chance):
     fill = fill_of(accuracy, chance)
     assert contrast(ink_on(fill), fill) >= 4.5
 
 
 @given(st.integers(0, 50))
-def test_numbers_stand_out_from_every_tint(place):
+def test_numbers_have_enough_contrast_to_every_tint(place):
     assert contrast(ink_on(tint(place)), tint(place)) >= 4.5
 
 
@@ -66,7 +66,7 @@ def test_cells_look_the_same_on_a_dark_page():
     assert all(ink_on(fill) in page for fill in fills)
 
 
-def test_each_number_stands_in_its_row_and_column_on_its_colour(readable):
+def test_each_number_is_in_its_row_and_column_on_its_colour(readable):
     table = accuracy_table(("gpt-4o",), condition=("B", "A")).assign(accuracy=[0.11, 0.22, 0.77, 0.88])
     readable(condition_by_subject(table, "condition", "a", 0.5, 0.95))
     figure = readable.figure

@@ -12,7 +12,7 @@ CELLS = [(condition, level) for condition in "AB" for level in (0, 2, 3)]
 
 
 def square(n_rows=12, n_groups=6, cells=CELLS, per_group=9, versions=1, kind="human", rows=None):
-    """Return the trials of a cyclic Latin square, one participant of group 1 left out."""
+    """Return the trials of a cyclic Latin square; one participant of group 1 is excluded."""
     trials = [
         (kind, f"{group}-{person}", "test", group, f"i{row}-{cell}", rows[row] if rows else row + 1, *cells[cell],
          "median_rt" if (group, person) == (1, 0) else None)
@@ -28,7 +28,7 @@ def matrix(trials, factors=("scenario", "condition", "level")):
     return counterbalance_matrix(trials, "a", list(factors))
 
 
-def test_each_group_sees_each_row_in_its_own_condition(readable):
+def test_each_group_has_each_row_in_one_condition(readable):
     drawing = readable(matrix(square()))
     counts = drawing.data
     assert len(counts) == 12 * 6
@@ -40,18 +40,18 @@ def test_each_group_sees_each_row_in_its_own_condition(readable):
     assert words.count("8") >= 12
 
 
-def test_the_numbers_of_participants_in_the_analysis_stand_above_the_groups(readable):
+def test_the_numbers_of_participants_in_the_analysis_are_above_the_groups(readable):
     said = readable(matrix(square())).description
     assert "53\u00a0participants in the analysis (group 1: 8, group 2: 9," in said
     assert "has 8 to 9 responses over all groups" in said
 
 
-def test_who_was_in_two_groups_stands_above_both_and_is_one_participant(readable):
+def test_a_participant_in_two_groups_is_counted_in_both_and_is_one_participant(readable):
     trials = square(per_group=2).assign(excluded_by=None)
     trials["participant"] = trials["participant"].replace({"1-0": "again", "2-0": "again"})
     said = readable(matrix(trials)).description
     assert "11\u00a0participants in the analysis (group 1: 2, group 2: 2," in said
-    assert "group 6: 2; participants of several groups are counted in each)" in said
+    assert "group 6: 2; a participant in several groups is counted in each group)" in said
 
 
 def test_two_versions_share_a_cell(readable):
@@ -59,13 +59,13 @@ def test_two_versions_share_a_cell(readable):
     assert words.count("A·0") == 24
 
 
-def test_a_condition_that_lost_all_its_answers_is_told(readable):
+def test_a_condition_that_lost_all_its_responses_is_described(readable):
     trials = square()
     trials.loc[trials["group"] == 2, "excluded_by"] = "median_rt"
     drawing = readable(matrix(trials))
     assert drawing.data.query("group == 2")["n_trials"].eq(0).all()
     assert "group 2: 0" in drawing.description
-    assert "12\u00a0assigned cells have none left" in drawing.description
+    assert "12\u00a0assigned cells have no response" in drawing.description
 
 
 def test_names_that_do_not_fit_are_letters_with_a_key(readable):
@@ -121,7 +121,7 @@ def test_trials_before_the_exclusions_are_refused():
         matrix(square().drop(columns="excluded_by"))
 
 
-def test_each_condition_stands_in_the_row_and_column_of_its_group(readable):
+def test_each_condition_is_in_the_row_and_column_of_its_group(readable):
     drawing = readable(matrix(square(3, 2, [("P", 1), ("Q", 1)]), ["scenario", "condition"]))
     figure = readable.figure
     placed = [

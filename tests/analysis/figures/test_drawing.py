@@ -74,11 +74,11 @@ def test_an_inlined_figure_follows_the_colours_of_the_page():
 
 
 @pytest.mark.parametrize("colour", [INK, SOFT])
-def test_text_stands_out_from_the_paper(colour):
+def test_text_has_enough_contrast_to_the_paper(colour):
     assert contrast(colour, PAPER) >= 4.5
 
 
-def test_characters_that_no_font_has_are_text_in_the_svg_and_are_told_for_the_pdf(monkeypatch):
+def test_characters_without_a_font_are_text_in_the_svg_and_are_listed_for_the_pdf(monkeypatch):
     monkeypatch.setattr(sheet_module, "FONTS", ("DejaVu Sans",))
     made = draw(words="條件 and people")
     assert "條件 and people" in made.svg

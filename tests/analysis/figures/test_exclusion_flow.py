@@ -36,7 +36,7 @@ def test_boxes_run_from_recruitment_to_the_analysis(readable):
     assert words.index("Recruited") < words.index("In the analysis")
 
 
-def test_steps_that_took_nothing_stand_in_small_print_and_not_in_a_box(readable):
+def test_steps_without_exclusions_are_in_small_print_and_not_in_a_box(readable):
     words = spaced(readable(exclusion_flow(flow(), "human", "a")))
     assert "Not completed" not in words
     assert "Rules that excluded nobody: not completed (session not completed)" in " ".join(words)

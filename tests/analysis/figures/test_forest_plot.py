@@ -20,23 +20,23 @@ def table(n, *, scale=1.0, names=None):
 
 
 def plot(rows, **options):
-    x_label = options.pop("x_label", "difference (people minus model), percentage points, with 95 % interval")
+    x_label = options.pop("x_label", "difference (people minus model), percentage points, with 95 % CI")
     return forest_plot(rows, "a", label="label", estimate="e", ci_low="low", ci_high="high", x_label=x_label, **options)
 
 
-def test_every_row_has_its_numbers_beside_it(readable):
+def test_every_row_has_its_numbers(readable):
     rows = pd.DataFrame({"label": ["A", "B"], "e": [0.12, -0.5], "low": [0.03, -0.75], "high": [0.21, -0.25]})
     drawing = readable(plot(rows, x_label="log-odds"))
     assert {"A", "0.12 [0.03, 0.21]", "B", "−0.50 [−0.75, −0.25]", "log-odds"} <= set(texts(drawing))
-    assert "of 2 intervals, 1 are above it and 1 below" in drawing.description
+    assert "Of 2 CIs, 1 are above 0 and 1 are below 0" in drawing.description
 
 
 def test_the_description_counts_only_intervals_that_leave_the_reference_out(readable):
     rows = pd.DataFrame({"label": list("ABC"), "e": [1.5, 1.0, 1.1], "low": [1.2, 0.5, 1.0], "high": [2.0, 1.5, 1.3]})
-    assert "against 1: of 3 intervals, 1 are above it and 0 below" in readable(plot(rows, reference=1)).description
+    assert "Of 3 CIs, 1 are above 1 and 0 are below 1" in readable(plot(rows, reference=1)).description
 
 
-def test_groups_stand_together_in_the_order_they_appear(readable):
+def test_groups_are_in_the_order_of_their_first_rows(readable):
     words = texts(readable(plot(table(7), group="group")))
     headings = [word for word in words if word.startswith("group")]
     assert headings == ["group 0", "group 1", "group 2"]
@@ -45,7 +45,7 @@ def test_groups_stand_together_in_the_order_they_appear(readable):
     assert labels == [f"model {place}" for place in (0, 3, 6, 1, 4, 2, 5)]
 
 
-def test_the_same_label_may_stand_in_every_group(readable):
+def test_every_group_may_have_the_same_label(readable):
     words = texts(readable(plot(table(6, names=["A", "A", "A", "B", "B", "B"]), group="group")))
     assert words.count("A") == words.count("B") == 3
 
@@ -56,7 +56,7 @@ def test_missing_numbers_are_said_to_be_missing(readable):
     rows.loc[2, "e"] = np.nan
     rows.loc[3, "high"] = np.inf
     words = texts(readable(plot(rows)))
-    assert sum(word.endswith("(no interval)") for word in words) == 2
+    assert sum(word.endswith("(no CI)") for word in words) == 2
     assert words.count("no estimate") == 1
 
 
@@ -92,7 +92,7 @@ def test_the_same_estimates_everywhere_can_be_drawn(readable):
     readable(plot(table(3).assign(e=0.0, low=0.0, high=0.0)))
 
 
-def test_estimates_and_intervals_lie_at_their_numbers_beside_their_labels(readable):
+def test_estimates_and_intervals_are_at_their_numbers_in_the_row_of_their_label(readable):
     rows = table(5)
     readable(plot(rows, group="group", reference=0.05))
     (axes,) = readable.figure.axes

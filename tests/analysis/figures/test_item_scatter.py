@@ -22,7 +22,7 @@ def test_the_correlation_is_pearsons_with_its_interval(readable):
     drawing = readable(item_scatter(table, "a", "people", "gpt-4o"))
     found = pearsonr(table["accuracy_people"], table["accuracy_model"])
     low, high = found.confidence_interval(0.95)
-    said = f"Pearson's r = {found.statistic:.2f}, 95\u00a0% interval {low:.2f} to {high:.2f}"
+    said = f"Pearson's r = {found.statistic:.2f}, 95\u00a0% CI [{low:.2f}, {high:.2f}]"
     assert said in drawing.description
     assert said.split(",", maxsplit=1)[0] in " ".join(texts(drawing))
     assert {"people: percent correct", "gpt-4o: percent correct"} <= set(texts(drawing))
@@ -34,17 +34,17 @@ def test_the_data_hold_wilsons_intervals(readable):
     assert (row["ci_low_people"], row["ci_high_people"]) == pytest.approx(wilson(row["accuracy_people"] * 9, 9))
 
 
-def test_the_description_counts_items_by_who_was_more_accurate(readable):
+def test_the_description_counts_items_by_the_higher_accuracy(readable):
     table = items(4).assign(accuracy_people=[1, 0.5, 0.5, 0.2], accuracy_model=[0, 0.5, 1, 1])
     drawing = readable(item_scatter(table, "a", "people", "gpt-4o"))
-    assert "people were more accurate at 1, gpt-4o at 2; at 1 both were equal." in drawing.description
+    assert "Items with a higher accuracy of people: 1; of gpt-4o: 2; with equal accuracies: 1." in drawing.description
 
 
-def test_items_at_one_place_are_one_disc_and_nothing_is_jittered(readable):
+def test_items_at_the_same_position_are_one_disc_without_jitter(readable):
     table = items(6).assign(accuracy_people=0.5, accuracy_model=[0, 0, 0, 1, 1, 1])
     drawing = readable(item_scatter(table, "a", "people", "gpt-4o"))
     assert "number of items at the same position" in " ".join(texts(drawing))
-    assert "no correlation, because one side is the same at all of them" in drawing.description
+    assert "no correlation, because one accuracy is constant" in drawing.description
 
 
 @pytest.mark.parametrize("n", [1, 3, 144, 2000])
@@ -53,16 +53,16 @@ def test_any_number_of_items_can_be_read(n, n_model, readable):
     readable(item_scatter(items(n, n_model=n_model), "a", LONG_NAMES[3], LONG_NAMES[2] * 2))
 
 
-def test_a_perfect_correlation_is_no_trouble(readable):
+def test_a_perfect_correlation_is_drawn(readable):
     table = items(30).assign(accuracy_model=lambda rows: rows["accuracy_people"])
     assert "r = 1.00" in readable(item_scatter(table, "a", "people", "gpt-4o")).description
 
 
-def test_items_without_answers_of_both_are_counted_and_left_out(readable):
+def test_items_without_responses_of_both_are_counted_and_not_drawn(readable):
     table = items(10)
     table.loc[:2, "accuracy_model"] = np.nan
     drawing = readable(item_scatter(table, "a", "people", "gpt-4o"))
-    assert "3\u00a0items without responses of both are left out" in drawing.description
+    assert "Not drawn: 3\u00a0items without responses of both." in drawing.description
     assert len(drawing.data) == 7
     assert item_scatter(table.assign(accuracy_model=np.nan), "a", "people", "gpt-4o") is None
 

@@ -65,7 +65,7 @@ def test_different_names_never_read_the_same(names):
     assert len({tuple(label) for label in labels}) == len(names)
 
 
-def test_the_same_name_twice_is_no_other_name():
+def test_a_repeated_name_has_the_same_label():
     assert distinct_labels(["a" * 50, "b", "a" * 50], 60)[0] == distinct_labels(["a" * 50], 60)[0]
 
 

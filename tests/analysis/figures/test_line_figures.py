@@ -19,7 +19,7 @@ def means(x, lines, *, scale=1.0, gaps=False):
     return table
 
 
-def plot(table, y_label="accuracy, marginal mean with 95 % interval"):
+def plot(table, y_label="accuracy, marginal mean with 95 % CI"):
     return interaction_plot(table, "condition", "subject", "a", "estimate", "low", "high", y_label)
 
 
@@ -27,7 +27,7 @@ def test_every_line_has_its_name_and_its_numbers(readable):
     drawing = readable(plot(means(["A", "B"], ["people", "gpt-4o"])))
     assert {"people", "gpt-4o", "A", "B", "condition"} <= set(texts(drawing))
     assert drawing.description.count(" to ") == 4
-    assert drawing.title == "accuracy, marginal mean with 95 % interval by condition and subject"
+    assert drawing.title == "accuracy, marginal mean with 95 % CI by condition and subject"
 
 
 def test_names_of_lines_that_end_at_the_same_place_do_not_meet(readable):
@@ -51,10 +51,10 @@ def test_a_missing_interval_is_said_to_be_missing(readable):
     table = means(["A", "B"], ["people"])
     table.loc[0, ["low", "high"]] = np.nan
     assert "people, condition A: " in readable(plot(table)).description
-    assert plot(table).description.count("(no interval)") == 1
+    assert plot(table).description.count("(no CI)") == 1
 
 
-def test_lines_that_cannot_be_told_apart_are_not_drawn():
+def test_lines_that_cannot_be_distinguished_are_not_drawn():
     assert plot(means(["A"], [f"m{n}" for n in range(13)])) is None
     assert plot(means(range(25), ["people"])) is None
     assert plot(means(["A"], ["people"]).assign(estimate=np.nan)) is None
@@ -63,8 +63,8 @@ def test_lines_that_cannot_be_told_apart_are_not_drawn():
 def test_accuracy_falls_over_levels_with_chance_dashed(readable):
     drawing = readable(difficulty_figure(accuracy_table(level=(0, 2, 3)), "a", chance=0.25))
     assert {"0", "2", "3", "inference level", "people", "chance 25.0\u00a0%"} <= set(texts(drawing))
-    assert "percent correct, 95\u00a0% interval" in " ".join(texts(drawing))
-    assert drawing.description.startswith("Chance is 25.0\u00a0%. In parentheses 95\u00a0% intervals.")
+    assert "percent correct, 95\u00a0% CI" in " ".join(texts(drawing))
+    assert drawing.description.startswith("Chance is 25.0\u00a0%. 95\u00a0% CIs are in parentheses.")
 
 
 def test_twelve_hard_subjects_can_be_read(readable):
@@ -102,7 +102,7 @@ def test_a_line_is_broken_where_an_estimate_is_missing(readable):
     assert np.isnan(line.get_ydata()).tolist() == [False, True, False]
 
 
-def test_a_name_stands_at_the_end_of_its_line(readable):
+def test_a_name_is_at_the_end_of_its_line(readable):
     table = means(["A", "B"], ["low", "high"])
     table.loc[table["subject"] == "low", "estimate"] = [0.9, 0.1]
     table.loc[table["subject"] == "high", "estimate"] = [0.1, 0.9]

@@ -12,7 +12,7 @@ def test_twelve_subjects_have_twelve_different_looks_even_in_grey():
     assert len({(look.marker, look.filled, look.dashes) for look in chosen.values()}) == 12
 
 
-def test_people_look_the_same_whoever_stands_beside_them():
+def test_people_have_the_same_style_with_any_other_subjects():
     people = ("human", "people")
     assert looks([people])[people] == looks([("model", "A"), people])[people]
     assert contrast(looks([people])[people].colour, "#ffffff") > 4.5

@@ -51,13 +51,13 @@ def test_the_figure_of_a_real_table_has_the_medians_as_its_data(view, session, r
     assert "The plan has no thresholds." in drawing.description
 
 
-def test_without_response_times_there_is_no_figure_of_them(view, session):
+def test_without_response_times_there_is_no_figure(view, session):
     found = tidy_trials(view(session(rt_ms=None), session(kind="model")))
     assert response_times_figure(found, PLAN, "rt") is None
     assert rt_distributions(found, None, "rt") is None
 
 
-def test_each_level_has_its_median_and_middle_half(readable):
+def test_each_level_has_its_median_and_interquartile_range(readable):
     table = trials(participants=1, n_trials=3)
     table["rt_ms"] = [1000.0, 4000.0, 3000.0]
     drawing = readable(rt_distributions(table, "condition", "rt"))
@@ -65,10 +65,10 @@ def test_each_level_has_its_median_and_middle_half(readable):
         ["A", 2, 1500, 2000, 2500], ["B", 1, 4000, 4000, 4000],
     ]  # fmt: skip
     assert {"A", "B", "2 s", "4 s", "people, by condition"} <= set(spaced(drawing))
-    assert "point: median; bar: middle half of trials" in spaced(drawing)
+    assert "point: median; bar: interquartile range" in spaced(drawing)
 
 
-def test_kinds_are_apart_and_models_left_out(readable):
+def test_kinds_of_participants_are_separate_and_models_are_not_drawn(readable):
     drawing = readable(rt_distributions(trials(kinds=("human", "simulated", "model")), "condition", "rt"))
     assert drawing.data["kind"].tolist() == ["human", "human", "simulated", "simulated"]
     assert {"people, by condition", "simulated participants, by condition"} <= set(texts(drawing))
@@ -108,7 +108,7 @@ def test_thresholds_and_medians_lie_at_their_times(readable):
     assert sum(bar.get_height() for bar in above.patches[:50]) == 480, "every trial is in a bin"
 
 
-def test_each_distribution_has_its_median_and_bar_beside_its_label(readable):
+def test_each_distribution_has_its_median_and_bar_in_the_row_of_its_label(readable):
     drawing = readable(rt_distributions(trials(levels=("B", "A", "C")), "condition", "rt"))
     (axes,) = readable.figure.axes
     for row in drawing.data.to_dict("records"):

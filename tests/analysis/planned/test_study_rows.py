@@ -1,4 +1,4 @@
-"""The rows of a study that its plan is computed from: who is in them, and that nothing is mixed or lost."""
+"""The rows of a study for its plan: they have the right participants, and no row is mixed up or lost."""
 
 import pandas as pd
 import pytest
@@ -48,7 +48,7 @@ def test_people_models_and_everyone_are_each_given_as_asked(both):
         assert rows.index.tolist() == list(range(len(rows)))
 
 
-def test_only_test_trials_in_the_analysis_are_there(both):
+def test_the_rows_are_the_included_test_trials(both):
     people = study_rows(both)("people")
     assert set(people["phase"]) == {"test"}
     assert people["response"].notna().all()
@@ -59,7 +59,7 @@ def test_the_subject_is_people_or_the_run_of_a_model(both):
     assert everyone.groupby("subject").size().to_dict() == {"people": 8, "M, first": 6, "M, second": 2}
 
 
-def test_correct_is_one_or_zero_and_what_a_model_leaves_open_or_answers_wrongly_is_zero(both):
+def test_correct_is_one_or_zero_and_a_missing_response_of_a_model_is_zero(both):
     models = study_rows(both)("models")
     first = models[models["subject"] == "M, first"]
     assert first["correct"].tolist() == [1, 1, 0, 0, 0, 0]
@@ -77,14 +77,14 @@ def test_the_table_of_trials_is_not_changed(both):
     assert rows_of("everyone")["correct"].max() == 1
 
 
-def test_factors_and_the_columns_of_the_tidy_table_are_there(both):
+def test_the_rows_have_the_factors_and_the_columns_of_the_tidy_table(both):
     columns = set(study_rows(both)("people").columns)
     assert {"level", "subject", "participant", "item_id", "rt_ms", "correct", "group", "trial_index"} <= columns
     assert not {"content", "key"} & columns
     assert columns - set(FIXED_COLUMNS) == {"level", "subject"}
 
 
-def test_an_answer_of_several_fields_is_text_that_can_be_counted(view, row):
+def test_a_response_of_several_fields_is_text_that_can_be_counted(view, row):
     content = {"plugin": "html-button-response", "parameters": {}, "answers": [{"response": 0}, {"response": 1}]}
     rows = view(
         *(row(trial_index=n, item_id=f"i{n}", task="jspsych", content=content, key={"response": 1},
@@ -117,14 +117,14 @@ def test_simulated_participants_are_never_put_together_with_people(view, session
     assert set(rows_of("everyone")["kind"]) == {"human", "model"}
 
 
-def test_in_a_pilot_simulated_participants_stand_where_people_will_under_their_own_name(view, session):
+def test_in_a_pilot_simulated_participants_replace_people_under_a_different_name(view, session):
     trials = marked(view(session(participant="S", kind="simulated"), session(kind="model", run="M")))
     rows = study_rows(trials)("everyone")
     assert set(rows["subject"]) == {"simulated participants", "M"}
 
 
-def test_simulated_participants_never_stand_in_for_people_who_answered_and_were_left_out(view, session):
-    """Otherwise a rule that leaves nobody would turn the report into one of simulated answers, in silence."""
+def test_simulated_participants_do_not_replace_people_who_were_excluded(view, session):
+    """Otherwise, a rule that excludes all people would silently change the report to simulated responses."""
     trials = marked(
         view(
             session(participant="A", rt_ms=5.0),
@@ -170,7 +170,7 @@ def test_in_a_pilot_a_flag_that_names_people_means_the_simulated_ones_too(view, 
     assert plan.flags == {"is_person": {"subject": "simulated participants"}}
 
 
-def test_where_people_answered_the_plan_is_taken_as_it_stands(both):
+def test_with_people_in_the_data_the_plan_is_unchanged(both):
     plan = AnalysisPlan.model_validate(PILOT)
     assert plan_for(both, plan) == plan
 
@@ -183,11 +183,11 @@ def test_a_level_of_another_column_that_is_called_people_is_left_alone(view, ses
     assert plan_for(trials, plan).tables["t"].where == {"shown": "people"}
 
 
-# Nobody there
+# No matching participants
 
 
 @pytest.mark.parametrize(("kind", "who"), [("human", "models"), ("simulated", "models"), ("model", "people")])
-def test_a_plan_about_those_who_are_not_there_is_refused_with_who_is_meant(view, session, kind, who):
+def test_a_plan_about_missing_participants_is_refused_and_the_error_names_them(view, session, kind, who):
     trials = marked(view(session(kind=kind, **({"run": "M"} if kind == "model" else {}))))
     with pytest.raises(InputError, match=f"the plan names {who}"):
         study_rows(trials)(who)

@@ -1,4 +1,4 @@
-"""Tables of means: against R, against the published tables of the Black Box study, and against their own promises."""
+"""Tables of means, compared with R, with the published tables of the Black Box study, and with their docstring."""
 
 import json
 import math
@@ -37,7 +37,7 @@ def refused(data, **planned):
     return str(error.value)
 
 
-# Against R
+# Comparison with R
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_number_mean_deviation_and_error_are_those_of_r(made_up, name, by):
                 assert row[f"{column}_{measure}"] == pytest.approx(cell[column][measure], rel=1e-12)
 
 
-# The published tables of the Black Box study, cell by cell
+# Comparison with every cell of the published tables of the Black Box study
 
 PUBLISHED_PLAN = """
 subject: model
@@ -124,7 +124,7 @@ def printed(text):
 
 
 def rounded_by_r(value, digits=2):
-    """Round as R 4 does: to the nearer of the two candidates in floating point, and to the even one where they tie."""
+    """Round like R 4: to the nearer candidate in floating point, and to the even candidate if both are equally near."""
     scale = 10**digits
     low, high = math.floor(value * scale) / scale, math.ceil(value * scale) / scale
     if value - low == high - value:
@@ -162,7 +162,7 @@ def test_the_leaderboard_is_as_printed(published):
     assert rows == printed(LEADERBOARD)
 
 
-# What the table promises
+# Content of the table
 
 SMALL = pd.DataFrame(
     {
@@ -186,7 +186,7 @@ def test_yes_counts_as_one_and_no_as_zero():
     assert found["certain_mean"].tolist() == [0.5, 1, 0]
 
 
-def test_the_number_of_values_stands_beside_the_number_of_rows_where_they_differ_anywhere():
+def test_the_number_of_values_is_a_column_if_it_differs_from_the_number_of_rows():
     found = table(SMALL, by=["group"], of=["passed", "score"])
     assert found["n"].tolist() == [2, 2, 1]
     assert found["passed_n"].tolist() == [1, 2, 1]
@@ -202,7 +202,7 @@ def test_a_cell_without_any_value_says_so_and_is_not_dropped():
     assert np.isnan(found["score_mean"][2])
 
 
-def test_rows_without_a_level_are_a_row_of_their_own_and_stand_last():
+def test_rows_without_a_level_are_the_last_row():
     found = table(SMALL.assign(group=["b", None, "b", None, "a"]), by=["group"], of=["score"])
     assert found["group"].fillna("none").tolist() == ["a", "b", "none"]
     assert found["n"].sum() == len(SMALL)
@@ -218,7 +218,7 @@ def test_where_chooses_rows_before_anything_is_counted():
     assert found["n"].tolist() == [1, 2]
 
 
-def test_levels_stand_in_their_natural_order_factor_by_factor():
+def test_levels_are_in_their_natural_order_factor_by_factor():
     data = pd.DataFrame({"config": ["c10", "c2", "C1", "c10"], "thinking": [True, True, False, False], "v": 1.0})
     found = table(data, by=["config", "thinking"], of=["v"])
     assert found["config"].tolist() == ["C1", "c2", "c10", "c10"]
@@ -264,23 +264,23 @@ def test_a_factor_is_ordered_as_naturally_by_order_by_as_without_it():
     assert order(order_by=["-team"]) == ["t10", "t3", "t2", "t1"]
 
 
-def test_order_by_an_unknown_column_is_refused_with_those_there_are():
+def test_order_by_an_unknown_column_is_refused_and_the_error_lists_the_columns():
     message = refused(RANKED, by=["team"], of=["score"], order_by=["-speed"])
     assert message.startswith("the table `summary`: `order_by` names `speed`")
     assert "score_mean" in message
 
 
-# What cannot be averaged
+# Columns that cannot be averaged
 
 
 def test_text_is_refused_with_an_example_of_it():
     message = refused(SMALL, by=["certain"], of=["group"])
-    assert message.startswith("the table `summary`: the column `group` holds text, such as 'b'")
-    assert "name a column of numbers" in message
+    assert message.startswith("the table `summary`: the column `group` contains text, such as 'b'")
+    assert "use a column of numbers" in message
 
 
 @pytest.mark.parametrize("column", ["of", "by"])
-def test_an_unknown_column_is_refused_with_those_there_are(column):
+def test_an_unknown_column_is_refused_and_the_error_lists_the_columns(column):
     assert "no column `scores`" in refused(SMALL, **{"by": ["group"], "of": ["score"], column: ["scores"]})
 
 
@@ -295,7 +295,7 @@ def test_a_factor_with_the_name_of_a_column_of_the_table_is_refused_in_a_sentenc
     assert name in message
 
 
-def test_a_factor_that_stands_twice_is_refused_in_a_sentence():
+def test_a_duplicate_factor_is_refused():
     assert "group" in refused(SMALL, by=["group", "group"], of=["score"])
 
 
@@ -303,7 +303,7 @@ def test_a_column_of_missing_values_is_not_called_text():
     assert "text" not in refused(SMALL.assign(empty=None), by=["group"], of=["empty"])
 
 
-# Whatever the data
+# Any data
 
 
 @settings(deadline=None, max_examples=60)

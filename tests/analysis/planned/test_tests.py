@@ -1,4 +1,4 @@
-"""Hypothesis tests as a plan asks for them: against R, against the published Table 5, and against silent slips."""
+"""The tests of a plan, compared with R and with the published Table 5; errors and warnings for wrong requests."""
 
 import json
 import re
@@ -29,7 +29,7 @@ def made_up():
 
 
 def run(data, tests, **settings):
-    """Return the table of tests of a plan, which is first written as a plan file would hold it."""
+    """Return the table of tests of a plan; the plan is converted to JSON values first, as in a plan file."""
     plan = PlannedAnalyses.model_validate({"tests": tests, **settings})
     return planned_tests(lambda planned: data, plan)
 
@@ -57,7 +57,7 @@ def same(row, expected, statistic, rel=1e-9):
     assert {name: row[name] for name in values} == pytest.approx(values, rel=rel)
 
 
-# Against R
+# Comparison with R
 
 T = {"test": "t", "of": "rt", "per": "participant"}
 BY_GROUP, X_Y, X_Z = {"between": "group"}, {"levels": ["x", "y"]}, {"levels": ["x", "z"]}
@@ -92,7 +92,7 @@ def test_an_analysis_of_variance_between_units_is_that_of_r(made_up, name, facto
 
 
 def test_an_analysis_of_variance_within_units_is_that_of_r(made_up):
-    """R prints epsilon to four digits; its p is exact."""
+    """R prints epsilon with four digits, and uses the exact value for p."""
     row = one(made_up, test="anova", of="rt", per="participant", within="condition")
     expected = R["repeated"]
     assert (row["statistic"], row["p_value"]) == pytest.approx((expected["F"], expected["p"]), rel=1e-9)
@@ -202,18 +202,18 @@ def test_the_whole_of_table_5_is_one_family_in_which_two_tests_survive_holm_and_
 @pytest.mark.parametrize(
     ("name", "n", "t", "p"), [("Z2O-Text", 38, -2.8254, 0.0076), ("Z2O-Image", 35, -4.0349, 0.0003)]
 )
-def test_zero_shot_against_one_shot_has_the_paired_form_beside_it(answers, tmp_path, name, n, t, p):
+def test_zero_shot_against_one_shot_has_the_paired_form_too(answers, tmp_path, name, n, t, p):
     found = planned_tests(lambda _: answers, plan_of_table_5(tmp_path, [name])).set_index("form")
     paired = found.loc[PAIRED]
     assert (paired["n"], round(paired["statistic"], 4), round(paired["p_value"], 4)) == (n, t, p)
     assert "within units" in found.loc[AS_PLANNED, "warnings"]
 
 
-# Which rows and units are tested
+# Rows and units of a test
 
 
 def units(n=12, levels=("a", "b"), effect=1.0, seed=3, per_cell=1):
-    """Return rows of units that have every level of `condition`, and one of two groups."""
+    """Return rows of units; each unit has every level of `condition`, and is in one of two groups."""
     rng = np.random.default_rng(seed)
     rows = [
         (f"u{unit}", level, "even" if unit % 2 == 0 else "odd", effect * place + rng.normal() + unit / n)
@@ -233,7 +233,7 @@ def test_a_table_of_tests_has_its_columns_even_where_nothing_is_planned():
     assert run(units(), {"it": BETWEEN}).columns.tolist() == COLUMNS
 
 
-def test_the_difference_is_the_first_level_minus_the_second_and_its_order_is_told():
+def test_the_difference_is_the_first_level_minus_the_second_and_levels_has_this_order():
     data = units(effect=5.0)
     for levels, sign in ((["a", "b"], -1), (["b", "a"], 1)):
         row = one(data, **WITHIN, levels=levels)
@@ -243,7 +243,7 @@ def test_the_difference_is_the_first_level_minus_the_second_and_its_order_is_tol
 
 
 def test_a_paired_test_of_counts_has_the_sign_of_its_difference():
-    """Eight of ten say yes in a, one of ten in b: a is above b."""
+    """In `a`, eight of ten values are yes; in `b`, one of ten values is yes. So `a` is above `b`."""
     data = pd.DataFrame({"unit": [*range(10)] * 2, "condition": ["a"] * 10 + ["b"] * 10,
                          "yes": [1] * 8 + [0] * 2 + [0] * 9 + [1]})  # fmt: skip
     row = one(data, test="chi_square", of="yes", per="unit", within="condition")
@@ -285,7 +285,7 @@ def test_rows_are_chosen_before_units_are_made():
     assert (found["where"], expected["where"]) == ("item = 2", "")
 
 
-def test_where_is_told_as_the_plan_has_it():
+def test_the_table_has_the_where_of_the_plan():
     data = units(n=10).assign(item=[1, 2] * 10, hard=[True, False] * 10)
     told = one(data, **BETWEEN, where={"item": [1, 2], "hard": True})["where"]
     assert re.fullmatch(r"item = 1(,| or) 2[;,] hard = true", told)
@@ -322,7 +322,7 @@ def test_counts_of_yes_and_no_are_compared_as_those_of_any_other_levels(n_outcom
 
 
 def test_yes_and_no_of_one_unit_each_are_no_pairs_to_test():
-    """With two units, a list of yes and no must not pick rows where it should pick columns."""
+    """With two units, a list of yes and no must select columns, not rows."""
     data = pd.DataFrame({"unit": ["u1", "u1", "u2", "u2"], "t": [True, False] * 2, "value": [1.0, 2.0, 3.0, 5.5]})
     row = one(data, test="t", of="value", per="unit", within="t", levels=[False, True])
     assert (row["estimate"], row["n"]) == (pytest.approx(1.75), 2)
@@ -338,11 +338,11 @@ def test_a_test_of_counts_takes_any_kind_of_answer(of):
 # Missing values
 
 
-def test_rows_without_an_outcome_are_left_out_and_counted_in_a_warning():
+def test_rows_without_an_outcome_are_excluded_and_counted_in_a_warning():
     data = units()
     data.loc[[0, 5], "value"] = np.nan
     row = one(data, **BETWEEN)
-    assert row["warnings"].startswith("2 of 24 rows have no value and were left out.")
+    assert row["warnings"].startswith("2 of 24 rows have no value and were excluded.")
     complete = data.dropna()
     assert row["statistic"] == one(complete, **BETWEEN)["statistic"]
 
@@ -352,7 +352,7 @@ def test_units_without_a_value_at_every_level_leave_a_paired_test_and_are_counte
     data.loc[0, "value"] = np.nan
     row = one(data, **WITHIN)
     assert row["n"] == 11
-    assert re.search(r"\b1\sunit without a value at every level\b.*left out", row["warnings"])
+    assert re.search(r"\b1\sunit without a value at every level\b.*excluded", row["warnings"])
 
 
 @pytest.mark.parametrize("test", ["t", "welch_t", "anova", "chi_square"])
@@ -368,7 +368,7 @@ def test_a_level_that_loses_every_row_is_named_in_a_sentence(test, way):
 
 @pytest.mark.parametrize("test", ["t", "anova", "chi_square"])
 def test_rows_without_a_level_of_the_factor_are_counted_in_a_warning(test):
-    """They leave the test, though nobody asked for it."""
+    """The test excludes these rows without a request, so a warning is needed."""
     data = units(n=20).assign(answer=lambda rows: rows["value"] > 1)
     data.loc[:6, "group"] = None
     row = one(data, test=test, of="answer", per="unit", between="group")
@@ -383,10 +383,10 @@ def test_levels_that_the_plan_leaves_out_are_no_reason_for_a_warning():
     assert (row["warnings"], row["n"]) == ("", 20)
 
 
-# Between, though the same units are at several levels
+# Tests `between` with units at several levels
 
 
-def test_the_paired_form_stands_beside_a_test_that_takes_the_same_units_as_independent():
+def test_a_test_that_treats_the_same_units_as_independent_has_the_paired_form_too():
     data = units(effect=0.8)
     asked = {**WITHIN, "between": "condition", "within": None}
     assert forms(data, **asked) == [AS_PLANNED, PAIRED]
@@ -412,7 +412,7 @@ def test_units_of_one_level_each_need_no_paired_form_and_no_warning():
 
 
 def overlapping(n_overlapping, n=10, seed=2):
-    """Return two groups of n units, of which a few are in both."""
+    """Return two groups of units; some units are in both groups."""
     rng = np.random.default_rng(seed)
     first, second = range(n), range(n - n_overlapping, 2 * n - n_overlapping)
     data = pd.DataFrame({"unit": [*first, *second], "condition": ["a"] * n + ["b"] * n})
@@ -423,12 +423,12 @@ ASKED = {"test": "t", "of": "value", "per": "unit", "between": "condition"}
 
 
 @pytest.mark.parametrize("n_overlapping", [1, 2, 3])
-def test_a_warning_speaks_of_a_paired_form_only_where_one_stands_beside(n_overlapping):
+def test_a_warning_mentions_a_paired_form_only_if_the_paired_form_is_reported(n_overlapping):
     data = overlapping(n_overlapping)
     found = run(data, {"it": ASKED})
     planned = found[found["form"] == AS_PLANNED].iloc[0]
     assert "more than one level" in planned["warnings"]
-    assert ("form is beside" in planned["warnings"]) == (PAIRED in found["form"].tolist())
+    assert ("form is reported too" in planned["warnings"]) == (PAIRED in found["form"].tolist())
 
 
 def test_a_paired_form_that_cannot_be_computed_does_not_take_the_planned_test_with_it():
@@ -438,7 +438,7 @@ def test_a_paired_form_that_cannot_be_computed_does_not_take_the_planned_test_wi
 
 
 def test_units_at_some_of_three_levels_do_not_take_the_planned_analysis_of_variance_with_them():
-    """As of the published one-shot trials: each participant had two of the three types of scene."""
+    """In the published one-shot trials, each participant had two of the three types of scene."""
     data = units(n=30, levels=("a", "b", "c"))
     missing = [f"u{n}" for n in range(30)]
     data = data[
@@ -449,55 +449,55 @@ def test_units_at_some_of_three_levels_do_not_take_the_planned_analysis_of_varia
     assert "more than one level" in row["warnings"]
 
 
-def test_an_equivalence_test_is_about_the_same_units_as_the_test_it_stands_beside_or_says_who_is_left_out():
-    """Two of eighteen units in both groups must not leave a test of two pairs, in silence."""
+def test_an_equivalence_test_has_the_units_of_its_test_or_a_warning_about_excluded_units():
+    """If two of eighteen units are in both groups, the test must not silently use only two pairs."""
     found = run(overlapping(2), {"it": ASKED | {"equivalence_margin": 1.0}}).set_index("form")
     equivalence = found.loc[EQUIVALENCE]
-    assert equivalence["n"] == found.loc[AS_PLANNED, "n"] or "left out" in equivalence["warnings"]
+    assert equivalence["n"] == found.loc[AS_PLANNED, "n"] or "excluded" in equivalence["warnings"]
 
 
-def test_rows_left_out_are_told_of_beside_every_form():
+def test_every_form_has_a_warning_about_excluded_rows():
     data = units()
     data.loc[0, "value"] = np.nan
     asked = {**WITHIN, "between": "condition", "within": None, "equivalence_margin": 1.0}
     found = run(data, {"it": asked})
     assert found["form"].tolist() == [AS_PLANNED, PAIRED, EQUIVALENCE]
-    assert found["warnings"].str.contains("left out").all()
+    assert found["warnings"].str.contains("excluded").all()
 
 
 # Counts
 
 
-def test_answers_of_the_same_units_are_no_independent_counts_and_the_test_says_so():
+def test_counts_of_dependent_responses_have_a_warning():
     data = units(n=20, per_cell=3).assign(answer=lambda rows: rows["value"] > 1)
     row = one(data, test="chi_square", of="answer", between="group", per="unit")
-    assert "The 120 responses come from 20 units" in row["warnings"]
+    assert "the 120 responses of 20 units as independent" in row["warnings"]
     single = one(data.drop_duplicates("unit"), test="chi_square", of="answer", between="group", per="unit")
-    assert "answers come from" not in single["warnings"]
+    assert "as independent" not in single["warnings"]
 
 
-def test_small_expected_counts_are_told_of():
+def test_small_expected_counts_are_a_warning():
     data = pd.DataFrame({"answer": [1] * 12 + [0] * 4, "group": ["x", "y"] * 8})
     assert (
         "2 of 4 expected counts are under 5" in one(data, test="chi_square", of="answer", between="group")["warnings"]
     )
 
 
-def test_one_answer_only_leaves_nothing_to_test_and_the_sentence_says_which_answer():
+def test_an_outcome_with_one_value_is_refused_and_the_error_names_the_value():
     data = pd.DataFrame({"answer": [1] * 12, "group": ["x", "y"] * 6})
     message = refused(data, test="chi_square", of="answer", between="group")
     assert message.startswith("the test `it`: ")
     assert "answer" in message.removeprefix("the test `it`: ")
 
 
-def test_several_answers_of_a_unit_at_a_level_are_no_pair():
+def test_several_responses_of_a_unit_at_a_level_are_not_a_pair():
     data = units(n=10, per_cell=3).assign(answer=lambda rows: (rows["value"] > 1).astype(int))
     message = refused(data, test="chi_square", of="answer", per="unit", within="condition")
     assert "one yes or no in `answer` for each unit and level" in message
 
 
-def test_answers_of_a_unit_are_not_summed_into_one():
-    """Yes and no of one unit are not yes."""
+def test_responses_of_a_unit_are_not_summed():
+    """A yes and a no of one unit must not become a yes."""
     data = pd.DataFrame({"unit": np.repeat(range(6), 4), "condition": ["a", "a", "b", "b"] * 6,
                          "answer": [1, 0, 0, 0, 0, 0, 0, 1] * 3})  # fmt: skip
     refused(data, test="chi_square", of="answer", per="unit", within="condition", summary="sum")
@@ -513,7 +513,7 @@ def test_the_interval_of_an_equivalence_test_lies_within_the_margin_exactly_when
         assert (row["p_value"] < 0.05) == (-margin < row["ci_low"] and row["ci_high"] < margin)
 
 
-def test_a_bayes_factor_is_that_of_the_form_it_stands_beside():
+def test_each_form_has_its_bayes_factor():
     data = units()
     paired = one(data, **WITHIN, bayes_factor=True)
     assert paired["bayes_factor_10"] == pytest.approx(bayes_factor_t(paired["statistic"], 12))
@@ -580,7 +580,7 @@ def test_each_test_gets_the_rows_of_those_it_is_about():
     assert found["default"] == found["people"]
 
 
-# What cannot be tested, in a sentence that names the test
+# Errors for tests that cannot be computed
 
 
 @pytest.mark.parametrize(
@@ -592,9 +592,9 @@ def test_each_test_gets_the_rows_of_those_it_is_about():
         ({"where": {"item": 1}}, "there is no column `item`"),
         ({"where": {"group": "none"}}, "`group` has no level none. Fix: name one of even, odd."),
         ({"levels": ["even", "none"]}, "`group` has no level none. Fix: name one of even, odd."),
-        ({"where": {"group": "even"}}, "so that two or more remain"),
-        ({"of": "condition"}, "the column `condition` holds text, such as 'a'"),
-        ({"where": {"unit": ["u0", "u1", "u2"]}}, "a test needs at least 2"),
+        ({"where": {"group": "even"}}, "so that two levels remain"),
+        ({"of": "condition"}, "the column `condition` contains text, such as 'a'"),
+        ({"where": {"unit": ["u0", "u1", "u2"]}}, "and a test needs at least 2"),
     ],
 )
 def test_what_cannot_be_tested_is_said_in_a_sentence_that_names_the_test(changes, said):
@@ -606,12 +606,12 @@ def test_what_cannot_be_tested_is_said_in_a_sentence_that_names_the_test(changes
 
 def test_more_than_two_levels_need_two_names_for_a_t_test():
     message = refused(units(levels=("a", "b", "c")), **WITHIN)
-    assert re.search(r"the levels of `condition` here are a, b, c", message)
-    assert "name two in `levels`" in message
+    assert re.search(r"the levels of `condition` in these rows are a, b, c", message)
+    assert "name two levels in `levels`" in message
 
 
 def test_a_level_named_for_an_analysis_of_variance_needs_another():
-    assert "so that two or more remain" in refused(
+    assert "so that two levels remain" in refused(
         units(), test="anova", of="value", per="unit", within="condition", levels=["a"]
     )
 
@@ -626,13 +626,13 @@ def test_values_that_do_not_vary_are_refused_without_a_warning_of_numpy(test, wa
 @pytest.mark.parametrize("test", ["t", "anova", "chi_square"])
 @pytest.mark.parametrize("way", ["between", "within"])
 @pytest.mark.parametrize("levels", [["a", "a"], ["a", "a", "b"]], ids=str)
-def test_a_level_that_stands_twice_is_refused_as_its_rows_would_count_twice(test, way, levels):
+def test_a_duplicate_level_is_refused_because_its_rows_would_count_twice(test, way, levels):
     data = units().assign(answer=lambda rows: (rows["value"] > 1).astype(int))
     message = refused(data, test=test, of="answer", per="unit", levels=levels, **{way: "condition"})
     assert "dimensions" not in message
 
 
-def test_one_level_written_in_two_ways_stands_twice():
+def test_one_level_written_in_two_ways_is_a_duplicate():
     data = units().assign(code=lambda rows: (rows["condition"] == "a").astype(int))
     data = data.assign(answer=lambda rows: (rows["value"] > 1).astype(int))
     refused(data, test="chi_square", of="answer", between="code", levels=[1, "1", 0])
@@ -649,7 +649,7 @@ def test_an_infinite_value_is_refused(value):
     assert "infinite" in refused(data, **BETWEEN)
 
 
-# Whatever the data
+# Any data
 
 VALUES = st.lists(
     st.tuples(
@@ -667,7 +667,7 @@ VALUES = st.lists(
     of=st.sampled_from(["count", "yes"]), factor=st.sampled_from(["level", "yes"]),
     summary=st.sampled_from(["mean", "sum"]),
 )  # fmt: skip
-def test_whatever_the_data_there_is_a_finite_result_or_a_sentence(rows, test, way, levels, of, factor, summary):
+def test_any_data_have_a_finite_result_or_an_error(rows, test, way, levels, of, factor, summary):
     data = pd.DataFrame(rows, columns=["unit", "level", "count", "yes"]).astype({"level": "str", "count": "Float64"})
     asked = {"test": test, "of": of, "per": "unit", "summary": summary, way: factor}
     asked["levels"] = [] if factor == "yes" else levels

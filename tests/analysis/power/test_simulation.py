@@ -572,7 +572,10 @@ def test_a_model_that_cannot_be_simulated_is_refused_with_one_sentence(name, ter
         ({"within": "kind"}, "uses models' runs"),
         ({"where": {"age": 20}}, "the test `x` needs `age`, and only participants, items, their factors"),
         ({"within": "young"}, "the test `x` needs `age`"),
-        ({"within": "level"}, r"the test `x`: the levels of `level` here are .*. Fix: name two in `levels`"),
+        (
+            {"within": "level"},
+            r"the test `x`: the levels of `level` in these rows are .*. Fix: name two levels in `levels`",
+        ),
         ({"levels": ["B", "C"]}, "the test `x`: `condition` has no level C"),
     ],
 )

@@ -1,4 +1,4 @@
-"""How far a plan was followed: nothing that changed since it was locked goes untold or unmarked."""
+"""Deviations from a locked plan: every change since the lock is reported and marked."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -81,7 +81,7 @@ def test_every_part_of_a_plan_is_in_these_tests():
 
 
 @pytest.mark.parametrize("part", CHANGES)
-def test_a_change_of_any_part_is_told_in_one_sentence_with_what_was_and_what_is(locks, part):
+def test_a_change_of_any_part_is_one_sentence_with_the_old_and_the_new_value(locks, part):
     (sentence,) = deviations(locks[-1], plan(**{part: CHANGES[part]}), OF)
     assert sentence.endswith(".")
     assert "\n" not in sentence
@@ -94,43 +94,45 @@ def test_a_change_of_any_part_is_told_in_one_sentence_with_what_was_and_what_is(
 
 
 @pytest.mark.parametrize("part", CHANGES)
-def test_a_part_that_was_taken_out_is_told_of(locks, part):
+def test_a_removed_part_is_a_deviation(locks, part):
     without = AnalysisPlan.model_validate({name: value for name, value in CONTENT.items() if name != part})
     (sentence,) = deviations(locks[-1], without, OF)
-    assert ("is no longer in the plan" if part in NAMED else "left to its default") in sentence
+    assert (
+        "but the plan of this analysis lacks it" if part in NAMED else "is the default in this analysis"
+    ) in sentence
 
 
 @pytest.mark.parametrize("part", CHANGES)
-def test_a_part_that_was_added_is_told_of(path, part):
+def test_an_added_part_is_a_deviation(path, part):
     without = AnalysisPlan.model_validate({name: value for name, value in CONTENT.items() if name != part})
     lock = add_lock(path, without, of=OF, n_sessions=0, software="e", now=AT)
     (sentence,) = deviations(lock, plan(), OF)
-    assert ("was not locked: it is exploratory" if part in NAMED else "was left to its default") in sentence
+    assert ("was not locked, so it is exploratory" if part in NAMED else "was the default") in sentence
 
 
 def test_a_new_name_for_the_same_test_is_one_gone_and_one_new(locks):
     sentences = deviations(locks[-1], plan(tests={"renamed": CONTENT["tests"]["main"]}), OF)
     assert sentences == [
-        "The test `main` was locked, and is no longer in the plan.",
-        "The test `renamed` was not locked: it is exploratory.",
+        "The test `main` was locked, but the plan of this analysis lacks it.",
+        "The test `renamed` was not locked, so it is exploratory.",
     ]
 
 
 def test_another_battery_is_a_deviation(locks):
     assert deviations(locks[-1], plan(), {"battery": "c" * 64}) == [
-        "The battery differs from the one that the plan was locked for."
+        "The battery differs from the battery at the time of the lock."
     ]
     assert len(deviations(locks[-1], plan(), {})) == 1
 
 
-def test_the_order_of_exclusions_is_told_of(path):
+def test_another_order_of_exclusions_is_a_deviation(path):
     rules = [{"rule": "missing"}, {"rule": "trial_rt", "min_ms": 200}]
     lock = add_lock(path, plan(exclusions=rules), of=OF, n_sessions=0, software="e", now=AT)
     assert len(deviations(lock, plan(exclusions=rules[::-1]), OF)) == 1
 
 
 @pytest.mark.parametrize(("locked", "run"), [(1, True), (0, False), (True, 1), (1, "1"), ("true", True)])
-def test_a_level_of_another_kind_is_told_of(path, locked, run):
+def test_a_level_of_another_type_is_a_deviation(path, locked, run):
     def with_level(level):
         return plan(tests={"main": CONTENT["tests"]["main"] | {"where": {"shot": level}}})
 
@@ -150,7 +152,7 @@ def test_letters_of_other_languages_are_shown_as_they_are(locks):
     assert "Bedingung-Ä" in sentence
 
 
-# Marks
+# Exploratory analyses
 
 
 def test_what_is_as_it_was_locked_keeps_its_marks(locks):
@@ -207,13 +209,13 @@ def test_a_plan_of_a_table_has_no_comparisons_to_mark(path):
     ],
 )
 def test_what_uses_a_flag_that_was_changed_is_not_as_it_was_locked(path, part, asked):
-    """`perfect` meant four atoms, and now means three: the same words ask for another test."""
+    """`perfect` meant four atoms and now means three atoms, so a test with the same words is a different test."""
     add_lock(path, plan(**{part: {"it": asked}}), of=OF, n_sessions=0, software="e", now=AT)
     marked = with_exploratory_marked(plan(**{part: {"it": asked}, "flags": CHANGES["flags"]}), read_locks(path))
     assert (part, "it") in exploratory(marked)
 
 
-# What the report says
+# Statement in the report
 
 
 def test_without_a_lock_the_report_says_so_and_how_to_do_better():
@@ -226,13 +228,13 @@ def test_without_a_lock_the_report_says_so_and_how_to_do_better():
 @pytest.mark.parametrize(
     ("first_at", "words"),
     [
-        ("2026-01-02T10:00:01+00:00", ", before the first session began. "),
-        ("2026-01-02T10:00:00.001+00:00", ", before the first session began. "),
-        ("2026-01-02T10:00:00+00:00", ", before the first session began. "),
-        ("2026-01-02T09:59:59+00:00", ", after the first session began. "),
-        ("2026-01-02T09:59:59.999+00:00", ", after the first session began. "),
-        ("2025-12-31T23:59:59Z", ", after the first session began. "),
-        ("2026-01-02T10:00:01Z", ", before the first session began. "),
+        ("2026-01-02T10:00:01+00:00", ", before the start of the first session. "),
+        ("2026-01-02T10:00:00.001+00:00", ", before the start of the first session. "),
+        ("2026-01-02T10:00:00+00:00", ", before the start of the first session. "),
+        ("2026-01-02T09:59:59+00:00", ", after the start of the first session. "),
+        ("2026-01-02T09:59:59.999+00:00", ", after the start of the first session. "),
+        ("2025-12-31T23:59:59Z", ", after the start of the first session. "),
+        ("2026-01-02T10:00:01Z", ", before the start of the first session. "),
         (None, "). "),
     ],
 )
@@ -240,39 +242,39 @@ def test_the_report_says_whether_the_lock_came_before_the_first_session(locks, f
     found = registration_of(locks, plan(), OF, first_at)
     assert found.words.startswith(f"The plan was locked on 2026-01-02 10:00 UTC (digest {locks[-1].digest})")
     assert words in found.words
-    assert found.words.endswith("The plan of this analysis is the locked one.")
+    assert found.words.endswith("The plan of this analysis is identical to the locked plan.")
 
 
-@pytest.mark.parametrize(("n_sessions", "words"), [(1, "1 session had begun"), (1200, "1,200 sessions had begun")])
-def test_sessions_that_had_begun_are_counted(path, n_sessions, words):
+@pytest.mark.parametrize(("n_sessions", "words"), [(1, "1 session had already"), (1200, "1,200 sessions had already")])
+def test_sessions_before_the_lock_are_counted(path, n_sessions, words):
     add_lock(path, plan(), of=OF, n_sessions=n_sessions, software="e", now=AT)
     said = registration_of(read_locks(path), plan(), OF, "2026-01-02T09:00:00+00:00").words.replace("\xa0", " ")
     assert words in said
-    assert "before the first session" not in said
+    assert "before the start of the first session" not in said
 
 
 def test_deviations_are_in_the_registration_and_in_its_json(locks):
     found = registration_of(locks, plan(by=[]), OF, None)
     assert found.deviations == deviations(locks[-1], plan(by=[]), OF)
-    assert "The plan of this analysis is the locked one" not in found.words
+    assert "The plan of this analysis is identical to the locked plan" not in found.words
     assert found.as_json() == {"words": found.words, "deviations": found.deviations}
 
 
-def test_a_plan_that_was_locked_again_before_there_were_data_is_compared_with_the_newest_lock(path):
+def test_a_plan_that_was_locked_again_before_data_is_compared_with_the_newest_lock(path):
     add_lock(path, plan(by=[]), of=OF, n_sessions=0, software="e", now=AT)
     add_lock(path, plan(), of=OF, n_sessions=0, software="e", now=AT + timedelta(days=1))
     found = registration_of(read_locks(path), plan(), OF, "2026-01-09T10:00:00+00:00")
     assert found.deviations == []
-    assert "it is lock 2 of 2, the first made on 2026-01-02 10:00 UTC" in found.words
-    assert "The plan of this analysis is the locked one." in found.words
+    assert "this is lock 2 of 2 (first lock: 2026-01-02 10:00 UTC)" in found.words
+    assert "The plan of this analysis is identical to the locked plan." in found.words
 
 
 def test_locking_again_after_data_were_seen_does_not_wash_a_change_clean(path):
-    """The plan was locked, forty people answered, and then another test was locked and run."""
+    """The plan was locked, forty people took part, and then a second plan with another test was locked."""
     other = plan(tests={"main": CHANGES["tests"]["main"]})
     add_lock(path, plan(), of=OF, n_sessions=0, software="e", now=AT)
     add_lock(path, other, of=OF, n_sessions=40, software="e", now=AT + timedelta(days=9))
     found = registration_of(read_locks(path), other, OF, "2026-01-05T10:00:00+00:00")
-    assert "The plan of this analysis is the locked one." not in found.words
+    assert "The plan of this analysis is identical to the locked plan." not in found.words
     assert any("`main`" in sentence for sentence in found.deviations)
     assert exploratory(with_exploratory_marked(other, read_locks(path))) == {("tests", "main")}

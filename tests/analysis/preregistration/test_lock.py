@@ -1,4 +1,4 @@
-"""Locked plans: a lock says what was planned and when, and cannot be changed unseen."""
+"""Locked plans: a lock has the plan and its time, and a changed lock is detected."""
 
 import json
 from datetime import UTC, datetime, timedelta, timezone
@@ -63,14 +63,14 @@ def test_without_a_file_there_is_no_lock(path):
     assert read_locks(path) == []
 
 
-def test_locks_stand_one_after_the_other_each_with_the_digest_of_the_one_before(two):
+def test_each_lock_has_the_digest_of_the_previous_lock(two):
     first, second = read_locks(two)
     assert (first.previous, second.previous) == ("", first.digest)
     assert (first.plan.get("confidence"), second.plan["confidence"]) == (None, 0.9)
 
 
 def test_the_digest_in_the_file_is_the_sha256_of_what_the_lock_says(path):
-    """Anyone can check it without this program: the canonical JSON (RFC 8785) of the lock."""
+    """The digest can be checked without Equipoise: it is the SHA-256 of the lock as canonical JSON (RFC 8785)."""
     lock(path)
     found = json.loads(path.read_text(encoding="utf-8"))
     assert found["digest"] == digest(found["locks"][-1])
@@ -105,7 +105,7 @@ def test_without_a_time_it_is_now(path):
 def test_the_same_plan_is_not_locked_twice(path):
     first = lock(path)
     text = path.read_bytes()
-    with pytest.raises(InputError, match=f"has been locked since 2026-01-02T10:00:00.*{first.digest}") as error:
+    with pytest.raises(InputError, match=f"is already locked since 2026-01-02T10:00:00.*{first.digest}") as error:
         lock(path, plan(), now=AT + timedelta(days=3), n_sessions=40)
     assert "before you lock it again" in str(error.value)
     assert path.read_bytes() == text
@@ -113,7 +113,7 @@ def test_the_same_plan_is_not_locked_twice(path):
 
 def test_a_plan_that_only_says_a_default_aloud_is_the_same_plan(path):
     lock(path)
-    with pytest.raises(InputError, match="has been locked since"):
+    with pytest.raises(InputError, match="is already locked since"):
         lock(path, plan(confidence=0.95, correction="holm", models={}))
 
 
@@ -127,18 +127,18 @@ def test_another_battery_or_another_plan_can_be_locked_and_so_can_the_first_plan
 
 @pytest.mark.parametrize(("one", "other"), [(0, False), (1, True), (1, "1"), ("true", True)])
 def test_levels_of_another_kind_make_another_plan(path, one, other):
-    """In YAML `0` and `false` are different levels, and choose different rows; Python calls them equal."""
+    """In YAML, `0` and `false` are different levels that select different rows. In Python, they are equal."""
     asked = {"test": "chi_square", "of": "correct", "between": "condition"}
     first = lock(path, plan(tests={"main": asked | {"where": {"shot": one}}}))
     second = lock(path, plan(tests={"main": asked | {"where": {"shot": other}}}))
     assert second.digest != first.digest
 
 
-# Changes by others
+# Changes outside Equipoise
 
 
 def assert_unseen_is_unchanged(path, text, locks):
-    """Whatever was done to the file: it is refused, or says the same as before."""
+    """After any change of the file, the file is refused or has the same content."""
     path.write_bytes(text)
     try:
         found = read_locks(path)
@@ -155,11 +155,11 @@ def test_a_change_of_any_byte_is_seen_or_says_the_same(two):
         assert_unseen_is_unchanged(two, text[:place] + put + text[place + 1 :], locks)
 
 
-def test_a_file_that_breaks_off_anywhere_is_refused(two):
+def test_a_truncated_file_is_refused(two):
     text = two.read_bytes().rstrip()
     for length in range(0, len(text), 7):
         two.write_bytes(text[:length])
-        with pytest.raises(InputError, match="restore it from a backup"):
+        with pytest.raises(InputError, match="restore the file from a backup"):
             read_locks(two)
 
 
@@ -184,14 +184,14 @@ def test_a_file_that_breaks_off_anywhere_is_refused(two):
         lambda file: file.pop("digest"),
     ],
 )
-def test_a_lock_that_was_changed_moved_added_or_taken_out_is_refused(two, spoil):
+def test_a_changed_moved_added_or_removed_lock_is_refused(two, spoil):
     file = json.loads(two.read_text(encoding="utf-8"))
     spoil(file)
     two.write_text(json.dumps(file), encoding="utf-8")
     with pytest.raises(InputError) as error:
         read_locks(two)
     assert str(error.value).startswith(f"{two}: ")
-    assert "restore it from a backup" in str(error.value)
+    assert "restore the file from a backup" in str(error.value)
 
 
 def test_a_changed_file_is_not_added_to(two):
@@ -205,7 +205,7 @@ def test_a_changed_file_is_not_added_to(two):
 @pytest.mark.parametrize(
     "content", [b"", b"{}", b"[]", b"null", b"\xff\xfe{}", b"locks", b'{"locks": 3, "digest": ""}']
 )
-def test_what_is_no_file_of_locks_is_refused_in_one_sentence(path, content):
+def test_another_file_than_a_lock_file_is_refused(path, content):
     path.write_bytes(content)
     with pytest.raises(InputError) as error:
         read_locks(path)
@@ -213,8 +213,8 @@ def test_what_is_no_file_of_locks_is_refused_in_one_sentence(path, content):
     assert "Error" not in str(error.value), "the name of an exception tells a scientist nothing"
 
 
-def test_a_file_without_locks_is_no_lock_file(path):
-    """Anyone who empties the file must not have a study that was never locked."""
+def test_a_file_without_locks_is_not_a_lock_file(path):
+    """An emptied file must not mean that the plan was never locked."""
     path.write_text('{"locks": [], "digest": ""}', encoding="utf-8")
     with pytest.raises(InputError):
         read_locks(path)
@@ -228,10 +228,10 @@ def test_a_number_that_no_file_can_carry_is_refused_with_the_name_of_the_file(tw
     assert str(two) in str(error.value)
 
 
-# Writing that fails
+# Failed writing
 
 
-def test_a_folder_that_is_not_there_is_told_of_in_a_sentence(tmp_path):
+def test_a_missing_folder_is_an_error(tmp_path):
     with pytest.raises(InputError, match="cannot be written"):
         lock(tmp_path / "nowhere" / "analysis.lock.json")
 
@@ -250,7 +250,7 @@ def test_a_failed_write_leaves_the_locks_as_they_were(two, monkeypatch, error):
     assert [one.name for one in two.parent.iterdir()] == [two.name]
 
 
-def test_nothing_is_left_beside_the_locks(two):
+def test_locking_leaves_no_temporary_file(two):
     assert [one.name for one in two.parent.iterdir()] == [two.name]
 
 
@@ -262,7 +262,7 @@ def test_a_plan_that_cannot_be_carried_is_refused_before_anything_is_written(pat
     assert "plan" in str(error.value), "it should say that a level of the plan is meant"
 
 
-# What a plan says
+# Content of a plan
 
 
 class TestOfLater(PlannedTest):
@@ -294,7 +294,7 @@ def test_the_order_of_rules_and_factors_is_part_of_the_plan_and_the_order_of_nam
     assert lock(path, plan(exclusions=rules)).plan != first.plan
     tables = {name: {"by": ["condition"], "of": ["rt_ms"]} for name in ("a", "b")}
     lock(path, plan(tables=tables))
-    with pytest.raises(InputError, match="has been locked since"):
+    with pytest.raises(InputError, match="is already locked since"):
         lock(path, plan(tables=dict(reversed(tables.items()))))
 
 
@@ -323,5 +323,5 @@ def test_a_plan_that_was_locked_under_a_former_key_is_the_same_plan(tmp_path: Pa
     path.write_text(json.dumps({"locks": [lock.model_dump()], "digest": lock.digest}), encoding="utf-8")
     plan = AnalysisPlan(difficulty="level")
     assert deviations(read_locks(path)[0], plan, {}) == []
-    with pytest.raises(InputError, match="has been locked since"):
+    with pytest.raises(InputError, match="is already locked since"):
         add_lock(path, plan, of={}, n_sessions=0, software="new")

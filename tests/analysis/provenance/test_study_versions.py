@@ -1,4 +1,4 @@
-"""A report over several versions of a study says what each of them has, and in what their data differ."""
+"""A report on several versions of a study has the numbers of each version and the differences between their data."""
 
 import html
 import re
@@ -9,7 +9,7 @@ import pytest
 
 from analysis.data.tidy_table import tidy_trials
 from analysis.exclusions.flow import apply_exclusions
-from analysis.provenance.study_versions import study_versions, told_versions
+from analysis.provenance.study_versions import notes_on_versions, study_versions
 from analysis.study import analyze_trials
 from experiment.study.analysis_plan import AnalysisPlan
 
@@ -31,7 +31,7 @@ def rows(view, session, row):
     )
 
 
-def test_the_sessions_and_test_trials_of_each_version_are_told(rows):
+def test_each_version_has_its_numbers_of_sessions_and_test_trials(rows):
     table = study_versions(marked(rows))
     columns = ["study_version", "kind", "n_sessions", "n_completed", "n_test_trials", "n_included", "n_test_items"]
     assert table[columns].to_numpy().tolist() == [
@@ -45,26 +45,26 @@ def test_the_sessions_and_test_trials_of_each_version_are_told(rows):
 
 
 def test_versions_and_their_differences_are_put_in_words(rows):
-    counted, different = (sentence.replace("\u00a0", " ") for sentence in told_versions(marked(rows)))
+    counted, different = (sentence.replace("\u00a0", " ") for sentence in notes_on_versions(marked(rows)))
     assert counted == (
-        "The sessions used 2 versions of the study: version 1.9 (people: 2 sessions with 8 test trials, 4 of them in "
-        "the analysis; simulated participants: 1 session with 4 test trials, 4 of them in the analysis; models: 1 run "
-        "with 4 test trials, 4 of them in the analysis); version 1.10 (people: 1 session with 5 test trials, 5 of them "
-        "in the analysis)."
+        "The sessions used 2 versions of the study: version 1.9 (people: 2 sessions with 8 test trials, 4 of these "
+        "trials in the analysis; simulated participants: 1 session with 4 test trials, 4 of these trials in the "
+        "analysis; models: 1 run with 4 test trials, 4 of these trials in the analysis); version 1.10 (people: 1 "
+        "session with 5 test trials, 5 of these trials in the analysis)."
     )
     assert different.startswith(
-        "In the data they differ in the battery and in the number of test trials in a session (5 in version 1.10, 4 in "
+        "These versions differ in the battery and in the number of test trials in a session (5 in version 1.10, 4 in "
         "version 1.9) and in the number of attention checks in a session (1 in version 1.10, 0 in version 1.9). "
     )
 
 
-def test_versions_whose_data_look_alike_are_said_to(view, session):
+def test_versions_with_the_same_battery_and_trials_are_described_so(view, session):
     trials = marked(view(session(participant="A"), session(participant="B", study_version="2")))
-    assert told_versions(trials)[1].startswith("The data show no difference between them in the battery and in the ")
+    assert notes_on_versions(trials)[1].startswith("These versions have the same battery and the same numbers of ")
 
 
-def test_of_one_version_nothing_is_said(view, session):
-    assert told_versions(marked(view(session(participant="A"), session(participant="B")))) == []
+def test_one_version_has_no_note(view, session):
+    assert notes_on_versions(marked(view(session(participant="A"), session(participant="B")))) == []
 
 
 def test_a_version_of_practice_alone_has_a_row_without_test_trials(view, session, row):
@@ -72,7 +72,7 @@ def test_a_version_of_practice_alone_has_a_row_without_test_trials(view, session
     assert table["n_test_trials"].tolist() == [4, 0]
 
 
-def test_the_table_is_written_and_shown_where_there_are_several_versions(rows, view, session, tmp_path):
+def test_the_table_is_written_and_shown_if_there_are_several_versions(rows, view, session, tmp_path):
     settings = {"title": "A study", "software_version": "0.1.0", "made_at": datetime(2026, 3, 1, tzinfo=UTC)}
     analysis = analyze_trials(
         tidy_trials(rows), AnalysisPlan(bootstrap_resamples=1000), tmp_path / "several", **settings
@@ -81,7 +81,7 @@ def test_the_table_is_written_and_shown_where_there_are_several_versions(rows, v
     assert written["study_version"].tolist() == ["1.9", "1.9", "1.9", "1.10"]
     page = re.sub("<[^>]+>", "", html.unescape((tmp_path / "several" / "report.html").read_text(encoding="utf-8")))
     assert "By version of the study" in page
-    for sentence in told_versions(analysis.exclusions.trials):
+    for sentence in notes_on_versions(analysis.exclusions.trials):
         assert sentence.replace("`", "") in page
     analyze_trials(tidy_trials(view(session())), AnalysisPlan(bootstrap_resamples=1000), tmp_path / "one", **settings)
     assert not (tmp_path / "one" / "tables" / "study_versions.csv").exists()

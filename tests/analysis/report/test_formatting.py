@@ -1,4 +1,4 @@
-"""Tables as a reader sees them: what is shown says the same as the number it is made of."""
+"""Tables of the report: a shown text has the same value as its number."""
 
 import math
 import re
@@ -15,7 +15,7 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e15, max_v
 
 
 def read(text):
-    """Return the number that a reader takes a text for."""
+    """Return a shown number as a float."""
     return float(text.replace("−", "-").replace(",", ""))
 
 
@@ -28,12 +28,12 @@ def read(text):
      (0.0499, ".050"), (0.05, ".050"), (0.4906, ".491"), (1.0, "1.000")],
 )  # fmt: skip
 def test_a_p_value_is_written_as_apa_style_writes_it(p, words):
-    """To three decimals, without the zero before the point, and `< .001` for all that is less (APA, 7th ed., 6.36)."""
+    """APA style (7th ed., 6.36): three decimals, no zero before the point, and `< .001` for smaller values."""
     assert p_words(p) == words
 
 
 @given(st.floats(0, 1))
-def test_a_p_value_is_never_shown_as_none_and_keeps_its_side_of_what_it_is_shown_as(p):
+def test_a_p_value_is_rounded_and_never_shown_as_zero(p):
     words = p_words(p)
     assert re.fullmatch(r"< \.001|\.\d{3}|1\.000", words)
     assert words != ".000"
@@ -47,8 +47,8 @@ def test_columns_of_p_values_are_shown_as_p_values(column):
 
 
 @pytest.mark.parametrize("column", ["p_choice_mean", "p_seen", "p_correct_sd"])
-def test_a_column_of_the_data_that_begins_with_p_is_no_p_value(column):
-    """A plan may average `p_choice`; its mean of 0.0003 is not `< .001`."""
+def test_a_data_column_that_begins_with_p_is_not_a_p_value(column):
+    """A plan may average a column `p_choice`. A mean of 0.0003 must not be shown as `< .001`."""
     assert cell_words(column, 0.0003) == cell_words("choice_mean", 0.0003)
     assert cell_words(column, 12.5) == cell_words("choice_mean", 12.5)
 
@@ -62,7 +62,7 @@ def test_a_column_of_the_data_that_begins_with_p_is_no_p_value(column):
 @example(-0.0)
 @example(0.9999)
 @example(1e-9)
-def test_a_number_is_shown_to_three_decimals_or_two_digits_that_count(value):
+def test_a_number_has_three_decimals_or_two_significant_digits(value):
     text = number(value)
     assert not text.startswith("-")
     assert (text.startswith("−")) == (read(text) < 0)
@@ -71,18 +71,18 @@ def test_a_number_is_shown_to_three_decimals_or_two_digits_that_count(value):
 
 
 @given(FINITE)
-def test_what_is_not_zero_is_not_shown_as_zero(value):
+def test_a_number_other_than_zero_is_not_shown_as_zero(value):
     text = number(value)
     if 1e-300 < abs(value) < 1e15:
         assert read(text) != 0
 
 
 @pytest.mark.parametrize(("value", "text"), [(math.inf, "∞"), (-math.inf, "−∞")])
-def test_a_number_without_end_is_shown_as_such(value, text):
+def test_an_infinite_number_is_shown_as_infinite(value, text):
     assert number(value) == text
 
 
-def test_a_missing_number_is_never_shown_as_one_without_end():
+def test_a_missing_number_is_never_shown_as_infinite():
     assert "∞" not in number(math.nan)
 
 
@@ -115,17 +115,15 @@ def test_text_is_shown_as_it_is(text):
     assert cell_words("level", text) == text
 
 
-def test_a_level_that_is_a_year_or_a_name_is_not_written_as_an_amount():
+def test_a_year_has_no_thousands_separator():
     assert cell_words("year", 2024) == "2024"
 
 
 # Headings
 
 
-def test_every_heading_has_words_of_its_own():
-    """Both ends of an interval may be called `to`; each stands right of its beginning."""
-    words = [text for text in HEADINGS.values() if text != "to"]
-    assert len(set(words)) == len(words)
+def test_all_headings_are_different():
+    assert len(set(HEADINGS.values())) == len(HEADINGS)
 
 
 @pytest.mark.parametrize(
@@ -136,19 +134,31 @@ def test_every_heading_has_words_of_its_own():
         ("p_holm", "p, Holm"), ("statistic_name", "statistic name"),
     ],
 )  # fmt: skip
-def test_a_heading_says_in_words_what_its_column_holds(name, words):
+def test_a_heading_names_the_content_of_its_column(name, words):
     assert heading(name) == words
 
 
-def test_a_column_of_the_data_is_not_taken_for_a_count():
-    """The n-back task is not called back."""
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("ci_low", "90\u00a0% CI low"), ("ci_high", "90\u00a0% CI high"),
+        ("kappa_ci_low", "Cohen's kappa, 90\u00a0% CI low"),
+        ("equivalence_ci_high", "equivalence, 80\u00a0% CI high"),
+    ],
+)  # fmt: skip
+def test_the_heading_of_an_interval_states_its_coverage(name, words):
+    assert heading(name, 0.9) == words
+
+
+def test_a_data_column_that_begins_with_n_is_not_a_count():
+    """The heading of the n-back task must not be `back`."""
     assert heading("n_back").replace(" ", "_") == "n_back"
 
 
 # Tables
 
 
-def test_a_table_is_shown_row_by_row_with_its_numbers_to_the_right():
+def test_a_table_has_rows_of_cells_and_right_aligned_numbers():
     table = pd.DataFrame(
         {
             "model": ["Haiku", None],

@@ -191,7 +191,7 @@ def test_an_exclusion_is_a_step_with_its_reason_and_can_be_undone(kept: Kept) ->
     told = report(kept)
     assert "excluded_by_researcher" not in before
     assert f"“=fire alarm” (session {session}, on 20" in told
-    assert "after all responses were in)" in told
+    assert "after the last response)" in told
     flow = {row["step"]: row for row in table(kept, "exclusions")}
     assert list(flow)[:3] == ["withdrawn", "not_completed", "excluded_by_researcher"]
     assert flow["excluded_by_researcher"]["n_participants"] == "1"
@@ -217,12 +217,13 @@ def test_an_exclusion_is_a_step_with_its_reason_and_can_be_undone(kept: Kept) ->
 
 def test_an_exclusion_by_researcher_deviates_from_a_locked_plan(kept: Kept) -> None:
     done("analyze", kept.folder, "--lock")
-    assert "The plan of this analysis is the locked one." in report(kept)
+    assert "The plan of this analysis is identical to the locked plan." in report(kept)
     done("exclude", kept.folder, "--panel-id", "anna", "--reason", "fire alarm")
     told = report(kept)
-    assert "The plan of this analysis is the locked one." not in told
+    assert "The plan of this analysis is identical to the locked plan." not in told
     assert (
-        "1 session was excluded by the researcher and not by a rule of the plan, 1 of them after all responses" in told
+        "The researcher excluded 1 session without a rule of the plan; 1 of these exclusions were after the last"
+        in told
     )
 
 

@@ -175,7 +175,7 @@ def test_the_analysis_includes_and_reports_all_sessions_of_a_participant(lab, sm
             lab(study, participant=participant, session_number=session_number)
     analyze(study, tmp_path / "results")
     results = tmp_path / "results"
-    assert "3 participants completed the study in several sessions" in (results / "report.html").read_text()
+    assert "3\u00a0participants completed several planned sessions" in (results / "report.html").read_text()
     retest = pd.read_csv(results / "tables" / "retest.csv")
     assert retest["session_number"].tolist() == [1, 2] and retest["n"].nunique() == 1
     flow = pd.read_csv(results / "tables" / "exclusions.csv").query("step == 'included'")

@@ -1,0 +1,99 @@
+"""Changes of a study since its sessions began, in sentences for the report: plan, wording, versions, battery."""
+
+from collections.abc import Sequence
+
+from batteries.errors import InputError
+from equipoise.commands.store_access import warn_of_changes
+from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.definition import Study, StudyDefinition
+from experiment.study.revision import entries, listed
+from server.store import StoreUnavailable
+from server.store.models import RegisteredDefinition, Revision
+from server.store.open import opened_store
+
+
+def changes_since_sessions(study: Study, store: str, versions: set[str], batteries: set[str]) -> list[str]:
+    """Return a sentence for each change of the study since its sessions began; report changed files on standard error.
+
+    Parameters
+    ----------
+    study
+        The study as it is now.
+    store
+        Its store, a file or the address of a database.
+    versions, batteries
+        The versions of the study, and the digests of the batteries, in the trials of the analysis.
+    """
+    battery = _battery_change(study, batteries)
+    try:
+        with opened_store(store, must_exist=True) as opened:
+            warn_of_changes(study, opened)
+            registered, revisions = opened.registered_definitions(study), opened.revisions(study)
+    except (InputError, StoreUnavailable):  # For instance a read-only copy; such a store can still be analyzed.
+        return [
+            "The plan at the start of the sessions could not be read. So it was not compared with this plan.",
+            *battery,
+        ]
+    in_analysis = [one for one in registered if one.definition.version in versions]
+    return [
+        *_plan_changes(study, in_analysis),
+        *(_revision_sentence(one) for one in revisions if one.version in versions),
+        *_version_differences([one.definition for one in in_analysis]),
+        *battery,
+    ]
+
+
+def _plan_changes(study: Study, registered: Sequence[RegisteredDefinition]) -> list[str]:
+    sentences = []
+    for earlier in registered:
+        changed = [
+            field
+            for field in AnalysisPlan.model_fields
+            if getattr(earlier.definition.analysis, field) != getattr(study.definition.analysis, field)
+        ]
+        if changed:
+            sentences.append(
+                f"The analysis plan differs from the plan registered with version {earlier.definition.version} of "
+                f"the study ({_minute(earlier.registered_at)}), before its {earlier.n_sessions} sessions began: "
+                f"{', '.join(changed)} changed since."
+            )
+    return sentences
+
+
+def _revision_sentence(revision: Revision) -> str:
+    return (
+        f"Version {revision.version} was reworded on {_minute(revision.at)}: {listed(revision.changed)}. Reason: "
+        f"“{revision.reason}”."
+    )
+
+
+def _minute(time: str) -> str:
+    return f"{time[:16].replace('T', ' ')} UTC"
+
+
+def _version_differences(definitions: Sequence[StudyDefinition]) -> list[str]:
+    """Return the entries of `study.yaml` in which the versions of the sessions differ from each other."""
+    if len(definitions) < 2:
+        return []
+    entries_of = [entries(one.model_dump(mode="json", exclude={"version"})) for one in definitions]
+    names = sorted(set().union(*entries_of))
+    different = [name for name in names if any(one.get(name) != entries_of[0].get(name) for one in entries_of[1:])]
+    versions = " and ".join(one.version for one in definitions)
+    if not different:
+        return [
+            f"`study.yaml` has the same entries in versions {versions}. The files named in it may differ between "
+            "these versions."
+        ]
+    return [
+        f"The definitions of versions {versions} differ from each other in "
+        f"{', '.join(f'`{name}`' for name in different)}."
+    ]
+
+
+def _battery_change(study: Study, batteries: set[str]) -> list[str]:
+    if study.battery.digest in batteries:
+        return []
+    return [
+        f"The battery in the study's folder ({study.definition.battery}) differs from the battery of the sessions. "
+        "Each response is scored by the answer keys of the battery with which its session began."
+    ]

@@ -1,0 +1,72 @@
+"""Lock an analysis plan before data are seen: the plan of a study, or a plan in a YAML file."""
+
+from importlib.metadata import version
+from pathlib import Path
+
+from analysis.preregistration.lock import Lock, add_lock
+from batteries.files.file_reading import read_yaml
+from equipoise.commands.study_trials import may_have_responses, stored_rows
+from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.definition import Study
+from server.serve import store_location
+from server.settings import read_settings
+
+
+def lock_study(study: Study, location: str | None = None) -> Lock:
+    """Lock the analysis plan of a study: store the plan, its digest and the time before data are seen.
+
+    Parameters
+    ----------
+    study
+        The study.
+    location
+        Its store, a file or the address of a database; by default the store in the settings.
+
+    Raises
+    ------
+    InputError
+        If this plan is locked already, or the store cannot be read.
+    """
+    store = store_location(study, read_settings(store=location))
+    n_sessions = 0
+    if may_have_responses(store):
+        rows = stored_rows(study, store)
+        n_sessions = rows["session"].nunique() if len(rows) else 0
+    return add_lock(
+        study_lock_path(study.folder),
+        study.definition.analysis,
+        of=plan_subject(study),
+        n_sessions=n_sessions,
+        software=_software(),
+    )
+
+
+def lock_plan_file(plan_path: Path) -> Lock:
+    """Lock the plan in a YAML file: store the plan, its digest and the time before data are seen.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or this plan is locked already.
+    """
+    plan = read_yaml(plan_path, AnalysisPlan)
+    return add_lock(plan_lock_path(plan_path), plan, of={}, n_sessions=None, software=_software())
+
+
+def study_lock_path(folder: Path) -> Path:
+    """Return the path of the locked plans of the study in a folder."""
+    return folder / "analysis.lock.json"
+
+
+def plan_lock_path(plan_path: Path) -> Path:
+    """Return the path of the locks of a plan in a YAML file."""
+    return plan_path.with_suffix(".lock.json")
+
+
+def plan_subject(study: Study) -> dict[str, str]:
+    """Return the subject of a study's plan: the digest of the battery."""
+    return {"battery": study.battery.digest}
+
+
+def _software() -> str:
+    return f"equipoise {version('equipoise')}"

@@ -1,0 +1,98 @@
+"""The trials of a study, read from its store for the analysis."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.data.tidy_table import read_trials, tidy_trials
+from batteries.errors import InputError
+from experiment.records import Kind
+from experiment.study.definition import Study
+from server.store import StoreUnavailable
+from server.store.open import is_address, opened_store
+from server.store.sqlite.file import refuse_missing
+
+
+def may_have_responses(store: str) -> bool:
+    """Return True if a store may have responses; refuse a missing file whose log exists."""
+    if is_address(store):
+        return True
+    refuse_missing(Path(store), must_exist=False)
+    return Path(store).exists()
+
+
+def study_trials(study: Study, store: str) -> pd.DataFrame:
+    """Return the tidy table of a study's sessions.
+
+    Raises
+    ------
+    InputError
+        If the store cannot be read, or has no session of the study.
+    """
+    if is_address(store):
+        return tidy_trials(stored_rows(study, store), shown_store(store))
+    trials = read_trials(Path(store))
+    is_of_study = trials["study"] == study.name
+    if not is_of_study.any():
+        raise InputError(
+            f"{store}: no session is of the study `{study.name}`; the store has sessions of "
+            f"{', '.join(set(trials['study']))}. Fix: name the store of this study with --store."
+        )
+    return trials if is_of_study.all() else trials[is_of_study].reset_index(drop=True)
+
+
+def stored_rows(study: Study, store: str) -> pd.DataFrame:
+    """Return the rows of a study in a store, as stored."""
+    try:
+        with opened_store(store, must_exist=True) as opened:
+            return pd.DataFrame.from_records(opened.trials(study))
+    except StoreUnavailable as error:
+        raise InputError(f"{shown_store(store)}: the store cannot be read now ({error}). Fix: try again.") from None
+
+
+def shown_store(store: str) -> str:
+    """Return the path of a store, or the words `the database`: an address may contain a password."""
+    return "the database" if is_address(store) else store
+
+
+def without_simulated_participants(trials: pd.DataFrame, store: str) -> tuple[pd.DataFrame, str]:
+    """Return the trials of people and models, and a note with the number of excluded sessions.
+
+    Raises
+    ------
+    InputError
+        If there are only simulated participants.
+    """
+    is_simulated = trials["kind"] == Kind.SIMULATED
+    if is_simulated.all():
+        raise InputError(f"{shown_store(store)}: there are only simulated participants. Fix: collect responses first.")
+    n_sessions = trials.loc[is_simulated, "session"].nunique()
+    note = f"{n_sessions:,} sessions of simulated participants were excluded (--without-simulated)."
+    return trials[~is_simulated].reset_index(drop=True), note
+
+
+def trials_of_version(trials: pd.DataFrame, study_version: str) -> pd.DataFrame:
+    """Return the trials of the sessions of one version of the study.
+
+    Raises
+    ------
+    InputError
+        If no session is of this version.
+    """
+    versions = sorted(trials["study_version"].unique())
+    if study_version not in versions:
+        raise InputError(
+            f"no session is of version {study_version}. Fix: use one of the versions {', '.join(versions)}."
+        )
+    return trials[trials["study_version"] == study_version].reset_index(drop=True)
+
+
+def first_session_start(trials: pd.DataFrame) -> str | None:
+    """Return the start of the first person's session, or of the first simulated participant if there are no people."""
+    for kind in (Kind.HUMAN, Kind.SIMULATED):
+        times = pd.to_datetime(
+            trials.loc[trials["kind"] == kind, "started_at"].dropna(), utc=True, format="ISO8601", errors="coerce"
+        )
+        if times.notna().any():
+            return str(times.min().isoformat(timespec="seconds"))
+    return None
