@@ -2,6 +2,7 @@
 
 `app` builds the application from one blueprint per audience (`participants`, `researchers`, `laboratory`, `health`);
 they share a `context`. `participants/participant_auth` identifies participants, `participants/attention_checks` judges
-the checks, and `security/rate_limits` limits requests. `store/` stores responses and loses none. `serve` runs the
-application, with its `settings`, under a production server.
+the checks, and `security/rate_limits` limits requests. `store/` stores responses and loses none. `serve` starts the
+production server, and each of its processes runs the application (`worker`). `locations` finds a study's store and
+secrets.
 """

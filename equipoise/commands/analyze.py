@@ -23,7 +23,7 @@ from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.definition import Study, StudyDefinition
 from experiment.study.planned_analyses import PlannedAnalyses
 from experiment.study.revision import entries, listed
-from server.serve import store_location
+from server.locations import store_location, without_password
 from server.settings import read_settings
 from server.store import StoreUnavailable
 from server.store.open import is_address, opened_store
@@ -135,7 +135,7 @@ def _analyze_study(
             trials = trials[trials["kind"] != Kind.SIMULATED].reset_index(drop=True)
             if trials.empty:
                 raise InputError(
-                    f"{_shown(store)}: there are only simulated participants. Fix: collect responses first."
+                    f"{without_password(store)}: there are only simulated participants. Fix: collect responses first."
                 )
         if study_version is not None:
             versions = sorted(trials["study_version"].unique())
@@ -259,7 +259,7 @@ def _lock_beside(plan_path: Path) -> Path:
 def _trials(study: Study, store: str) -> pd.DataFrame:
     """Return the tidy table of this study's sessions."""
     if is_address(store):
-        return tidy_trials(_rows(study, store), _shown(store))
+        return tidy_trials(_rows(study, store), without_password(store))
     trials = read_trials(Path(store))
     here = trials["study"] == study.name
     if not here.any():
@@ -276,11 +276,9 @@ def _rows(study: Study, store: str) -> pd.DataFrame:
         with opened_store(store, must_exist=True) as opened:
             return pd.DataFrame.from_records(opened.trials(study))
     except StoreUnavailable as error:
-        raise InputError(f"{_shown(store)}: the store cannot be read now ({error}). Fix: try again.") from None
-
-
-def _shown(store: str) -> str:
-    return "the database" if is_address(store) else store
+        raise InputError(
+            f"{without_password(store)}: the store cannot be read now ({error}). Fix: try again."
+        ) from None
 
 
 def _deviations_from_plan(study: Study, location: str, versions: set[str]) -> list[str]:

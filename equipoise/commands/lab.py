@@ -25,8 +25,8 @@ from experiment.records import Kind
 from experiment.study.definition import Study
 from server.app import create_app
 from server.laboratory import SOURCE
+from server.locations import store_location
 from server.security.secret_files import Secrets
-from server.serve import store_location
 from server.settings import read_settings
 from server.store import Store
 

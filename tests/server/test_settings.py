@@ -248,7 +248,7 @@ def test_an_address_that_leads_to_no_database_is_one_sentence_without_the_passwo
     address: str, monkeypatch: pytest.MonkeyPatch, study_folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    monkeypatch.setattr("server.serve._open_store_when_there", open_store)  # which would wait, and log the sentence
+    monkeypatch.setattr("server.serve.open_store_when_there", open_store)  # which would wait, and log the sentence
     monkeypatch.setenv("EQUIPOISE_STORE", address)
     for command in (["serve", str(study_folder), "--port", "65123"], ["store", "verify", str(study_folder)]):
         result = CliRunner().invoke(main, command)
@@ -358,7 +358,7 @@ def test_secrets_are_kept_in_the_folder_that_is_named(
     study_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from experiment.load_study import load_study
-    from server.serve import secrets_folder
+    from server.locations import secrets_folder
 
     study = load_study(study_folder)
     assert secrets_folder(study, read_settings()) == study_folder / "data"
