@@ -12,7 +12,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from experiment.study.definition import Study
 from server.context import Context, context
-from server.health import operations
+from server.health import health
 from server.laboratory import laboratory
 from server.logs import logger
 from server.metrics import measure, note_unavailable
@@ -22,6 +22,7 @@ from server.participants.views import participants
 from server.participants.withdrawal_page import withdrawal
 from server.request_body import BODY_TYPES, Json, media_type
 from server.researchers.progress_page import researchers
+from server.researchers.sign_in import sign_in_pages
 from server.response_headers import StrictHeaders
 from server.security.allowed_hosts import Hosts
 from server.security.secret_files import Secrets
@@ -69,7 +70,8 @@ def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings)
     app.register_blueprint(laboratory)
     app.register_blueprint(withdrawal)
     app.register_blueprint(researchers, url_prefix="/researcher")
-    app.register_blueprint(operations)
+    app.register_blueprint(sign_in_pages, url_prefix="/researcher")
+    app.register_blueprint(health)
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(Conflict, _conflict)
     app.register_error_handler(NotYourSession, _not_your_session)

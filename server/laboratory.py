@@ -20,9 +20,9 @@ from experiment.lab_api import LabFields, LabStart, SessionQuery, SlotQuery
 from experiment.records import Kind, Source
 from server.context import context
 from server.logs import logger
-from server.participants import participant_auth, participant_json, practice
+from server.participants import participant_auth, participant_json, practice_criterion
 from server.request_body import BadRequest, read_body
-from server.researchers.progress_page import require_token
+from server.researchers.sign_in import require_token
 from server.store import Conflict, Identity, Refusal, SessionStart, StoredSession
 
 laboratory = Blueprint("laboratory", __name__)
@@ -104,7 +104,7 @@ def start() -> tuple[Response, int]:
     )
     with _refusals_for_experimenter(body):
         stored = store.start_session(study, begun)
-    practice.release_if_failed(store, stored)
+    practice_criterion.release_if_failed(store, stored)
     what = ("session uploaded" if body.uploaded else "session begun") if stored.is_new else "session resumed"
     logger.info(what, extra={"session": stored.plan.session, "group": stored.session.group})
     response = jsonify(_session_json(stored))

@@ -22,7 +22,7 @@ from server.app import create_app
 from server.gateway import LET_GO, Gateway
 from server.locations import secrets_folder, store_location
 from server.logs import logger, write_json_lines
-from server.researchers.progress_page import note_refused_sign_ins
+from server.researchers.sign_in import note_refused_sign_ins
 from server.security.secret_files import read_secrets
 from server.settings import Settings
 from server.store import Store, StoreAway

@@ -14,9 +14,9 @@ from experiment.records import Kind, Status
 from experiment.study.definition import Study, StudyDefinition
 from experiment.study.recruitment import Exit, Exits
 from server.context import context
-from server.participants import participant_auth, practice
+from server.participants import participant_auth, practice_criterion
 from server.participants.attention_checks import has_passed_checks
-from server.participants.practice import Judged
+from server.participants.practice_criterion import Judged
 from server.store import Release, SessionPlan, SlotState, StoredSession
 
 ENDED_BECAUSE = {
@@ -99,8 +99,9 @@ def session_json(stored: StoredSession) -> dict[str, Any]:
     """Return a session with its plan, and what its state requires; it has ended if its practice was not passed."""
     store, plan = context().store, stored.plan
     is_completed = stored.session.status is Status.COMPLETED
-    responses = store.responses(plan.session) if is_completed or practice.is_under_way(plan, stored.n_answered) else {}
-    judged = practice.judged_so_far(plan, responses, stored.n_answered) if responses else None
+    needs_responses = is_completed or practice_criterion.is_under_way(plan, stored.n_answered)
+    responses = store.responses(plan.session) if needs_responses else {}
+    judged = practice_criterion.judged_so_far(plan, responses, stored.n_answered) if responses else None
     if judged and judged.has_ended and stored.session.status is Status.ACTIVE and stored.ended_for is None:
         # The server stopped between the last practice response and the record of the end; a visit completes the record.
         stored = replace(stored, slot=SlotState.RELEASED, release_reason=Release.PRACTICE)

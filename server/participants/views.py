@@ -20,10 +20,10 @@ from experiment.records import Kind, Source, Status
 from server.context import context
 from server.logs import logger
 from server.metrics import figures
-from server.participants import participant_auth, participant_json, practice
+from server.participants import participant_auth, participant_json, practice_criterion
 from server.participants.attention_checks import has_passed_checks
 from server.request_body import BadRequest, read_body
-from server.researchers.progress_page import require_token
+from server.researchers.sign_in import require_token
 from server.security.rate_limits import address_key
 from server.store import (
     NOTHING_PASSED_OVER,
@@ -141,7 +141,7 @@ def start() -> tuple[Response, int]:
         held_digest=participant_auth.find_token_digest(),
     )
     stored = _begin(begun) if body.kind is Kind.HUMAN else store.start_session(study, begun)
-    practice.release_if_failed(store, stored)
+    practice_criterion.release_if_failed(store, stored)
     logger.info("session begun", extra={"session": stored.plan.session, "group": stored.session.group})
     response = jsonify(participant_json.session_json(stored))
     participant_auth.send_token(response, token)
@@ -200,10 +200,10 @@ def respond() -> tuple[Response, int]:
     passed_over = _passed_over(plan, body.responses)
     is_new = parts.store.add_responses(plan.session, token_digest, body.responses, passed_over)
     figures().stored.inc(sum(is_new))
-    if any(practice.ends_round(plan, response.trial_index) for response in body.responses):
+    if any(practice_criterion.ends_round(plan, response.trial_index) for response in body.responses):
         now = parts.store.find_session(token_digest)
         if now is not None:
-            practice.release_if_failed(parts.store, now)
+            practice_criterion.release_if_failed(parts.store, now)
     stored = [
         {"response_id": response.response_id, "feedback": _feedback(plan, response)} for response in body.responses
     ]
@@ -303,7 +303,7 @@ def _open(before: StoredSession, visit: Visit) -> StoredSession:
     if before.plan.definition.resume.otherwise == "restart":
         limits.refuse_more_starts()
     stored = store.open_session(context().study, participant_auth.token_digest(), visit)
-    practice.release_if_failed(store, stored)
+    practice_criterion.release_if_failed(store, stored)
     if stored.plan.session != before.plan.session:
         limits.count_start()
         if stored.plan.kind is Kind.HUMAN:
@@ -352,16 +352,16 @@ def _passed_over(plan: SessionPlan, responses: Sequence[records.Response]) -> ra
 
     The practice must be stored already, or be part of this request: responses still on their way are not judged here.
     """
-    n_practice = practice.n_planned(plan)
+    n_practice = practice_criterion.n_planned(plan)
     first_question = next((response for response in responses if response.trial_index == n_practice), None)
     if plan.definition.practice_criterion is None or first_question is None:
         return NOTHING_PASSED_OVER
     known = context().store.responses(plan.session) | {r.trial_index: r.response for r in responses}
     all_there = all(index in known for index in range(n_practice))
-    judged = practice.judged_so_far(plan, known, n_practice) if all_there else None
+    judged = practice_criterion.judged_so_far(plan, known, n_practice) if all_there else None
     if judged and judged.has_ended:
         raise Refusal("session_over")
-    passed = practice.passed_over(plan, known)
+    passed = practice_criterion.passed_over(plan, known)
     if not all_there and not passed:
         raise Refusal("answer_missing")
     return passed
@@ -377,7 +377,7 @@ def _feedback(plan: SessionPlan, response: records.Response) -> dict[str, Any] |
         "message": context().study.words.say(feedback.text, **feedback.values),
         "solution": feedback.solution,
     }
-    if practice.ends_round(plan, response.trial_index):
-        judged = practice.judge(plan, context().store.responses(plan.session), response.trial_index)
+    if practice_criterion.ends_round(plan, response.trial_index):
+        judged = practice_criterion.judge(plan, context().store.responses(plan.session), response.trial_index)
         said["practice"] = participant_json.practice_json(plan, judged)
     return said
