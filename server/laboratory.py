@@ -142,4 +142,5 @@ def _session_json(stored: StoredSession) -> dict[str, Any]:
         started_at=session.started_at,
         withdrawal_code=participant_json.withdrawal_code(stored.plan),
     )
-    return participant_json.session_json(stored) | fields.model_dump() | {"started_at": session.started_at.isoformat()}
+    reply = participant_json.session_json(stored)
+    return {**reply, **fields.model_dump(), "started_at": session.started_at.isoformat()}

@@ -9,6 +9,16 @@ from urllib.parse import quote
 
 from markdown_it import MarkdownIt
 
+from experiment.participant_api import (
+    CompletedSessionReply,
+    CompletionReply,
+    EndedReply,
+    EndedSessionReply,
+    ExitReply,
+    PracticeReply,
+    SessionReply,
+    StudyReply,
+)
 from experiment.plan import Phase
 from experiment.records import Kind, Status
 from experiment.study.definition import Study, StudyDefinition
@@ -26,6 +36,8 @@ ENDED_BECAUSE = {
     Release.RESTARTED: "reloaded_too_often",
 }
 """The sentence that says why a session cannot be resumed."""
+
+AnySession = SessionReply | CompletedSessionReply | EndedSessionReply
 
 _markdown = MarkdownIt("commonmark", {"html": False})
 
@@ -68,7 +80,7 @@ def digest_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def study_json(study: Study, notice: str | None, kind: Kind = Kind.HUMAN) -> dict[str, Any]:
+def study_json(study: Study, notice: str | None, kind: Kind = Kind.HUMAN) -> StudyReply:
     """Return the data shown before a session; `kind` is that of the request's own session, if it has one."""
     definition, timeline = study.definition, study.definition.timeline
     exits = _exits(study, kind)
@@ -95,7 +107,7 @@ def study_json(study: Study, notice: str | None, kind: Kind = Kind.HUMAN) -> dic
     }
 
 
-def session_json(stored: StoredSession) -> dict[str, Any]:
+def session_json(stored: StoredSession) -> AnySession:
     """Return a session with its plan, and what its state requires; it has ended if its practice was not passed."""
     store, plan = context().store, stored.plan
     is_completed = stored.session.status is Status.COMPLETED
@@ -108,13 +120,14 @@ def session_json(stored: StoredSession) -> dict[str, Any]:
     return _session_fields(stored, responses, judged)
 
 
-def _session_fields(stored: StoredSession, responses: Mapping[int, Any], judged: Judged | None) -> dict[str, Any]:
+def _session_fields(stored: StoredSession, responses: Mapping[int, Any], judged: Judged | None) -> AnySession:
     plan, definition = stored.plan, stored.plan.definition
     breaks, criterion = definition.timeline.breaks, definition.practice_criterion
-    body: dict[str, Any] = {
+    is_completed = stored.session.status is Status.COMPLETED
+    body: SessionReply = {
         "session": plan.session,
         "kind": plan.kind,
-        "status": stored.session.status,
+        "status": stored.session.status if is_completed or stored.ended_for is None else "ended",
         "visit": stored.n_visits,
         "fixation_ms": definition.timing.fixation_ms,
         "reading_ms": definition.timing.reading_ms,
@@ -136,14 +149,12 @@ def _session_fields(stored: StoredSession, responses: Mapping[int, Any], judged:
             for trial in plan.trials
         ],
     }
-    if stored.session.status is Status.COMPLETED:
-        body |= completion_json(plan, responses)
-    elif stored.ended_for is not None:
-        body |= {"status": "ended", **ended_json(plan, stored.ended_for)}
-    return body
+    if is_completed:
+        return {**body, **completion_json(plan, responses)}
+    return body if stored.ended_for is None else {**body, **ended_json(plan, stored.ended_for)}
 
 
-def practice_json(plan: SessionPlan, judged: Judged) -> dict[str, Any]:
+def practice_json(plan: SessionPlan, judged: Judged) -> PracticeReply:
     """Return the consequence of a finished round of practice."""
     return {
         "passed": judged.passed,
@@ -154,7 +165,7 @@ def practice_json(plan: SessionPlan, judged: Judged) -> dict[str, Any]:
     }
 
 
-def ended_json(plan: SessionPlan, reason: Release) -> dict[str, Any]:
+def ended_json(plan: SessionPlan, reason: Release) -> EndedReply:
     """Return the text for a participant who cannot continue by the study's own rules."""
     exits = _exits(context().study, plan.kind)
     exit_ = exits.practice_not_passed if reason is Release.PRACTICE else exits.not_resumed
@@ -166,7 +177,7 @@ def ended_json(plan: SessionPlan, reason: Release) -> dict[str, Any]:
     }
 
 
-def completion_json(plan: SessionPlan, responses: Mapping[int, Any]) -> dict[str, Any]:
+def completion_json(plan: SessionPlan, responses: Mapping[int, Any]) -> CompletionReply:
     """Return the end page of a participant who has answered everything."""
     timeline, exits = plan.definition.timeline, _exits(context().study, plan.kind)
     outcome = exits.completed
@@ -201,7 +212,7 @@ def withdrawal_code(plan: SessionPlan) -> str | None:
     return None if plan.withdrawal_code == plan.definition.completion_code else plan.withdrawal_code
 
 
-def _exit_json(exit_: Exit, plan: SessionPlan | None = None) -> dict[str, str | None]:
+def _exit_json(exit_: Exit, plan: SessionPlan | None = None) -> ExitReply:
     url = exit_.link
     if url is not None:
         url = url.replace("{code}", quote(exit_.code or "", safe=""))

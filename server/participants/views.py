@@ -6,17 +6,26 @@ No reply contains an answer key, except practice feedback, which follows the res
 import secrets
 from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import Annotated, Any, Literal
 
 from flask import Blueprint, Response, jsonify, request
-from pydantic import BaseModel, ConfigDict, FailFast, Field
 from werkzeug.exceptions import TooManyRequests
 
 from batteries.errors import InputError
 from batteries.tasks import task_named
-from experiment import records
+from experiment.participant_api import (
+    CompletionRequest,
+    DemographicsRequest,
+    EmptyRequest,
+    FeedbackReply,
+    ResponsesReply,
+    ResponsesRequest,
+    StartRequest,
+    StoredResponseReply,
+    VisitRequest,
+)
 from experiment.plan import Phase
 from experiment.records import Kind, Source, Status
+from experiment.records import Response as TrialResponse
 from server.context import context
 from server.logs import logger
 from server.metrics import figures
@@ -39,74 +48,6 @@ from server.store import (
 
 participants = Blueprint("participants", __name__)
 
-MAX_RESPONSES_AT_ONCE = 100
-
-
-class StartBody(BaseModel):
-    """Body of `POST /api/session`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    start_id: str = Field(
-        pattern=records.UUID_PATTERN, description="UUID made by the client; a retry with the same id is one session."
-    )
-    consent_digest: str | None = Field(
-        description="Digest of the consent that was shown, as `GET /api/study` gives it."
-    )
-    kind: Literal[Kind.HUMAN, Kind.SIMULATED] = Field(description="human or simulated.")
-    device: records.FoundDevice | None = Field(default=None, description="Device of the session.")
-
-
-class VisitBody(BaseModel):
-    """Body of `POST /api/visit`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    visit_id: str = Field(
-        pattern=records.UUID_PATTERN, description="UUID made by the client; a retry with the same id is one visit."
-    )
-    device: records.FoundDevice | None = Field(default=None, description="Device of the visit.")
-
-
-class DemographicsBody(BaseModel):
-    """Body of `POST /api/demographics`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    session: str = Field(description="The session of the answers.")
-    answers: dict[str, str | int | None] = Field(
-        max_length=30, description="Answers by the questions' names; null for a skipped question."
-    )
-
-
-class ResponsesBody(BaseModel):
-    """Body of `POST /api/responses`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    session: str = Field(description="The session of the responses, as named by `GET /api/session`.")
-    responses: Annotated[tuple[records.Response, ...], FailFast()] = (
-        Field(  # One mistake is enough: there may be 20,000.
-            min_length=1, max_length=MAX_RESPONSES_AT_ONCE, description="Responses to the next trials, in their order."
-        )
-    )
-
-
-class CompletionBody(BaseModel):
-    """Body of `POST /api/complete`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    completed_at: records.Moment | None = Field(
-        default=None, description="Time of the last response in a laboratory session; omitted otherwise."
-    )
-
-
-class EmptyBody(BaseModel):
-    """Body of a request without data."""
-
-    model_config = ConfigDict(extra="forbid")
-
 
 @participants.get("/api/study")
 def study_texts() -> Response:
@@ -119,7 +60,7 @@ def study_texts() -> Response:
 @participants.post("/api/session")
 def start() -> tuple[Response, int]:
     """Begin a session, after consent; a participant who has one gets that one."""
-    body = read_body(StartBody)
+    body = read_body(StartRequest)
     study, store = context().study, context().store
     if body.kind is Kind.SIMULATED:
         require_token()
@@ -158,7 +99,7 @@ def session() -> Response:
 def visit() -> Response:
     """Record that the session was opened again, and return how it continues by the study's rules."""
     before = _session()
-    body = read_body(VisitBody)
+    body = read_body(VisitRequest)
     return jsonify(participant_json.session_json(_open(before, Visit(body.visit_id, body.device))))
 
 
@@ -166,7 +107,7 @@ def visit() -> Response:
 def demographics() -> Response:
     """Store the answers to the questions about the participant, once."""
     plan = _session().plan
-    body = read_body(DemographicsBody)
+    body = read_body(DemographicsRequest)
     if body.session != plan.session:
         raise Refusal("other_session")
     questions = {question.name: question for question in context().study.demographics}
@@ -189,7 +130,7 @@ def respond() -> tuple[Response, int]:
     if plan is None:
         raise participant_auth.NoSession()
     parts.limits.count_request(plan.session)
-    body = read_body(ResponsesBody)
+    body = read_body(ResponsesRequest)
     if body.session != plan.session:
         plan = _session().plan  # A known participant is no longer checked first; they may have begun again.
     if body.session != plan.session:
@@ -204,16 +145,17 @@ def respond() -> tuple[Response, int]:
         now = parts.store.find_session(token_digest)
         if now is not None:
             practice_criterion.release_if_failed(parts.store, now)
-    stored = [
+    stored: list[StoredResponseReply] = [
         {"response_id": response.response_id, "feedback": _feedback(plan, response)} for response in body.responses
     ]
-    return jsonify(responses=stored), 201 if any(is_new) else 200
+    reply: ResponsesReply = {"responses": stored}
+    return jsonify(reply), 201 if any(is_new) else 200
 
 
 @participants.post("/api/complete")
 def complete() -> Response:
     """Close a session whose responses are complete, and return the completion code."""
-    body = read_body(CompletionBody)
+    body = read_body(CompletionRequest)
     stored = _session()
     plan, store = stored.plan, context().store
     n_missing = len(plan.trials) - stored.n_answered
@@ -231,7 +173,7 @@ def complete() -> Response:
 @participants.post("/api/withdraw")
 def withdraw() -> Response:
     """Delete the session's responses at the participant's request."""
-    read_body(EmptyBody)
+    read_body(EmptyRequest)
     plan = _session().plan
     context().store.withdraw_session(plan.session)
     logger.info("session withdrawn", extra={"session": plan.session})
@@ -327,7 +269,7 @@ def _session() -> StoredSession:
     return stored
 
 
-def _check_response(plan: SessionPlan, response: records.Response) -> None:
+def _check_response(plan: SessionPlan, response: TrialResponse) -> None:
     if response.trial_index >= len(plan.trials):
         raise BadRequest(f"There is no trial {response.trial_index} in this session.")
     trial = plan.trials[response.trial_index]
@@ -340,14 +282,14 @@ def _check_response(plan: SessionPlan, response: records.Response) -> None:
         raise BadRequest(f"Trial {response.trial_index}: {error}") from None
 
 
-def _check_missing(plan: SessionPlan, phase: Phase, response: records.Response) -> None:
+def _check_missing(plan: SessionPlan, phase: Phase, response: TrialResponse) -> None:
     timing, resume = plan.definition.timing, plan.definition.resume
     may_be = {"deadline": timing.deadline_ms is not None, "interrupted": resume.interrupted_trial == "skip"}
     if response.response is not None or phase is Phase.PRACTICE or not may_be[response.missing or ""]:
         raise InputError(f"a response cannot be missing here as `{response.missing}`. Fix: send a response.")
 
 
-def _passed_over(plan: SessionPlan, responses: Sequence[records.Response]) -> range:
+def _passed_over(plan: SessionPlan, responses: Sequence[TrialResponse]) -> range:
     """Return the rounds of practice that these responses may skip; refuse those that the practice does not lead to.
 
     The practice must be stored already, or be part of this request: responses still on their way are not judged here.
@@ -367,17 +309,17 @@ def _passed_over(plan: SessionPlan, responses: Sequence[records.Response]) -> ra
     return passed
 
 
-def _feedback(plan: SessionPlan, response: records.Response) -> dict[str, Any] | None:
+def _feedback(plan: SessionPlan, response: TrialResponse) -> FeedbackReply | None:
     trial = plan.trials[response.trial_index]
     if trial.phase is not Phase.PRACTICE:
         return None
     feedback = task_named(trial.item.task).feedback(trial.item.content, trial.item.key, response.response)
-    said = {
+    reply: FeedbackReply = {
         "correct": feedback.correct,
         "message": context().study.words.say(feedback.text, **feedback.values),
         "solution": feedback.solution,
     }
     if practice_criterion.ends_round(plan, response.trial_index):
         judged = practice_criterion.judge(plan, context().store.responses(plan.session), response.trial_index)
-        said["practice"] = participant_json.practice_json(plan, judged)
-    return said
+        reply["practice"] = participant_json.practice_json(plan, judged)
+    return reply

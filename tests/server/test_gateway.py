@@ -23,9 +23,9 @@ from flask import Flask
 from pydantic import ValidationError
 
 from equipoise.studies import copy_sample_study
+from experiment.participant_api import ResponsesRequest
 from server import gateway
 from server.gateway import Gateway
-from server.participants.views import ResponsesBody
 from tests.server.served import Server, Taker, assert_sound, locked, posix, stored_ids
 from tests.server.test_serve import raw_request, read_reply
 
@@ -204,7 +204,7 @@ def test_a_response_list_of_thousands_of_mistakes_costs_no_more_than_one(server:
     reply = taker.http.post("/api/responses", json=body)
     assert reply.status_code == 422
     with pytest.raises(ValidationError) as error:
-        ResponsesBody.model_validate_json(json.dumps(body))
+        ResponsesRequest.model_validate_json(json.dumps(body))
     assert error.value.error_count() < 10
 
 
