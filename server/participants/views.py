@@ -1,6 +1,6 @@
 """The participant's requests: consent, plan, responses, completion, withdrawal.
 
-No reply contains an answer key, except practice feedback, which follows the response.
+No reply contains an answer key, except the feedback to a practice trial, after its response.
 """
 
 import secrets
@@ -51,7 +51,7 @@ participants = Blueprint("participants", __name__)
 
 @participants.get("/api/study")
 def study_texts() -> Response:
-    """Return the data shown before the session; nothing is stored."""
+    """Return the data shown before the session; store nothing."""
     digest = participant_auth.find_token_digest()
     plan = context().store.find_plan(digest) if digest else None
     return jsonify(participant_json.study_json(context().study, _why_closed(), plan.kind if plan else Kind.HUMAN))
@@ -59,7 +59,7 @@ def study_texts() -> Response:
 
 @participants.post("/api/session")
 def start() -> tuple[Response, int]:
-    """Begin a session, after consent; a participant who has one gets that one."""
+    """Begin a session after consent, or return the session that the participant has begun before."""
     body = read_body(StartRequest)
     study, store = context().study, context().store
     if body.kind is Kind.SIMULATED:
@@ -91,13 +91,13 @@ def start() -> tuple[Response, int]:
 
 @participants.get("/api/session")
 def session() -> Response:
-    """Return the session's plan and progress; nothing is stored."""
+    """Return the session's plan and progress; store nothing."""
     return jsonify(participant_json.session_json(_session()))
 
 
 @participants.post("/api/visit")
 def visit() -> Response:
-    """Record that the session was opened again, and return how it continues by the study's rules."""
+    """Record that the session was opened again, and return the session after the study's rules for resuming."""
     before = _session()
     body = read_body(VisitRequest)
     return jsonify(participant_json.session_json(_open(before, Visit(body.visit_id, body.device))))
@@ -113,7 +113,9 @@ def demographics() -> Response:
     questions = {question.name: question for question in context().study.demographics}
     for name, answer in body.answers.items():
         if name not in questions:
-            raise BadRequest(f"There is no question `{name}` about the participant.")
+            raise BadRequest(
+                f"There is no question `{name}` about the participant. Fix: send only names in `demographics`."
+            )
         try:
             questions[name].check(answer)
         except InputError as error:
@@ -124,7 +126,7 @@ def demographics() -> Response:
 
 @participants.post("/api/responses")
 def respond() -> tuple[Response, int]:
-    """Store responses, all or none; to a practice trial's, return the feedback."""
+    """Store all responses or none, and return the feedback to practice trials."""
     parts, token_digest = context(), participant_auth.token_digest()
     plan = parts.store.find_plan(token_digest)
     if plan is None:
@@ -132,9 +134,9 @@ def respond() -> tuple[Response, int]:
     parts.limits.count_request(plan.session)
     body = read_body(ResponsesRequest)
     if body.session != plan.session:
-        plan = _session().plan  # A known participant is no longer checked first; they may have begun again.
+        plan = _session().plan  # The cached plan may be that of an earlier session of the same participant.
     if body.session != plan.session:
-        # A page that waited offline while another session began in the same browser.
+        # The page was offline while another session began in the same browser.
         raise Refusal("other_session")
     for response in body.responses:
         _check_response(plan, response)
@@ -160,7 +162,7 @@ def complete() -> Response:
     plan, store = stored.plan, context().store
     n_missing = len(plan.trials) - stored.n_answered
     if stored.session.status is Status.ACTIVE and stored.ended_for is None and n_missing > 0:
-        # Before the responses are read: later ones would complete the session without being judged.
+        # Checked before the responses are read: a response stored in between would escape the attention checks.
         raise Refusal("answers_missing", number=n_missing)
     responses = store.responses(plan.session)
     if stored.session.status is not Status.COMPLETED:
@@ -181,7 +183,7 @@ def withdraw() -> Response:
 
 
 def _why_closed() -> str | None:
-    """Return why no session can begin here now, or None; a participant who proves a begun session may resume."""
+    """Return the reason why no session can begin now, or None; a participant with a proven session may resume."""
     study, store = context().study, context().store
     is_open = study.definition.recruitment.entry == "open"
     who = None if is_open else participant_auth.identity()
@@ -194,9 +196,10 @@ def _why_closed() -> str | None:
 
 
 def _proves_a_session(who: Identity) -> bool:
-    """Return True if the participant has begun and proves it: without proof, the same for known and unknown ids.
+    """Return True if the participant has a session and proves it.
 
-    Claims are limited like starts, because a panel's name of a submission could be guessed here too.
+    Without proof, the result is False for known and unknown ids. Unproven ids are limited as at a start, because a
+    client could guess a panel's id of a submission with these requests too.
     """
     limits = context().limits
     try:
@@ -217,7 +220,7 @@ def _required_identity(kind: Kind) -> Identity | None:
 
 
 def _begin(start: SessionStart) -> StoredSession:
-    """Begin a participant's session, or resume it, within the limits of a network address."""
+    """Begin or resume a participant's session, within the limits of the network address."""
     study, store, limits, slots = context().study, context().store, context().limits, context().slots_per_address
     address = address_key(request.remote_addr)
     is_claim = start.identity is not None and start.identity.is_claim
@@ -231,16 +234,16 @@ def _begin(start: SessionStart) -> StoredSession:
             limits.count_unproven_claim()
             raise
         except StudyFull:
-            if is_claim and not may_resume:  # It reveals that the id is unknown.
+            if is_claim and not may_resume:  # This refusal reveals that the id is unknown.
                 limits.count_unproven_claim()
             raise
-        if stored.n_visits == 1:  # New, or begun again by the study's rules.
+        if stored.n_visits == 1:  # The session is new, or the study's rules have begun it again.
             slots.add(address, stored.plan.session)
     return stored
 
 
 def _open(before: StoredSession, visit: Visit) -> StoredSession:
-    """Open a session again; one that begins anew by the study's rules counts as a start."""
+    """Open a session again; if the study's rules begin a new session instead, it counts as a start."""
     store, limits = context().store, context().limits
     if before.plan.definition.resume.otherwise == "restart":
         limits.refuse_more_starts()
@@ -271,7 +274,9 @@ def _session() -> StoredSession:
 
 def _check_response(plan: SessionPlan, response: TrialResponse) -> None:
     if response.trial_index >= len(plan.trials):
-        raise BadRequest(f"There is no trial {response.trial_index} in this session.")
+        raise BadRequest(
+            f"There is no trial {response.trial_index} in this session. Fix: send an index in the session's `trials`."
+        )
     trial = plan.trials[response.trial_index]
     try:
         if response.missing is not None:
@@ -286,13 +291,13 @@ def _check_missing(plan: SessionPlan, phase: Phase, response: TrialResponse) -> 
     timing, resume = plan.definition.timing, plan.definition.resume
     may_be = {"deadline": timing.deadline_ms is not None, "interrupted": resume.interrupted_trial == "skip"}
     if response.response is not None or phase is Phase.PRACTICE or not may_be[response.missing or ""]:
-        raise InputError(f"a response cannot be missing here as `{response.missing}`. Fix: send a response.")
+        raise InputError(f"a response to this trial cannot be missing as `{response.missing}`. Fix: send a response.")
 
 
 def _passed_over(plan: SessionPlan, responses: Sequence[TrialResponse]) -> range:
-    """Return the rounds of practice that these responses may skip; refuse those that the practice does not lead to.
+    """Return the practice trials that these responses may skip; refuse test trials if the practice was not passed.
 
-    The practice must be stored already, or be part of this request: responses still on their way are not judged here.
+    The practice responses must be in the store or in this request; responses in other requests do not count.
     """
     n_practice = practice_criterion.n_planned(plan)
     first_question = next((response for response in responses if response.trial_index == n_practice), None)

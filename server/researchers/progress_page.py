@@ -12,7 +12,7 @@ researchers.register_error_handler(StoreUnavailable, store_is_away)
 
 @researchers.get("/")
 def progress() -> str | tuple[str, int]:
-    """The sessions by status, kind and group; before the sign-in, a form."""
+    """The sessions by status, kind and group; without a sign-in, the form that asks for the token."""
     if find_sign_in() is None:
         return sign_in_form(), 403
     study, store = context().study, context().store

@@ -1,8 +1,9 @@
 """Sign-in and sign-out of researchers, and the check of the researcher's token.
 
-The link that `equipoise serve` prints has the token after its `#`, which no browser sends. A script of the page removes
-it from the address bar and signs in. Each sign-in has an entry in the study's log, which identifies its cookie. Signing
-out adds another entry; then a copy of the cookie is invalid too, on every server process.
+The link that `equipoise serve` prints has the token after its `#`, a part of the address that no browser sends. A
+script of the page removes the token from the address bar and signs in. Each sign-in has an entry in the study's log,
+and the cookie names this entry. Signing out adds a second entry, which makes the cookie and all its copies invalid on
+every server process.
 """
 
 import hashlib
@@ -48,7 +49,7 @@ def sign_in() -> Response:
 
 @sign_in_pages.post("/sign-out")
 def sign_out() -> Response:
-    """End the sign-in of this browser, wherever its cookie has been copied to."""
+    """End the sign-in of this browser, and make all copies of its cookie invalid."""
     refuse_other_sites()
     name = find_sign_in()
     if name is not None:
@@ -72,13 +73,13 @@ def refused(error: Forbidden) -> tuple[str, int]:
 
 @sign_in_pages.errorhandler(TooManyRequests)
 def too_many(error: TooManyRequests) -> tuple[str, int, dict[str, str]]:
-    """Say that the researcher should try again later."""
+    """Ask the researcher to try again later."""
     return sign_in_form(TOO_MANY), 429, {"Retry-After": str(error.retry_after)}
 
 
 @sign_in_pages.errorhandler(StoreUnavailable)
 def store_is_away(error: StoreUnavailable) -> tuple[str, int, dict[str, str]]:
-    """Say that nothing was done."""
+    """Show that the store is unavailable, so that nothing was done."""
     note_unavailable(error)
     return sign_in_form(STORE_AWAY), 503, {"Retry-After": "5"}
 
@@ -88,19 +89,19 @@ def require_token() -> None:
     if not _is_right(request.headers.get("Authorization", ""), f"Bearer {context().secrets.researcher_token}"):
         context().limits.count_wrong_key()
         raise Forbidden(
-            "The request lacks this server's token. Fix: copy it from the file `data/researcher-token` on the "
-            "server, not on this machine: for `equipoise lab` into EQUIPOISE_RESEARCHER_TOKEN, else into the "
-            "header `Authorization: Bearer`."
+            "The request lacks this server's token. Fix: copy the token from the file `data/researcher-token` on the "
+            "server, not on this machine. For `equipoise lab`, set EQUIPOISE_RESEARCHER_TOKEN to the token; another "
+            "program sends the token in the header `Authorization: Bearer`."
         )
 
 
 def note_refused_sign_ins() -> None:
-    """Log the number of wrong tokens since the last such entry."""
+    """Log the number of wrong tokens since the last entry about wrong tokens."""
     _note_refused(context().limits.refused_sign_ins.take_rest())
 
 
 def _note_refused(number: int) -> None:
-    """Log a number of wrong tokens; while the store is unavailable it is kept for the next entry."""
+    """Log a number of wrong tokens; if the store is unavailable, keep the number for the next entry."""
     if number:
         try:
             _note(Access.SIGN_IN_REFUSED, number=number)
@@ -111,19 +112,20 @@ def _note_refused(number: int) -> None:
 def _is_right(given: str, expected: str) -> bool:
     """Return True if a secret is right, in constant time.
 
-    It is checked before wrong ones are counted: the right one is never refused, whatever others have tried.
+    The server checks a secret before it counts wrong secrets. So the right secret is never refused, even after many
+    wrong secrets from the same network.
     """
     return hmac.compare_digest(given.encode(), expected.encode())
 
 
 def _note(access: Access, **details: Any) -> list[int]:
-    """Record a researcher's action in the study's log and in the server's."""
+    """Record a researcher's action in the study's log and in the server's log."""
     logger.info("researcher: %s", access.value, extra=details)
     return context().store.note(context().study, access, **details)
 
 
 def find_sign_in() -> str | None:
-    """Return the name of the sign-in of the request's cookie, or None if it has no valid one."""
+    """Return the name of the sign-in in the request's cookie, or None if the request has no valid cookie."""
     held = COOKIE.read(COOKIE_MAX_AGE_S)
     if held is None or held.count("-") != 2:  # The cookie of an earlier version.
         return None

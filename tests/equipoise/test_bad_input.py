@@ -120,7 +120,7 @@ def test_a_host_that_is_not_ours(study_folder: Path, host: str, message: str) ->
 def test_a_researchers_secret_that_is_none(study_folder: Path) -> None:
     (study_folder / "data").mkdir()
     (study_folder / "data" / "researcher-token").write_text("", encoding="utf-8")
-    assert_refused(run("serve", study_folder, "--port", "65123"), "does not hold a secret")
+    assert_refused(run("serve", study_folder, "--port", "65123"), "is not a valid secret")
 
 
 @pytest.mark.parametrize(

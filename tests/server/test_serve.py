@@ -248,7 +248,7 @@ def test_a_secret_may_end_in_a_line_break_as_editors_write_it(tmp_path: Path) ->
 
 def test_a_folder_where_secrets_cannot_be_kept_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(InputError, match="the secrets cannot be kept here"):
+    with pytest.raises(InputError, match="cannot store the secrets"):
         read_secrets(tmp_path / "file" / "secrets")
 
 

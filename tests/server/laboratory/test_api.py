@@ -406,7 +406,7 @@ def test_another_study_than_the_one_served_is_refused(lab: Experimenter, any_sto
     before = held(any_store)
     told = refused(lab.start(study_digest="0" * 64), 409)
     assert f"version 1.0 of `{lab.study.name}`" in told
-    assert "is not the served one" in told
+    assert "is not the served study" in told
     assert "another text" in refused(lab.start(consent_digest="0" * 64), 422)
     assert held(any_store) == before
 

@@ -258,7 +258,7 @@ def test_a_broken_file_of_keys_is_logged_and_the_keys_of_before_hold(
     else:
         keys.write_text(content, encoding="utf-8")
     assert Visitor(secured, coming(token())).start().status_code == 201
-    assert "keys of Prolific were not read again" in caplog.text
+    assert "cannot read Prolific's keys again" in caplog.text
 
 
 @pytest.mark.parametrize(
