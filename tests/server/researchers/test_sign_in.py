@@ -61,7 +61,7 @@ def noted(store: Store) -> list[tuple[str, dict[str, Any]]]:
 # The page
 
 
-def test_who_signs_in_sees_the_progress_page(app: Flask, participant: Any) -> None:
+def test_a_researcher_who_signs_in_gets_the_progress_page(app: Flask, participant: Any) -> None:
     http = app.test_client()
     entered = sign_in(http)
     assert (entered.status_code, entered.headers["Location"]) == (303, "/researcher/")
@@ -71,7 +71,7 @@ def test_who_signs_in_sees_the_progress_page(app: Flask, participant: Any) -> No
     assert "Where does the ray come out?" in page.text
 
 
-def test_who_has_not_signed_in_is_asked_for_the_token(app: Flask, participant: Any) -> None:
+def test_a_client_without_a_sign_in_gets_the_form_for_the_token(app: Flask, participant: Any) -> None:
     page = participant.http.get("/researcher/")
     assert page.status_code == 403
     assert "People" not in page.text
@@ -84,7 +84,7 @@ def test_who_has_not_signed_in_is_asked_for_the_token(app: Flask, participant: A
     assert "script-src 'self'" in page.headers["Content-Security-Policy"]
 
 
-def test_no_address_takes_the_token(app: Flask, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_address_accepts_the_token(app: Flask, caplog: pytest.LogCaptureFixture) -> None:
     """What is in an address is in histories and in the logs of proxies."""
     http = app.test_client()
     for address in (f"/researcher/enter/{TOKEN}", f"/researcher/{TOKEN}", f"/researcher/sign-in/{TOKEN}"):
@@ -107,11 +107,11 @@ def test_a_wrong_token_opens_nothing_and_is_not_shown_again(app: Flask, given: s
     assert http.get("/researcher/").status_code == 403
 
 
-def test_a_token_that_was_copied_with_its_line_end_is_taken(app: Flask) -> None:
+def test_a_token_with_spaces_and_a_line_break_is_accepted(app: Flask) -> None:
     assert sign_in(app.test_client(), f" {TOKEN}\n").status_code == 303
 
 
-def test_the_script_that_signs_in_is_a_file_of_ours(app: Flask) -> None:
+def test_the_script_that_signs_in_is_a_file_of_the_server(app: Flask) -> None:
     script = app.test_client().get("/researcher/sign-in.js")
     assert (script.status_code, script.mimetype) == (200, "text/javascript")
     for page in (app.test_client().get("/researcher/"), sign_in(app.test_client(), "wrong")):
@@ -137,14 +137,14 @@ def test_only_a_cookie_of_this_server_and_of_today_opens_the_page(
     assert with_cookie(app, cookie_of(new)).get("/researcher/").status_code == 200
 
 
-def test_the_cookie_is_kept_from_scripts_and_from_other_sites(app: Flask) -> None:
+def test_scripts_and_other_sites_cannot_use_the_researchers_cookie(app: Flask) -> None:
     cookie = sign_in(app.test_client()).headers["Set-Cookie"]
     for part in ("HttpOnly", "SameSite=Strict", "Path=/researcher/"):
         assert part in cookie
     assert TOKEN not in cookie
 
 
-def test_a_new_token_makes_the_cookies_of_the_old_one_worthless(
+def test_a_new_token_makes_cookies_of_the_old_token_invalid(
     app: Flask, researcher: FlaskClient, sample_study: Study, store: SqliteStore
 ) -> None:
     renewed = create_app(sample_study, store, Secrets(SECRETS.signing_key, "another token"), Settings())
@@ -155,7 +155,7 @@ def test_a_new_token_makes_the_cookies_of_the_old_one_worthless(
 # Signing out
 
 
-def test_after_signing_out_the_cookie_is_worthless_and_a_stolen_copy_too(served: Flask) -> None:
+def test_signing_out_makes_the_cookie_and_its_copies_invalid(served: Flask) -> None:
     http, other = served.test_client(), served.test_client()
     sign_in(http)
     sign_in(other)
@@ -183,7 +183,7 @@ def test_signing_out_at_one_server_signs_out_at_all_that_share_the_store(
     store.close()
 
 
-def test_a_cookie_from_before_a_backup_was_put_in_place_opens_nothing(
+def test_a_cookie_from_before_a_backup_was_restored_is_invalid(
     served: Flask, any_store: Store, small_study: Study, tmp_path: Path
 ) -> None:
     """Its entry is missing there, or another one has its number."""
@@ -210,7 +210,7 @@ def test_signing_out_twice_or_without_having_signed_in_does_no_harm(app: Flask, 
 
 
 @pytest.mark.parametrize("headers", ELSEWHERE)
-def test_a_form_of_another_site_signs_nobody_in_or_out(
+def test_a_form_of_another_site_causes_no_sign_in_or_sign_out(
     app: Flask, researcher: FlaskClient, headers: dict[str, str]
 ) -> None:
     reply = sign_in(app.test_client(), headers=headers)
@@ -220,7 +220,7 @@ def test_a_form_of_another_site_signs_nobody_in_or_out(
 
 
 @pytest.mark.parametrize("headers", FROM_OUR_PAGE)
-def test_the_form_of_our_page_is_taken_from_every_browser(app: Flask, headers: dict[str, str]) -> None:
+def test_the_servers_own_form_is_accepted_from_every_browser(app: Flask, headers: dict[str, str]) -> None:
     http = app.test_client()
     assert sign_in(http, headers=headers).status_code == 303
     assert http.post("/researcher/sign-out", headers=headers).status_code == 303
@@ -229,7 +229,7 @@ def test_the_form_of_our_page_is_taken_from_every_browser(app: Flask, headers: d
 # What is noted
 
 
-def test_signing_in_and_out_is_noted_and_the_store_verifies(
+def test_sign_in_and_sign_out_are_logged_and_the_store_verifies(
     served: Flask, any_store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -259,7 +259,7 @@ def test_wrong_tokens_do_not_fill_the_log(app: Flask, store: SqliteStore, monkey
     assert noted(store)[1:] == [("sign-in refused", {"number": 30})]
 
 
-def test_wrong_tokens_that_were_not_noted_yet_are_noted_at_the_next_sign_in(app: Flask, store: SqliteStore) -> None:
+def test_wrong_tokens_that_are_not_logged_yet_are_logged_at_the_next_sign_in(app: Flask, store: SqliteStore) -> None:
     for number in range(30):
         sign_in(app.test_client(), f"guess-{number}")
     for _ in range(2):
@@ -269,7 +269,7 @@ def test_wrong_tokens_that_were_not_noted_yet_are_noted_at_the_next_sign_in(app:
     ]  # fmt: skip
 
 
-def test_wrong_tokens_that_came_while_the_store_was_away_are_noted_later(
+def test_wrong_tokens_during_a_failure_of_the_store_are_logged_later(
     app: Flask, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*_args: object, **_details: object) -> None:
@@ -284,7 +284,9 @@ def test_wrong_tokens_that_came_while_the_store_was_away_are_noted_later(
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "text/plain", "multipart/form-data; boundary=x"])
-def test_a_body_that_is_no_form_is_no_wrong_token(app: Flask, store: SqliteStore, content_type: str) -> None:
+def test_a_body_that_is_not_a_form_does_not_count_as_a_wrong_token(
+    app: Flask, store: SqliteStore, content_type: str
+) -> None:
     http = app.test_client()
     for _ in range(KEYS_TRIED_PER_MINUTE + 1):
         reply = http.post("/researcher/sign-in", data=f"token={TOKEN}", content_type=content_type)
@@ -293,7 +295,7 @@ def test_a_body_that_is_no_form_is_no_wrong_token(app: Flask, store: SqliteStore
     assert sign_in(http, "wrong").status_code == 403
 
 
-def test_who_looked_changes_no_digest_of_the_data(served: Flask, any_store: Store) -> None:
+def test_a_sign_in_does_not_change_the_digest_of_the_data(served: Flask, any_store: Store) -> None:
     before = verified(any_store)
     http = served.test_client()
     sign_in(http)
@@ -302,7 +304,7 @@ def test_who_looked_changes_no_digest_of_the_data(served: Flask, any_store: Stor
     assert before.problems == []
 
 
-def test_an_entry_about_the_researcher_that_is_changed_is_noticed(app: Flask, store: SqliteStore) -> None:
+def test_verification_finds_a_changed_entry_about_the_researcher(app: Flask, store: SqliteStore) -> None:
     from tests.server.stores import execute_sql
 
     sign_in(app.test_client())
@@ -310,7 +312,7 @@ def test_an_entry_about_the_researcher_that_is_changed_is_noticed(app: Flask, st
     assert any("the log is missing or changed" in problem for problem in problems(store))
 
 
-def test_while_the_store_is_away_nobody_signs_in_and_the_page_says_why(
+def test_without_the_store_a_sign_in_fails_and_the_page_gives_the_reason(
     app: Flask, researcher: FlaskClient, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*_args: object, **_details: object) -> None:
