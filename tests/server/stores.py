@@ -1,4 +1,4 @@
-"""What tests of the stores share: small studies, somebody who takes one, a clock, and a hand on the tables."""
+"""Shared parts of the tests of stores: small studies, a participant, a clock, and SQL statements on the tables."""
 
 import dataclasses
 import sqlite3
@@ -131,12 +131,12 @@ class Person:
         return stored
 
     def answer_all(self) -> "Person":
-        """Answer all questions that are left, in one request."""
+        """Respond to all remaining trials in one request."""
         self.answer(self.n_trials - len(self.sent))
         return self
 
     def complete(self, passed_checks: bool = True) -> "Person":
-        """Answer what is left and close the session."""
+        """Respond to the remaining trials and complete the session."""
         self.answer_all()
         self.store.complete_session(self.study, self.session, passed_checks)
         return self
@@ -237,7 +237,7 @@ def held_by(store: SqliteStore) -> dict[str, str]:
 
 
 def execute_sql(store: Store, *statements: str) -> None:
-    """Change a store's tables behind its back, as somebody with a database tool could, foreign keys or not."""
+    """Change a store's tables directly, as a database tool can, without the check of foreign keys."""
     if isinstance(store, SqliteStore):
         connection = sqlite3.connect(store.path)
         with connection:

@@ -1,4 +1,4 @@
-"""Whatever is sent to the server, in whatever order: no error of ours, and nobody touches data but their own."""
+"""Random requests in random order cause no status 500, and change only the data of their own participant."""
 
 import dataclasses
 import json
@@ -66,7 +66,7 @@ def assert_no_error_of_ours(response: TestResponse) -> None:
 
 
 def rows_of(store: Store, someone: Any) -> list[tuple[Any, ...]]:
-    """Return all that the store holds of somebody's session."""
+    """Return all that the store has of a participant's session."""
     return [
         row
         for table in ("sessions", "responses", "planned_trials", "visits")
@@ -318,7 +318,7 @@ def test_no_cookie_of_any_form_is_taken_for_a_session(participant: Any, value: s
 
 @dataclass
 class Browser:
-    """One browser of somebody's, with what it knows."""
+    """A participant's browser, with the data that it has."""
 
     http: Any
     panel_id: str
@@ -332,7 +332,7 @@ class Browser:
 
 @dataclass
 class Known:
-    """What must be stored of somebody."""
+    """The data of a participant that the store must have."""
 
     session: str
     status: str = "active"
@@ -438,7 +438,7 @@ class ManyPeople(RuleBasedStateMachine):
         if known.status == "active" and start_id not in known.visit_ids:
             known.visit_ids.append(start_id)
         assert session["visit"] == len(known.visit_ids)
-        for other in self.browsers:  # the session goes on here, and in none of the person's other browsers
+        for other in self.browsers:  # this browser resumes the session, and the participant's other browsers cannot
             if other.panel_id == browser.panel_id:
                 other.has_session = other is browser
         browser.view = session

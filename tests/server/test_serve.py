@@ -315,7 +315,7 @@ def test_each_line_of_the_log_is_a_json_object_without_personal_data(server: Ser
 
 
 def test_an_unexpected_error_is_one_line_of_the_log_with_its_traceback(small_study: Study, tmp_path: Path) -> None:
-    """In a process of its own, as the log's form is set for a whole process."""
+    """In a separate process, because the format of the log is set for a whole process."""
     program = """
 import logging
 from server.logs import logger, write_json_lines
@@ -442,7 +442,7 @@ def test_wrong_tokens_that_are_not_logged_yet_are_logged_when_the_server_stops(s
 
 
 class Load(threading.Thread):
-    """Takes session after session, as fast as the server lets it, until there is no server any more."""
+    """A client that takes session after session, as fast as possible, until the server has stopped."""
 
     def __init__(self, url: str) -> None:
         super().__init__(daemon=True)
@@ -483,7 +483,7 @@ def test_a_server_that_stops_under_load_loses_no_response_and_ends_within_second
     assert [status for client in clients for status in client.refused] == []
     stored = stored_ids(study_folder)
     assert acknowledged <= stored
-    # What was stored was also answered: nobody was left waiting for a reply that the server owed them.
+    # The server replied to every request whose response it stored.
     assert stored <= acknowledged
     assert_sound(study_folder)
 

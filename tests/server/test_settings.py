@@ -70,7 +70,7 @@ def logged(caplog: pytest.LogCaptureFixture) -> str:
 
 @pytest.fixture(autouse=True)
 def _nothing_is_served_by_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What should have been refused, and is not, is to fail and not to go on for ever."""
+    """Make a command that should have been refused fail, instead of serving for ever."""
 
     def fail(*_args: object, **_options: object) -> None:
         raise AssertionError("it was served")
@@ -190,7 +190,7 @@ def test_a_value_that_cannot_be_is_one_sentence_that_names_the_option(
 def test_a_misspelt_variable_is_refused_with_what_was_meant(
     misspelt: str, meant: str, monkeypatch: pytest.MonkeyPatch, study_folder: Path
 ) -> None:
-    """So that a slip of the pen does not send answers to another place."""
+    """A typing mistake must not send responses to another store."""
     monkeypatch.setenv(misspelt, "x")
     sentence = sentence_of(serve(study_folder))
     assert misspelt in sentence

@@ -90,14 +90,14 @@ class Experimenter:
         return [answer(index) for index in indices or range(len(self.session["trials"]))]
 
     def take(self) -> dict[str, Any]:
-        """Answer what is left and complete."""
+        """Respond to the remaining trials and complete the session."""
         first = self.http.get("/api/session").get_json()["next_trial_index"]
         assert self.respond(*self.answers(*range(first, len(self.session["trials"])))).status_code == 201
         completed: dict[str, Any] = self.post("/api/complete").get_json()
         return completed
 
     def brought(self, **more: Any) -> dict[str, Any]:
-        """Return what the session is that this one has taken, to be brought elsewhere."""
+        """Return the fields of this laboratory's session, for an upload."""
         names = ("session", "participant", "group", "seed", "started_at", "withdrawal_code")
         return {name: self.session[name] for name in names} | more
 
@@ -140,7 +140,7 @@ def lab(lab_of: LabOf) -> Experimenter:
 
 @pytest.fixture
 def elsewhere(small_study: Study, tmp_path: Path) -> Iterator[Experimenter]:
-    """A laboratory without a connection, with a store of its own."""
+    """A laboratory without a connection, with its own store."""
     with closing(SqliteStore(tmp_path / "elsewhere" / "equipoise.db")) as store:
         yield Experimenter(create_app(small_study, store, SECRETS, Settings()))
 
@@ -430,7 +430,7 @@ def test_a_laboratory_code_is_in_no_log_and_on_no_page(lab: Experimenter, caplog
     assert '<tfoot><tr><th scope="row">All</th><td>1</td>' in page
 
 
-# What was taken elsewhere
+# Uploads
 
 
 def bring(lab: Experimenter, taken: Experimenter, answers: list[dict[str, Any]], **more: Any) -> TestResponse:

@@ -1,4 +1,4 @@
-"""What a store promises laboratories that call their participants alike, or hand on under other codes than before."""
+"""Uploads of laboratories that use the same participant codes, or that change their codes."""
 
 import re
 from contextlib import closing
@@ -158,7 +158,7 @@ def test_an_uploaded_participant_merged_with_a_known_participant_withdraws_all_s
 
 @pytest.mark.parametrize("participant", ["p-aaaaaaaaaaaa", "p-bbbbbbbbbbbb"])
 def test_a_withdrawal_of_an_already_withdrawn_participant_can_be_uploaded(lab: Laboratory, participant: str) -> None:
-    """As of a session that was withdrawn together with others, and had not been handed on before."""
+    """The session was withdrawn together with others, and had not been uploaded before."""
     lab.store.withdraw_session(lab.add_uploaded().plan.session)
     for is_new in (True, False):
         further = {"occasion": 2, "session": "00000000000000bb", "participant": participant}
@@ -182,7 +182,7 @@ def test_a_session_merged_with_a_known_participant_is_opened_with_another_code_t
 def test_a_further_session_with_a_changed_code_is_refused_and_the_refusal_names_the_prefix(
     lab: Laboratory, is_code_somebodys: bool
 ) -> None:
-    """Else it would be with somebody else, anyone who has that code here."""
+    """Otherwise the session would belong to another participant, who has that code on the server."""
     if is_code_somebodys:
         lab.start("P01")
     lab.add_uploaded("B-P01", participant="p-bbbbbbbbbbbb")
@@ -210,7 +210,7 @@ def test_a_further_session_after_its_code_was_deleted_is_not_merged_with_the_cod
 def test_all_sessions_of_a_restarted_participant_are_uploaded(
     lab_of: LabOf, small_study: Study, tmp_path: Path, is_old: bool, is_known: bool
 ) -> None:
-    """Also from a store in which no start leads to a session, as those of before were left."""
+    """Also from an older store, in which no start id belongs to a session."""
     there = lab_of(saying(small_study, resume=RESTART))
     for n_answers in (1, 2, 3):
         lab_session = there.start(occasion=2)

@@ -1,4 +1,4 @@
-"""What the experimenter is told when a participant cannot begin: in English, by their code, and what to do."""
+"""Refusals for the experimenter: in English, with the participant's code and a fix."""
 
 from collections.abc import Callable
 

@@ -199,7 +199,7 @@ def test_a_session_of_the_laboratory_ends_by_the_studys_own_rules(
 
 
 def test_a_session_of_another_version_is_not_gone_on_with(lab: Laboratory) -> None:
-    """The laboratory would show the items of its own folder, and the answers would be with others."""
+    """The laboratory would show the items in its folder, and the server would store the responses under other items."""
     begun = lab.start()
     newer = version_of(lab.study, "9")
     lab.store.register_study(newer)

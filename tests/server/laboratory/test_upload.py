@@ -1,4 +1,4 @@
-"""What a store promises a laboratory: sessions that were taken elsewhere are who and what they were there."""
+"""Uploaded sessions keep their participant and their content."""
 
 from contextlib import closing
 from datetime import timedelta

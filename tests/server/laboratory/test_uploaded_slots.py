@@ -1,4 +1,4 @@
-"""What a store promises a laboratory: places, visits, seeds and ends of sessions that were taken elsewhere."""
+"""Slots, visits, seeds and ends of uploaded sessions."""
 
 from datetime import UTC, datetime, timedelta
 from functools import partial

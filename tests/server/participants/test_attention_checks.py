@@ -1,4 +1,4 @@
-"""Attention checks: the study's rule, fixed beforehand, says who is replaced; nobody is told, and nothing is lost."""
+"""Attention checks: the study's rule decides who is replaced; no participant learns it, and no response is lost."""
 
 import dataclasses
 from collections.abc import Callable
@@ -107,7 +107,7 @@ PersonOf = Callable[..., Participant]
 
 @pytest.fixture
 def person_of(sample_study: Study, store: SqliteStore) -> PersonOf:
-    """Make somebody who takes the study with a rule, answers the checks as asked, and completes it."""
+    """Make a participant who takes a study with a rule, responds to the checks as asked, and completes it."""
 
     def make(*checks: str, max_failed: int | None = 0, kind: str = "human", **recruitment: Any) -> Participant:
         study = recruiting(with_checks(sample_study, len(checks), max_failed), **recruitment)

@@ -37,7 +37,7 @@ def panel(app_of: AppOf) -> Flask:
 
 
 def sent(reply: TestResponse, name: str) -> str:
-    """Return the cookie of this name that a reply sends; what it deletes is left out."""
+    """Return the cookie with this name that a reply sets; cookies that it deletes do not count."""
     (cookie,) = [one for one in reply.headers.getlist("Set-Cookie") if f"equipoise_{name}_" in one]
     assert "Max-Age=0" not in cookie
     return cookie
@@ -79,7 +79,7 @@ def test_the_panel_id_is_only_in_the_table_of_identities(
     visitor = Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     visitor.start()
     assert PANEL_ID not in json.dumps(visitor.session)
-    Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION)).start()  # and comes again
+    Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION)).start()  # and opens the link a second time
     again = Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     again.start()
     again.complete()
@@ -519,7 +519,7 @@ def test_a_full_study_is_reported_before_and_after_consent(app_of: AppOf, store:
     assert held_by(store)["sessions"] == before
     assert len(rows(store, "SELECT * FROM identities")) == 2
     again = Visitor(app, from_panel(pid("person-0"), SESSION_ID="s-0"))
-    assert again.study()["notice"] is None  # who is in already goes on
+    assert again.study()["notice"] is None  # a participant with a session can resume
     assert again.start().status_code == 201
     for visitor in (again, people[1]):
         assert visitor.complete().status_code == 200

@@ -55,7 +55,7 @@ PersonOf = Callable[..., Participant]
 
 @pytest.fixture
 def person_of(studies: dict[str, Study], any_store: Store) -> PersonOf:
-    """Make somebody who has begun the study, by what it does with who never passes."""
+    """Make a participant who has begun a study with this rule for participants who never pass."""
 
     def make(otherwise: str = "continue", kind: str = "human", study: Study | None = None) -> Participant:
         person = Participant(create_app(study or studies[otherwise], any_store, SECRETS, NO_LIMITS))

@@ -201,7 +201,7 @@ def test_a_participant_restarts_after_the_time_out_if_a_slot_is_free(
 ) -> None:
     group = again.group
     clock.advance(minutes=61)
-    Person(any_store, again.study)  # anyone who comes lets the place go
+    Person(any_store, again.study)  # a further start releases the slot
     assert visit(again).session.group == group
     assert again.stored.slot is SlotState.RESERVED
     assert problems(any_store) == []
@@ -256,7 +256,7 @@ def test_releasing_the_slot_of_an_ended_session_does_not_open_it(study_of: Study
 
 
 def test_in_a_new_version_of_the_study_the_session_ends_instead(again: Person, any_store: Store) -> None:
-    """It has groups of its own, and the same group of another version is another group."""
+    """Each version has its own groups, so the same group number in another version is another group."""
     newer = version_of(again.study, "2")
     any_store.register_study(newer)
     assert visit(again, study=newer).ended_for is Release.RELOADED
@@ -473,7 +473,7 @@ def happens(what: str, person: Person, left: set[str]) -> None:
             case "leave":
                 left.add(participant)
                 person.withdraw()
-    except Conflict:  # refused, as the place is gone or they have left; anyone who is refused has changed nothing
+    except Conflict:  # refused, because the slot is gone or the participant has withdrawn; nothing has changed
         return
     person.stored = person.now
 

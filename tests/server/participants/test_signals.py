@@ -1,4 +1,4 @@
-"""What happened beside an answer, and answers that are missing: kept as told, shown in the view and the tidy table."""
+"""Signals of a trial, and missing responses: stored as sent, and shown in the view and the tidy table."""
 
 import dataclasses
 import json
@@ -68,7 +68,7 @@ def sentence(reply: TestResponse) -> str:
     return said
 
 
-# Kept as told
+# Stored as sent
 
 
 def test_all_that_is_told_beside_an_answer_is_kept_and_shown(participant: Participant, any_store: Store) -> None:
@@ -327,7 +327,7 @@ def test_a_missed_attention_check_is_failed_here_and_in_the_analysis(
 ) -> None:
     study = checked_of(task)
     participant = begun(study, any_store)
-    planned = {row["trial_index"]: row["phase"] for row in any_store.trials(study)}  # browsers are not told
+    planned = {row["trial_index"]: row["phase"] for row in any_store.trials(study)}  # browsers do not learn the phase
     for trial in participant.session["trials"]:
         is_check = planned[trial["trial_index"]] == "attention_check"
         reply = miss(participant, trial["trial_index"], why) if is_check else participant.answer(trial["trial_index"])

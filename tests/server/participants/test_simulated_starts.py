@@ -116,7 +116,7 @@ def test_a_simulated_session_that_is_completed_has_no_exit_of_people(app_of: App
 
 
 def test_whoever_uses_a_simulated_sessions_cookie_in_a_browser_gets_no_exit_of_people(app_of: AppOf) -> None:
-    """The cookie is all that a browser would need to go on with the session as a person."""
+    """With the cookie, a browser could resume the session as a human participant."""
     program = Participant(app_of(entry="panel"))
     program.start(kind="simulated")
     cookie = program.http.get_cookie("equipoise_session_blackbox-predict")

@@ -161,7 +161,7 @@ json_values = st.recursive(
 @given(data=st.data())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150)
 def test_no_value_of_any_field_makes_the_server_fail(participant: Any, data: Any) -> None:
-    """A valid body with one field of any value: taken or refused, but never an error of ours."""
+    """A valid body with one field of any value is stored or refused, but never causes status 500."""
     body = {
         "session": participant.session["session"], "response_id": str(uuid.uuid4()), "trial_index": 0,
         "response": "absorbed", "rt_ms": 1.0, "fixation_ms": 1.0, "fixation_frames": 1, "frames_dropped": 0,
@@ -319,7 +319,7 @@ def test_a_start_that_somebody_else_has_learnt_leads_to_no_session(
 def test_looking_at_a_session_takes_no_place_and_a_visit_does(
     participant: Any, store: SqliteStore, sample_study: Study, clock: Clock
 ) -> None:
-    """Any page can have a browser look; only ours can say that somebody is here again."""
+    """Any site can make a browser send GET; only the study's page can report a visit."""
 
     clock.advance(minutes=sample_study.definition.recruitment.time_out_min + 1)
     Participant(participant.http.application).start()  # a newcomer for whom places are looked through

@@ -220,7 +220,7 @@ def test_the_rules_are_those_under_which_the_session_began(study_of: StudyOf, an
 
 
 def test_who_has_answered_everything_is_always_let_through(study_of: StudyOf, any_store: Store, clock: Clock) -> None:
-    """Too old, too often, and the place given to somebody else: with all the work done, they only have to hear so."""
+    """All responses are stored, so a session completes although it is too old or its slot is taken."""
     for otherwise in ("end", "restart"):
         plain = version_of(study_of(max_reloads=0, max_age_min=1, otherwise=otherwise), otherwise)
         study = recruiting(plain, quota=1)
@@ -262,7 +262,7 @@ def test_a_session_that_has_ended_tells_why_and_how_to_ask(browser_of: BrowserOf
 def test_a_session_that_has_ended_takes_no_more_answers_and_gives_no_code(
     browser_of: BrowserOf, any_store: Store
 ) -> None:
-    """Another tab, or somebody who writes requests by hand, is told the same: what has ended is over."""
+    """Another tab, or a program that sends requests, gets the same refusal for an ended session."""
     browser = browser_of(max_reloads=0)
     browser.answer(0)
     assert opened(browser)["status"] == "ended"

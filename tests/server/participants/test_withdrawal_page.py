@@ -34,13 +34,13 @@ def served(small_study: Study, any_store: Store) -> Flask:
 
 @pytest.fixture
 def unlimited(served: Flask, monkeypatch: pytest.MonkeyPatch) -> Flask:
-    """The same without the limit on guesses, which has tests of its own."""
+    """The application without the limit on guesses, which has other tests."""
     monkeypatch.setattr("server.security.rate_limits.RateLimits.count_wrong_code", lambda _self: None)
     return served
 
 
 def taken(app: Flask) -> tuple[Participant, str]:
-    """Return somebody who has completed, and their code."""
+    """Return a participant who has completed, and their withdrawal code."""
     person = Participant(app)
     person.start()
     person.answer_all()
@@ -370,7 +370,7 @@ def test_while_the_store_is_away_nothing_is_said_to_be_deleted(
 def test_whoever_is_stopped_or_must_wait_reads_a_page_and_not_what_programs_read(
     served: Flask, any_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody here has JavaScript that would read JSON, and nobody has sent an answer that "will be sent again"."""
+    """Without JavaScript, no page reads JSON, and the text must not promise to send a response again."""
     _, code = taken(served)
     http = served.test_client()
 

@@ -70,7 +70,7 @@ def app_of(checked_study: Study, store: SqliteStore) -> AppOf:
 
 
 def taken(app: Flask, check: int = RIGHT, panel_id: str | None = None, kind: str = "human") -> Participant:
-    """Return somebody who has answered everything."""
+    """Return a participant who has responded to every trial."""
     person = Participant(app)
     if panel_id is not None:
         assert person.http.get(f"/?PROLIFIC_PID={quote(panel_id, safe='')}").status_code == 303
@@ -194,7 +194,7 @@ def test_completion_codes_are_not_sent_before_the_end(app_of: AppOf) -> None:
 
 
 def ended(app: Flask, kind: str = "human", panel_id: str | None = None) -> dict[str, Any]:
-    """Return what somebody is told who does not pass the practice."""
+    """Return the end page of a participant who does not pass the practice."""
     person = Participant(app)
     if panel_id is not None:
         person.http.get(f"/?PROLIFIC_PID={panel_id}")
@@ -357,7 +357,7 @@ def test_the_withdrawal_code_deletes_the_responses_and_the_completion_code_does_
 def test_only_an_old_session_with_the_studys_code_has_no_withdrawal_code(
     app_of: AppOf, checked_study: Study, any_store: Store
 ) -> None:
-    """As an earlier Equipoise stored it: the fixed code in place of one's own."""
+    """An earlier Equipoise stored the study's completion code instead of a withdrawal code."""
     study = saying(checked_study, completion_code="FIXED-CODE")
     person = taken(create_app(study, any_store, SECRETS, NO_LIMITS))
     execute_sql(any_store, "UPDATE sessions SET withdrawal_code = 'FIXED-CODE'")

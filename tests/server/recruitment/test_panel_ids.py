@@ -1,4 +1,4 @@
-"""A panel's id alone is not a password: it opens no session that has begun, and tells nobody who takes part."""
+"""A panel id is not a password: it opens no session that has begun, and does not reveal who takes part."""
 
 import uuid
 from collections.abc import Callable
@@ -39,7 +39,7 @@ def panel(app_of: AppOf) -> Flask:
 
 
 def victim_of(app: Flask) -> Visitor:
-    """Return somebody who has begun, and answered one question."""
+    """Return a participant who has begun and responded to one trial."""
     visitor = Visitor(app, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     assert visitor.start().status_code == 201
     visitor.answer(0)
@@ -162,11 +162,11 @@ def test_only_the_submission_that_began_gets_the_session_from_the_store(any_stor
     assert Person(any_store, study, identity=hers).session == person.session
 
 
-# Who takes part is not told
+# Replies do not reveal who takes part
 
 
 def answers_of(app: Flask, address: str) -> list[tuple[int, bytes, list[str]]]:
-    """Return all that a browser is told before it starts, without what changes from one request to the next."""
+    """Return all replies before a start, without the parts that change with each request."""
     http = app.test_client()
     replies = [http.get(address), http.get("/"), http.get("/api/study"), http.get("/api/session")]
     names = [sorted(name for name, _ in reply.headers) for reply in replies]

@@ -42,7 +42,7 @@ def secured(small_study: Study, store: SqliteStore, keys: Path) -> Flask:
 
 
 def coming(signed: str, panel_id: str = PANEL_ID, **more: str) -> str:
-    """Return the address with which Prolific sends somebody."""
+    """Return the address of Prolific's link for a participant."""
     return from_panel(panel_id, **({"STUDY_ID": "study-1", "SESSION_ID": SUBMISSION} | more), prolific_token=signed)
 
 

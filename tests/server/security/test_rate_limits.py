@@ -193,7 +193,7 @@ def test_behind_a_proxy_that_is_counted_each_address_has_its_own_limit(app_of: A
 
 
 def test_what_is_said_before_the_counted_proxies_is_not_believed(app_of: AppOf) -> None:
-    """A client can send the header too; the proxy adds at its end what it sees itself."""
+    """A client can send this header too; the proxy appends the address of the client."""
     app = app_of(proxies=1, starts_per_minute=1)
     start(app, "10.0.0.1", **{"X-Forwarded-For": HERE})
     assert_told_to_wait(start(app, "10.0.0.1", **{"X-Forwarded-For": f"192.0.2.1, {HERE}"}), 60)
@@ -272,7 +272,7 @@ def test_who_has_a_whole_ipv6_network_has_one_limit(app_of: AppOf) -> None:
 
 
 def test_counting_starts_no_threads(app_of: AppOf, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thread that is just being made can take the signal that tells the server to stop, and then it is lost."""
+    """A starting thread can receive the signal to stop the server, and then the signal is lost."""
     app = app_of()
     http = app.test_client()
     start(app, http=http)

@@ -1,4 +1,4 @@
-"""One network address holds only so many places at a time, so that nobody fills a study under made-up ids."""
+"""One network address has a limited number of slots, so that no client fills a study with invented ids."""
 
 import logging
 import time
