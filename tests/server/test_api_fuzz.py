@@ -663,14 +663,18 @@ def panel_study() -> Study:
     return recruiting(asking, entry="panel", panel_id_pattern=".+")
 
 
-def test_whatever_several_people_do_everybodys_answers_are_their_own(panel_study: Study, tmp_path: Path) -> None:
+def test_random_requests_of_several_participants_keep_their_responses_separate(
+    panel_study: Study, tmp_path: Path
+) -> None:
     def new_store() -> Store:
         return SqliteStore(Path(tempfile.mkdtemp(dir=tmp_path)) / "equipoise.db")
 
     run_machine(panel_study, new_store, max_examples=40, steps=40)
 
 
-def test_whatever_several_people_do_it_is_the_same_on_postgresql(panel_study: Study, postgres: Any) -> None:
+def test_random_requests_of_several_participants_have_the_same_result_on_postgresql(
+    panel_study: Study, postgres: Any
+) -> None:
     from server.store.postgres.store import PostgresStore
 
     run_machine(panel_study, lambda: PostgresStore(postgres.new_database()), max_examples=6, steps=40)

@@ -449,7 +449,7 @@ def test_json_may_be_named_in_its_usual_forms(app: Flask) -> None:
 
 
 @pytest.mark.parametrize("address", POSTS)
-def test_a_field_that_nobody_knows_is_refused(participant: Any, store: SqliteStore, address: str) -> None:
+def test_an_unknown_field_is_refused(participant: Any, store: SqliteStore, address: str) -> None:
     body = right_body(participant.http, address)
     names = ("extra", "", "__proto__", "constructor", "session ", "\0", "é", "x" * 30_000, "correct", "participant")
     with nothing_stored(store):
@@ -554,7 +554,7 @@ def test_no_more_than_a_hundred_answers_are_taken_at_once_and_no_less_than_one(
 
 
 @pytest.mark.parametrize("last", ["mine", "another's"])
-def test_of_a_field_that_stands_twice_the_last_counts_or_the_body_is_refused(
+def test_a_duplicate_field_counts_once_or_the_body_is_refused(
     participant: Any, newcomer: Any, store: SqliteStore, last: str
 ) -> None:
     newcomer.start()
@@ -602,7 +602,7 @@ def test_while_the_store_is_away_all_that_needs_it_says_so_and_when_to_try_again
     assert "secret" not in response.text
 
 
-def test_an_error_of_ours_is_one_sentence_that_tells_nothing(
+def test_an_unexpected_error_is_one_sentence_without_details(
     participant: Any, store: SqliteStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_args: object) -> None:

@@ -210,7 +210,7 @@ def test_a_variable_of_the_tests_or_of_another_program_is_no_concern_of_ours(mon
     assert read_settings() == Settings()
 
 
-def test_a_setting_that_nobody_knows_is_refused() -> None:
+def test_an_unknown_setting_is_refused() -> None:
     with pytest.raises(InputError, match="colour"):
         read_settings(colour="red")
 
@@ -334,7 +334,7 @@ def test_a_study_that_asks_for_prolifics_signature_is_not_served_without_keys(
     assert not (study_folder / "data").exists()
 
 
-def test_a_damaged_store_is_refused_before_anybody_is_let_in(study_folder: Path) -> None:
+def test_a_damaged_store_is_refused_before_the_server_starts(study_folder: Path) -> None:
     store = open_store(str(study_folder / "data" / "equipoise.db"))
     from experiment.load_study import load_study
 
@@ -354,7 +354,7 @@ def test_a_damaged_store_is_refused_before_anybody_is_let_in(study_folder: Path)
         assert path.read_bytes() == spoilt
 
 
-def test_secrets_are_kept_in_the_folder_that_is_named(
+def test_secrets_are_stored_in_the_folder_of_the_setting(
     study_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from experiment.load_study import load_study
