@@ -12,7 +12,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from experiment.study.definition import Study
 from server.context import Context, context
-from server.health import operations
+from server.health import health
 from server.laboratory import laboratory
 from server.logs import logger
 from server.metrics import measure, note_unavailable
@@ -22,6 +22,7 @@ from server.participants.views import participants
 from server.participants.withdrawal_page import withdrawal
 from server.request_body import BODY_TYPES, Json, media_type
 from server.researchers.progress_page import researchers
+from server.researchers.sign_in import sign_in_pages
 from server.response_headers import StrictHeaders
 from server.security.allowed_hosts import Hosts
 from server.security.secret_files import Secrets
@@ -48,7 +49,7 @@ def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings)
     store.register_study(study)
     app = Flask("server", static_folder=None)
     app.json = Json(app)
-    app.url_map.merge_slashes = False  # "//elsewhere/.." does not exist here, and is not redirected to.
+    app.url_map.merge_slashes = False  # Otherwise Flask would redirect "//other.site/" to another site.
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_kb * 1024
     app.extensions["equipoise"] = Context(study, store, secrets, settings)
     has_plugins = bool(study.definition.plugins)
@@ -69,7 +70,8 @@ def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings)
     app.register_blueprint(laboratory)
     app.register_blueprint(withdrawal)
     app.register_blueprint(researchers, url_prefix="/researcher")
-    app.register_blueprint(operations)
+    app.register_blueprint(sign_in_pages, url_prefix="/researcher")
+    app.register_blueprint(health)
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(Conflict, _conflict)
     app.register_error_handler(NotYourSession, _not_your_session)
@@ -81,14 +83,16 @@ def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings)
 def _refuse_body() -> None:
     environ = request.environ
     if "HTTP_TRANSFER_ENCODING" in environ:
-        raise LengthRequired("The request must have a Content-Length.")
+        raise LengthRequired("The request has no Content-Length. Fix: send the body in one piece, not in chunks.")
     n_bytes = request.content_length or 0
     if n_bytes > context().settings.max_body_kb * 1024:
         raise RequestEntityTooLarge()
-    # The body is not read: otherwise a form would look like one with a wrong code or token.
+    # A body of another type is refused: otherwise it would look like a form with a wrong code or token.
     is_readable = media_type(environ.get("CONTENT_TYPE", "")) in BODY_TYPES
     if n_bytes > 0 and not is_readable and request.routing_exception is None:
-        raise UnsupportedMediaType("The request must be application/json or application/x-www-form-urlencoded.")
+        raise UnsupportedMediaType(
+            "The body has another type than the server accepts. Fix: send application/json; pages send a form."
+        )
 
 
 def _error(message: str, status: int) -> Response:
@@ -101,9 +105,9 @@ def _error(message: str, status: int) -> Response:
 
 def _http_error(error: HTTPException) -> Response:
     messages = {
-        404: "This address does not exist.",
-        405: "This address does not accept this kind of request.",
-        413: f"The request is larger than {context().settings.max_body_kb} KB.",
+        404: "This address does not exist. Fix: check the address.",
+        405: "This address does not accept this method. Fix: use a method in the header `Allow`.",
+        413: f"The request is larger than {context().settings.max_body_kb} KB. Fix: send fewer responses at once.",
     }
     status = error.code or 500
     if isinstance(error, NoSession | NoEntry | TooManyRequests):
@@ -124,7 +128,7 @@ def _conflict(error: Conflict) -> Response:
 
 
 def _not_your_session(_: NotYourSession) -> Response:
-    # The same words as without a session: whether a server still knows the old session depends on the server.
+    # The message is the same as without a session, because only some servers still know the old session.
     return _error(_say(NoSession.text), 401)
 
 

@@ -15,7 +15,7 @@ from server.store import Store
 
 @dataclass(frozen=True)
 class Context:
-    """One application's parts."""
+    """The parts of one application."""
 
     study: Study
     store: Store

@@ -16,40 +16,40 @@ if TYPE_CHECKING:
 
 
 UNREADABLE = "equipoise.unreadable_cookies"
-"""Set in a request's environment if it had cookies that did not reach the server (`server.gateway`)."""
+"""Key in a request's environment; present if the request had cookies that granian dropped (`server.gateway`)."""
 
 
 class UnreadableCookies(HTTPException):
-    """A request with unreadable cookies, which therefore looks as if it had none."""
+    """A request with unreadable cookies, which looks like a request without cookies."""
 
     code = 400
     description = (
-        "Another site has set a cookie for this address that cannot be read. Fix: delete the cookies of this address "
-        "in the browser's settings, and open the study's link again."
+        "The server cannot read a cookie that another site has set for this address. Fix: delete the cookies of this "
+        "address in the browser's settings, and open the study's link again."
     )
 
 
 def is_https(environ: "WSGIEnvironment") -> bool:
-    """Return True if the participant's browser uses HTTPS; of proxies, only the configured number is trusted."""
+    """Return True if the participant's browser uses HTTPS; only the configured number of proxies is trusted."""
     return bool(environ["wsgi.url_scheme"] == "https")
 
 
-@lru_cache(4096)  # Only these, because a session's cookies come with each of its responses.
+@lru_cache(4096)  # A browser sends the same cookies with each response of a session.
 def _cookies(header: str) -> Mapping[str, str]:
     return parse_cookie(header)
 
 
 class SignedCookie:
-    """A cookie that only this server can have made.
+    """A cookie with this server's signature.
 
     Parameters
     ----------
     name
-        Purpose; a signature made for one purpose is invalid for another.
+        Purpose of the cookie; a signature made for one purpose is invalid for any other purpose.
     samesite
-        "Strict" if it is not sent with requests from another site, else "Lax".
+        "Strict" if browsers do not send the cookie with requests from another site, else "Lax".
     path
-        Path for which it is sent.
+        Path for which browsers send the cookie.
     """
 
     def __init__(self, name: str, samesite: Literal["Lax", "Strict"], path: str = "/") -> None:
@@ -76,7 +76,7 @@ class SignedCookie:
         )
 
     def read(self, max_age_s: int) -> str | None:
-        """Return the content of the request's cookie, or None if it is missing, too old or not ours.
+        """Return the content of the request's cookie, or None if it is missing, too old or not signed by this server.
 
         Raises
         ------
@@ -96,7 +96,7 @@ class SignedCookie:
         return f"{self._purpose} {context().study.name}"
 
     def _name(self) -> str:
-        # Cookies do not distinguish ports: two studies on one machine need different names. The prefixes make a browser
-        # refuse a cookie of that name from any other host, or without HTTPS.
+        # Browsers send cookies to all ports of a host, so two studies on one machine need different names. The prefixes
+        # make a browser refuse a cookie of this name from any other host, or without HTTPS.
         prefix = ("__Host-" if self._path == "/" else "__Secure-") if is_https(request.environ) else ""
         return f"{prefix}equipoise_{self._purpose}_{context().study.name}"

@@ -1,8 +1,8 @@
 """The gateway in front of the Flask application: it receives complete requests and passes each to a thread.
 
-A request gets a thread only when its body is complete. Headers and bodies that arrive slowly, or never, wait in the
-event loop, where each costs some kilobytes. A body that the application would refuse is not read at all. So thousands
-of slow clients take no resources from the others.
+A request gets a thread only when its body is complete. Requests whose headers or body arrive slowly, or never, wait in
+the event loop, where each of them costs some kilobytes. The gateway does not read a body that the application would
+refuse. So thousands of slow clients take no threads from the other clients.
 """
 
 import asyncio
@@ -34,19 +34,19 @@ if TYPE_CHECKING:
     from granian.rsgi import HTTPProtocol  # type: ignore[attr-defined]
 
 BODY_DEADLINE_S = 30.0
-"""Time limit for a request's body: 64 KB take 26 s over a line of 20 kbit/s."""
-PASSED_OVER_BYTES, PASSED_OVER_S = 1024 * 1024, 2.0
-"""Amount and time for which a refused body is still read."""
-LET_GO = getattr(signal, "SIGUSR1", signal.SIGTERM)
-"""Tells a process that is stopping not to wait any longer for connections that never end."""
+"""Time limit for a request's body. Sending 64 KB over a line of 20 kbit/s takes 26 s."""
+DISCARDED_BYTES, DISCARDED_S = 1024 * 1024, 2.0
+"""Limits in size and time for reading a refused body."""
+DROP_CONNECTIONS = getattr(signal, "SIGUSR1", signal.SIGTERM)
+"""Signal to a stopping process that it must not wait any longer for open connections."""
 FINISHED_WITHIN_S = 2.0
 """Time for running threads when the process stops."""
 SETTLED_WITHIN_S = 0.005
-"""Coroutines of answered requests end together at this interval: waking the event loop for each would slow all by 3
-%.
+"""Interval at which the coroutines of answered requests end together. Waking the event loop for each request would make
+every request 3 % slower.
 """
 UNTHREADED = frozenset({"/healthz"})
-"""Answered at once, even if all threads wait: a process is alive as long as its event loop runs."""
+"""Addresses answered without a thread, because a process is alive as long as its event loop runs."""
 
 Answer = Callable[[], None]
 
@@ -67,14 +67,14 @@ class Gateway:
     def __init__(self, app: Flask, n_threads: int, on_stop: Callable[[], None]) -> None:
         self._app = app
         routes = app.url_map.bind("localhost")
-        # The same few addresses come with every response; other addresses, such as invented ones, replace each other.
+        # Most requests use the same few addresses; the cache keeps these, and unknown addresses replace each other.
         self._is_route = lru_cache(256)(partial(_is_route, routes))
         self._max_body_bytes: int = app.config["MAX_CONTENT_LENGTH"]
         self._on_stop = on_stop
         self._has_warned_of_cookies = False
         self._answered: deque[asyncio.Future[None]] = deque()
         self._is_settling = False
-        # Threads of our own: an executor's futures would cost each request a third of its time.
+        # The gateway has its own threads, because an executor's futures take a third of a request's time.
         self._waiting: queue.SimpleQueue[Answer | None] = queue.SimpleQueue()
         self._threads = [
             threading.Thread(target=self._work, name=f"equipoise-request-{number}", daemon=True)
@@ -106,7 +106,7 @@ class Gateway:
             try:
                 self._answer(environ, protocol)
             finally:
-                self._answered.append(answered)  # Before the check: a request that settles now is included.
+                self._answered.append(answered)  # Before the check, so that a call of `_settle` now includes it.
                 if not self._is_settling:
                     self._is_settling = True
                     loop.call_soon_threadsafe(loop.call_later, SETTLED_WITHIN_S, self._settle)
@@ -115,7 +115,7 @@ class Gateway:
         await answered
 
     def _settle(self) -> None:
-        self._is_settling = False  # First: a request that is answered from now on asks again.
+        self._is_settling = False  # First, so that a request that is answered from now on schedules the next call.
         while self._answered:
             answered = self._answered.popleft()
             if not answered.done():  # Not cancelled.
@@ -124,10 +124,10 @@ class Gateway:
     def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
         """Prepare to stop."""
         if os.name == "posix":
-            loop.add_signal_handler(LET_GO, self._let_go)
+            loop.add_signal_handler(DROP_CONNECTIONS, self._drop_connections)
 
     def __rsgi_del__(self, _: asyncio.AbstractEventLoop) -> None:
-        """Finish the running requests, then drop the others."""
+        """Finish the running requests, then drop the other connections."""
         self._stop(None)
 
     def _warn_of_cookies(self) -> None:
@@ -135,13 +135,12 @@ class Gateway:
         if not self._has_warned_of_cookies:
             self._has_warned_of_cookies = True
             logger.warning(
-                "a request's cookies cannot be read, because one of them has a character that is not ASCII, and "
-                "the session is not found. Fix: configure the proxy to remove the cookies of other sites under the "
-                "same domain."
+                "a request's cookies have a character that is not ASCII, so the server cannot read them or find the "
+                "session. Fix: configure the proxy to remove the cookies of other sites under the same domain."
             )
 
-    def _let_go(self) -> None:
-        """End the process after closing the store, though a client has not sent or read everything."""
+    def _drop_connections(self) -> None:
+        """End the process after closing the store, although a client has not sent or read everything."""
         self._stop(FINISHED_WITHIN_S)
         logger.warning("the server has stopped; a connection that did not end was dropped")
         os._exit(0)
@@ -155,19 +154,19 @@ class Gateway:
         self._on_stop()
 
     async def _read_body(self, environ: "WSGIEnvironment", protocol: "HTTPProtocol") -> bytes:
-        """Return the body of a request, or nothing if the application will refuse it unread.
+        """Return the body of a request, or nothing if the application refuses the request without its body.
 
         Raises
         ------
         TimeoutError
-            If it does not arrive in time.
+            If the body does not arrive in time.
         """
         is_chunked = "HTTP_TRANSFER_ENCODING" in environ  # Refused: no browser sends such a body.
         if not is_chunked and environ.get("CONTENT_LENGTH", "0") == "0":
             return b""
         if is_chunked or not self._is_wanted(environ):
             with suppress(TimeoutError):
-                await _pass_over(protocol)
+                await _discard_body(protocol)
             return b""
         async with asyncio.timeout(BODY_DEADLINE_S):
             return await protocol()
@@ -219,18 +218,18 @@ def _environ_key(header: str) -> str:
     return key if key in {"CONTENT_TYPE", "CONTENT_LENGTH"} else f"HTTP_{key}"
 
 
-async def _pass_over(protocol: "HTTPProtocol") -> None:
-    """Read part of a refused body: a client that is still sending would not see why the connection closes."""
+async def _discard_body(protocol: "HTTPProtocol") -> None:
+    """Read part of a refused body, because a client that is still sending does not read the reply."""
     n_bytes = 0
-    async with asyncio.timeout(PASSED_OVER_S):
+    async with asyncio.timeout(DISCARDED_S):
         async for chunk in protocol:
             n_bytes += len(chunk)
-            if n_bytes > PASSED_OVER_BYTES:
+            if n_bytes > DISCARDED_BYTES:
                 return
 
 
 def to_environ(scope: Scope) -> "WSGIEnvironment":
-    """Return a request in WSGI's form, except for its body."""
+    """Return a request without its body as a WSGI environment."""
     server, _, port = scope.server.rpartition(":")
     environ: WSGIEnvironment = {
         "REQUEST_METHOD": scope.method,
@@ -250,7 +249,7 @@ def to_environ(scope: Scope) -> "WSGIEnvironment":
     }
     for name, value in scope.headers.items():
         if "_" in name:
-            continue  # `X_Forwarded_For` would be taken for `X-Forwarded-For`, which a proxy in front overwrites.
+            continue  # WSGI cannot distinguish `X_Forwarded_For` from the proxy's `X-Forwarded-For`.
         key = _environ_key(name)
         between = "; " if key == "HTTP_COOKIE" else ", "
         environ[key] = f"{environ[key]}{between}{value}" if key in environ else value

@@ -4,25 +4,25 @@ from flask import Blueprint, Response, jsonify
 
 from server.context import context
 from server.metrics import exposition
-from server.researchers.progress_page import require_token
+from server.researchers.sign_in import require_token
 
-operations = Blueprint("operations", __name__)
+health = Blueprint("health", __name__)
 
 
-@operations.get("/healthz")
+@health.get("/healthz")
 def alive() -> Response:
     """Reply as long as the process runs."""
     return jsonify(status="alive")
 
 
-@operations.get("/readyz")
+@health.get("/readyz")
 def ready() -> Response:
     """Reply 200 while responses can be stored, else 503."""
     context().store.check()
     return jsonify(status="ready")
 
 
-@operations.get("/metrics")
+@health.get("/metrics")
 def metrics() -> Response:
     """Return the metrics; the researcher's token is required."""
     require_token()

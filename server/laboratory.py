@@ -1,9 +1,9 @@
 """The HTTP API for laboratories, whose program sends the researcher's token.
 
-After its start, a laboratory session uses the same addresses as one on the web (`server.participants.views`), with the
-cookie from the start. The laboratory's own code of a participant is stored only among the identities. That of a
-rehearsal (`simulated`) is not stored, and only the same `start_id` opens it again. Refusals are for the experimenter,
-in English.
+After its start, a laboratory session uses the same addresses as a web session (`server.participants.views`), with the
+cookie from the start. The server stores the laboratory's own code of a participant only in the table of identities. It
+stores no code for a rehearsal (`simulated`), and only the same `start_id` opens a rehearsal again. Refusals are for the
+experimenter, in English.
 """
 
 import secrets
@@ -20,29 +20,29 @@ from experiment.lab_api import LabFields, LabStart, SessionQuery, SlotQuery
 from experiment.records import Kind, Source
 from server.context import context
 from server.logs import logger
-from server.participants import participant_auth, participant_json, practice
+from server.participants import participant_auth, participant_json, practice_criterion
 from server.request_body import BadRequest, read_body
-from server.researchers.progress_page import require_token
+from server.researchers.sign_in import require_token
 from server.store import LAB, Conflict, Identity, Refusal, SessionStart, StoredSession
 
 laboratory = Blueprint("laboratory", __name__)
 
 _FULL = (
-    "no free slot for participant {participant}: all are taken or reserved. Fix: raise the quota in study.yaml, or "
-    "release a slot with `equipoise assignment release`."
+    "no free slot for participant {participant}: all slots are taken or reserved. Fix: raise the quota in study.yaml, "
+    "or release a slot with `equipoise assignment release`."
 )
 SENTENCES = {
-    "cannot_begin_again": "participant {participant} has withdrawn, and all their responses were deleted; they cannot "
-    "begin this study again. Fix: if this is another person, use another code.",
-    "slot_given_away": "participant {participant} no longer has a slot: it was released after the time-out or with "
-    "`equipoise assignment release`; the responses so far are kept. Fix: raise the quota in study.yaml, or release the "
-    "slot of a participant who will not return with `equipoise assignment release`, and run the same command again.",
+    "cannot_begin_again": "participant {participant} has withdrawn, so the server has deleted their responses, and "
+    "they cannot begin this study again. Fix: if this is another person, use another code.",
+    "slot_given_away": "participant {participant} no longer has a slot: the slot was released after the time-out or "
+    "with `equipoise assignment release`. The server keeps the responses so far. Fix: raise the quota in study.yaml, "
+    "or use `equipoise assignment release` for a participant who will not return, and run the same command again.",
     "study_full": _FULL,
     "slots_taken": _FULL,
-    "start_of_another": "this start belongs to the session of another participant than {participant}. Fix: run the "
-    "same command again.",
+    "start_of_another": "this start belongs to another participant's session, not to participant {participant}. Fix: "
+    "run the same command again.",
     "opened_at_once": "another program opened the session of participant {participant} at the same moment. Fix: close "
-    "one, and run the same command again.",
+    "the other program, and run the same command again.",
 }
 """Refusals for the experimenter, by the key of the text that a participant would read."""
 
@@ -51,7 +51,7 @@ Query = TypeVar("Query", bound=SessionQuery)
 
 @laboratory.get("/api/lab/session")
 def find() -> Response:
-    """Return the session of a participant with a session number, without opening it."""
+    """Return a participant's session with a session number, without opening the session."""
     require_token()
     query = _read_query(SessionQuery)
     stored = context().store.session_on(context().study, _identity(query), query.session_number)
@@ -62,7 +62,7 @@ def find() -> Response:
 
 @laboratory.get("/api/lab/slot")
 def check_slot() -> Response:
-    """Check before the window opens if a participant may begin or resume a session; nothing is stored."""
+    """Check, before the window opens, if a participant may begin or resume a session; store nothing."""
     require_token()
     query = _read_query(SlotQuery)
     with _refusals_for_experimenter(query):
@@ -72,7 +72,7 @@ def check_slot() -> Response:
 
 @laboratory.post("/api/lab/session")
 def start() -> tuple[Response, int]:
-    """Begin a session, resume the one of this session number, or store one that was run elsewhere."""
+    """Begin a session, resume the session with this number, or store an uploaded session."""
     require_token()
     body = read_body(LabStart)
     study, store = context().study, context().store
@@ -81,11 +81,11 @@ def start() -> tuple[Response, int]:
         shown = store.content(study, body.study_digest) or shown  # The store refuses an unknown digest.
     elif body.study_digest != study.digest:
         raise Conflict(
-            f"the study in the laboratory is not the served one: version {study.definition.version} of `{study.name}` "
-            f"with the digest {study.digest[:12]}... Fix: use the same study folder on both machines."
+            f"the laboratory's study is not the served study (version {study.definition.version} of `{study.name}`, "
+            f"digest {study.digest[:12]}...). Fix: use the same study folder on both machines."
         )
     if body.consent_digest != participant_json.consent_digest_of(*shown):
-        raise BadRequest("the consent was given to another text than the study's. Fix: show the study's own consent.")
+        raise BadRequest("the digest is not that of the study's consent text. Fix: show the study's consent text.")
     token = secrets.token_urlsafe(32)
     begun = SessionStart(
         body.start_id,
@@ -102,7 +102,7 @@ def start() -> tuple[Response, int]:
     )
     with _refusals_for_experimenter(body):
         stored = store.start_session(study, begun)
-    practice.release_if_failed(store, stored)
+    practice_criterion.release_if_failed(store, stored)
     what = ("session uploaded" if body.uploaded else "session begun") if stored.is_new else "session resumed"
     logger.info(what, extra={"session": stored.plan.session, "group": stored.session.group})
     response = jsonify(_session_json(stored))
@@ -123,7 +123,7 @@ def _identity(query: SessionQuery) -> Identity:
 
 @contextmanager
 def _refusals_for_experimenter(query: SessionQuery) -> Iterator[None]:
-    """Replace the participant's wording of a refusal by the experimenter's."""
+    """Replace the sentence for a participant in a refusal by the sentence for the experimenter."""
     try:
         yield
     except Refusal as refusal:
@@ -140,4 +140,5 @@ def _session_json(stored: StoredSession) -> dict[str, Any]:
         started_at=session.started_at,
         withdrawal_code=participant_json.withdrawal_code(stored.plan),
     )
-    return participant_json.session_json(stored) | fields.model_dump() | {"started_at": session.started_at.isoformat()}
+    reply = participant_json.session_json(stored)
+    return {**reply, **fields.model_dump(), "started_at": session.started_at.isoformat()}

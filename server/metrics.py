@@ -1,4 +1,4 @@
-"""Metrics for Prometheus; none is about a person."""
+"""Metrics for Prometheus, without data about persons."""
 
 import os
 import time
@@ -15,13 +15,13 @@ from server.logs import logger
 from server.store import Store, StoreUnavailable
 
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""Environment variable that tells the client library where several processes write their metrics."""
+"""Environment variable with the folder in which several processes write their metrics for the client library."""
 
 
 def share_figures(folder: str) -> None:
-    """Make the processes that are started from now on write their metrics to a folder, where they are added."""
+    """Make all processes that start from now on write their metrics to one folder, so that they can be added."""
     os.environ[SHARED_FOLDER] = folder
-    # The library reads the variable only at its import.
+    # The library itself reads the variable only at its import.
     values.ValueClass = values.get_value_class()  # type: ignore[no-untyped-call]
 
 
@@ -37,7 +37,7 @@ class Figures:
 
 @cache
 def figures() -> Figures:
-    """Return this process' metrics, made at first use, when it is known if they are shared."""
+    """Return this process' metrics, made at first use, because `share_figures` must come before."""
     return Figures(
         Counter("equipoise_requests", "Requests by endpoint and status.", ("endpoint", "status")),
         Histogram(
@@ -59,7 +59,7 @@ def note_unavailable(error: StoreUnavailable) -> None:
 
 def measure(app: Flask) -> None:
     """Count and time an application's requests."""
-    figures()  # Made here, by one thread: the first requests come at once, and each metric can be made only once.
+    figures()  # Made by one thread: the first requests run at the same time, and each metric can be made only once.
 
     def begin() -> None:
         g.began_at = time.perf_counter()

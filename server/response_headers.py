@@ -1,4 +1,4 @@
-"""Strict headers on every reply; added outside Flask, where they cost almost nothing."""
+"""Strict headers on every reply; adding them outside Flask takes almost no time."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ ONLY_OVER_HTTPS = ("Strict-Transport-Security", "max-age=31536000")
 
 
 class StrictHeaders:
-    """An application whose replies have the strict headers, and are not cached unless they allow it.
+    """A WSGI application that adds the strict headers, and forbids caching unless a reply allows caching.
 
     Parameters
     ----------

@@ -1,27 +1,21 @@
-"""Running a study's application under a production server (granian): processes with many threads and one store.
+"""Serving of a study by a production server (granian): processes with many threads, and one store.
 
-This module limits what reaches a process: connections, and the time and size of a request's headers. The bodies are
-limited by the gateway (`server.gateway`).
+This module limits the connections of a process, and the time and size of a request's headers. The gateway
+(`server.gateway`) limits the bodies.
 """
 
-import gc
 import ipaddress
-import multiprocessing
 import os
-import signal
 import socket
-import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext
 from functools import partial
-from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
-from flask import Flask
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
@@ -30,38 +24,28 @@ from granian.server import MPServer
 from batteries.errors import InputError
 from batteries.files.private_files import open_folder_warning
 from experiment.load_study import load_study
-from experiment.study.definition import Study
-from server.app import create_app
-from server.gateway import LET_GO, Gateway
+from server.gateway import DROP_CONNECTIONS
+from server.locations import secrets_folder, store_location
 from server.logs import logger, write_json_lines
 from server.metrics import share_figures
 from server.recruitment.prolific_token import prolific_tokens
-from server.researchers.progress_page import note_refused_sign_ins
 from server.security.secret_files import read_secrets
 from server.settings import Settings
-from server.store import Store, StoreAway
-from server.store.open import is_address, open_store
+from server.store.open import is_address
+from server.worker import DROP_CONNECTIONS_AFTER_S, LONGEST_BACK_OFF_S, STOP_TIMEOUT_S, load_app, open_store_when_there
 
-GC_THRESHOLD = 50_000
-"""New objects before Python collects garbage; its default of 700 is for short programs."""
-LET_GO_AFTER_S = 3
-"""Time for running requests when the server stops; then connections that never end are dropped."""
-STOP_TIMEOUT_S = 9
-"""Time after which a stopping process is killed."""
 HEADERS_TIMEOUT_S = 60
-"""Longest wait for a request's headers; also the longest idle time of a connection, so configure a proxy's
-connections shorter.
+"""Longest wait for a request's headers. It is also the longest idle time of a connection, so configure a proxy to close
+its idle connections earlier.
 """
 HEADERS_BYTES = 32 * 1024
 """Largest headers of a request."""
 BACKLOG = 4096
-"""Connections that the system queues for the server; Linux has no more by default."""
+"""Connections that the operating system queues for the server; Linux queues no more by default."""
 SPARE_FILES = 256
-"""Open files of a process beside its connections: the store's, the libraries'."""
-LONGEST_BACK_OFF_S = 30.0
-"""Time between two starts of a process that dies at once."""
+"""Number of open files for the store and the libraries, beside a process' connections."""
 STEADY_AFTER_S = 60.0
-"""A process that has lived this long did not die during its start."""
+"""Lifetime after which the end of a process is not a failed start."""
 
 
 def serve(folder: Path, settings: Settings, on_ready: Callable[[], None] = lambda: None) -> None:
@@ -74,7 +58,7 @@ def serve(folder: Path, settings: Settings, on_ready: Callable[[], None] = lambd
     settings
         The address to listen on, and other settings.
     on_ready
-        Called when nothing that a person could correct prevents the start.
+        Called after all checks, just before the server starts.
 
     Raises
     ------
@@ -82,17 +66,17 @@ def serve(folder: Path, settings: Settings, on_ready: Callable[[], None] = lambd
         If the study or its store cannot be used, or the host or port cannot be listened on.
     """
     write_json_lines(settings.log_level)
-    # Tried here first, so that a mistake is one sentence and not a worker that dies.
+    # Checked before the workers start, so that the researcher reads one sentence and not the error of a dead worker.
     study = load_study(folder)
     location = store_location(study, settings)
     if settings.processes > 1 and not is_address(location):
         raise InputError(
             f"--processes {settings.processes}: a SQLite file has one writer, so more processes have no effect. "
-            "Fix: leave it at 1, or use PostgreSQL (--store postgresql://...)."
+            "Fix: omit --processes, or use PostgreSQL (--store postgresql://...)."
         )
     prolific_tokens(study, settings)
     address = _free_address(settings.host, settings.port)
-    with closing(_open_store_when_there(location)) as store:
+    with closing(open_store_when_there(location)) as store:
         store.check_integrity()
         store.register_study(study)
     secrets = secrets_folder(study, settings)
@@ -107,7 +91,7 @@ def serve(folder: Path, settings: Settings, on_ready: Callable[[], None] = lambd
             address=address,
             port=settings.port,
             interface=Interfaces.RSGI,
-            http=HTTPModes.http1,  # HTTP/2 is the proxy's task: a few unfinished requests of it would keep a core busy.
+            http=HTTPModes.http1,  # A proxy offers HTTP/2: in granian, a few unfinished requests keep a core busy.
             websockets=False,
             backlog=BACKLOG,
             backpressure=_allow_connections(settings.connections),
@@ -116,13 +100,13 @@ def serve(folder: Path, settings: Settings, on_ready: Callable[[], None] = lambd
             respawn_failed_workers=True,
             workers_kill_timeout=STOP_TIMEOUT_S,
             log_level=LogLevels.error,
-        ).serve(target_loader=partial(_load_app, folder, settings), wrap_loader=False)
+        ).serve(target_loader=partial(load_app, folder, settings), wrap_loader=False)
 
 
 class _Supervisor(MPServer):
-    """Granian's server, except that a dead process is always restarted: granian would stop all others with it.
+    """Granian's server, changed so that it always restarts a dead process; granian would stop all processes.
 
-    Depends on granian 2.8, whose loop this replaces.
+    This class replaces the loop of granian 2.8, and depends on that version.
     """
 
     def _serve_loop(self, spawn_target: Any, target_loader: Any) -> None:
@@ -131,7 +115,7 @@ class _Supervisor(MPServer):
             self.main_loop_interrupt.wait()
             self.main_loop_interrupt.clear()
             if self.interrupt_signal:
-                self._let_go_in_time()
+                self._drop_connections_in_time()
                 return
             if self.reload_signal:
                 self._reload(spawn_target, target_loader)  # type: ignore[no-untyped-call]
@@ -141,15 +125,15 @@ class _Supervisor(MPServer):
                 back_off_s[index] = 0.5 if lived_s > STEADY_AFTER_S else min(2 * back_off_s[index], LONGEST_BACK_OFF_S)
                 logger.error("a server process has exited; another one is started", extra={"in_s": back_off_s[index]})
                 if self._is_stopped_within(back_off_s[index]):
-                    self._let_go_in_time()
+                    self._drop_connections_in_time()
                     return
                 self._respawn_workers([index], spawn_target, target_loader)
 
-    def _let_go_in_time(self) -> None:
-        """Make the processes close their stores in time: granian waits for connections that never end."""
+    def _drop_connections_in_time(self) -> None:
+        """Make the processes close their stores in time, because granian waits for connections that never end."""
         if os.name == "posix":
             processes = [worker.inner for worker in self.wrks]
-            threading.Thread(target=_let_go, args=(processes,), name="equipoise-stop", daemon=True).start()
+            threading.Thread(target=_drop_connections, args=(processes,), name="equipoise-stop", daemon=True).start()
 
     def _is_stopped_within(self, wait_s: float) -> bool:
         ends_at = time.monotonic() + wait_s
@@ -158,43 +142,19 @@ class _Supervisor(MPServer):
         return bool(self.interrupt_signal)
 
 
-def _open_store_when_there(location: str) -> Store:
-    """Return the store once it can be reached: a database may start after the server, or be unavailable now."""
-    wait_s = 1.0
-    while True:
-        try:
-            return open_store(location)
-        except StoreAway as error:
-            logger.warning(
-                "the store is unavailable; waiting for it", extra={"reason": str(error), "next_try_in_s": wait_s}
-            )
-            time.sleep(wait_s)
-            wait_s = min(2 * wait_s, LONGEST_BACK_OFF_S)
-
-
-def _let_go(processes: Sequence[Any]) -> None:
-    time.sleep(LET_GO_AFTER_S)
+def _drop_connections(processes: Sequence[Any]) -> None:
+    time.sleep(DROP_CONNECTIONS_AFTER_S)
     for process in processes:
         if process.is_alive():
-            os.kill(process.pid, LET_GO)
+            os.kill(process.pid, DROP_CONNECTIONS)
 
 
 @contextmanager
 def _shared_metrics() -> Iterator[None]:
-    """Make a folder for the metrics of all processes, which the process that is asked adds up."""
+    """Make a folder for the metrics of all processes; the process that gets a request for metrics adds them."""
     with tempfile.TemporaryDirectory(prefix="equipoise-metrics-") as folder:
         share_figures(folder)
         yield
-
-
-def store_location(study: Study, settings: Settings) -> str:
-    """Return the address of a study's store."""
-    return settings.store or str(study.store_path)
-
-
-def secrets_folder(study: Study, settings: Settings) -> Path:
-    """Return the folder of a server's secrets."""
-    return settings.secrets or study.folder / "data"
 
 
 def link(host: str, port: int) -> str:
@@ -203,7 +163,7 @@ def link(host: str, port: int) -> str:
         address = ipaddress.ip_address(host)
     except ValueError:
         return f"http://{host}:{port}"
-    if address.is_unspecified:  # Every address of this machine.
+    if address.is_unspecified:  # The server listens on all addresses of this machine.
         return f"http://{socket.gethostname()}:{port}"
     return f"http://[{host}]:{port}" if address.version == 6 else f"http://{host}:{port}"
 
@@ -216,65 +176,10 @@ def free_port(host: str = "127.0.0.1") -> int:
     return port
 
 
-def _load_app(folder: Path, settings: Settings) -> Callable[..., Any]:
-    """Make the application, in the worker process that will serve it."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)  # Until there is something to finish: a fork has its parent's handlers.
-    write_json_lines(settings.log_level)
-    if settings.processes == 1:
-        _keep_to_one_core(settings.port)
-    threading.Thread(target=_stop_with_parent, name="equipoise-parent-watch", daemon=True).start()
-    try:
-        study = load_study(folder)
-        store = _open_store_when_there(store_location(study, settings))
-        app = create_app(study, store, read_secrets(secrets_folder(study, settings)), settings)
-    except InputError as error:  # changed since the server was started
-        logger.error("a server process cannot start", extra={"reason": str(error)})
-        sys.exit(1)
-    # The present objects stay: searching them for garbage repeatedly would delay some replies.
-    gc.freeze()
-    gc.set_threshold(GC_THRESHOLD)
-    return Gateway(app, settings.threads, on_stop=partial(_close, app, store))  # type: ignore[return-value]  # RSGI calls __rsgi__
-
-
-def _close(app: Flask, store: Store) -> None:
-    """Close the store, after recording what only this process knows."""
-    with closing(store), app.app_context():
-        note_refused_sign_ins()
-
-
-def _keep_to_one_core(port: int) -> None:
-    """Keep this process, before it has threads, on one core, if the system supports it.
-
-    Python runs on one core at a time. On one core it need not wake another at each of its many switches between
-    threads, which takes a third of the time of a request. The core is chosen by the port, so that two servers use two
-    cores. A thread that is woken also waits until the running one rests, because it needs the interpreter that this one
-    holds: interrupting it took a twentieth of the time.
-    """
-    if hasattr(os, "sched_setaffinity"):
-        cores = sorted(os.sched_getaffinity(0))
-        with suppress(OSError):  # Some containers forbid it; it only saves time.
-            os.sched_setaffinity(0, {cores[port % len(cores)]})
-            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
-
-
-def _stop_with_parent() -> None:
-    """End this worker when its parent has died, so that a killed server does not keep port and store."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os.kill(os.getpid(), signal.SIGTERM)
-        if os.name == "posix":
-            time.sleep(LET_GO_AFTER_S)
-            os.kill(os.getpid(), LET_GO)
-        time.sleep(STOP_TIMEOUT_S)
-        os._exit(1)  # It hangs.
-
-
 def _allow_connections(wanted: int) -> int:
     """Return the number of connections that a process may have, up to `wanted`; raise the limit on open files."""
     try:
-        import resource  # noqa: PLC0415 - not on Windows, which knows no such limit
+        import resource  # noqa: PLC0415 - missing on Windows, which has no such limit
     except ImportError:
         return wanted
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -284,7 +189,7 @@ def _allow_connections(wanted: int) -> int:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         if soft < needed:
             logger.warning(
-                f"the system allows {soft} open files, enough for {soft - SPARE_FILES} connections and not "
+                f"the system allows {soft} open files. They are enough for {soft - SPARE_FILES} connections, not for "
                 f"{wanted}. Fix: raise the limit (`ulimit -n`, LimitNOFILE= in systemd), or lower "
                 "EQUIPOISE_CONNECTIONS."
             )
@@ -299,9 +204,9 @@ def _free_address(host: str, port: int) -> str:
         with socket.create_server((host, port), family=family):
             return str(address[0])
     except socket.gaierror:
-        raise InputError(f"--host {host}: no address of this machine has this name. Fix: try 127.0.0.1.") from None
+        raise InputError(f"--host {host}: this name has no address. Fix: use --host 127.0.0.1.") from None
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise InputError(
-            f"cannot listen on {host}, port {port} ({reason}). Fix: choose another with --host or --port."
+            f"cannot listen on {host}, port {port} ({reason}). Fix: choose another host (--host) or port (--port)."
         ) from None

@@ -1,7 +1,7 @@
-"""The settings of a server, their defaults, and their one reader; a study's own properties are in `study.yaml`.
+"""The settings of a server with their defaults, and the function that reads them.
 
-Each can be set by an environment variable, `EQUIPOISE_` and its name in capitals. Some are also options of `equipoise
-serve`; the option takes precedence.
+Each setting has an environment variable: `EQUIPOISE_` and the setting's name in capitals. Some settings are also
+options of `equipoise serve`; an option replaces the variable. The properties of a study are in `study.yaml`.
 """
 
 import difflib
@@ -134,7 +134,7 @@ def read_settings(**options: Any) -> Settings:
     Raises
     ------
     InputError
-        If one is invalid, or a variable has almost the name of a setting.
+        If a setting is invalid, or an environment variable has a misspelt name.
     """
     for variable in os.environ:
         if variable.startswith(PREFIX):
@@ -146,7 +146,7 @@ def read_settings(**options: Any) -> Settings:
         name = str(first["loc"][0])
         source = f"--{name}" if options.get(name) is not None else f"the environment variable {PREFIX}{name.upper()}"
         problem = first["msg"].removeprefix("Value error, ")
-        fix = "" if "Fix: " in problem else ". Fix: correct it."
+        fix = "" if "Fix: " in problem else ". Fix: correct this value."
         raise InputError(f"{source}: {problem[0].lower()}{problem[1:]}{fix}") from None
 
 
@@ -155,4 +155,6 @@ def _refuse_misspelt(variable: str) -> None:
     if variable not in known:
         close = difflib.get_close_matches(variable, known, n=1, cutoff=0.85)
         if close:
-            raise InputError(f"the environment variable {variable} has no meaning. Fix: write {close[0]}, or unset it.")
+            raise InputError(
+                f"the environment variable {variable} is not a setting. Fix: write {close[0]}, or unset {variable}."
+            )

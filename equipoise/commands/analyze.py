@@ -29,7 +29,7 @@ from equipoise.progress_bar import spinner
 from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.definition import Study
 from experiment.study.planned_analyses import PlannedAnalyses
-from server.serve import store_location
+from server.locations import store_location
 from server.settings import read_settings
 from server.store.open import is_address
 

@@ -8,7 +8,7 @@ from batteries.files.file_reading import read_yaml
 from equipoise.commands.study_trials import may_have_responses, stored_rows
 from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.definition import Study
-from server.serve import store_location
+from server.locations import store_location
 from server.settings import read_settings
 
 

@@ -18,8 +18,9 @@ from experiment.load_study import load_study
 from experiment.records import Kind
 from experiment.simulated_participants import simulate as simulate_participants
 from experiment.study.definition import Study
+from server.locations import secrets_folder
 from server.security.secret_files import read_secrets
-from server.serve import free_port, link, secrets_folder
+from server.serve import free_port, link
 from server.serve import serve as serve_until_stopped
 from server.settings import Settings, read_settings
 

@@ -13,11 +13,11 @@ from batteries.files.atomic_write import atomic_write
 from batteries.files.csv_files import write_rows
 from experiment.load_study import load_study
 from experiment.study.definition import Study
-from server.serve import store_location
+from server.locations import store_location, without_password
 from server.settings import read_settings
 from server.store import Access, Store, StoreUnavailable
 from server.store.models import SessionFound
-from server.store.open import is_address, opened_store
+from server.store.open import opened_store
 
 StudyFolder = Study | Path | str
 """A study, or its folder."""
@@ -93,9 +93,8 @@ def warn_of_changes(study: Study, store: Store) -> None:
 
 
 def shown_location(study: Study, location: StoreAddress | None = None) -> str:
-    """Return the file of a study's store, or `the database`, because an address can hold a password."""
-    path = store_location(study, read_settings(store=setting_of(location)))
-    return "the database" if is_address(path) else path
+    """Return the address of a study's store, without a password."""
+    return without_password(store_location(study, read_settings(store=setting_of(location))))
 
 
 def note_access(store: Store, study: Study | None, access: Access, **details: Any) -> None:

@@ -5,15 +5,24 @@ withdraws them. The laboratory has no second implementation.
 """
 
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from batteries.errors import InputError
 from batteries.files.file_reading import describe
 from experiment.lab_api import Completion, LabStart, OpenSession, SessionQuery, SlotQuery, TrialFeedback
+from experiment.participant_api import (
+    CompletionRequest,
+    DemographicsRequest,
+    EmptyRequest,
+    ResponsesReply,
+    ResponsesRequest,
+)
 from experiment.records import Response
+
+Form = TypeVar("Form", bound=BaseModel)
 
 
 class NotNow(InputError):
@@ -60,36 +69,42 @@ class LabClient:
         InputError
             If the server refuses; the message comes from the server.
         """
-        return OpenSession.model_validate(self._post("/api/lab/session", start.model_dump(mode="json")))
+        return OpenSession.model_validate(self._post("/api/lab/session", start))
 
     def send_demographics(self, session: str, answers: dict[str, str | int | None]) -> None:
         """Send the answers to the questions about the participant."""
-        self._post("/api/demographics", {"session": session, "answers": dict(answers)})
+        self._post("/api/demographics", _checked(DemographicsRequest, session=session, answers=answers))
 
     def respond(self, session: str, responses: list[Response]) -> list[TrialFeedback | None]:
-        """Send responses; they are on disk when this method returns."""
-        body = {"session": session, "responses": [each.model_dump(mode="json") for each in responses]}
-        stored = self._post("/api/responses", body)["responses"]
-        return [each["feedback"] and TrialFeedback.model_validate(each["feedback"]) for each in stored]
+        """Send responses; they are on disk when this returns."""
+        body = _checked(ResponsesRequest, session=session, responses=responses)
+        reply: ResponsesReply = self._post("/api/responses", body)
+        feedback = [each["feedback"] for each in reply["responses"]]
+        return [None if each is None else TrialFeedback.model_validate(each) for each in feedback]
 
     def complete(self, completed_at: datetime | None = None) -> Completion:
-        """Complete the session after all its responses; `completed_at` is for an uploaded session."""
-        body = {"completed_at": completed_at.isoformat()} if completed_at else {}
+        """Complete the session after all its responses; `completed_at` is for a session that was run elsewhere."""
+        body = _checked(CompletionRequest, completed_at=completed_at)
         return Completion.model_validate(self._post("/api/complete", body))
 
     def withdraw(self) -> None:
         """Delete the session's responses at the participant's request."""
-        self._post("/api/withdraw", {})
+        self._post("/api/withdraw", EmptyRequest())
 
     def _get(self, address: str, form: type[SessionQuery], **fields: str | int | None) -> httpx.Response:
-        try:
-            query = form.model_validate(fields).model_dump(exclude_none=True)
-        except ValidationError as error:
-            raise InputError(describe(error, form)) from None
+        query = _checked(form, **fields).model_dump(exclude_none=True)
         return self._client.get(address, params=query, headers=self._authorization)
 
-    def _post(self, address: str, body: dict[str, Any]) -> Any:
-        return _accepted(self._client.post(address, json=body, headers=self._authorization))
+    def _post(self, address: str, body: BaseModel) -> Any:
+        sent = body.model_dump(mode="json")
+        return _accepted(self._client.post(address, json=sent, headers=self._authorization))
+
+
+def _checked(form: type[Form], **fields: Any) -> Form:
+    try:
+        return form.model_validate(fields)
+    except ValidationError as error:
+        raise InputError(describe(error, form)) from None
 
 
 def _accepted(reply: httpx.Response) -> Any:

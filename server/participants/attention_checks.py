@@ -1,4 +1,4 @@
-"""The result of the attention checks by the study's preregistered rule; a participant who fails is replaced."""
+"""Attention checks: the study's preregistered rule decides if a participant passed them or is replaced."""
 
 from typing import Any
 
@@ -9,12 +9,12 @@ from server.store import SessionPlan
 
 
 def has_passed_checks(plan: SessionPlan, responses: dict[int, Any]) -> bool:
-    """Return True if a session's responses satisfy the rule; without a rule, every session does.
+    """Return True if a session's responses satisfy the rule, or the study has no rule.
 
     Parameters
     ----------
     plan
-        The session's plan, with the definition at the session's start.
+        The session's plan, with the study's definition at the session's start.
     responses
         The responses by trial index.
     """

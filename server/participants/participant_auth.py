@@ -1,7 +1,7 @@
-"""Identification of participants: a panel's id, or a personal link's token, moves from the address to a cookie.
+"""Identification of participants: the panel id, or a personal link's token, moves from the address to a cookie.
 
-Nothing is stored before consent; until then only the participant's own browser holds the id. Afterwards a random token
-in another signed cookie identifies the session; the store holds only the token's digest.
+The server stores nothing before consent; until then only the participant's browser has the id. Afterwards a random
+token in a second signed cookie identifies the session. The store has only the token's digest.
 """
 
 import base64
@@ -32,14 +32,14 @@ KEPT_PATTERN = re.compile(PANEL_ID_PATTERN)
 
 
 class NoEntry(HTTPException):
-    """A start without an id, in a study that requires one."""
+    """A start without an id, in a study that requires an id."""
 
     code = 403
     text = "no_entry"
 
 
 class OpenFromProlific(NoEntry):
-    """A start without Prolific's signature, in a study that asks for it."""
+    """A start without Prolific's signature, in a study that requires this signature."""
 
     text = "open_from_prolific"
 
@@ -51,35 +51,35 @@ class NotInvited(NoEntry):
 
 
 class NoSession(HTTPException):
-    """A request without a session, or with a forged one."""
+    """A request without a session cookie, or with a forged cookie."""
 
     code = 401
     text = "no_session"
 
 
 class UnreadableSession(HTTPException):
-    """A request for a session with unreadable cookies: the page keeps its unsent data, as it does without a session."""
+    """A request for a session with unreadable cookies; the status 401 makes the page keep its unsent data."""
 
     code = 401
     description = UnreadableCookies.description
 
 
 def exchange() -> Response:
-    """Return a redirection to the plain address, with the parameters of the request's address in a cookie."""
+    """Return a redirection to the address without parameters, with the parameters in a cookie."""
     response = redirect(url_for("web_client.page"), code=303)
     assert isinstance(response, Response)
-    # A frame, an image or a script of another site brings no participant.
+    # A request by a frame, an image or a script of another site is not a participant's.
     coming = _identity_in_address() if is_visit() else None
     if coming is not None:
         if not _has_session_of(coming):
-            # Perhaps another person at the same machine: a participant must see no session but their own.
+            # Perhaps another person uses the same machine, and must not get the earlier participant's session.
             SESSION_COOKIE.delete(response)
         COOKIE.send(response, base64.urlsafe_b64encode(json.dumps(asdict(coming)).encode()).decode(), MAX_AGE_S)
     return response
 
 
 def identity() -> Identity | None:
-    """Return the identity that the participant claimed on arrival, if the study asks for one."""
+    """Return the identity from the participant's address, if the study requires an identity."""
     entry = context().study.definition.recruitment.entry
     held = COOKIE.read(MAX_AGE_S)
     if held is None:
@@ -116,17 +116,17 @@ def no_entry() -> NoEntry:
 
 
 def _has_session_of(coming: Identity) -> bool:
-    """Return True if the browser's session, if it has one, belongs to the participant who arrives now."""
+    """Return True if the browser has a session, or an identity, of the participant who opens the page now."""
     held = identity()
     if held is not None:
         return held.external_id == coming.external_id
-    digest = find_token_digest()  # The browser remembers the session longer than the address.
+    digest = find_token_digest()  # The session's cookie lasts longer than the cookie with the address's parameters.
     plan = context().store.find_plan(digest) if digest else None
     return plan is not None and context().store.external_id(plan.session) == coming.external_id
 
 
 def send_token(response: Response, token: str) -> None:
-    """Send a session's token to a client that has begun or resumes it."""
+    """Send a session's token to a client that begins or resumes the session."""
     SESSION_COOKIE.send(response, token, _session_max_age_s())
 
 
@@ -136,9 +136,9 @@ def token_digest() -> str:
     Raises
     ------
     NoSession
-        If the request has none.
+        If the request has no token.
     UnreadableSession
-        If its cookies cannot be read.
+        If the request's cookies cannot be read.
     """
     try:
         digest = find_token_digest()
@@ -150,13 +150,13 @@ def token_digest() -> str:
 
 
 def find_token_digest() -> str | None:
-    """Return the digest of the token that the request comes with, or None."""
+    """Return the digest of the request's token, or None if the request has no token."""
     token = SESSION_COOKIE.read(_session_max_age_s())
     return None if token is None else digest_of_token(token)
 
 
 def digest_of_token(token: str) -> str:
-    """Return the digest by which the store knows a token."""
+    """Return the digest of a token, which is stored instead of the token."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
@@ -192,7 +192,7 @@ def _identity_from_panel(recruitment: Recruitment) -> Identity | None:
 
 
 def make_link_token(study: Study, signing_key: str) -> str:
-    """Return the token of a new personal link; the server recognizes it by its signature, so it is not stored."""
+    """Return the token of a new personal link; the server checks its signature, so the store does not need it."""
     return sign(signing_key, _purpose_of_links(study), secrets.token_hex(8))
 
 

@@ -1,4 +1,4 @@
-"""The JSON for a participant's browser: the study, the session with its plan, the end. It contains no answer key."""
+"""The JSON for a participant's browser: the study, the session with its plan, the end. No reply has an answer key."""
 
 import hashlib
 from collections.abc import Mapping
@@ -9,14 +9,24 @@ from urllib.parse import quote
 
 from markdown_it import MarkdownIt
 
+from experiment.participant_api import (
+    CompletedSessionReply,
+    CompletionReply,
+    EndedReply,
+    EndedSessionReply,
+    ExitReply,
+    PracticeReply,
+    SessionReply,
+    StudyReply,
+)
 from experiment.plan import Phase
 from experiment.records import Kind, Status
 from experiment.study.definition import Study, StudyDefinition
 from experiment.study.recruitment import Exit, Exits
 from server.context import context
-from server.participants import participant_auth, practice
+from server.participants import participant_auth, practice_criterion
 from server.participants.attention_checks import has_passed_checks
-from server.participants.practice import Judged
+from server.participants.practice_criterion import Judged
 from server.store import Release, SessionPlan, SlotState, StoredSession
 
 ENDED_BECAUSE = {
@@ -25,7 +35,9 @@ ENDED_BECAUSE = {
     Release.RELOADED: "reloaded_too_often",
     Release.RESTARTED: "reloaded_too_often",
 }
-"""The sentence that says why a session cannot be resumed."""
+"""Keys of the sentences that say why a session cannot be resumed."""
+
+AnySession = SessionReply | CompletedSessionReply | EndedSessionReply
 
 _markdown = MarkdownIt("commonmark", {"html": False})
 
@@ -38,7 +50,7 @@ def html(markdown: str) -> str:
 
 
 def embedded(markdown: str) -> str:
-    """Return Markdown as HTML for a part of a page that has its own title: its headings are one level lower."""
+    """Return Markdown as HTML for a page that has its own title, with all headings one level lower."""
     tokens = _markdown.parse(markdown)
     for token in tokens:
         if token.type in {"heading_open", "heading_close"}:
@@ -53,12 +65,12 @@ def page(texts: Mapping[str, str], name: str | None) -> str | None:
 
 
 def consent_digest(study: Study) -> str | None:
-    """Return the SHA-256 of the consent text; None if consent is not asked on the page."""
+    """Return the SHA-256 of the consent text; None if the page does not ask for consent."""
     return consent_digest_of(study.definition, study.texts)
 
 
 def consent_digest_of(definition: StudyDefinition, texts: Mapping[str, str]) -> str | None:
-    """Return the same for a registered study."""
+    """Return the SHA-256 of the consent text for a study's definition and texts, or None."""
     name = definition.timeline.consent
     return None if name is None else digest_of(texts[name])
 
@@ -68,8 +80,8 @@ def digest_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def study_json(study: Study, notice: str | None, kind: Kind = Kind.HUMAN) -> dict[str, Any]:
-    """Return the data shown before a session; `kind` is that of the request's own session, if it has one."""
+def study_json(study: Study, notice: str | None, kind: Kind = Kind.HUMAN) -> StudyReply:
+    """Return the data shown before a session; `kind` is the kind of the request's session, if it has a session."""
     definition, timeline = study.definition, study.definition.timeline
     exits = _exits(study, kind)
     return {
@@ -95,25 +107,27 @@ def study_json(study: Study, notice: str | None, kind: Kind = Kind.HUMAN) -> dic
     }
 
 
-def session_json(stored: StoredSession) -> dict[str, Any]:
-    """Return a session with its plan, and what its state requires; it has ended if its practice was not passed."""
+def session_json(stored: StoredSession) -> AnySession:
+    """Return a session with its plan and progress, and with its end page if it is completed or has ended."""
     store, plan = context().store, stored.plan
     is_completed = stored.session.status is Status.COMPLETED
-    responses = store.responses(plan.session) if is_completed or practice.is_under_way(plan, stored.n_answered) else {}
-    judged = practice.judged_so_far(plan, responses, stored.n_answered) if responses else None
+    needs_responses = is_completed or practice_criterion.is_under_way(plan, stored.n_answered)
+    responses = store.responses(plan.session) if needs_responses else {}
+    judged = practice_criterion.judged_so_far(plan, responses, stored.n_answered) if responses else None
     if judged and judged.has_ended and stored.session.status is Status.ACTIVE and stored.ended_for is None:
-        # The server stopped between the last practice response and the record of the end; a visit completes the record.
+        # The server stopped after the last practice response and before it stored the end. The next visit stores it.
         stored = replace(stored, slot=SlotState.RELEASED, release_reason=Release.PRACTICE)
     return _session_fields(stored, responses, judged)
 
 
-def _session_fields(stored: StoredSession, responses: Mapping[int, Any], judged: Judged | None) -> dict[str, Any]:
+def _session_fields(stored: StoredSession, responses: Mapping[int, Any], judged: Judged | None) -> AnySession:
     plan, definition = stored.plan, stored.plan.definition
     breaks, criterion = definition.timeline.breaks, definition.practice_criterion
-    body: dict[str, Any] = {
+    is_completed = stored.session.status is Status.COMPLETED
+    body: SessionReply = {
         "session": plan.session,
         "kind": plan.kind,
-        "status": stored.session.status,
+        "status": stored.session.status if is_completed or stored.ended_for is None else "ended",
         "visit": stored.n_visits,
         "fixation_ms": definition.timing.fixation_ms,
         "reading_ms": definition.timing.reading_ms,
@@ -123,11 +137,11 @@ def _session_fields(stored: StoredSession, responses: Mapping[int, Any], judged:
         "breaks": {"every": breaks.every, "page_html": page(plan.texts, breaks.page)} if breaks else None,
         "practice_rounds": criterion.rounds if criterion else 1,
         "next_trial_index": judged.next_trial_index if judged and judged.passed else stored.n_answered,
-        # Neither key, factors nor item id: a factor such as `outcome` may reveal the right response.
+        # Without key, factors and item id, because a factor such as `outcome` may reveal the right response.
         "trials": [
             {
                 "trial_index": trial.trial_index,
-                # An attention check looks like any other question: a question that is named is not a check.
+                # An attention check looks like any other question; otherwise it would check nothing.
                 "phase": Phase.PRACTICE if trial.phase is Phase.PRACTICE else Phase.TEST,
                 "task": trial.item.task,
                 "content": trial.item.content,
@@ -135,14 +149,12 @@ def _session_fields(stored: StoredSession, responses: Mapping[int, Any], judged:
             for trial in plan.trials
         ],
     }
-    if stored.session.status is Status.COMPLETED:
-        body |= completion_json(plan, responses)
-    elif stored.ended_for is not None:
-        body |= {"status": "ended", **ended_json(plan, stored.ended_for)}
-    return body
+    if is_completed:
+        return {**body, **completion_json(plan, responses)}
+    return body if stored.ended_for is None else {**body, **ended_json(plan, stored.ended_for)}
 
 
-def practice_json(plan: SessionPlan, judged: Judged) -> dict[str, Any]:
+def practice_json(plan: SessionPlan, judged: Judged) -> PracticeReply:
     """Return the consequence of a finished round of practice."""
     return {
         "passed": judged.passed,
@@ -153,8 +165,8 @@ def practice_json(plan: SessionPlan, judged: Judged) -> dict[str, Any]:
     }
 
 
-def ended_json(plan: SessionPlan, reason: Release) -> dict[str, Any]:
-    """Return the text for a participant who cannot continue by the study's own rules."""
+def ended_json(plan: SessionPlan, reason: Release) -> EndedReply:
+    """Return the end page for a participant whose session the study's rules have ended."""
     exits = _exits(context().study, plan.kind)
     exit_ = exits.practice_not_passed if reason is Release.PRACTICE else exits.not_resumed
     return {
@@ -165,8 +177,8 @@ def ended_json(plan: SessionPlan, reason: Release) -> dict[str, Any]:
     }
 
 
-def completion_json(plan: SessionPlan, responses: Mapping[int, Any]) -> dict[str, Any]:
-    """Return the end page of a participant who has answered everything."""
+def completion_json(plan: SessionPlan, responses: Mapping[int, Any]) -> CompletionReply:
+    """Return the end page of a participant who has responded to every trial."""
     timeline, exits = plan.definition.timeline, _exits(context().study, plan.kind)
     outcome = exits.completed
     if exits.failed_checks is not None and not has_passed_checks(plan, dict(responses)):
@@ -183,24 +195,24 @@ def completion_json(plan: SessionPlan, responses: Mapping[int, Any]) -> dict[str
 
 
 def _exits(study: Study, kind: Kind) -> Exits:
-    """Return the codes and links of a study; they are for people, so a simulated participant gets none."""
+    """Return the exits of a study; they are for human participants, so a simulated participant gets empty exits."""
     return Exits() if kind is Kind.SIMULATED else study.definition.recruitment.exits
 
 
 def _questions(stored: StoredSession) -> list[dict[str, Any]]:
-    # Of the study as it is now: the questions are in a file of their own, and their order reveals no responses.
+    # The questions are in a separate file of the study, so the present questions are used, not those at the start.
     if stored.plan.definition.timeline.demographics is None:
         return []
     return [question.model_dump() for question in context().study.demographics]
 
 
 def withdrawal_code(plan: SessionPlan) -> str | None:
-    """Return the withdrawal code of a session; None if it has none."""
-    # Sessions begun by an earlier Equipoise have no withdrawal code if the study fixed one code for everyone.
+    """Return the withdrawal code of a session; None if the session has no such code."""
+    # In an earlier Equipoise, a session had no withdrawal code if the study had one completion code for all.
     return None if plan.withdrawal_code == plan.definition.completion_code else plan.withdrawal_code
 
 
-def _exit_json(exit_: Exit, plan: SessionPlan | None = None) -> dict[str, str | None]:
+def _exit_json(exit_: Exit, plan: SessionPlan | None = None) -> ExitReply:
     url = exit_.link
     if url is not None:
         url = url.replace("{code}", quote(exit_.code or "", safe=""))
@@ -210,7 +222,7 @@ def _exit_json(exit_: Exit, plan: SessionPlan | None = None) -> dict[str, str | 
 
 
 def _external_id(plan: SessionPlan | None) -> str:
-    """Return the panel's id to the participant; after consent the store knows it, even if cookies are deleted."""
+    """Return the participant's panel id, from the store, or before consent from the cookie."""
     known = context().store.external_id(plan.session) if plan else None
     who = participant_auth.identity()
     return known or (who.external_id if who else "")

@@ -15,7 +15,7 @@ web_client = Blueprint("web_client", __name__)
 
 @web_client.get("/")
 def page() -> str | Response:
-    """The page that runs the study; the address' parameters are moved to a cookie first."""
+    """The page that runs the study; if the address has parameters, they are moved to a cookie first."""
     return participant_auth.exchange() if request.args else render_template("study.html", study=context().study)
 
 
@@ -26,7 +26,7 @@ def static(name: str) -> Response:
     if request.accept_encodings.quality("gzip") > 0:
         response = _compressed(response)
     response.vary.add("Accept-Encoding")
-    response.headers["Cache-Control"] = "no-cache"  # Validated each time, answered from the cache by ETag.
+    response.headers["Cache-Control"] = "no-cache"  # The browser asks each time if its copy is current (ETag).
     response.make_conditional(request)
     return response
 

@@ -1,29 +1,38 @@
 """The participant's requests: consent, plan, responses, completion, withdrawal.
 
-No reply contains an answer key, except practice feedback, which follows the response.
+No reply contains an answer key, except the feedback to a practice trial, after its response.
 """
 
 import secrets
 from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import Annotated, Any, Literal
 
 from flask import Blueprint, Response, jsonify, request
-from pydantic import BaseModel, ConfigDict, FailFast, Field
 from werkzeug.exceptions import TooManyRequests
 
 from batteries.errors import InputError
 from batteries.tasks import task_named
-from experiment import records
+from experiment.participant_api import (
+    CompletionRequest,
+    DemographicsRequest,
+    EmptyRequest,
+    FeedbackReply,
+    ResponsesReply,
+    ResponsesRequest,
+    StartRequest,
+    StoredResponseReply,
+    VisitRequest,
+)
 from experiment.plan import Phase
 from experiment.records import Kind, Source, Status
+from experiment.records import Response as TrialResponse
 from server.context import context
 from server.logs import logger
 from server.metrics import figures
-from server.participants import participant_auth, participant_json, practice
+from server.participants import participant_auth, participant_json, practice_criterion
 from server.participants.attention_checks import has_passed_checks
 from server.request_body import BadRequest, read_body
-from server.researchers.progress_page import require_token
+from server.researchers.sign_in import require_token
 from server.security.rate_limits import address_key
 from server.store import (
     NOTHING_PASSED_OVER,
@@ -39,78 +48,10 @@ from server.store import (
 
 participants = Blueprint("participants", __name__)
 
-MAX_RESPONSES_AT_ONCE = 100
-
-
-class StartBody(BaseModel):
-    """Body of `POST /api/session`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    start_id: str = Field(
-        pattern=records.UUID_PATTERN, description="UUID made by the client; a retry with the same id is one session."
-    )
-    consent_digest: str | None = Field(
-        description="Digest of the consent that was shown, as `GET /api/study` gives it."
-    )
-    kind: Literal[Kind.HUMAN, Kind.SIMULATED] = Field(description="human or simulated.")
-    device: records.FoundDevice | None = Field(default=None, description="Device of the session.")
-
-
-class VisitBody(BaseModel):
-    """Body of `POST /api/visit`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    visit_id: str = Field(
-        pattern=records.UUID_PATTERN, description="UUID made by the client; a retry with the same id is one visit."
-    )
-    device: records.FoundDevice | None = Field(default=None, description="Device of the visit.")
-
-
-class DemographicsBody(BaseModel):
-    """Body of `POST /api/demographics`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    session: str = Field(description="The session of the answers.")
-    answers: dict[str, str | int | None] = Field(
-        max_length=30, description="Answers by the questions' names; null for a skipped question."
-    )
-
-
-class ResponsesBody(BaseModel):
-    """Body of `POST /api/responses`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    session: str = Field(description="The session of the responses, as named by `GET /api/session`.")
-    responses: Annotated[tuple[records.Response, ...], FailFast()] = (
-        Field(  # One mistake is enough: there may be 20,000.
-            min_length=1, max_length=MAX_RESPONSES_AT_ONCE, description="Responses to the next trials, in their order."
-        )
-    )
-
-
-class CompletionBody(BaseModel):
-    """Body of `POST /api/complete`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    completed_at: records.Moment | None = Field(
-        default=None, description="Time of the last response in a laboratory session; omitted otherwise."
-    )
-
-
-class EmptyBody(BaseModel):
-    """Body of a request without data."""
-
-    model_config = ConfigDict(extra="forbid")
-
 
 @participants.get("/api/study")
 def study_texts() -> Response:
-    """Return the data shown before the session; nothing is stored."""
+    """Return the data shown before the session; store nothing."""
     digest = participant_auth.find_token_digest()
     plan = context().store.find_plan(digest) if digest else None
     return jsonify(participant_json.study_json(context().study, _why_closed(), plan.kind if plan else Kind.HUMAN))
@@ -118,8 +59,8 @@ def study_texts() -> Response:
 
 @participants.post("/api/session")
 def start() -> tuple[Response, int]:
-    """Begin a session, after consent; a participant who has one gets that one."""
-    body = read_body(StartBody)
+    """Begin a session after consent, or return the session that the participant has begun before."""
+    body = read_body(StartRequest)
     study, store = context().study, context().store
     if body.kind is Kind.SIMULATED:
         require_token()
@@ -141,7 +82,7 @@ def start() -> tuple[Response, int]:
         held_digest=participant_auth.find_token_digest(),
     )
     stored = _begin(begun) if body.kind is Kind.HUMAN else store.start_session(study, begun)
-    practice.release_if_failed(store, stored)
+    practice_criterion.release_if_failed(store, stored)
     logger.info("session begun", extra={"session": stored.plan.session, "group": stored.session.group})
     response = jsonify(participant_json.session_json(stored))
     participant_auth.send_token(response, token)
@@ -150,15 +91,15 @@ def start() -> tuple[Response, int]:
 
 @participants.get("/api/session")
 def session() -> Response:
-    """Return the session's plan and progress; nothing is stored."""
+    """Return the session's plan and progress; store nothing."""
     return jsonify(participant_json.session_json(_session()))
 
 
 @participants.post("/api/visit")
 def visit() -> Response:
-    """Record that the session was opened again, and return how it continues by the study's rules."""
+    """Record that the session was opened again, and return the session after the study's rules for resuming."""
     before = _session()
-    body = read_body(VisitBody)
+    body = read_body(VisitRequest)
     return jsonify(participant_json.session_json(_open(before, Visit(body.visit_id, body.device))))
 
 
@@ -166,13 +107,15 @@ def visit() -> Response:
 def demographics() -> Response:
     """Store the answers to the questions about the participant, once."""
     plan = _session().plan
-    body = read_body(DemographicsBody)
+    body = read_body(DemographicsRequest)
     if body.session != plan.session:
         raise Refusal("other_session")
     questions = {question.name: question for question in context().study.demographics}
     for name, answer in body.answers.items():
         if name not in questions:
-            raise BadRequest(f"There is no question `{name}` about the participant.")
+            raise BadRequest(
+                f"There is no question `{name}` about the participant. Fix: send only names in `demographics`."
+            )
         try:
             questions[name].check(answer)
         except InputError as error:
@@ -183,42 +126,43 @@ def demographics() -> Response:
 
 @participants.post("/api/responses")
 def respond() -> tuple[Response, int]:
-    """Store responses, all or none; to a practice trial's, return the feedback."""
+    """Store all responses or none, and return the feedback to practice trials."""
     parts, token_digest = context(), participant_auth.token_digest()
     plan = parts.store.find_plan(token_digest)
     if plan is None:
         raise participant_auth.NoSession()
     parts.limits.count_request(plan.session)
-    body = read_body(ResponsesBody)
+    body = read_body(ResponsesRequest)
     if body.session != plan.session:
-        plan = _session().plan  # A known participant is no longer checked first; they may have begun again.
+        plan = _session().plan  # The cached plan may be that of an earlier session of the same participant.
     if body.session != plan.session:
-        # A page that waited offline while another session began in the same browser.
+        # The page was offline while another session began in the same browser.
         raise Refusal("other_session")
     for response in body.responses:
         _check_response(plan, response)
     passed_over = _passed_over(plan, body.responses)
     is_new = parts.store.add_responses(plan.session, token_digest, body.responses, passed_over)
     figures().stored.inc(sum(is_new))
-    if any(practice.ends_round(plan, response.trial_index) for response in body.responses):
+    if any(practice_criterion.ends_round(plan, response.trial_index) for response in body.responses):
         now = parts.store.find_session(token_digest)
         if now is not None:
-            practice.release_if_failed(parts.store, now)
-    stored = [
+            practice_criterion.release_if_failed(parts.store, now)
+    stored: list[StoredResponseReply] = [
         {"response_id": response.response_id, "feedback": _feedback(plan, response)} for response in body.responses
     ]
-    return jsonify(responses=stored), 201 if any(is_new) else 200
+    reply: ResponsesReply = {"responses": stored}
+    return jsonify(reply), 201 if any(is_new) else 200
 
 
 @participants.post("/api/complete")
 def complete() -> Response:
     """Close a session whose responses are complete, and return the completion code."""
-    body = read_body(CompletionBody)
+    body = read_body(CompletionRequest)
     stored = _session()
     plan, store = stored.plan, context().store
     n_missing = len(plan.trials) - stored.n_answered
     if stored.session.status is Status.ACTIVE and stored.ended_for is None and n_missing > 0:
-        # Before the responses are read: later ones would complete the session without being judged.
+        # Checked before the responses are read: a response stored in between would escape the attention checks.
         raise Refusal("answers_missing", number=n_missing)
     responses = store.responses(plan.session)
     if stored.session.status is not Status.COMPLETED:
@@ -231,7 +175,7 @@ def complete() -> Response:
 @participants.post("/api/withdraw")
 def withdraw() -> Response:
     """Delete the session's responses at the participant's request."""
-    read_body(EmptyBody)
+    read_body(EmptyRequest)
     plan = _session().plan
     context().store.withdraw_session(plan.session)
     logger.info("session withdrawn", extra={"session": plan.session})
@@ -239,7 +183,7 @@ def withdraw() -> Response:
 
 
 def _why_closed() -> str | None:
-    """Return why no session can begin here now, or None; a participant who proves a begun session may resume."""
+    """Return the reason why no session can begin now, or None; a participant with a proven session may resume."""
     study, store = context().study, context().store
     is_open = study.definition.recruitment.entry == "open"
     who = None if is_open else participant_auth.identity()
@@ -252,9 +196,10 @@ def _why_closed() -> str | None:
 
 
 def _proves_a_session(who: Identity) -> bool:
-    """Return True if the participant has begun and proves it: without proof, the same for known and unknown ids.
+    """Return True if the participant has a session and proves it.
 
-    Claims are limited like starts, because a panel's name of a submission could be guessed here too.
+    Without proof, the result is False for known and unknown ids. Unproven ids are limited as at a start, because a
+    client could guess a panel's id of a submission with these requests too.
     """
     limits = context().limits
     try:
@@ -275,7 +220,7 @@ def _required_identity(kind: Kind) -> Identity | None:
 
 
 def _begin(start: SessionStart) -> StoredSession:
-    """Begin a participant's session, or resume it, within the limits of a network address."""
+    """Begin or resume a participant's session, within the limits of the network address."""
     study, store, limits, slots = context().study, context().store, context().limits, context().slots_per_address
     address = address_key(request.remote_addr)
     is_claim = start.identity is not None and start.identity.is_claim
@@ -289,21 +234,21 @@ def _begin(start: SessionStart) -> StoredSession:
             limits.count_unproven_claim()
             raise
         except StudyFull:
-            if is_claim and not may_resume:  # It reveals that the id is unknown.
+            if is_claim and not may_resume:  # This refusal reveals that the id is unknown.
                 limits.count_unproven_claim()
             raise
-        if stored.n_visits == 1:  # New, or begun again by the study's rules.
+        if stored.n_visits == 1:  # The session is new, or the study's rules have begun it again.
             slots.add(address, stored.plan.session)
     return stored
 
 
 def _open(before: StoredSession, visit: Visit) -> StoredSession:
-    """Open a session again; one that begins anew by the study's rules counts as a start."""
+    """Open a session again; if the study's rules begin a new session instead, it counts as a start."""
     store, limits = context().store, context().limits
     if before.plan.definition.resume.otherwise == "restart":
         limits.refuse_more_starts()
     stored = store.open_session(context().study, participant_auth.token_digest(), visit)
-    practice.release_if_failed(store, stored)
+    practice_criterion.release_if_failed(store, stored)
     if stored.plan.session != before.plan.session:
         limits.count_start()
         if stored.plan.kind is Kind.HUMAN:
@@ -327,9 +272,11 @@ def _session() -> StoredSession:
     return stored
 
 
-def _check_response(plan: SessionPlan, response: records.Response) -> None:
+def _check_response(plan: SessionPlan, response: TrialResponse) -> None:
     if response.trial_index >= len(plan.trials):
-        raise BadRequest(f"There is no trial {response.trial_index} in this session.")
+        raise BadRequest(
+            f"There is no trial {response.trial_index} in this session. Fix: send an index in the session's `trials`."
+        )
     trial = plan.trials[response.trial_index]
     try:
         if response.missing is not None:
@@ -340,44 +287,44 @@ def _check_response(plan: SessionPlan, response: records.Response) -> None:
         raise BadRequest(f"Trial {response.trial_index}: {error}") from None
 
 
-def _check_missing(plan: SessionPlan, phase: Phase, response: records.Response) -> None:
+def _check_missing(plan: SessionPlan, phase: Phase, response: TrialResponse) -> None:
     timing, resume = plan.definition.timing, plan.definition.resume
     may_be = {"deadline": timing.deadline_ms is not None, "interrupted": resume.interrupted_trial == "skip"}
     if response.response is not None or phase is Phase.PRACTICE or not may_be[response.missing or ""]:
-        raise InputError(f"a response cannot be missing here as `{response.missing}`. Fix: send a response.")
+        raise InputError(f"a response to this trial cannot be missing as `{response.missing}`. Fix: send a response.")
 
 
-def _passed_over(plan: SessionPlan, responses: Sequence[records.Response]) -> range:
-    """Return the rounds of practice that these responses may skip; refuse those that the practice does not lead to.
+def _passed_over(plan: SessionPlan, responses: Sequence[TrialResponse]) -> range:
+    """Return the practice trials that these responses may skip; refuse test trials if the practice was not passed.
 
-    The practice must be stored already, or be part of this request: responses still on their way are not judged here.
+    The practice responses must be in the store or in this request; responses in other requests do not count.
     """
-    n_practice = practice.n_planned(plan)
+    n_practice = practice_criterion.n_planned(plan)
     first_question = next((response for response in responses if response.trial_index == n_practice), None)
     if plan.definition.practice_criterion is None or first_question is None:
         return NOTHING_PASSED_OVER
     known = context().store.responses(plan.session) | {r.trial_index: r.response for r in responses}
     all_there = all(index in known for index in range(n_practice))
-    judged = practice.judged_so_far(plan, known, n_practice) if all_there else None
+    judged = practice_criterion.judged_so_far(plan, known, n_practice) if all_there else None
     if judged and judged.has_ended:
         raise Refusal("session_over")
-    passed = practice.passed_over(plan, known)
+    passed = practice_criterion.passed_over(plan, known)
     if not all_there and not passed:
         raise Refusal("answer_missing")
     return passed
 
 
-def _feedback(plan: SessionPlan, response: records.Response) -> dict[str, Any] | None:
+def _feedback(plan: SessionPlan, response: TrialResponse) -> FeedbackReply | None:
     trial = plan.trials[response.trial_index]
     if trial.phase is not Phase.PRACTICE:
         return None
     feedback = task_named(trial.item.task).feedback(trial.item.content, trial.item.key, response.response)
-    said = {
+    reply: FeedbackReply = {
         "correct": feedback.correct,
         "message": context().study.words.say(feedback.text, **feedback.values),
         "solution": feedback.solution,
     }
-    if practice.ends_round(plan, response.trial_index):
-        judged = practice.judge(plan, context().store.responses(plan.session), response.trial_index)
-        said["practice"] = participant_json.practice_json(plan, judged)
-    return said
+    if practice_criterion.ends_round(plan, response.trial_index):
+        judged = practice_criterion.judge(plan, context().store.responses(plan.session), response.trial_index)
+        reply["practice"] = participant_json.practice_json(plan, judged)
+    return reply

@@ -14,20 +14,21 @@ from server.store import Store, StoreUnavailable
 withdrawal = Blueprint("withdrawal", __name__)
 
 LONGEST_CODE = 64
-"""Longer than any code; longer input is not looked up."""
+"""Length above which the server does not look up a code; real codes are shorter."""
 
 
 @withdrawal.get("/withdraw")
 def ask() -> str:
-    """Ask for the code."""
+    """Show the page that asks for the withdrawal code."""
     return _page()
 
 
 @withdrawal.post("/withdraw")
 def delete() -> tuple[str, int]:
-    """Delete the responses that belong to the code, or say that there are none.
+    """Delete the responses that belong to the code, or say that there is no such code.
 
-    The code is looked up first: the right one is accepted, however many wrong ones came from the same network.
+    The code is looked up before wrong codes are counted. So the right code is accepted even after many wrong codes from
+    the same network.
     """
     refuse_other_sites()
     code = read_field("code")
@@ -42,7 +43,7 @@ def delete() -> tuple[str, int]:
 
 
 def sessions_of_code(store: Store, code: str) -> list[str]:
-    """Return the sessions of this study to which a code belongs, in any spelling."""
+    """Return the sessions of this study with a withdrawal code, whatever its case and spaces."""
     plain = "".join(code.split()).upper()
     is_code = plain.isalnum() and len(plain) <= LONGEST_CODE
     return store.sessions_with_code(context().study, plain) if is_code else []
@@ -50,14 +51,14 @@ def sessions_of_code(store: Store, code: str) -> list[str]:
 
 @withdrawal.errorhandler(StoreUnavailable)
 def store_is_away(error: StoreUnavailable) -> tuple[str, int, dict[str, str]]:
-    """Say that nothing was deleted yet."""
+    """Show that nothing was deleted yet."""
     note_unavailable(error)
     return _page(code=request.form.get("code", ""), problem="leave_failed"), 503, {"Retry-After": "5"}
 
 
 @withdrawal.errorhandler(TooManyRequests)
 def too_many(error: TooManyRequests) -> tuple[str, int, dict[str, str]]:
-    """Say that the participant should try again later."""
+    """Ask the participant to try again later."""
     return _page(problem="too_many_requests"), 429, {"Retry-After": str(error.retry_after)}
 
 

@@ -1,9 +1,9 @@
 """Prolific's secured external URL: verification of the `prolific_token` in an address, and its content.
 
 The token is a JSON Web Token (RFC 7519), signed with RS256, that is valid for two minutes. Prolific's reference (Well
-Known Endpoints, "Retrieve JSON Web Key Set") says what to check: the signature by the key that `kid` names, `exp`, that
-`aud` is the domain of the study, and that the claim `prolific` has the ids of the address. Prolific names no value of
-`iss`, so none is required. The keys are a file: no request waits for another server.
+Known Endpoints, "Retrieve JSON Web Key Set") lists the checks: the signature by the key that `kid` names; `exp`; the
+domain of the study in `aud`; and the ids of the address in the claim `prolific`. The reference gives no value of `iss`,
+so `iss` is not checked. The keys are in a file, so that no request waits for Prolific's server.
 """
 
 import os
@@ -28,7 +28,7 @@ ALGORITHM = "RS256"
 LIFE_S = 120
 """Validity of a token, by Prolific's reference."""
 LEEWAY_S = 30
-"""Largest difference between Prolific's clock and ours."""
+"""Largest difference between Prolific's clock and this server's clock."""
 LONGEST_TOKEN = 8192
 
 
@@ -48,15 +48,15 @@ class ProlificTokens:
     Parameters
     ----------
     keys_path
-        File with Prolific's public keys, a JSON Web Key Set. It is read again whenever it is replaced, because Prolific
-        changes its keys.
+        File with Prolific's public keys, a JSON Web Key Set. Prolific changes its keys, so the file is read again after
+        it was replaced.
     study_url
         Address of the study, as registered at Prolific.
 
     Raises
     ------
     InputError
-        If the file holds no usable key.
+        If the file has no usable key.
     """
 
     def __init__(self, keys_path: Path, study_url: str) -> None:
@@ -66,14 +66,14 @@ class ProlificTokens:
         self._keys = _read_keys(keys_path)
 
     def visit(self, token: str) -> ProlificVisit | None:
-        """Return the content of a token, or None if it is not Prolific's, not for this study, or no longer valid."""
+        """Return the content of a token; None if Prolific did not sign it for this study, or it has expired."""
         if len(token) > LONGEST_TOKEN:
             return None
         try:
             key = self._current_keys().get(jwt.get_unverified_header(token).get("kid", ""))
             if key is None:
                 return None
-            # The algorithm is fixed here: a token that names another, or none, is refused.
+            # The algorithm is fixed: a token with another algorithm, or without an algorithm, is refused.
             claims = jwt.decode(
                 token,
                 key,
@@ -81,7 +81,7 @@ class ProlificTokens:
                 leeway=LEEWAY_S,
                 options={"require": ["exp", "aud"], "verify_aud": False, "verify_sub": False},
             )
-        except (jwt.PyJWTError, ValueError, TypeError, RecursionError):  # Any claim of a forged token.
+        except (jwt.PyJWTError, ValueError, TypeError, RecursionError):  # A forged token may contain anything.
             return None
         ids = claims.get("prolific")
         if not self._is_for_this_study(claims["aud"]) or not isinstance(ids, dict) or PROLIFIC_PARAMETER not in ids:
@@ -98,8 +98,8 @@ class ProlificTokens:
             self._version = version
             try:
                 self._keys = _read_keys(self._path)
-            except InputError as error:  # Half-written or deleted: the earlier keys are still Prolific's.
-                logger.error("the keys of Prolific were not read again", extra={"reason": str(error)})
+            except InputError as error:  # The file is half-written or deleted; the earlier keys are still valid.
+                logger.error("cannot read Prolific's keys again", extra={"reason": str(error)})
         return self._keys
 
 
@@ -109,15 +109,15 @@ def prolific_tokens(study: Study, settings: Settings) -> ProlificTokens | None:
     Raises
     ------
     InputError
-        If the study requires them, and no file with keys is set, or it is unusable.
+        If the study requires tokens, and the settings name no usable file with keys.
     """
     url = study.definition.recruitment.prolific_secured_url
     if url is None:
         return None
     if settings.prolific_keys is None:
         raise InputError(
-            "`recruitment.prolific_secured_url` needs the public keys of Prolific, and none are set. Fix: save "
-            f"{KEYS_ADDRESS} as a file and name the file in EQUIPOISE_PROLIFIC_KEYS."
+            "`recruitment.prolific_secured_url` needs Prolific's public keys, and EQUIPOISE_PROLIFIC_KEYS is not set. "
+            f"Fix: save {KEYS_ADDRESS} as a file, and set EQUIPOISE_PROLIFIC_KEYS to its path."
         )
     return ProlificTokens(Path(settings.prolific_keys), url)
 
@@ -138,7 +138,7 @@ def _read_keys(path: Path) -> dict[str, jwt.PyJWK]:
 def _version(path: Path) -> tuple[int, int, int] | None:
     """Return a value that changes when the file is replaced or rewritten."""
     try:
-        found = os.stat(path)  # noqa: PTH116 - on the way of a request, a third of the time of `Path.stat`
+        found = os.stat(path)  # noqa: PTH116 - each request calls it, and it takes a third of the time of `Path.stat`
     except OSError:
         return None
     return found.st_ino, found.st_mtime_ns, found.st_size

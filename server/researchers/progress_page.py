@@ -1,166 +1,25 @@
-"""The researcher's page: progress of the data collection, after signing in with the researcher's token.
+"""The researcher's page: progress of the data collection, after signing in with the researcher's token."""
 
-The link that `equipoise serve` prints has the token after its `#`, which no browser sends. A script of the page removes
-it from the address bar and signs in. Each sign-in has an entry in the study's log, which identifies its cookie. Signing
-out adds another entry; then a copy of the cookie is invalid too, on every server process.
-"""
-
-import hashlib
-import hmac
-import secrets
-from typing import Any
-
-from flask import Blueprint, Response, redirect, render_template, request, url_for
-from werkzeug.exceptions import Forbidden, TooManyRequests
+from flask import Blueprint, Response, render_template
 
 from server.context import context
-from server.cookies import SignedCookie
-from server.logs import logger
-from server.metrics import note_unavailable
-from server.request_body import read_field
-from server.security.fetch_metadata import refuse_other_sites
-from server.store import Access, StoreUnavailable
+from server.researchers.sign_in import find_sign_in, sign_in_form, store_is_away
+from server.store import StoreUnavailable
 
 researchers = Blueprint("researchers", __name__)
-
-COOKIE = SignedCookie("researcher", samesite="Strict", path="/researcher/")
-COOKIE_MAX_AGE_S = 12 * 3600
-NOT_OURS = "This is not the token of this server. Use the link that the command equipoise serve printed."
-TOO_MANY = "Too many wrong tokens came from your network. Wait a minute, or enter the right one."
-STORE_AWAY = "The store cannot be used now, so nobody can sign in or out. Try again in a moment."
+researchers.register_error_handler(StoreUnavailable, store_is_away)
 
 
 @researchers.get("/")
 def progress() -> str | tuple[str, int]:
-    """The sessions by status, kind and group; before the sign-in, a form."""
-    if _sign_in() is None:
-        return _ask_for_token(), 403
+    """The sessions by status, kind and group; without a sign-in, the form that asks for the token."""
+    if find_sign_in() is None:
+        return sign_in_form(), 403
     study, store = context().study, context().store
     return render_template("progress.html", study=study, progress=store.progress(study))
-
-
-@researchers.post("/sign-in")
-def sign_in() -> Response:
-    """Exchange the token for a cookie."""
-    refuse_other_sites()
-    if not _is_right(read_field("token").strip(), context().secrets.researcher_token):
-        _note_refused(context().limits.refused_sign_ins.count())
-        context().limits.count_wrong_key()
-        raise Forbidden(NOT_OURS)
-    note_refused_sign_ins()
-    name = secrets.token_hex(8)
-    (number,) = _note(Access.SIGNED_IN, sign_in=name)
-    response = _to_the_page()
-    COOKIE.send(response, f"{number}-{name}-{_token_mark()}", COOKIE_MAX_AGE_S)
-    return response
-
-
-@researchers.post("/sign-out")
-def sign_out() -> Response:
-    """End the sign-in of this browser, wherever its cookie has been copied to."""
-    refuse_other_sites()
-    name = _sign_in()
-    if name is not None:
-        _note(Access.SIGNED_OUT, sign_in=name)
-    response = _to_the_page()
-    COOKIE.delete(response)
-    return response
 
 
 @researchers.get("/style.css")
 def style() -> Response:
     """The pages' style sheet (the content security policy forbids styles inside the page)."""
     return Response(render_template("progress.css"), mimetype="text/css")
-
-
-@researchers.get("/sign-in.js")
-def script() -> Response:
-    """The script that signs in with the token after the `#` (the policy forbids scripts inside the page)."""
-    return Response(render_template("sign-in.js"), mimetype="text/javascript")
-
-
-@researchers.errorhandler(Forbidden)
-def refused(error: Forbidden) -> tuple[str, int]:
-    """Show a refusal on the sign-in page."""
-    return _ask_for_token(error.description), 403
-
-
-@researchers.errorhandler(TooManyRequests)
-def too_many(error: TooManyRequests) -> tuple[str, int, dict[str, str]]:
-    """Say that the researcher should try again later."""
-    return _ask_for_token(TOO_MANY), 429, {"Retry-After": str(error.retry_after)}
-
-
-@researchers.errorhandler(StoreUnavailable)
-def store_is_away(error: StoreUnavailable) -> tuple[str, int, dict[str, str]]:
-    """Say that nothing was done."""
-    note_unavailable(error)
-    return _ask_for_token(STORE_AWAY), 503, {"Retry-After": "5"}
-
-
-def require_token() -> None:
-    """Refuse a program's request without the researcher's token."""
-    if not _is_right(request.headers.get("Authorization", ""), f"Bearer {context().secrets.researcher_token}"):
-        context().limits.count_wrong_key()
-        raise Forbidden(
-            "The request lacks this server's token. Fix: copy it from the file `data/researcher-token` on the "
-            "server, not on this machine: for `equipoise lab` into EQUIPOISE_RESEARCHER_TOKEN, else into the "
-            "header `Authorization: Bearer`."
-        )
-
-
-def note_refused_sign_ins() -> None:
-    """Log the number of wrong tokens since the last such entry."""
-    _note_refused(context().limits.refused_sign_ins.take_rest())
-
-
-def _note_refused(number: int) -> None:
-    """Log a number of wrong tokens; while the store is unavailable it is kept for the next entry."""
-    if number:
-        try:
-            _note(Access.SIGN_IN_REFUSED, number=number)
-        except StoreUnavailable:
-            context().limits.refused_sign_ins.put_back(number)
-
-
-def _is_right(given: str, expected: str) -> bool:
-    """Return True if a secret is right, in constant time.
-
-    It is checked before wrong ones are counted: the right one is never refused, whatever others have tried.
-    """
-    return hmac.compare_digest(given.encode(), expected.encode())
-
-
-def _note(access: Access, **details: Any) -> list[int]:
-    """Record a researcher's action in the study's log and in the server's."""
-    logger.info("researcher: %s", access.value, extra=details)
-    return context().store.note(context().study, access, **details)
-
-
-def _sign_in() -> str | None:
-    """Return the name of the sign-in of the request's cookie, or None if it has no valid one."""
-    held = COOKIE.read(COOKIE_MAX_AGE_S)
-    if held is None or held.count("-") != 2:  # The cookie of an earlier version.
-        return None
-    number, name, token_mark = held.split("-")
-    if token_mark != _token_mark():
-        return None
-    events = context().store.events(context().study, int(number), (Access.SIGNED_IN, Access.SIGNED_OUT))
-    logged = [event.event for event in events if event.details["sign_in"] == name]
-    # Another entry may have this number if the store was replaced by a backup.
-    return name if logged == [Access.SIGNED_IN] else None
-
-
-def _token_mark() -> str:
-    """Return the value that ties a cookie to the token: a new `researcher-token` invalidates old cookies."""
-    return hashlib.sha256(f"researcher cookie {context().secrets.researcher_token}".encode()).hexdigest()
-
-
-def _to_the_page() -> Response:
-    response = redirect(url_for("researchers.progress"), code=303)
-    assert isinstance(response, Response)
-    return response
-
-
-def _ask_for_token(problem: str | None = None) -> str:
-    return render_template("sign_in.html", study=context().study, problem=problem)

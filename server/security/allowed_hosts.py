@@ -1,9 +1,9 @@
 """The host names that a server accepts.
 
-A page of another site can make its own name point to this machine (DNS rebinding), and a browser would then let it read
-the server's replies. The browser still sends that name with each request. So a server accepts only names that others
-cannot assign: those of this machine, the one it listens on, and those in the settings. A number (127.0.0.1) is not a
-name, and cannot point elsewhere.
+Another site can make its own name point to this machine (DNS rebinding). A browser would then let a page of that site
+read the server's replies, but it sends the site's name with each request. So a server accepts only names that other
+sites cannot assign: the names of this machine, the name that it listens on, and the names in the settings. A numeric
+address (127.0.0.1) is not a name, and cannot point to another machine.
 """
 
 import ipaddress
@@ -18,11 +18,11 @@ from server.settings import Settings
 
 WITHOUT_PORT = re.compile(r"(\[[^\]]*\]|[^:]*)(?::\d*)?")
 OF_ANY_NAME = frozenset({"/healthz", "/readyz"})
-"""Only health checks, because probes use names of their own."""
+"""Addresses that accept any host name: the health checks, because probes use their own names."""
 
 
 class WrongHost(HTTPException):
-    """A request under a name that is not the server's."""
+    """A request with a host name that is not the server's."""
 
     code = 421
 
@@ -33,7 +33,7 @@ class Hosts:
     Parameters
     ----------
     settings
-        The address that the server listens on, and its names beside its machine's.
+        The address that the server listens on, and its public names.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -46,7 +46,7 @@ class Hosts:
         """Return True if a `Host` header, with or without a port, names this server."""
 
     def refuse_others(self) -> None:
-        """Refuse a request under another name.
+        """Refuse a request with a host name that is not the server's.
 
         Raises
         ------
@@ -57,7 +57,7 @@ class Hosts:
         host = environ.get("HTTP_HOST", "")
         if host and environ["PATH_INFO"] not in OF_ANY_NAME and not self.has(host):
             raise WrongHost(
-                "This server does not accept the name in this address. Fix: if the name is right, add it to the "
+                "This server does not accept the name in this address. Fix: if the name is right, add the name to the "
                 "setting EQUIPOISE_HOSTS, and start the server again."
             )
 

@@ -1,14 +1,14 @@
 """Origin and kind of a request, as the browser reports them (W3C Fetch Metadata).
 
-Browsers send these headers over HTTPS and to their own machine, and no script can change them. An older browser, or one
-on plain HTTP, is judged by `Origin`, if it sends one. A client that sends neither is not refused.
+Browsers send these headers over HTTPS and to their own machine, and no script can change them. An older browser, or a
+browser on plain HTTP, sends `Origin` instead. A client that sends neither header is not refused.
 """
 
 from flask import request
 from werkzeug.exceptions import Forbidden
 
-FROM_ELSEWHERE = (
-    "This form was sent from another site, so nothing was done. Open the page itself, and send it from there."
+FROM_OTHER_SITE = (
+    "This form was sent from another site, so nothing was done. Fix: open this server's page, and send the form again."
 )
 
 
@@ -18,17 +18,17 @@ def refuse_other_sites() -> None:
     Raises
     ------
     Forbidden
-        If the browser reports that.
+        If the browser reports another site.
     """
     site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin", "null")
     if site is not None:
         is_own = site in {"same-origin", "none"}
     else:
-        # "null" comes from a page that sends no referrer, as ours do. A proxy may have ended HTTPS: only hosts are
-        # compared.
+        # A page that sends no referrer, such as the server's own pages, has the origin "null". A proxy may have ended
+        # HTTPS, so only the hosts are compared.
         is_own = origin == "null" or origin.partition("://")[2] == request.host
     if not is_own:
-        raise Forbidden(FROM_ELSEWHERE)
+        raise Forbidden(FROM_OTHER_SITE)
 
 
 def is_visit() -> bool:

@@ -1,9 +1,9 @@
-"""Rate limits: per session for its requests, per network address for requests without a session.
+"""Rate limits for the requests of a session, and for requests of a network address without a session.
 
-An IPv6 address counts as its network of 64 bits, because one machine has all of its addresses. Counts are kept in
-memory for the length of their window, and neither stored nor logged. Each server process counts separately. (Libraries
-for this start threads to remove old counts, at a cost to every request; here a new window discards all counts of the
-last one.)
+An IPv6 address counts as its network of 64 bits, because one machine has all addresses of that network. Counts are in
+memory for the length of their time window; they are neither stored nor logged. Each server process counts separately.
+Libraries for rate limits start threads that remove old counts, which slows every request; in this module a new window
+discards all counts of the last window.
 """
 
 import ipaddress
@@ -18,15 +18,17 @@ from werkzeug.exceptions import TooManyRequests
 from server.settings import Settings
 
 KEYS_TRIED_PER_MINUTE = 10
-"""Wrong researcher's tokens from one address before it gets only "too many"."""
+"""Wrong researcher's tokens per minute from one address; after them, further wrong tokens get status 429."""
 CODES_TRIED_PER_MINUTE = 20
-"""Wrong withdrawal codes from one address before it gets only "too many"."""
+"""Wrong withdrawal codes per minute from one address; after them, further wrong codes get status 429."""
 UNPROVEN_CLAIMS_PER_MINUTE = 20
-"""Refused starts from one address that reveal a panel id as known (begun, without proof of being the same
-participant) or unknown (not invited, or new in a full study).
+"""Refused starts per minute from one address whose refusal reveals something about a panel id.
+
+A start without proof reveals that the id has a session. A start that is not invited, or that finds the study full,
+reveals that the id has no session.
 """
 IPV6_NETWORK_BITS = 64
-"""The network that one customer gets, and often one machine (RFC 6177, RFC 8981)."""
+"""Size of the network that one customer gets, and often one machine (RFC 6177, RFC 8981)."""
 
 
 def address_key(address: str | None) -> str:
@@ -40,8 +42,8 @@ def address_key(address: str | None) -> str:
     Returns
     -------
     str
-        An IPv4 address unchanged, also one inside IPv6 (`::ffff:192.0.2.1`); of an IPv6 address its network of 64 bits.
-        Anything else is its own key.
+        An IPv4 address unchanged, also an IPv4 address inside IPv6 (`::ffff:192.0.2.1`). For an IPv6 address, its
+        network of 64 bits. Any other text unchanged.
     """
     try:
         parsed = ipaddress.ip_address((address or "").partition("%")[0])
@@ -55,7 +57,7 @@ def address_key(address: str | None) -> str:
 
 
 class FixedWindow:
-    """Counts up to a limit in each time window, for each key separately.
+    """Counter with a limit in each time window, for each key separately.
 
     Parameters
     ----------
@@ -72,8 +74,8 @@ class FixedWindow:
         self._counts: Counter[str] = Counter()
         self._lock = threading.Lock()
 
-    def count(self, who: str) -> None:
-        """Count one, and refuse it if it is over the limit.
+    def count(self, key: str) -> None:
+        """Count one event of a key, and refuse an event over the limit.
 
         Raises
         ------
@@ -82,17 +84,17 @@ class FixedWindow:
         """
         with self._lock:
             self._renew()
-            self._counts[who] += 1
-            is_over = self._counts[who] > self._limit
+            self._counts[key] += 1
+            is_over = self._counts[key] > self._limit
             wait_s = self._began_at + self._window_s - time.monotonic()
         if is_over:
             raise TooManyRequests(retry_after=max(1, math.ceil(wait_s)))
 
-    def has_reached(self, who: str) -> bool:
+    def has_reached(self, key: str) -> bool:
         """Return True if a key has reached the limit, without counting."""
         with self._lock:
             self._renew()
-            return self._counts[who] >= self._limit
+            return self._counts[key] >= self._limit
 
     def _renew(self) -> None:
         if time.monotonic() - self._began_at >= self._window_s:
@@ -100,8 +102,8 @@ class FixedWindow:
             self._counts.clear()
 
 
-class Gathered:
-    """Counts events that are reported once in each time window, with their number.
+class PeriodicCount:
+    """Counter of events whose number is reported once in each time window.
 
     Parameters
     ----------
@@ -111,24 +113,24 @@ class Gathered:
 
     def __init__(self, window_s: float) -> None:
         self._window_s = window_s
-        self._told_at = -math.inf
+        self._reported_at = -math.inf
         self._n = 0
         self._lock = threading.Lock()
 
     def count(self) -> int:
-        """Count one; return the number to report now, or 0 if a number was reported recently.
+        """Count one event; return the number to report now, or 0 if a number was reported in this window.
 
-        Get the rest with `take_rest`; otherwise it is not reported if no further event comes.
+        If no further event comes, only `take_rest` returns the unreported number.
         """
         with self._lock:
             self._n += 1
-            if time.monotonic() - self._told_at < self._window_s:
+            if time.monotonic() - self._reported_at < self._window_s:
                 return 0
-            self._told_at = time.monotonic()
+            self._reported_at = time.monotonic()
             return self._take()
 
     def take_rest(self) -> int:
-        """Return the number of counted and unreported events."""
+        """Return the number of counted events that are not reported yet."""
         with self._lock:
             return self._take()
 
@@ -150,7 +152,7 @@ class RateLimits:
         self._requests = FixedWindow(settings.requests_per_second, 1)
         self._keys_tried = FixedWindow(KEYS_TRIED_PER_MINUTE, 60)
         self._codes_tried = FixedWindow(CODES_TRIED_PER_MINUTE, 60)
-        self.refused_sign_ins = Gathered(3600)
+        self.refused_sign_ins = PeriodicCount(3600)
         self._claims = FixedWindow(UNPROVEN_CLAIMS_PER_MINUTE, 60)
 
     def count_start(self) -> None:
@@ -162,11 +164,11 @@ class RateLimits:
         self._requests.count(session)
 
     def count_wrong_key(self) -> None:
-        """Count a wrong researcher's token from this request's address; a right one is neither counted nor refused."""
+        """Count a wrong researcher's token from this request's address; the right token is never counted or refused."""
         self._keys_tried.count(address_key(request.remote_addr))
 
     def count_wrong_code(self) -> None:
-        """Count a wrong withdrawal code from this request's address; a right one is neither counted nor refused."""
+        """Count a wrong withdrawal code from this request's address; a right code is never counted or refused."""
         self._codes_tried.count(address_key(request.remote_addr))
 
     def refuse_more_starts(self) -> None:
@@ -174,11 +176,11 @@ class RateLimits:
         self._refuse_at(self._starts)
 
     def refuse_more_claims(self) -> None:
-        """Refuse to compare a panel id with stored ones, after too many unproven ids from this address."""
+        """Refuse to look up a panel id after too many unproven ids from this request's address."""
         self._refuse_at(self._claims)
 
     def count_unproven_claim(self) -> None:
-        """Count a refused start with a panel id: the refusal revealed if the study knows or accepts the id."""
+        """Count a refused start whose refusal revealed if the study knows or accepts a panel id."""
         self._claims.count(address_key(request.remote_addr))
 
     @staticmethod

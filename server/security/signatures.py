@@ -10,11 +10,9 @@ from itsdangerous import BadSignature, Signer, TimestampSigner
 AnySigner = TypeVar("AnySigner", bound=Signer)
 
 LONGEST_KEPT = 500
-"""Signed values up to this length are cached once they were checked; ours have about 200 characters."""
+"""Longest signed value that is cached after its check; the server's own values have about 200 characters."""
 CLOCK_SKEW_S = 60
-"""Largest difference between the clocks of two servers: a value signed now by one may seem to come from the future
-to the other.
-"""
+"""Largest difference between the clocks of two servers. A server accepts values with a time this far in the future."""
 
 
 def sign(signing_key: str, purpose: str, value: str) -> str:
@@ -23,9 +21,10 @@ def sign(signing_key: str, purpose: str, value: str) -> str:
     Parameters
     ----------
     signing_key
-        The signing key; several are lines of a text, the newest last. The newest signs; all of them are accepted.
+        The signing key. Several keys are lines of a text, the newest last: the newest key signs, and signatures of all
+        keys are accepted.
     purpose
-        Purpose; a signature made for one purpose is invalid for another.
+        Purpose of the signature, which is invalid for any other purpose.
     value
         The value.
     """
@@ -34,7 +33,7 @@ def sign(signing_key: str, purpose: str, value: str) -> str:
 
 
 def signed_value(signing_key: str, purpose: str, signed: str) -> str | None:
-    """Return the value that was signed for this purpose, or None if the signature is not ours."""
+    """Return the value that was signed for this purpose, or None if the signature is invalid."""
     for signer in _signers(Signer, signing_key, purpose):
         try:
             value: bytes = signer.unsign(signed)
@@ -57,9 +56,9 @@ def lately_signed_value(signing_key: str, purpose: str, signed: str, max_age_s: 
     return value if -CLOCK_SKEW_S <= time.time() - signed_at <= max_age_s else None
 
 
-@lru_cache(4096)  # The cookie of a session comes with each of its responses.
+@lru_cache(4096)  # A browser sends the session's cookie with each response.
 def _value_and_time(signing_key: str, purpose: str, signed: str) -> tuple[str | None, float]:
-    """Return the value that was signed for this purpose, and the time; None if the signature is not ours."""
+    """Return the value that was signed for this purpose, and the time; None if the signature is invalid."""
     for signer in _signers(TimestampSigner, signing_key, purpose):
         try:
             value, signed_at = signer.unsign(signed, return_timestamp=True)
@@ -71,7 +70,7 @@ def _value_and_time(signing_key: str, purpose: str, signed: str) -> tuple[str | 
 
 @lru_cache
 def _signers(kind: type[AnySigner], signing_key: str, purpose: str) -> tuple[AnySigner, AnySigner]:
-    """Return the present signer, and that of HMAC-SHA1: earlier links and cookies stay valid."""
+    """Return the present signer, and the earlier one with HMAC-SHA1, so that earlier links and cookies stay valid."""
     keys = [line.strip() for line in signing_key.splitlines() if line.strip()]
     salt = f"equipoise {purpose}"
     return kind(keys, salt=salt, digest_method=hashlib.sha256), kind(keys, salt=salt, digest_method=hashlib.sha1)

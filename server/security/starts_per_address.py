@@ -1,7 +1,7 @@
-"""Slots per network address: no one can fill a study alone by beginning under many invented ids.
+"""Limit of slots per network address, so that one client cannot fill a study with many invented ids.
 
-The address of each session's start is kept in memory only, for a day, and neither stored nor logged. Each server
-process counts the sessions that began with it. The store knows which of them still have a slot.
+The server keeps the address of each session's start in memory for a day; it neither stores nor logs the address. Each
+server process counts the sessions that began in this process. The store knows which of these sessions have a slot.
 """
 
 import threading
@@ -17,14 +17,14 @@ REMEMBERED_S = 24 * 3600
 
 
 class SlotsPerAddress:
-    """The participants of each network address who hold a slot.
+    """The participants with a slot, for each network address.
 
     Parameters
     ----------
     most
-        Largest number of participants of one address who hold a slot at the same time.
+        Largest number of participants of one address with a slot at the same time.
     study
-        The study served; it defines when a slot times out.
+        The served study, which defines when a slot times out.
     store
         The store, which knows the sessions with a slot.
     """
@@ -36,20 +36,19 @@ class SlotsPerAddress:
         self._sessions: defaultdict[str, set[str]] = defaultdict(set)
         self._begun: deque[tuple[float, str, str]] = deque()
         self._starting: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        """For each address, the ids of the starts under way: how often each was sent."""
+        """For each address, the ids of its running start requests, with the number of requests for each id."""
         self._lock = threading.Lock()
 
     @contextmanager
     def one_more(self, address: str, start_id: str) -> Iterator[None]:
-        """Refuse one more participant from an address at its limit; otherwise count them for the block.
+        """Refuse a further participant if an address is at its limit; otherwise count the start during the block.
 
-        Call `add` in the block once the session has begun: simultaneous starts are counted too.
+        Call `add` in the block as soon as the session has begun, so that simultaneous starts are counted too.
 
         Raises
         ------
         Refusal
-            If the address is at its limit, and this start leads to none of its sessions; a repeated start is not a
-            further participant.
+            If the address is at its limit, and the start is not a repeated start of one of the address's sessions.
         """
         self._admit(address, start_id)
         try:

@@ -1,4 +1,4 @@
-// Signs in with the token behind the `#` of the researcher's link, and takes it out of the address bar first.
+// Signs in with the token after the `#` of the researcher's link, and first removes the token from the address bar.
 function takeToken() {
   const token = location.hash.slice(1);
   if (!token) return;
@@ -8,5 +8,5 @@ function takeToken() {
   form.elements.token.value = token;
   form.submit();
 }
-window.addEventListener("hashchange", takeToken); // the link was opened where the page was open
+window.addEventListener("hashchange", takeToken); // the link was opened in a tab that already shows this page
 takeToken();

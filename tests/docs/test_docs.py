@@ -26,13 +26,14 @@ from equipoise.commands.analyze import analyze
 from equipoise.commands.models import add_runs
 from experiment.load_study import load_study
 from experiment.models.baselines import BASELINES, run_baseline
+from experiment.participant_api import ResponsesRequest, StartRequest
 from experiment.records import Response
 from experiment.study.definition import Study
 from server.app import create_app
-from server.health import operations
+from server.health import health
 from server.laboratory import laboratory
 from server.participants.study_page import web_client
-from server.participants.views import ResponsesBody, StartBody, participants
+from server.participants.views import participants
 from server.security.secret_files import Secrets
 from server.settings import Settings
 from server.store import SqliteStore
@@ -348,7 +349,7 @@ def test_every_column_of_the_list_of_sessions_is_documented() -> None:
 
 def test_every_address_and_field_of_the_participant_api_is_documented() -> None:
     app = Flask("server", static_folder=None)
-    for blueprint in (web_client, participants, laboratory, operations):
+    for blueprint in (web_client, participants, laboratory, health):
         app.register_blueprint(blueprint)
     page = DOCS / "reference" / "http-api.md"
     served = {
@@ -358,11 +359,11 @@ def test_every_address_and_field_of_the_participant_api_is_documented() -> None:
     }
     listed = set(re.findall(r"^\| `((?:GET|POST) [^`]+)` \|", text_of(page), re.MULTILINE))
     assert listed == served
-    assert documented_in(page, "POST /api/session") == set(StartBody.model_fields)
+    assert documented_in(page, "POST /api/session") == set(StartRequest.model_fields)
     answered = {"feedback"}
     assert (
         documented_in(page, "POST /api/responses")
-        == set(ResponsesBody.model_fields) | set(Response.model_fields) | answered
+        == set(ResponsesRequest.model_fields) | set(Response.model_fields) | answered
     )
 
 

@@ -29,7 +29,7 @@ def parsed(text: str) -> dict[str, float]:
 
 
 class Server:
-    """A server as `equipoise serve` starts it, in processes of its own."""
+    """A server in separate processes, as `equipoise serve` starts it."""
 
     def __init__(self, folder: Path, *arguments: str, port: int = 0, **environment: str) -> None:
         self.folder = folder

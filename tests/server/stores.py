@@ -1,4 +1,4 @@
-"""Helpers for tests of the stores: small studies, a participant, a clock, and statements on the tables."""
+"""Shared parts of the tests of stores: small studies, a participant, a clock, and SQL statements on the tables."""
 
 import dataclasses
 import sqlite3
@@ -237,7 +237,7 @@ def held_by(store: SqliteStore) -> dict[str, str]:
 
 
 def execute_sql(store: Store, *statements: str) -> None:
-    """Change a store's tables directly, as a database tool could, without checking foreign keys."""
+    """Change a store's tables directly, as a database tool can, without the check of foreign keys."""
     if isinstance(store, SqliteStore):
         connection = sqlite3.connect(store.path)
         with connection:

@@ -1,4 +1,4 @@
-"""Whatever is sent to the server, in whatever order: no error of ours, and nobody touches data but their own."""
+"""Random requests in random order cause no status 500, and change only the data of their own participant."""
 
 import dataclasses
 import json
@@ -66,7 +66,7 @@ def assert_no_error_of_ours(response: TestResponse) -> None:
 
 
 def rows_of(store: Store, someone: Any) -> list[tuple[Any, ...]]:
-    """Return all that the store holds of somebody's session."""
+    """Return all that the store has of a participant's session."""
     return [
         row
         for table in ("sessions", "responses", "planned_trials", "visits")
@@ -318,7 +318,7 @@ def test_no_cookie_of_any_form_is_taken_for_a_session(participant: Any, value: s
 
 @dataclass
 class Browser:
-    """One browser of somebody's, with what it knows."""
+    """A participant's browser, with the data that it has."""
 
     http: Any
     panel_id: str
@@ -332,7 +332,7 @@ class Browser:
 
 @dataclass
 class Known:
-    """What must be stored of somebody."""
+    """The data of a participant that the store must have."""
 
     session: str
     status: str = "active"
@@ -438,7 +438,7 @@ class ManyPeople(RuleBasedStateMachine):
         if known.status == "active" and start_id not in known.visit_ids:
             known.visit_ids.append(start_id)
         assert session["visit"] == len(known.visit_ids)
-        for other in self.browsers:  # the session goes on here, and in none of the person's other browsers
+        for other in self.browsers:  # this browser resumes the session, and the participant's other browsers cannot
             if other.panel_id == browser.panel_id:
                 other.has_session = other is browser
         browser.view = session
@@ -663,14 +663,18 @@ def panel_study() -> Study:
     return recruiting(asking, entry="panel", panel_id_pattern=".+")
 
 
-def test_whatever_several_people_do_everybodys_answers_are_their_own(panel_study: Study, tmp_path: Path) -> None:
+def test_random_requests_of_several_participants_keep_their_responses_separate(
+    panel_study: Study, tmp_path: Path
+) -> None:
     def new_store() -> Store:
         return SqliteStore(Path(tempfile.mkdtemp(dir=tmp_path)) / "equipoise.db")
 
     run_machine(panel_study, new_store, max_examples=40, steps=40)
 
 
-def test_whatever_several_people_do_it_is_the_same_on_postgresql(panel_study: Study, postgres: Any) -> None:
+def test_random_requests_of_several_participants_have_the_same_result_on_postgresql(
+    panel_study: Study, postgres: Any
+) -> None:
     from server.store.postgres.store import PostgresStore
 
     run_machine(panel_study, lambda: PostgresStore(postgres.new_database()), max_examples=6, steps=40)

@@ -79,17 +79,17 @@ PAGES_WITH_A_FORM = [
     Route("POST", "/researcher/sign-in", "/researcher/sign-in"),
     Route("POST", "/researcher/sign-out", "/researcher/sign-out"),
 ]
-"""What a person without JavaScript sees; they have tests of their own."""
+"""Pages that work without JavaScript; they have other tests."""
 ADDRESSES = sorted({route.address for route in ROUTES})
 LOOKS = [route.address for route in ROUTES if route.method == "GET"]
 POSTS = [route.address for route in ROUTES if route.method == "POST" and route.needs != "token"]
-"""What a participant can post; what the laboratory's program can has tests of its own."""
+"""Requests that a participant can post; the laboratory's requests have other tests."""
 NEED_A_SESSION = [route for route in ROUTES if route.needs == "session"]
 
 
 @pytest.fixture
 def app(sample_study: Study, store: SqliteStore) -> Flask:
-    """The application without rate limits, which have tests of their own."""
+    """The application without rate limits, which have other tests."""
     return create_app(sample_study, store, Secrets(SIGNING_KEY, TOKEN), NO_LIMITS)
 
 
@@ -121,7 +121,7 @@ def assert_strict_headers(response: TestResponse) -> None:
 
 
 def assert_refused(response: TestResponse, *statuses: int, of: object = "") -> None:
-    """Hold a refusal to its form: the status, one readable sentence as JSON, the strict headers, kept by nobody."""
+    """Assert that a refusal has the status, one readable sentence as JSON and the strict headers, and is not cached."""
     assert response.status_code in statuses, (of, response.status_code, response.text[:300])
     assert response.mimetype == "application/json"
     body = response.get_json()
@@ -449,7 +449,7 @@ def test_json_may_be_named_in_its_usual_forms(app: Flask) -> None:
 
 
 @pytest.mark.parametrize("address", POSTS)
-def test_a_field_that_nobody_knows_is_refused(participant: Any, store: SqliteStore, address: str) -> None:
+def test_an_unknown_field_is_refused(participant: Any, store: SqliteStore, address: str) -> None:
     body = right_body(participant.http, address)
     names = ("extra", "", "__proto__", "constructor", "session ", "\0", "é", "x" * 30_000, "correct", "participant")
     with nothing_stored(store):
@@ -554,7 +554,7 @@ def test_no_more_than_a_hundred_answers_are_taken_at_once_and_no_less_than_one(
 
 
 @pytest.mark.parametrize("last", ["mine", "another's"])
-def test_of_a_field_that_stands_twice_the_last_counts_or_the_body_is_refused(
+def test_a_duplicate_field_counts_once_or_the_body_is_refused(
     participant: Any, newcomer: Any, store: SqliteStore, last: str
 ) -> None:
     newcomer.start()
@@ -576,7 +576,7 @@ def test_of_a_field_that_stands_twice_the_last_counts_or_the_body_is_refused(
         assert everything(store) == before
 
 
-# Errors of ours
+# Unexpected errors
 
 
 @pytest.mark.parametrize("route", [route for route in ROUTES if route.uses_the_store], ids=lambda route: route.name)
@@ -602,7 +602,7 @@ def test_while_the_store_is_away_all_that_needs_it_says_so_and_when_to_try_again
     assert "secret" not in response.text
 
 
-def test_an_error_of_ours_is_one_sentence_that_tells_nothing(
+def test_an_unexpected_error_is_one_sentence_without_details(
     participant: Any, store: SqliteStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_args: object) -> None:

@@ -23,9 +23,9 @@ from flask import Flask
 from pydantic import ValidationError
 
 from equipoise.studies import copy_sample_study
+from experiment.participant_api import ResponsesRequest
 from server import gateway
 from server.gateway import Gateway
-from server.participants.views import ResponsesBody
 from tests.server.served import Server, Taker, assert_sound, locked, posix, stored_ids
 from tests.server.test_serve import raw_request, read_reply
 
@@ -100,7 +100,7 @@ def test_two_thousand_slow_clients_change_nothing_for_the_others(server: Server,
         take_whole_study(server)
 
 
-def test_two_thousand_people_at_once_are_all_served(server: Server) -> None:
+def test_two_thousand_simultaneous_participants_are_all_served(server: Server) -> None:
     """Also the 1,025th: each has a connection that stays open, as browsers keep them."""
     with connections(server, N_SLOW, b"") as people:
         for person in people:
@@ -148,7 +148,7 @@ def test_unfinished_requests_of_http_2_neither_reach_the_application_nor_keep_a_
         ("/api/study", "Content-Type: text/plain\r\nContent-Length: 60000", 405),
     ],
 )
-def test_what_is_refused_for_its_address_type_or_size_is_refused_without_its_body(
+def test_a_request_is_refused_for_its_address_type_or_size_before_its_body_is_read(
     server: Server, address: str, head: str, status: int
 ) -> None:
     with connections(server, 1, raw_request(address, head)) as (connection,):
@@ -170,7 +170,7 @@ def test_the_case_of_a_media_type_does_not_matter(
     assert of_the_body in reply.text
 
 
-def test_a_page_that_sends_too_much_hears_so_before_the_connection_ends(server: Server) -> None:
+def test_a_page_that_sends_a_large_body_gets_the_reply_before_the_connection_closes(server: Server) -> None:
     """A connection that is closed while the client still sends shows it no reply at all."""
     for size in (70_000, 500_000):
         body = b"[" * size
@@ -190,7 +190,7 @@ def test_a_body_in_chunks_is_refused(server: Server) -> None:
     assert taker.answer(0).status_code == 201
 
 
-def test_a_client_that_leaves_in_the_middle_of_its_body_is_no_error(server: Server) -> None:
+def test_a_client_that_disconnects_during_its_body_causes_no_error(server: Server) -> None:
     before = server.log
     with connections(server, 5, raw_request("/api/session", JSON_HEAD, b"{")):
         time.sleep(0.2)
@@ -198,23 +198,23 @@ def test_a_client_that_leaves_in_the_middle_of_its_body_is_no_error(server: Serv
     assert all(json.loads(line)["level"] != "ERROR" for line in server.log[len(before) :].splitlines())
 
 
-def test_a_response_list_of_thousands_of_mistakes_costs_no_more_than_one(server: Server) -> None:
+def test_a_list_of_thousands_of_invalid_responses_costs_no_more_than_one(server: Server) -> None:
     taker = Taker(server.url)
     body = {"session": taker.session["session"], "responses": [{}] * 20_000}
     reply = taker.http.post("/api/responses", json=body)
     assert reply.status_code == 422
     with pytest.raises(ValidationError) as error:
-        ResponsesBody.model_validate_json(json.dumps(body))
+        ResponsesRequest.model_validate_json(json.dumps(body))
     assert error.value.error_count() < 10
 
 
 @pytest.mark.parametrize("spelling", ["X_Forwarded_For", "x_forwarded_for", "X-Forwarded_For"])
-def test_a_header_with_underscores_does_not_pass_for_one_with_hyphens(app: Flask, spelling: str) -> None:
+def test_a_header_with_underscores_does_not_replace_a_header_with_hyphens(app: Flask, spelling: str) -> None:
     environ = gateway.to_environ(made_scope(headers=[("x-forwarded-for", "192.0.2.1"), (spelling, "203.0.113.9")]))
     assert environ["HTTP_X_FORWARDED_FOR"] == "192.0.2.1"
 
 
-def test_cookies_that_cannot_be_read_are_named_and_no_session_is_lost(server: Server) -> None:
+def test_unreadable_cookies_are_logged_and_no_session_is_lost(server: Server) -> None:
     """A site under the same domain may set a cookie for it with any bytes; granian then gives none of the cookies."""
     taker = Taker(server.url)
     own = "; ".join(f"{name}={value}" for name, value in taker.http.cookies.items())
@@ -230,15 +230,18 @@ def test_cookies_that_cannot_be_read_are_named_and_no_session_is_lost(server: Se
         ]
     assert [reply.status_code for reply in replies] == [400, 400, 401, 401]
     for reply in replies:
-        assert "cannot be read. Fix: delete the cookies of this address" in reply.json()["error"]
-    warnings = [message for message in messages(server) if "cookies cannot be read" in message]
+        assert (
+            "cannot read a cookie that another site has set for this address. Fix: delete the cookies"
+            in reply.json()["error"]
+        )
+    warnings = [message for message in messages(server) if "cookies have a character" in message]
     assert len(warnings) == 1
     assert "Fix: configure the proxy to remove" in warnings[0]
     assert "city" not in server.log
     assert taker.http.post("/api/responses", json=body).status_code == 201
 
 
-def test_the_health_of_the_process_is_told_while_all_threads_wait_for_the_store(study_folder: Path) -> None:
+def test_the_health_check_replies_while_all_threads_wait_for_the_store(study_folder: Path) -> None:
     with Server(study_folder, EQUIPOISE_THREADS="4") as server:
         takers = [Taker(server.url) for _ in range(8)]
         with locked(study_folder / "data" / "equipoise.db"):
@@ -284,7 +287,7 @@ class StalledBody:
         self.status = status
 
 
-def test_a_body_that_does_not_arrive_in_time_is_given_up(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_that_does_not_arrive_in_time_gets_status_408(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gateway, "BODY_DEADLINE_S", 0.05)
     gate = Gateway(app, 1, on_stop=lambda: None)
     stalled = StalledBody()
@@ -300,7 +303,7 @@ def test_a_body_that_does_not_arrive_in_time_is_given_up(app: Flask, monkeypatch
 
 
 @posix
-def test_a_process_that_dies_again_and_again_is_started_again_and_again(study_folder: Path) -> None:
+def test_a_process_that_dies_repeatedly_is_always_restarted(study_folder: Path) -> None:
     with Server(study_folder) as server:
         taker = Taker(server.url)
         for index in range(3):
@@ -318,7 +321,7 @@ def test_a_process_that_dies_again_and_again_is_started_again_and_again(study_fo
 
 
 @posix
-def test_a_killed_server_leaves_no_process_behind_also_while_it_works(study_folder: Path) -> None:
+def test_the_workers_of_a_killed_server_end(study_folder: Path) -> None:
     with Server(study_folder) as server:
         taker = Taker(server.url)
         (worker,) = server.workers()
@@ -349,7 +352,7 @@ def _is_alive(process: int) -> bool:
 
 @posix
 @pytest.mark.parametrize("unfinished", [None, b"G", raw_request("/api/session", JSON_HEAD, b"{")])
-def test_a_server_that_was_told_to_stop_leaves_every_answer_in_the_one_file(
+def test_a_stopped_server_leaves_every_response_in_one_file(
     study_folder: Path, tmp_path: Path, unfinished: bytes | None
 ) -> None:
     with Server(study_folder) as server, connections(server, 0 if unfinished is None else 3, unfinished or b""):
@@ -365,7 +368,7 @@ def test_a_server_that_was_told_to_stop_leaves_every_answer_in_the_one_file(
     assert not (study_folder / "data" / "equipoise.db-wal").exists()
 
 
-def test_a_system_that_allows_few_connections_is_named_with_what_to_do(study_folder: Path) -> None:
+def test_a_low_limit_of_open_files_is_logged_with_a_fix(study_folder: Path) -> None:
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     with Server(study_folder, EQUIPOISE_CONNECTIONS=str(1_000_000)) as server:
         warnings = [json.loads(line)["message"] for line in server.log.splitlines()]
@@ -373,7 +376,7 @@ def test_a_system_that_allows_few_connections_is_named_with_what_to_do(study_fol
 
 
 @posix
-def test_a_server_waits_for_a_database_that_is_away_and_says_so(study_folder: Path, postgres: Any) -> None:
+def test_a_server_waits_for_an_unavailable_database_and_logs_it(study_folder: Path, postgres: Any) -> None:
     url = postgres.new_database()
     postgres.stop()
     server = Server(study_folder, "--store", url)
@@ -398,7 +401,7 @@ def test_a_server_waits_for_a_database_that_is_away_and_says_so(study_folder: Pa
 
 
 @posix
-def test_a_server_whose_data_other_users_can_read_says_so_with_what_to_do() -> None:
+def test_a_server_whose_data_other_users_can_read_logs_a_warning_with_a_fix() -> None:
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         copy_sample_study("blackbox-predict", Path(name) / "study")
@@ -418,7 +421,7 @@ def messages(server: Server) -> list[str]:
 
 
 @posix
-def test_a_study_that_is_broken_under_a_running_server_is_named_and_served_again_once_it_is_whole(
+def test_a_study_that_becomes_invalid_is_reported_and_served_again_after_its_correction(
     study_folder: Path,
 ) -> None:
     with Server(study_folder) as server:

@@ -43,7 +43,7 @@ AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}
 # Health and readiness
 
 
-def test_a_living_server_says_so_even_without_its_store(
+def test_a_running_server_is_alive_without_its_store(
     app: Flask, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "check", lambda: pytest.fail("the store was asked"))
@@ -52,7 +52,7 @@ def test_a_living_server_says_so_even_without_its_store(
     assert (reply.status_code, reply.get_json()) == (200, {"status": "alive"})
 
 
-def test_a_server_is_ready_while_its_store_takes_answers_and_says_when_it_does_not(
+def test_a_server_is_ready_while_its_store_accepts_responses_and_otherwise_not(
     app: Flask, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     http = app.test_client()
@@ -71,7 +71,7 @@ def test_a_server_is_ready_while_its_store_takes_answers_and_says_when_it_does_n
     assert http.get("/readyz").status_code == 200
 
 
-def test_a_server_whose_file_is_moved_away_is_not_ready_until_it_is_back(
+def test_a_server_without_its_store_file_is_not_ready_until_the_file_returns(
     app: Flask, participant: Any, store: SqliteStore
 ) -> None:
     participant.answer(0)
@@ -89,7 +89,7 @@ def test_a_server_whose_file_is_moved_away_is_not_ready_until_it_is_back(
     assert participant.answer(1).status_code == 201
 
 
-def test_a_server_whose_database_is_down_is_not_ready_until_it_is_up(small_study: Study, postgres: Any) -> None:
+def test_a_server_is_not_ready_while_its_database_is_down(small_study: Study, postgres: Any) -> None:
     from server.store.postgres.store import PostgresStore
 
     store = PostgresStore(postgres.new_database())
@@ -120,7 +120,7 @@ def figures(http: Any) -> dict[str, float]:
     return parsed(reply.text)
 
 
-def test_the_figures_count_requests_answers_and_sessions(app: Flask, participant: Any) -> None:
+def test_the_metrics_count_requests_responses_and_sessions(app: Flask, participant: Any) -> None:
     http = app.test_client()
     before = figures(http)
     participant.answer(0)
@@ -143,7 +143,7 @@ def test_the_figures_count_requests_answers_and_sessions(app: Flask, participant
     assert figures(http)['equipoise_sessions{group="1",kind="human",state="withdrawn"}'] == 1
 
 
-def test_a_retry_is_counted_as_a_request_and_not_as_an_answer(app: Flask, participant: Any) -> None:
+def test_a_retry_counts_as_a_request_and_not_as_a_response(app: Flask, participant: Any) -> None:
     http = app.test_client()
     response_id = str(uuid.uuid4())
     participant.answer(0, response_id=response_id)
@@ -152,7 +152,7 @@ def test_a_retry_is_counted_as_a_request_and_not_as_an_answer(app: Flask, partic
     assert figures(http)["equipoise_responses_stored_total"] == before
 
 
-def test_what_the_store_could_not_serve_is_counted(
+def test_requests_that_the_store_could_not_serve_are_counted(
     app: Flask, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     http = app.test_client()
@@ -166,7 +166,7 @@ def test_what_the_store_could_not_serve_is_counted(
     assert figures(http)["equipoise_store_unavailable_total"] == before + 1
 
 
-def test_what_a_page_could_not_do_without_the_store_is_counted_and_logged_as_an_error(
+def test_a_page_that_fails_without_the_store_is_counted_and_logged_as_an_error(
     app: Flask, store: SqliteStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     http = app.test_client()
@@ -185,7 +185,9 @@ def test_what_a_page_could_not_do_without_the_store_is_counted_and_logged_as_an_
     assert errors == [("the store cannot be used", "no disk")] * 2
 
 
-def test_the_figures_name_nobody_and_no_address_of_the_web(app: Flask, participant: Any, store: SqliteStore) -> None:
+def test_the_metrics_contain_no_participant_and_no_network_address(
+    app: Flask, participant: Any, store: SqliteStore
+) -> None:
     http = app.test_client()
     http.get("/a-very-particular-address")
     sign_in(http, "a-guess")
@@ -199,7 +201,7 @@ def test_the_figures_name_nobody_and_no_address_of_the_web(app: Flask, participa
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no file modes")
-def test_secrets_are_made_for_the_owners_eyes_alone_and_stay(tmp_path: Path) -> None:
+def test_secrets_are_made_once_and_only_their_owner_can_read_them(tmp_path: Path) -> None:
     old = os.umask(0)
     try:
         made = read_secrets(tmp_path / "new" / "secrets")
@@ -220,7 +222,7 @@ def test_no_two_folders_have_the_same_secrets(tmp_path: Path) -> None:
     assert len({secret for one in found for secret in (one.signing_key, one.researcher_token)}) == 40
 
 
-def test_servers_that_start_together_take_the_same_secrets(tmp_path: Path) -> None:
+def test_servers_that_start_together_use_the_same_secrets(tmp_path: Path) -> None:
     for number in range(20):
         folder = tmp_path / str(number)
         found = at_once(*[lambda folder=folder: read_secrets(folder)] * 8)
@@ -230,7 +232,7 @@ def test_servers_that_start_together_take_the_same_secrets(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("content", [b"", b"short", b"\xff" * 40, b" " * 40])
-def test_a_file_that_holds_no_secret_is_refused_and_not_written_over(tmp_path: Path, content: bytes) -> None:
+def test_a_file_without_a_valid_secret_is_refused_and_not_overwritten(tmp_path: Path, content: bytes) -> None:
     read_secrets(tmp_path)
     (tmp_path / "signing-key").write_bytes(content)
     with pytest.raises(InputError, match="signing-key") as refused:
@@ -239,20 +241,20 @@ def test_a_file_that_holds_no_secret_is_refused_and_not_written_over(tmp_path: P
     assert (tmp_path / "signing-key").read_bytes() == content
 
 
-def test_a_secret_may_end_in_a_line_break_as_editors_write_it(tmp_path: Path) -> None:
+def test_a_secret_may_end_with_a_line_break(tmp_path: Path) -> None:
     made = read_secrets(tmp_path)
     path = tmp_path / "researcher-token"
     path.write_text(path.read_text(encoding="ascii") + "\n", encoding="ascii")
     assert read_secrets(tmp_path) == made
 
 
-def test_a_folder_where_secrets_cannot_be_kept_is_named(tmp_path: Path) -> None:
+def test_an_error_names_the_folder_in_which_secrets_cannot_be_stored(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(InputError, match="the secrets cannot be kept here"):
+    with pytest.raises(InputError, match="cannot store the secrets"):
         read_secrets(tmp_path / "file" / "secrets")
 
 
-def test_secrets_are_not_in_sight_where_they_are_printed_by_mistake() -> None:
+def test_the_repr_of_secrets_does_not_show_them() -> None:
     shown = repr(Secrets("the signing key", "the researcher's token"))
     assert "the signing key" not in shown
     assert "the researcher's token" not in shown
@@ -281,7 +283,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         assert_sound(folder)
 
 
-def test_the_log_is_a_json_object_a_line_and_tells_of_nobody(server: Server) -> None:
+def test_each_line_of_the_log_is_a_json_object_without_personal_data(server: Server) -> None:
     browser = "Mozilla/5.0 (a very particular browser)"
     address = "/?PROLIFIC_PID=5f3a9c0d12ab34cd56ef7890&SESSION_ID=66aa77bb88cc99dd"
     taker = Taker(server.url, address, headers={"User-Agent": browser})
@@ -312,8 +314,8 @@ def test_the_log_is_a_json_object_a_line_and_tells_of_nobody(server: Server) -> 
         assert str(personal) not in server.log, personal
 
 
-def test_an_error_of_ours_is_one_line_of_the_log_with_its_traceback(small_study: Study, tmp_path: Path) -> None:
-    """In a process of its own, as the log's form is set for a whole process."""
+def test_an_unexpected_error_is_one_line_of_the_log_with_its_traceback(small_study: Study, tmp_path: Path) -> None:
+    """In a separate process, because the format of the log is set for a whole process."""
     program = """
 import logging
 from server.logs import logger, write_json_lines
@@ -353,7 +355,7 @@ def read_reply(connection: socket.socket) -> tuple[int, dict[str, str]]:
 
 
 @pytest.mark.parametrize("address", ["/api/complete", "/api/withdraw", "/api/responses", "/api/session"])
-def test_a_body_that_comes_late_costs_nobody_their_connection(server: Server, address: str) -> None:
+def test_a_late_body_closes_no_other_connection(server: Server, address: str) -> None:
     """A browser sends its next request on the same connection: it must not be lost with a connection that we close."""
     taker = Taker(server.url, f"/?PROLIFIC_PID={pid(address)}")
     cookie = "; ".join(f"{one.name}={one.value}" for one in taker.http.cookies.jar)
@@ -390,7 +392,7 @@ def test_a_body_in_chunks_over_the_limit_is_refused(server: Server) -> None:
      "GET /?PROLIFIC_PID=é日本 HTTP/1.1".encode()],
     ids=lambda line: repr(line[:24]),
 )  # fmt: skip
-def test_a_request_of_no_form_at_all_is_refused_and_the_server_goes_on(server: Server, request_line: bytes) -> None:
+def test_a_malformed_request_is_refused_and_the_server_still_runs(server: Server, request_line: bytes) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection, suppress(ConnectionError):
         connection.sendall(request_line + b"\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
         received = connection.recv(65_536)
@@ -403,7 +405,7 @@ def test_a_request_of_no_form_at_all_is_refused_and_the_server_goes_on(server: S
 
 
 @posix
-def test_what_is_under_way_when_the_server_is_told_to_stop_is_finished(study_folder: Path) -> None:
+def test_running_requests_are_finished_when_the_server_stops(study_folder: Path) -> None:
     with Server(study_folder) as server:
         takers = [Taker(server.url) for _ in range(8)]
         replies: list[Any] = []
@@ -428,7 +430,7 @@ def test_what_is_under_way_when_the_server_is_told_to_stop_is_finished(study_fol
 
 
 @posix
-def test_wrong_tokens_that_were_not_noted_yet_are_noted_when_the_server_stops(study_folder: Path) -> None:
+def test_wrong_tokens_that_are_not_logged_yet_are_logged_when_the_server_stops(study_folder: Path) -> None:
     with Server(study_folder) as server:
         for number in range(5):
             assert httpx.post(f"{server.url}/researcher/sign-in", data={"token": f"g-{number}"}).status_code == 403
@@ -440,7 +442,7 @@ def test_wrong_tokens_that_were_not_noted_yet_are_noted_when_the_server_stops(st
 
 
 class Load(threading.Thread):
-    """Takes session after session, as fast as the server lets it, until there is no server any more."""
+    """A client that takes session after session, as fast as possible, until the server has stopped."""
 
     def __init__(self, url: str) -> None:
         super().__init__(daemon=True)
@@ -465,7 +467,7 @@ class Load(threading.Thread):
 
 
 @posix
-def test_a_server_that_is_told_to_stop_in_mid_load_loses_no_answer_and_is_gone_within_seconds(
+def test_a_server_that_stops_under_load_loses_no_response_and_ends_within_seconds(
     study_folder: Path,
 ) -> None:
     with Server(study_folder) as server:
@@ -481,13 +483,13 @@ def test_a_server_that_is_told_to_stop_in_mid_load_loses_no_answer_and_is_gone_w
     assert [status for client in clients for status in client.refused] == []
     stored = stored_ids(study_folder)
     assert acknowledged <= stored
-    # What was stored was also answered: nobody was left waiting for a reply that the server owed them.
+    # The server replied to every request whose response it stored.
     assert stored <= acknowledged
     assert_sound(study_folder)
 
 
 @posix
-def test_browsers_that_keep_their_connections_open_do_not_keep_the_server_from_stopping(study_folder: Path) -> None:
+def test_open_connections_do_not_prevent_the_server_from_stopping(study_folder: Path) -> None:
     with Server(study_folder) as server:
         takers = [Taker(server.url) for _ in range(4)]
         is_over = threading.Event()
@@ -515,7 +517,7 @@ def threads_of(process: int) -> list[int]:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="sends a signal to a thread, as only Linux can")
-def test_a_server_stops_whichever_of_its_threads_the_system_hands_the_signal_to(study_folder: Path) -> None:
+def test_a_server_stops_whichever_thread_gets_the_signal(study_folder: Path) -> None:
     """Python looks at signals in its first thread alone, which sleeps on if the system hands the signal to another."""
     with Server(study_folder) as server:
         (worker,) = server.workers()
@@ -529,7 +531,7 @@ def test_a_server_stops_whichever_of_its_threads_the_system_hands_the_signal_to(
 
 
 @posix
-def test_a_server_that_is_told_to_stop_while_it_starts_stops_too(study_folder: Path, tmp_path: Path) -> None:
+def test_a_signal_during_the_start_stops_the_server(study_folder: Path, tmp_path: Path) -> None:
     slow = tmp_path / "slow"
     slow.mkdir()
     # Python runs this file first: the server's workers take three seconds more to load the study, as a big one does.
@@ -565,7 +567,7 @@ def test_a_server_that_is_told_to_stop_while_it_starts_stops_too(study_folder: P
 
 
 @posix
-def test_a_worker_that_is_killed_is_replaced_and_sessions_go_on(study_folder: Path) -> None:
+def test_a_killed_worker_is_replaced_and_sessions_continue(study_folder: Path) -> None:
     with Server(study_folder) as server:
         taker = Taker(server.url)
         for index in range(3):
@@ -588,7 +590,7 @@ def test_a_worker_that_is_killed_is_replaced_and_sessions_go_on(study_folder: Pa
     assert_sound(study_folder)
 
 
-def test_more_processes_than_one_are_refused_for_a_file(study_folder: Path) -> None:
+def test_several_processes_are_refused_for_a_sqlite_file(study_folder: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-P", "-m", "equipoise", "serve", str(study_folder), "--processes", "2"],
         capture_output=True,
@@ -605,9 +607,7 @@ def test_more_processes_than_one_are_refused_for_a_file(study_folder: Path) -> N
 
 
 @posix
-def test_a_stop_while_a_process_is_started_again_drops_connections_that_never_end(
-    study_folder: Path, postgres: Any
-) -> None:
+def test_a_stop_during_a_restart_of_a_process_drops_open_connections(study_folder: Path, postgres: Any) -> None:
     with ExitStack() as stack:
         server = stack.enter_context(Server(study_folder, "--store", postgres.new_database(), "--processes", "2"))
 
@@ -630,7 +630,7 @@ def test_a_stop_while_a_process_is_started_again_drops_connections_that_never_en
 
 
 @posix
-def test_several_processes_share_sessions_and_add_up_their_figures(study_folder: Path, postgres: Any) -> None:
+def test_several_processes_share_sessions_and_add_their_metrics(study_folder: Path, postgres: Any) -> None:
     with Server(study_folder, "--store", postgres.new_database(), "--processes", "2") as server:
         workers = server.workers()
         assert len(workers) == 2
@@ -680,7 +680,7 @@ def test_two_servers_that_start_together_share_secrets_and_sessions(study_folder
 
 
 @posix
-def test_a_second_server_of_a_file_that_is_served_does_no_harm(study_folder: Path) -> None:
+def test_a_second_server_of_the_same_file_does_no_harm(study_folder: Path) -> None:
     """A mistake that happens, such as a start by hand beside the system's own: each answer is kept all the same."""
     with Server(study_folder) as first, Server(study_folder) as second:
         takers = [Taker(server.url) for server in (first, second)]

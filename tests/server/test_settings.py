@@ -70,7 +70,7 @@ def logged(caplog: pytest.LogCaptureFixture) -> str:
 
 @pytest.fixture(autouse=True)
 def _nothing_is_served_by_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What should have been refused, and is not, is to fail and not to go on for ever."""
+    """Make a command that should have been refused fail, instead of serving for ever."""
 
     def fail(*_args: object, **_options: object) -> None:
         raise AssertionError("it was served")
@@ -190,7 +190,7 @@ def test_a_value_that_cannot_be_is_one_sentence_that_names_the_option(
 def test_a_misspelt_variable_is_refused_with_what_was_meant(
     misspelt: str, meant: str, monkeypatch: pytest.MonkeyPatch, study_folder: Path
 ) -> None:
-    """So that a slip of the pen does not send answers to another place."""
+    """A typing mistake must not send responses to another store."""
     monkeypatch.setenv(misspelt, "x")
     sentence = sentence_of(serve(study_folder))
     assert misspelt in sentence
@@ -210,7 +210,7 @@ def test_a_variable_of_the_tests_or_of_another_program_is_no_concern_of_ours(mon
     assert read_settings() == Settings()
 
 
-def test_a_setting_that_nobody_knows_is_refused() -> None:
+def test_an_unknown_setting_is_refused() -> None:
     with pytest.raises(InputError, match="colour"):
         read_settings(colour="red")
 
@@ -248,7 +248,7 @@ def test_an_address_that_leads_to_no_database_is_one_sentence_without_the_passwo
     address: str, monkeypatch: pytest.MonkeyPatch, study_folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    monkeypatch.setattr("server.serve._open_store_when_there", open_store)  # which would wait, and log the sentence
+    monkeypatch.setattr("server.serve.open_store_when_there", open_store)  # which would wait, and log the sentence
     monkeypatch.setenv("EQUIPOISE_STORE", address)
     for command in (["serve", str(study_folder), "--port", "65123"], ["store", "verify", str(study_folder)]):
         result = CliRunner().invoke(main, command)
@@ -334,7 +334,7 @@ def test_a_study_that_asks_for_prolifics_signature_is_not_served_without_keys(
     assert not (study_folder / "data").exists()
 
 
-def test_a_damaged_store_is_refused_before_anybody_is_let_in(study_folder: Path) -> None:
+def test_a_damaged_store_is_refused_before_the_server_starts(study_folder: Path) -> None:
     store = open_store(str(study_folder / "data" / "equipoise.db"))
     from experiment.load_study import load_study
 
@@ -354,11 +354,11 @@ def test_a_damaged_store_is_refused_before_anybody_is_let_in(study_folder: Path)
         assert path.read_bytes() == spoilt
 
 
-def test_secrets_are_kept_in_the_folder_that_is_named(
+def test_secrets_are_stored_in_the_folder_of_the_setting(
     study_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from experiment.load_study import load_study
-    from server.serve import secrets_folder
+    from server.locations import secrets_folder
 
     study = load_study(study_folder)
     assert secrets_folder(study, read_settings()) == study_folder / "data"

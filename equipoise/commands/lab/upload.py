@@ -15,7 +15,7 @@ from equipoise.progress_bar import progress_bar
 from experiment.lab.server_client import LabClient
 from experiment.records import Status
 from experiment.study.definition import Study
-from server.serve import store_location
+from server.locations import store_location
 from server.settings import read_settings
 from server.store import Store
 from server.store.sql.lab_sessions import lab_session_records, n_without_code, versions_of_others

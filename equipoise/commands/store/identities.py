@@ -16,9 +16,9 @@ from equipoise.commands.store_access import (
     store_to_read,
     write_private_csv,
 )
+from server.locations import secrets_folder
 from server.participants.participant_auth import LINK_PARAMETER, make_link_token
 from server.security.secret_files import read_secrets
-from server.serve import secrets_folder
 from server.settings import read_settings
 from server.store import Access
 from server.store.sql.identities import IDENTITY_COLUMNS

@@ -45,7 +45,7 @@ def start_of(code: str | None = "P01", **fields: Any) -> SessionStart:
 
 
 def taken(session: str = "00000000000000aa", **fields: Any) -> UploadedSession:
-    """Return what a session is that was taken elsewhere."""
+    """Return the fields of a session that was run on another machine."""
     told = {"participant": "p-aaaaaaaaaaaa", "group": 1, "seed": 1, "started_at": BEGAN_AT}
     return UploadedSession(session=session, **(told | fields))
 

@@ -90,14 +90,14 @@ class Experimenter:
         return [answer(index) for index in indices or range(len(self.session["trials"]))]
 
     def take(self) -> dict[str, Any]:
-        """Answer what is left and complete."""
+        """Respond to the remaining trials and complete the session."""
         first = self.http.get("/api/session").get_json()["next_trial_index"]
         assert self.respond(*self.answers(*range(first, len(self.session["trials"])))).status_code == 201
         completed: dict[str, Any] = self.post("/api/complete").get_json()
         return completed
 
     def brought(self, **more: Any) -> dict[str, Any]:
-        """Return what the session is that this one has taken, to be brought elsewhere."""
+        """Return the fields of this laboratory's session, for an upload."""
         names = ("session", "participant", "group", "seed", "started_at", "withdrawal_code")
         return {name: self.session[name] for name in names} | more
 
@@ -140,7 +140,7 @@ def lab(lab_of: LabOf) -> Experimenter:
 
 @pytest.fixture
 def elsewhere(small_study: Study, tmp_path: Path) -> Iterator[Experimenter]:
-    """A laboratory without a connection, with a store of its own."""
+    """A laboratory without a connection, with its own store."""
     with closing(SqliteStore(tmp_path / "elsewhere" / "equipoise.db")) as store:
         yield Experimenter(create_app(small_study, store, SECRETS, Settings()))
 
@@ -159,7 +159,7 @@ def held(store: Store) -> dict[str, list[str]]:
      {"Authorization": SECRETS.researcher_token}, {"Authorization": f"Basic {SECRETS.researcher_token}"},
      {"Authorization": f"Bearer {SECRETS.researcher_token}x"}, {"Authorization": "Bearer \u00ff"}],
 )  # fmt: skip
-def test_nobody_begins_a_session_of_the_laboratory_without_the_researchers_token(
+def test_a_laboratory_session_needs_the_researchers_token(
     lab: Experimenter, any_store: Store, headers: dict[str, str]
 ) -> None:
     before = held(any_store)
@@ -169,7 +169,7 @@ def test_nobody_begins_a_session_of_the_laboratory_without_the_researchers_token
     assert held(any_store) == before
 
 
-def test_who_guesses_the_token_is_soon_refused_and_whoever_has_it_never(lab: Experimenter) -> None:
+def test_guesses_of_the_token_are_limited_and_the_right_token_is_accepted(lab: Experimenter) -> None:
     wrong = {"Authorization": "Bearer wrong"}
     statuses = [lab.send(lab.body(), wrong).status_code for _ in range(12)]
     assert statuses == [403] * 10 + [429] * 2
@@ -177,7 +177,7 @@ def test_who_guesses_the_token_is_soon_refused_and_whoever_has_it_never(lab: Exp
     assert lab.find(participant="P01").status_code == 200
 
 
-def test_the_researchers_cookie_is_not_enough(lab: Experimenter) -> None:
+def test_the_researchers_cookie_begins_no_laboratory_session(lab: Experimenter) -> None:
     assert sign_in(lab.http).status_code == 303
     refused(lab.send(lab.body(), {}), 403)
 
@@ -185,7 +185,7 @@ def test_the_researchers_cookie_is_not_enough(lab: Experimenter) -> None:
 # What is begun
 
 
-def test_a_session_of_the_laboratory_begins_with_all_that_its_program_must_know(
+def test_the_reply_to_a_laboratory_start_has_all_fields_that_the_program_needs(
     lab: Experimenter, any_store: Store
 ) -> None:
     reply = lab.start(group=2)
@@ -205,7 +205,7 @@ def test_a_session_of_the_laboratory_begins_with_all_that_its_program_must_know(
     assert "HttpOnly" in reply.headers["Set-Cookie"]
 
 
-def test_a_session_that_is_there_is_answered_with_200_and_gone_on_with(lab: Experimenter) -> None:
+def test_an_existing_session_is_resumed_with_status_200(lab: Experimenter) -> None:
     lab.start()
     lab.respond(*lab.answers(0, 1))
     before = lab.session
@@ -214,7 +214,9 @@ def test_a_session_that_is_there_is_answered_with_200_and_gone_on_with(lab: Expe
     assert lab.respond(*lab.answers(2)).status_code == 201
 
 
-def test_everything_that_follows_is_as_on_the_web(lab_of: LabOf, small_study: Study, any_store: Store) -> None:
+def test_a_laboratory_session_uses_the_web_addresses_after_the_start(
+    lab_of: LabOf, small_study: Study, any_store: Store
+) -> None:
     timeline = small_study.definition.timeline.model_copy(update={"demographics": "about-you.yaml"})
     study = replace(
         saying(version_of(small_study, "asking"), timeline=timeline),
@@ -238,7 +240,7 @@ def test_everything_that_follows_is_as_on_the_web(lab_of: LabOf, small_study: St
     assert problems(any_store) == []
 
 
-def test_who_withdraws_in_the_laboratory_leaves_nothing_behind(lab: Experimenter, any_store: Store) -> None:
+def test_withdrawal_in_the_laboratory_deletes_all_responses(lab: Experimenter, any_store: Store) -> None:
     lab.start()
     lab.respond(*lab.answers(0, 1))
     assert lab.post("/api/withdraw").status_code == 200
@@ -250,7 +252,7 @@ def test_who_withdraws_in_the_laboratory_leaves_nothing_behind(lab: Experimenter
     assert problems(any_store) == []
 
 
-def test_the_code_that_was_given_in_the_laboratory_deletes_the_answers_later(
+def test_the_withdrawal_code_from_the_laboratory_deletes_the_responses_later(
     lab: Experimenter, any_store: Store
 ) -> None:
     lab.start()
@@ -260,18 +262,18 @@ def test_the_code_that_was_given_in_the_laboratory_deletes_the_answers_later(
 
 
 @pytest.mark.parametrize("way_in", ["panel", "link"])
-def test_how_people_come_in_on_the_web_does_not_matter(lab_of: LabOf, way_in: str) -> None:
+def test_the_web_studys_kind_of_entry_does_not_affect_the_laboratory(lab_of: LabOf, way_in: str) -> None:
     assert lab_of(entry=way_in).start().status_code == 201
 
 
-def test_a_completed_session_number_is_refused_with_what_to_do(lab: Experimenter) -> None:
+def test_a_completed_session_number_is_refused_with_a_fix(lab: Experimenter) -> None:
     lab.start()
     lab.take()
     assert "`--session-number 2`" in refused(lab.start(), 409)
     assert lab.start(session_number=2).status_code == 201
 
 
-def test_a_group_can_be_asked_for_and_a_refusal_names_it(lab_of: LabOf) -> None:
+def test_a_start_can_name_a_group_and_a_refusal_names_the_group(lab_of: LabOf) -> None:
     lab = lab_of(quota_per_group=1)
     assert lab.start(group=3).get_json()["group"] == 3
     assert "Group 3 is full" in refused(lab.start("P02", group=3), 409)
@@ -279,7 +281,7 @@ def test_a_group_can_be_asked_for_and_a_refusal_names_it(lab_of: LabOf) -> None:
     assert "in group 3, not 1" in refused(lab.start(group=1), 409)
 
 
-def test_a_rehearsal_can_be_told_from_data(lab: Experimenter, any_store: Store) -> None:
+def test_a_rehearsal_is_stored_as_simulated(lab: Experimenter, any_store: Store) -> None:
     assert lab.start(kind="simulated").status_code == 201
     assert (lab.session["kind"], any_store.identities(lab.study)) == ("simulated", [])
     assert lab.find(participant="P01").status_code == 404
@@ -289,7 +291,7 @@ def test_a_rehearsal_can_be_told_from_data(lab: Experimenter, any_store: Store) 
     assert {row["kind"] for row in any_store.sessions(lab.study)} == {"simulated", "human"}
 
 
-def test_two_starts_at_once_are_one_session(lab: Experimenter, any_store: Store) -> None:
+def test_simultaneous_starts_with_one_code_make_one_session(lab: Experimenter, any_store: Store) -> None:
     bodies = [lab.body() for _ in range(4)]
     statuses = at_once(*(lambda body=body: Experimenter(lab.http.application).send(body).status_code
                          for body in bodies))  # fmt: skip
@@ -298,7 +300,7 @@ def test_two_starts_at_once_are_one_session(lab: Experimenter, any_store: Store)
     assert problems(any_store) == []
 
 
-def test_a_whole_class_may_begin_at_once(lab_of: LabOf) -> None:
+def test_many_participants_can_begin_at_the_same_time(lab_of: LabOf) -> None:
     lab = lab_of(settings=Settings(starts_per_minute=1))
     assert [lab.start(f"P{number}").status_code for number in range(5)] == [201] * 5
 
@@ -306,7 +308,7 @@ def test_a_whole_class_may_begin_at_once(lab_of: LabOf) -> None:
 # What is looked for
 
 
-def test_a_session_is_found_without_anything_being_stored(lab: Experimenter, any_store: Store) -> None:
+def test_finding_a_session_stores_nothing(lab: Experimenter, any_store: Store) -> None:
     assert lab.find(participant="P01").status_code == 404
     lab.start(session_number=2)
     lab.respond(*lab.answers(0))
@@ -323,18 +325,16 @@ def test_a_session_is_found_without_anything_being_stored(lab: Experimenter, any
     "who", [{}, {"participant": ""}, {"participant": " "}, {"participant": "P01", "session_number": "0"},
             {"participant": "P01", "session_number": "x"}, {"participant": "P01", "group": "1"}],
 )  # fmt: skip
-def test_whom_nobody_can_be_is_not_looked_for(lab: Experimenter, who: dict[str, str]) -> None:
+def test_an_invalid_code_is_not_looked_up(lab: Experimenter, who: dict[str, str]) -> None:
     refused(lab.find(**who), 422)
 
 
 @pytest.mark.parametrize("who", [{"participant": ""}, {"session_number": "0"}, {"group": "x"}, {"kind": "human"}])
-def test_nobody_asks_for_a_place_that_nobody_could_have(lab: Experimenter, who: dict[str, str]) -> None:
+def test_a_check_for_an_invalid_slot_is_refused(lab: Experimenter, who: dict[str, str]) -> None:
     refused(lab.ask_for_place(**who), 422)
 
 
-def test_whether_there_is_a_place_is_said_beforehand_as_it_would_be_at_the_start(
-    lab_of: LabOf, any_store: Store
-) -> None:
+def test_the_check_of_a_slot_gives_the_same_result_as_the_start(lab_of: LabOf, any_store: Store) -> None:
     lab = lab_of(quota=2, quota_per_group=1)
     assert lab.start(group=3).status_code == 201
     before = held(any_store)
@@ -349,7 +349,7 @@ def test_whether_there_is_a_place_is_said_beforehand_as_it_would_be_at_the_start
     assert "cannot begin this study again" in refused(lab.ask_for_place("P02"), 409)
 
 
-def test_who_cannot_go_on_is_told_so_beforehand_as_at_the_start(lab: Experimenter, any_store: Store) -> None:
+def test_the_check_of_a_slot_refuses_a_participant_who_cannot_resume(lab: Experimenter, any_store: Store) -> None:
     lab.start(group=2)
     before = held(any_store)
     assert lab.ask_for_place().status_code == lab.ask_for_place(group="2").status_code == 200
@@ -364,7 +364,7 @@ def test_who_cannot_go_on_is_told_so_beforehand_as_at_the_start(lab: Experimente
 
 
 @pytest.mark.parametrize("participant", ["P", "P01", "p 01", "Ж-7", "x" * 64, "a'b\"c;--", "1.2"])
-def test_a_laboratory_calls_its_participants_as_it_likes(lab: Experimenter, participant: str) -> None:
+def test_a_laboratory_code_may_have_any_printable_characters(lab: Experimenter, participant: str) -> None:
     assert lab.start(participant).status_code == 201
     assert lab.find(participant=participant).status_code == 200
 
@@ -380,16 +380,14 @@ def test_a_laboratory_calls_its_participants_as_it_likes(lab: Experimenter, part
        {"device": DEVICE.model_dump() | {"frame_ms": 0}}, {"uploaded": {}}],
     ids=str,
 )  # fmt: skip
-def test_a_start_that_is_not_as_it_should_be_is_refused(
-    lab: Experimenter, any_store: Store, change: dict[str, Any]
-) -> None:
+def test_an_invalid_start_is_refused(lab: Experimenter, any_store: Store, change: dict[str, Any]) -> None:
     before = held(any_store)
     refused(lab.send(lab.body() | change), 422)
     assert held(any_store) == before
 
 
 @pytest.mark.parametrize("name", ["start_id", "consent_digest", "study_digest", "participant"])
-def test_a_field_of_a_start_that_is_missing_is_named(lab: Experimenter, name: str) -> None:
+def test_the_refusal_names_a_missing_field_of_a_start(lab: Experimenter, name: str) -> None:
     body = lab.body()
     del body[name]
     assert f"`{name}`" in refused(lab.send(body), 422)
@@ -402,18 +400,16 @@ def test_a_start_is_json(lab: Experimenter) -> None:
     refused(lab.http.post(ADDRESS, data=json.dumps(lab.body()), headers=TOKEN), 415)
 
 
-def test_another_study_than_the_one_served_is_refused(lab: Experimenter, any_store: Store) -> None:
+def test_a_start_with_another_study_is_refused(lab: Experimenter, any_store: Store) -> None:
     before = held(any_store)
     told = refused(lab.start(study_digest="0" * 64), 409)
     assert f"version 1.0 of `{lab.study.name}`" in told
-    assert "is not the served one" in told
-    assert "another text" in refused(lab.start(consent_digest="0" * 64), 422)
+    assert "is not the served study" in told
+    assert "study's consent text" in refused(lab.start(consent_digest="0" * 64), 422)
     assert held(any_store) == before
 
 
-def test_a_machine_in_the_laboratory_and_a_browser_are_not_taken_for_each_other(
-    lab: Experimenter, small_study: Study, any_store: Store
-) -> None:
+def test_a_web_session_accepts_only_a_browser_device(lab: Experimenter, small_study: Study, any_store: Store) -> None:
     visitor = Participant(lab.http.application)
     assert visitor.start(device=DEVICE.model_dump()).status_code == 422
     visitor.start(device=BROWSER)
@@ -421,9 +417,7 @@ def test_a_machine_in_the_laboratory_and_a_browser_are_not_taken_for_each_other(
     assert visitor.http.post("/api/visit", json={"visit_id": new_id(), "device": BROWSER}).status_code == 200
 
 
-def test_a_code_of_the_laboratory_is_in_no_log_and_on_no_page(
-    lab: Experimenter, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_laboratory_code_is_in_no_log_and_on_no_page(lab: Experimenter, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         lab.start("the-code-of-somebody")
         lab.take()
@@ -436,7 +430,7 @@ def test_a_code_of_the_laboratory_is_in_no_log_and_on_no_page(
     assert '<tfoot><tr><th scope="row">All</th><td>1</td>' in page
 
 
-# What was taken elsewhere
+# Uploads
 
 
 def bring(lab: Experimenter, taken: Experimenter, answers: list[dict[str, Any]], **more: Any) -> TestResponse:
@@ -448,7 +442,7 @@ def bring(lab: Experimenter, taken: Experimenter, answers: list[dict[str, Any]],
     return reply
 
 
-def test_a_session_that_was_taken_elsewhere_is_brought_whole_and_twice_is_the_same_as_once(
+def test_an_uploaded_session_is_complete_and_a_second_upload_changes_nothing(
     lab: Experimenter, elsewhere: Experimenter, any_store: Store
 ) -> None:
     elsewhere.start()
@@ -472,9 +466,7 @@ def test_a_session_that_was_taken_elsewhere_is_brought_whole_and_twice_is_the_sa
     assert [trial["response"] for trial in any_store.trials(lab.study)] == ['"absorbed"'] * 3
 
 
-def test_a_session_is_brought_though_there_is_no_room_for_it(
-    lab_of: LabOf, elsewhere: Experimenter, any_store: Store
-) -> None:
+def test_a_session_can_be_uploaded_to_a_full_study(lab_of: LabOf, elsewhere: Experimenter, any_store: Store) -> None:
     lab = lab_of(quota=1)
     other = Participant(lab.http.application)
     other.start()
@@ -495,7 +487,7 @@ def test_a_session_is_brought_though_there_is_no_room_for_it(
     assert problems(any_store) == []
 
 
-def test_the_next_session_of_somebody_from_elsewhere_is_theirs(lab: Experimenter, elsewhere: Experimenter) -> None:
+def test_the_next_session_belongs_to_the_same_uploaded_participant(lab: Experimenter, elsewhere: Experimenter) -> None:
     elsewhere.start()
     bring(lab, elsewhere, elsewhere.answers())
     lab.post("/api/complete")
@@ -507,7 +499,7 @@ def test_the_next_session_of_somebody_from_elsewhere_is_theirs(lab: Experimenter
     assert lab.find(participant="P01", session_number="3").get_json()["session"] == elsewhere.session["session"]
 
 
-def test_a_session_that_a_server_has_begun_can_be_taken_on_another_machine_and_handed_on_as_it_goes(
+def test_a_session_begun_on_a_server_can_run_on_another_machine_and_be_uploaded(
     lab_of: LabOf, elsewhere: Experimenter, any_store: Store
 ) -> None:
     """So group and order are the server's, and the laboratory needs no connection for what follows."""
@@ -533,7 +525,7 @@ def test_a_session_that_a_server_has_begun_can_be_taken_on_another_machine_and_h
     assert problems(any_store) == []
 
 
-def test_who_withdrew_elsewhere_is_withdrawn_here_and_again_is_the_same_as_once(
+def test_an_uploaded_withdrawal_withdraws_the_session_and_a_retry_changes_nothing(
     lab: Experimenter, elsewhere: Experimenter, any_store: Store
 ) -> None:
     elsewhere.start()
@@ -547,7 +539,7 @@ def test_who_withdrew_elsewhere_is_withdrawn_here_and_again_is_the_same_as_once(
     assert problems(any_store) == []
 
 
-def test_who_withdrew_elsewhere_before_anything_was_brought_does_not_withdraw_whoever_has_the_code_here(
+def test_an_uploaded_withdrawal_of_an_unknown_session_does_not_withdraw_another_participant_with_the_code(
     lab: Experimenter, elsewhere: Experimenter, any_store: Store
 ) -> None:
     lab.start()
@@ -560,7 +552,7 @@ def test_who_withdrew_elsewhere_before_anything_was_brought_does_not_withdraw_wh
     assert rows(any_store, "SELECT status FROM sessions ORDER BY 1") == [("completed",), ("withdrawn",)]
 
 
-def test_a_rehearsal_from_elsewhere_stays_one(lab: Experimenter, elsewhere: Experimenter, any_store: Store) -> None:
+def test_an_uploaded_rehearsal_stays_simulated(lab: Experimenter, elsewhere: Experimenter, any_store: Store) -> None:
     elsewhere.start(kind="simulated")
     assert bring(lab, elsewhere, elsewhere.answers()).status_code == 201
     assert bring(lab, elsewhere, []).status_code == 200
@@ -568,7 +560,7 @@ def test_a_rehearsal_from_elsewhere_stays_one(lab: Experimenter, elsewhere: Expe
     assert {row["kind"] for row in any_store.trials(lab.study)} == {"simulated"}
 
 
-def test_a_large_file_is_brought_in_hundreds_without_being_held_up(
+def test_a_large_file_is_uploaded_100_responses_at_a_time_without_a_limit(
     sample_study: Study, any_store: Store, tmp_path: Path
 ) -> None:
     """One after the other as fast as they are taken, under the limits that a server has by default."""
@@ -595,7 +587,7 @@ RIGHT, WRONG = "east-5", "absorbed"
 @pytest.mark.parametrize(
     "said", [(RIGHT, RIGHT), (WRONG, RIGHT, RIGHT, RIGHT), (WRONG,) * 6], ids=["at once", "second", "never"]
 )
-def test_practice_that_was_taken_elsewhere_leads_to_the_same_here(
+def test_uploaded_practice_has_the_same_result(
     small_study: Study, any_store: Store, tmp_path: Path, otherwise: str, said: tuple[str, ...]
 ) -> None:
     criterion = PracticeCriterion(correct=2, rounds=3, otherwise=otherwise)
@@ -626,7 +618,7 @@ def test_practice_that_was_taken_elsewhere_leads_to_the_same_here(
      {"started_at": "0001-01-01T00:00:00+14:00"}, {"kind": "simulated"}, {"kind": "model"}, {"extra": 1}],
     ids=str,
 )  # fmt: skip
-def test_what_was_taken_elsewhere_is_told_as_it_should_be(
+def test_an_invalid_upload_is_refused(
     lab: Experimenter, elsewhere: Experimenter, any_store: Store, change: dict[str, Any]
 ) -> None:
     elsewhere.start()
@@ -635,14 +627,14 @@ def test_what_was_taken_elsewhere_is_told_as_it_should_be(
     assert held(any_store) == before
 
 
-def test_the_group_of_what_was_taken_elsewhere_is_not_changed(lab: Experimenter, elsewhere: Experimenter) -> None:
+def test_an_upload_with_another_group_or_seed_is_refused(lab: Experimenter, elsewhere: Experimenter) -> None:
     elsewhere.start()
     assert "differ" in refused(lab.start(uploaded=elsewhere.brought(), group=3), 422)
     assert lab.start(uploaded=elsewhere.brought(), group=1).status_code == 201
     assert "Another session" in refused(lab.start(uploaded=elsewhere.brought(seed=9)), 409)
 
 
-def test_nobody_on_the_web_says_when_they_were_done(lab: Experimenter, any_store: Store) -> None:
+def test_a_web_session_cannot_send_its_completion_time(lab: Experimenter, any_store: Store) -> None:
     visitor = Participant(lab.http.application)
     visitor.start()
     visitor.answer_all()
@@ -653,7 +645,7 @@ def test_nobody_on_the_web_says_when_they_were_done(lab: Experimenter, any_store
 
 @given(data=st.data())
 @quick
-def test_no_start_with_another_value_in_it_makes_the_server_fail(
+def test_no_changed_value_in_a_start_causes_status_500(
     lab: Experimenter, any_store: Store, data: st.DataObject
 ) -> None:
     told = {"session": f"{len(rows(any_store, 'SELECT 1 FROM sessions')):016x}", "participant": "p-0123456789ab",

@@ -1,4 +1,4 @@
-"""What a store promises laboratories that call their participants alike, or hand on under other codes than before."""
+"""Uploads of laboratories that use the same participant codes, or that change their codes."""
 
 import re
 from contextlib import closing
@@ -27,7 +27,7 @@ def taken_in(lab: Laboratory) -> list[LabSessionRecord]:
         return lab_session_records(db, lab.study)
 
 
-def test_one_pseudonym_is_not_two_peoples(lab: Laboratory) -> None:
+def test_a_pseudonym_belongs_to_one_participant(lab: Laboratory) -> None:
     lab.add_uploaded("P01")
     with pytest.raises(Conflict, match=r"has the code .* here, not"):
         lab.add_uploaded("P02", session="00000000000000bb")
@@ -36,7 +36,7 @@ def test_one_pseudonym_is_not_two_peoples(lab: Laboratory) -> None:
     assert n_sessions(lab.store) == 1
 
 
-def test_sessions_whose_codes_were_deleted_are_counted_as_they_can_no_longer_be_handed_on(lab: Laboratory) -> None:
+def test_sessions_without_a_code_are_counted_because_they_cannot_be_uploaded(lab: Laboratory) -> None:
     lab.add_uploaded("P01")
     with lab.store.snapshot() as db:
         assert n_without_code(db, lab.study) == 0
@@ -46,7 +46,7 @@ def test_sessions_whose_codes_were_deleted_are_counted_as_they_can_no_longer_be_
     assert taken_in(lab) == []
 
 
-def test_a_session_can_be_brought_again_after_its_code_was_deleted(lab: Laboratory) -> None:
+def test_a_session_can_be_uploaded_again_after_its_code_was_deleted(lab: Laboratory) -> None:
     lab.add_uploaded()
     lab.store.delete_identities(lab.study)
     assert not lab.add_uploaded().is_new
@@ -57,7 +57,7 @@ def test_a_session_can_be_brought_again_after_its_code_was_deleted(lab: Laborato
     )
 
 
-def test_an_session_number_that_was_taken_here_and_elsewhere_is_kept_twice_and_is_completed(lab: Laboratory) -> None:
+def test_a_session_number_that_was_run_on_two_machines_is_stored_twice_and_is_completed(lab: Laboratory) -> None:
     """As when the reply to a start was lost, and the laboratory went on by itself."""
     start_id = new_id()
     ghost = lab.start(start_id=start_id)
@@ -73,7 +73,7 @@ def test_an_session_number_that_was_taken_here_and_elsewhere_is_kept_twice_and_i
     assert problems(lab.store) == []
 
 
-def test_two_people_whom_two_laboratories_call_alike_do_not_become_one(lab: Laboratory) -> None:
+def test_participants_of_two_laboratories_with_the_same_code_stay_separate(lab: Laboratory) -> None:
     here = lab.start()
     lab.answer(here, 1)
     with pytest.raises(Conflict, match=r"another session 1 of a participant P01 here, .*--prefix"):
@@ -83,7 +83,7 @@ def test_two_people_whom_two_laboratories_call_alike_do_not_become_one(lab: Labo
     assert problems(lab.store) == []
 
 
-def test_who_withdrew_in_one_laboratory_does_not_keep_out_the_others_participant_of_that_code(lab: Laboratory) -> None:
+def test_a_withdrawal_in_one_laboratory_does_not_exclude_the_same_code_of_another_laboratory(lab: Laboratory) -> None:
     lab.store.withdraw_session(lab.add_uploaded().plan.session)
     before = verified(lab.store)
     for session_number in (1, 2):
@@ -96,14 +96,14 @@ def test_who_withdrew_in_one_laboratory_does_not_keep_out_the_others_participant
     assert problems(lab.store) == []
 
 
-def test_whom_this_very_laboratory_knows_as_withdrawn_is_not_taken_for_somebody_else(lab: Laboratory) -> None:
+def test_a_withdrawn_participant_of_the_same_laboratory_is_not_another_participant(lab: Laboratory) -> None:
     lab.store.withdraw_session(lab.add_uploaded().plan.session)
     with pytest.raises(Refusal, match="cannot begin it again"):
         lab.add_uploaded(session_number=2, session="00000000000000bb")
 
 
 @pytest.mark.parametrize("code", ["P01", "C-P01", "P99"])
-def test_a_session_that_is_here_is_opened_under_whichever_code_it_is_brought(lab: Laboratory, code: str) -> None:
+def test_a_stored_session_is_opened_by_an_upload_with_any_code(lab: Laboratory, code: str) -> None:
     here = lab.start("P01")
     lab.answer(here, 1)
     lab.start("P99")
@@ -119,7 +119,9 @@ def test_a_session_that_is_here_is_opened_under_whichever_code_it_is_brought(lab
 
 
 @pytest.mark.parametrize("code", ["P01", "C-P01", "B-P01"])
-def test_a_withdrawal_is_brought_under_whichever_code_and_is_nobody_elses(lab: Laboratory, code: str) -> None:
+def test_a_withdrawal_can_be_uploaded_with_any_code_and_affects_only_its_participant(
+    lab: Laboratory, code: str
+) -> None:
     here = lab.start("P01")
     lab.answer(here, 1)
     lab.answer(lab.add_uploaded("B-P01", participant="p-bbbbbbbbbbbb"), 2)
@@ -133,7 +135,7 @@ def test_a_withdrawal_is_brought_under_whichever_code_and_is_nobody_elses(lab: L
     assert problems(lab.store) == []
 
 
-def test_a_withdrawal_of_what_is_not_here_deletes_nothing_of_whoever_has_the_code_here(lab: Laboratory) -> None:
+def test_an_uploaded_withdrawal_of_an_unknown_session_deletes_no_other_participants_responses(lab: Laboratory) -> None:
     here = lab.start(session_number=1)
     lab.complete(here)
     before = verified(lab.store)
@@ -147,7 +149,7 @@ def test_a_withdrawal_of_what_is_not_here_deletes_nothing_of_whoever_has_the_cod
     assert verified(lab.store).n_responses == 3
 
 
-def test_who_was_put_to_somebody_known_here_withdraws_with_all_that_they_have_here(lab: Laboratory) -> None:
+def test_an_uploaded_participant_merged_with_a_known_participant_withdraws_all_sessions(lab: Laboratory) -> None:
     lab.complete(lab.start(session_number=1))
     lab.add_uploaded(session_number=2)
     for session_number, session in ((3, "00000000000000bb"), (2, "00000000000000aa")):
@@ -158,10 +160,8 @@ def test_who_was_put_to_somebody_known_here_withdraws_with_all_that_they_have_he
 
 
 @pytest.mark.parametrize("participant", ["p-aaaaaaaaaaaa", "p-bbbbbbbbbbbb"])
-def test_a_withdrawal_of_somebody_who_has_withdrawn_here_is_brought_and_nothing_is_left(
-    lab: Laboratory, participant: str
-) -> None:
-    """As of a session that was withdrawn together with others, and had not been handed on before."""
+def test_a_withdrawal_of_an_already_withdrawn_participant_can_be_uploaded(lab: Laboratory, participant: str) -> None:
+    """The session was withdrawn together with others, and had not been uploaded before."""
     lab.store.withdraw_session(lab.add_uploaded().plan.session)
     for is_new in (True, False):
         further = {"session_number": 2, "session": "00000000000000bb", "participant": participant}
@@ -172,7 +172,7 @@ def test_a_withdrawal_of_somebody_who_has_withdrawn_here_is_brought_and_nothing_
     assert problems(lab.store) == []
 
 
-def test_a_session_that_was_put_to_somebody_known_here_is_opened_under_another_code_too(lab: Laboratory) -> None:
+def test_a_session_merged_with_a_known_participant_is_opened_with_another_code_too(lab: Laboratory) -> None:
     known = lab.start()
     first = lab.add_uploaded(session_number=2)
     assert first.session.participant == known.session.participant
@@ -182,10 +182,10 @@ def test_a_session_that_was_put_to_somebody_known_here_is_opened_under_another_c
 
 
 @pytest.mark.parametrize("is_code_somebodys", [True, False])
-def test_a_further_session_under_another_code_than_before_is_refused_and_the_prefix_is_named(
+def test_a_further_session_with_a_changed_code_is_refused_and_the_refusal_names_the_prefix(
     lab: Laboratory, is_code_somebodys: bool
 ) -> None:
-    """Else it would be with somebody else, anyone who has that code here."""
+    """Otherwise the session would belong to another participant, who has that code on the server."""
     if is_code_somebodys:
         lab.start("P01")
     lab.add_uploaded("B-P01", participant="p-bbbbbbbbbbbb")
@@ -199,7 +199,7 @@ def test_a_further_session_under_another_code_than_before_is_refused_and_the_pre
     assert lab.add_uploaded("B-P01", **further).session.participant.participant == "p-bbbbbbbbbbbb"
 
 
-def test_a_further_session_of_somebody_whose_code_was_deleted_is_not_put_to_who_has_it_now(lab: Laboratory) -> None:
+def test_a_further_session_after_its_code_was_deleted_is_not_merged_with_the_codes_new_owner(lab: Laboratory) -> None:
     lab.add_uploaded()
     lab.store.delete_identities(lab.study)
     lab.start()
@@ -210,10 +210,10 @@ def test_a_further_session_of_somebody_whose_code_was_deleted_is_not_put_to_who_
 
 @pytest.mark.parametrize("is_old", [True, False])
 @pytest.mark.parametrize("is_known", [True, False])
-def test_all_sessions_of_who_had_to_begin_again_are_handed_on(
+def test_all_sessions_of_a_restarted_participant_are_uploaded(
     lab_of: LabOf, small_study: Study, tmp_path: Path, is_old: bool, is_known: bool
 ) -> None:
-    """Also from a store in which no start leads to a session, as those of before were left."""
+    """Also from an older store, in which no start id belongs to a session."""
     there = lab_of(saying(small_study, resume=RESTART))
     for n_answers in (1, 2, 3):
         lab_session = there.start(session_number=2)

@@ -9,7 +9,7 @@ from tests.server.laboratory.laboratories import LabOf, Laboratory, log_of
 from tests.server.stores import Clock, Person, problems, verified
 
 
-def test_a_group_that_is_wanted_is_given(lab: Laboratory) -> None:
+def test_the_wanted_group_is_assigned(lab: Laboratory) -> None:
     stored = [lab.start(f"P{number}", group=3) for number in range(3)]
     assert [(one.session.group, one.session.seed) for one in stored] == [(3, 1), (3, 2), (3, 3)]
     assert log_of(lab.store, lab.study, stored[0].plan.session)[0][1]["wanted"] == 3
@@ -56,7 +56,7 @@ def test_a_group_of_a_full_study_is_refused(lab_of: LabOf) -> None:
         lab.start("P02")
 
 
-def test_a_place_that_has_timed_out_is_room_for_who_is_wanted_there(lab_of: LabOf, clock: Clock) -> None:
+def test_a_timed_out_slot_is_free_for_a_participant_of_that_group(lab_of: LabOf, clock: Clock) -> None:
     lab = lab_of(quota_per_group=1)
     Person(lab.store, lab.study)
     clock.advance(minutes=61)
@@ -72,7 +72,7 @@ def test_a_closed_group_is_refused_until_it_is_opened(lab: Laboratory) -> None:
     assert lab.start(group=2).session.group == 2
 
 
-def test_a_rehearsal_has_the_group_that_it_asks_for_whatever_the_quota(lab_of: LabOf) -> None:
+def test_a_rehearsal_gets_the_wanted_group_even_over_the_quota(lab_of: LabOf) -> None:
     lab = lab_of(quota_per_group=1)
     lab.store.open_group(lab.study, 2, is_open=False)
     assert [lab.start(None, group=2).session.group for _ in range(2)] == [2, 2]

@@ -1,4 +1,4 @@
-"""What the experimenter is told when a participant cannot begin: in English, by their code, and what to do."""
+"""Refusals for the experimenter: in English, with the participant's code and a fix."""
 
 from collections.abc import Callable
 
@@ -36,7 +36,7 @@ def assert_told(sentence: str, *what: str) -> None:
     assert not {"you", "your", "sie", "ihr"} & set(sentence.lower().split()), sentence
 
 
-def test_of_a_participant_who_has_withdrawn_the_experimenter_hears_by_the_code(lab_in: LabIn) -> None:
+def test_the_refusal_of_a_withdrawn_participant_names_the_code(lab_in: LabIn) -> None:
     lab = lab_in()
     lab.start("P12")
     lab.post("/api/withdraw")
@@ -48,7 +48,7 @@ def test_of_a_participant_who_has_withdrawn_the_experimenter_hears_by_the_code(l
 
 
 @pytest.mark.parametrize("otherwise", ["end", "restart"])
-def test_whose_place_somebody_else_has_since_can_go_on_once_the_quota_is_raised(
+def test_a_participant_without_a_slot_can_resume_after_the_quota_is_raised(
     lab_in: LabIn, small_study: Study, any_store: Store, clock: Clock, otherwise: str
 ) -> None:
     resume = Resume(max_reloads=9 if otherwise == "end" else 0, otherwise=otherwise)
@@ -66,7 +66,7 @@ def test_whose_place_somebody_else_has_since_can_go_on_once_the_quota_is_raised(
     assert problems(any_store) == []
 
 
-def test_of_a_place_that_was_released_the_experimenter_hears_that_it_was(lab_in: LabIn, any_store: Store) -> None:
+def test_the_refusal_names_a_released_slot(lab_in: LabIn, any_store: Store) -> None:
     lab = lab_in()
     lab.start("P12")
     any_store.release_slot(lab.session["session"], Release.RETURN)
@@ -76,9 +76,7 @@ def test_of_a_place_that_was_released_the_experimenter_hears_that_it_was(lab_in:
 
 
 @pytest.mark.parametrize("is_done", [True, False])
-def test_of_a_full_study_the_experimenter_hears_the_same_beforehand_and_at_the_start(
-    lab_in: LabIn, is_done: bool
-) -> None:
+def test_a_full_study_is_refused_alike_by_the_check_and_by_the_start(lab_in: LabIn, is_done: bool) -> None:
     lab = lab_in(quota=1)
     lab.start("P12")
     if is_done:
@@ -92,7 +90,7 @@ def test_a_start_that_began_another_participants_session_is_refused_by_the_code(
     lab = lab_in()
     start_id = new_id()
     assert lab.start("P12", start_id=start_id).status_code == 201
-    assert_told(refused(lab.start("P13", start_id=start_id), 409), "another participant than P13")
+    assert_told(refused(lab.start("P13", start_id=start_id), 409), "not to participant P13")
 
 
 @pytest.mark.parametrize(
@@ -106,7 +104,7 @@ def test_a_start_that_began_another_participants_session_is_refused_by_the_code(
     ],
     ids=str,
 )
-def test_whatever_else_the_store_refuses_the_experimenter_hears_in_english(
+def test_every_other_refusal_for_the_experimenter_is_in_english(
     lab_in: LabIn, any_store: Store, monkeypatch: pytest.MonkeyPatch, refusal: Refusal, told: str
 ) -> None:
     def refuse(*_: object) -> None:
@@ -117,7 +115,7 @@ def test_whatever_else_the_store_refuses_the_experimenter_hears_in_english(
     assert_told(refused(lab.start("P12"), 409), told)
 
 
-def test_every_sentence_for_the_experimenter_stands_for_one_that_participants_know() -> None:
+def test_every_sentence_for_the_experimenter_replaces_a_participants_text() -> None:
     assert SENTENCES.keys() <= catalogue("en").keys()
 
 

@@ -25,7 +25,7 @@ from tests.server.stores import (
 )
 
 
-def test_a_laboratorys_session_is_kept_with_its_session_number_and_its_machine(lab: Laboratory) -> None:
+def test_a_laboratory_session_is_stored_with_its_session_number_and_device(lab: Laboratory) -> None:
     stored = lab.start(session_number=3)
     assert stored.is_new
     assert stored.session.source is Source.LAB
@@ -38,7 +38,7 @@ def test_a_laboratorys_session_is_kept_with_its_session_number_and_its_machine(l
     assert problems(lab.store) == []
 
 
-def test_the_same_participant_with_the_same_session_number_goes_on_with_the_session(lab: Laboratory) -> None:
+def test_the_same_participant_with_the_same_session_number_resumes(lab: Laboratory) -> None:
     first = lab.start()
     lab.answer(first, 2)
     again = lab.start()
@@ -55,7 +55,7 @@ def test_a_retried_start_is_one_session_and_one_visit(lab: Laboratory) -> None:
     assert n_sessions(lab.store) == 1
 
 
-def test_another_session_number_is_another_session_of_the_same_person_in_a_place_of_its_own(lab: Laboratory) -> None:
+def test_another_session_number_is_a_new_session_with_a_new_slot(lab: Laboratory) -> None:
     first = lab.start()
     lab.complete(first)
     second = lab.start(session_number=2)
@@ -87,8 +87,8 @@ def test_a_completed_session_number_is_refused_and_the_next_one_is_named(lab: La
     assert lab.start(session_number=3).is_new
 
 
-def test_who_has_withdrawn_begins_nothing_more_in_any_session(lab: Laboratory) -> None:
-    sessions = [lab.start(session_number=number) for number in (1, 2)]
+def test_a_withdrawn_participant_begins_no_session_with_any_number(lab: Laboratory) -> None:
+    sessions = [lab.start(session_number=session_number) for session_number in (1, 2)]
     lab.answer(sessions[1], 1)
     lab.store.withdraw_session(sessions[1].plan.session)
     assert rows(lab.store, "SELECT DISTINCT status, n_answered FROM sessions") == [("withdrawn", 0)]
@@ -120,14 +120,14 @@ def test_a_code_is_among_the_identities_and_nowhere_else(lab: Laboratory) -> Non
     assert lab.store.external_id(stored.plan.session) == "the-code-of-somebody"
 
 
-def test_a_code_of_the_laboratory_is_nobodys_panel_id(lab: Laboratory) -> None:
+def test_a_laboratory_code_is_not_a_panel_id(lab: Laboratory) -> None:
     panel = Person(lab.store, lab.study, identity=Identity("panel", "P01"))
     stored = lab.start("P01")
     assert stored.plan.session != panel.session
     assert stored.session.participant != panel.stored.session.participant
 
 
-def test_each_rehearsal_is_somebody_else_and_takes_no_place_from_people(lab_of: LabOf) -> None:
+def test_each_rehearsal_is_a_new_participant_without_a_slot_of_human_participants(lab_of: LabOf) -> None:
     lab = lab_of(quota=1)
     rehearsals = [lab.start(None) for _ in range(3)]
     assert len({stored.session.participant.participant for stored in rehearsals}) == 3
@@ -137,7 +137,7 @@ def test_each_rehearsal_is_somebody_else_and_takes_no_place_from_people(lab_of: 
     assert problems(lab.store) == []
 
 
-def test_a_rehearsal_is_gone_on_with_by_the_same_start(lab: Laboratory) -> None:
+def test_a_rehearsal_is_resumed_by_the_same_start_id(lab: Laboratory) -> None:
     start_id = new_id()
     first = lab.start(None, start_id=start_id)
     again = lab.start(None, start_id=start_id)
@@ -175,7 +175,7 @@ def test_simultaneous_starts_of_one_session_number_in_two_versions_of_a_study_ar
     assert problems(lab.store) == []
 
 
-def test_who_must_begin_again_does_so_with_the_same_session_number(lab_of: LabOf, small_study: Study) -> None:
+def test_a_restart_keeps_the_session_number(lab_of: LabOf, small_study: Study) -> None:
     lab = lab_of(saying(small_study, resume=Resume(max_reloads=0, otherwise="restart")))
     first = lab.start(session_number=2)
     again = lab.start(session_number=2)
@@ -198,8 +198,8 @@ def test_a_session_of_the_laboratory_ends_by_the_studys_own_rules(
     assert lab.start(session_number=2).ended_for is None
 
 
-def test_a_session_of_another_version_is_not_gone_on_with(lab: Laboratory) -> None:
-    """The laboratory would show the items of its own folder, and the answers would be with others."""
+def test_a_session_of_another_version_is_not_resumed(lab: Laboratory) -> None:
+    """The laboratory would show the items in its folder, and the server would store the responses under other items."""
     begun = lab.start()
     newer = version_of(lab.study, "9")
     lab.store.register_study(newer)

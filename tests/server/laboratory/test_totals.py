@@ -37,7 +37,7 @@ def test_sessions_of_the_web_and_of_the_laboratory_stand_side_by_side(lab: Labor
     ["session_number = 2", "session_number = NULL", "uploaded_at = NULL",
      "uploaded_at = '2020-01-01T00:00:00.000+00:00'", "slot = 'reserved'"],
 )  # fmt: skip
-def test_what_was_changed_of_a_session_that_was_taken_elsewhere_is_found(lab_of: LabOf, change: str) -> None:
+def test_verification_finds_changes_of_an_uploaded_session(lab_of: LabOf, change: str) -> None:
     lab = lab_of(quota=1)
     Person(lab.store, lab.study)
     uploaded = lab.add_uploaded(group=2)

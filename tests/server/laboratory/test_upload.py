@@ -1,4 +1,4 @@
-"""What a store promises a laboratory: sessions that were taken elsewhere are who and what they were there."""
+"""Uploaded sessions keep their participant and their content."""
 
 from contextlib import closing
 from datetime import timedelta
@@ -14,7 +14,7 @@ from tests.server.laboratory.laboratories import BEGAN_AT, Laboratory, log_of, n
 from tests.server.stores import Person, another, at_once, of, problems, response, rows, verified, version_of
 
 
-def test_a_session_that_was_taken_elsewhere_is_stored_as_it_was_there(lab: Laboratory) -> None:
+def test_an_uploaded_session_is_stored_unchanged(lab: Laboratory) -> None:
     stored = lab.add_uploaded(group=2, seed=7, withdrawal_code="0123456789")
     assert stored.is_new
     session = stored.session
@@ -30,7 +30,7 @@ def test_a_session_that_was_taken_elsewhere_is_stored_as_it_was_there(lab: Labor
     assert problems(lab.store) == []
 
 
-def test_a_session_is_adopted_once_however_often_it_comes_and_the_later_token_is_valid(lab: Laboratory) -> None:
+def test_repeated_uploads_store_a_session_once_and_the_latest_token_is_valid(lab: Laboratory) -> None:
     first = lab.add_uploaded(start_id="s1")
     before = lab.token
     sent = [response(index) for index in range(len(first.plan.trials))]
@@ -96,7 +96,7 @@ def test_a_session_of_another_version_or_of_the_web_is_not_the_one_of_that_name(
     assert person.answer() == [True]
 
 
-def test_a_session_that_was_begun_here_may_be_taken_to_its_end_elsewhere(lab: Laboratory) -> None:
+def test_a_session_begun_on_the_server_can_be_completed_on_another_machine(lab: Laboratory) -> None:
     begun = lab.start()
     session = begun.session
     back = lab.add_uploaded(
@@ -110,7 +110,7 @@ def test_a_session_that_was_begun_here_may_be_taken_to_its_end_elsewhere(lab: La
     assert n_sessions(lab.store) == 1
 
 
-def test_somebody_who_is_known_here_keeps_their_pseudonym(lab: Laboratory) -> None:
+def test_a_known_participant_keeps_the_pseudonym(lab: Laboratory) -> None:
     here = lab.start(session_number=1)
     lab.complete(here)
     uploaded = lab.add_uploaded(session_number=2)
@@ -122,7 +122,7 @@ def test_somebody_who_is_known_here_keeps_their_pseudonym(lab: Laboratory) -> No
     assert problems(lab.store) == []
 
 
-def test_who_came_from_elsewhere_is_known_here_from_then_on(lab: Laboratory) -> None:
+def test_an_uploaded_participant_is_known_afterwards(lab: Laboratory) -> None:
     lab.add_uploaded(session_number=1)
     lab.add_uploaded(session_number=2, session="00000000000000bb", seed=2)
     assert lab.start(session_number=3).session.participant.participant == "p-aaaaaaaaaaaa"

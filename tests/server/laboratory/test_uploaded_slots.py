@@ -1,4 +1,4 @@
-"""What a store promises a laboratory: places, visits, seeds and ends of sessions that were taken elsewhere."""
+"""Slots, visits, seeds and ends of uploaded sessions."""
 
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -13,7 +13,7 @@ from tests.server.laboratory.laboratories import BEGAN_AT, DEVICE, LabOf, Labora
 from tests.server.stores import Clock, Person, problems, saying, verified
 
 
-def test_what_was_taken_elsewhere_is_never_refused_for_lack_of_room(lab_of: LabOf) -> None:
+def test_an_upload_is_never_refused_because_the_study_is_full(lab_of: LabOf) -> None:
     lab = lab_of(quota_per_group=1)
     Person(lab.store, lab.study).complete()
     uploaded = lab.add_uploaded()
@@ -30,7 +30,7 @@ def test_what_was_taken_elsewhere_is_never_refused_for_lack_of_room(lab_of: LabO
     assert problems(lab.store) == []
 
 
-def test_what_was_taken_elsewhere_has_a_place_as_soon_as_there_is_one(lab_of: LabOf) -> None:
+def test_an_uploaded_session_gets_a_slot_as_soon_as_one_is_free(lab_of: LabOf) -> None:
     lab = lab_of(quota=1)
     person = Person(lab.store, lab.study)
     uploaded = lab.add_uploaded(group=2)
@@ -41,7 +41,7 @@ def test_what_was_taken_elsewhere_has_a_place_as_soon_as_there_is_one(lab_of: La
     assert problems(lab.store) == []
 
 
-def test_a_closed_group_takes_in_what_was_taken_for_it(lab: Laboratory) -> None:
+def test_a_closed_group_accepts_uploads(lab: Laboratory) -> None:
     lab.store.open_group(lab.study, 2, is_open=False)
     assert lab.add_uploaded(group=2).slot is SlotState.RESERVED
     with pytest.raises(Conflict, match="There is no group 9"):
@@ -51,7 +51,7 @@ def test_a_closed_group_takes_in_what_was_taken_for_it(lab: Laboratory) -> None:
 
 
 @pytest.mark.parametrize("has_room", [True, False])
-def test_no_visit_that_is_told_later_ends_what_was_taken_elsewhere(
+def test_later_visits_do_not_end_an_uploaded_session(
     lab_of: LabOf, small_study: Study, clock: Clock, has_room: bool
 ) -> None:
     lab = lab_of(saying(small_study, resume=Resume(max_age_min=5, max_reloads=0, otherwise="end")), quota=1)
@@ -68,7 +68,7 @@ def test_no_visit_that_is_told_later_ends_what_was_taken_elsewhere(
 
 
 @pytest.mark.parametrize("has_room", [True, False])
-def test_who_comes_back_to_what_was_begun_elsewhere_keeps_the_studys_rules(
+def test_the_studys_rules_apply_to_a_resumed_uploaded_session(
     lab_of: LabOf, small_study: Study, has_room: bool
 ) -> None:
     """As on the machine in the laboratory, if the server has chosen the group."""
@@ -81,7 +81,7 @@ def test_who_comes_back_to_what_was_begun_elsewhere_keeps_the_studys_rules(
     assert problems(lab.store) == []
 
 
-def test_what_was_begun_long_ago_elsewhere_does_not_time_out_at_once(lab: Laboratory, clock: Clock) -> None:
+def test_an_old_uploaded_session_does_not_time_out_at_once(lab: Laboratory, clock: Clock) -> None:
     lab.add_uploaded()
     Person(lab.store, lab.study)
     assert lab.now().slot is SlotState.RESERVED
@@ -93,7 +93,7 @@ def test_what_was_begun_long_ago_elsewhere_does_not_time_out_at_once(lab: Labora
     assert problems(lab.store) == []
 
 
-def test_who_has_withdrawn_here_brings_nothing_more(lab: Laboratory) -> None:
+def test_a_withdrawn_participant_cannot_upload(lab: Laboratory) -> None:
     uploaded = lab.add_uploaded()
     lab.store.withdraw_session(uploaded.plan.session)
     before = verified(lab.store)
@@ -105,7 +105,7 @@ def test_who_has_withdrawn_here_brings_nothing_more(lab: Laboratory) -> None:
     assert verified(lab.store) == before
 
 
-def test_no_newcomer_has_the_seed_of_a_session_that_was_taken_elsewhere(lab: Laboratory) -> None:
+def test_no_new_session_has_the_seed_of_an_uploaded_session(lab: Laboratory) -> None:
     for number, seed in enumerate((2, 3, 5)):
         lab.add_uploaded(f"P{number}", session=f"{number:016x}", participant=f"p-{number:012x}", seed=seed)
     new = [lab.start(f"Q{number}", group=1).session.seed for number in range(4)]
@@ -115,14 +115,14 @@ def test_no_newcomer_has_the_seed_of_a_session_that_was_taken_elsewhere(lab: Lab
     assert problems(lab.store) == []
 
 
-def test_who_begins_again_does_not_have_that_seed_either(lab_of: LabOf, small_study: Study) -> None:
+def test_a_restarted_session_has_another_seed_too(lab_of: LabOf, small_study: Study) -> None:
     lab = lab_of(saying(small_study, resume=Resume(max_reloads=0, otherwise="restart")))
     lab.start("P01", group=1)
     lab.add_uploaded("P02", seed=3)
     assert lab.start("P01").session.seed == 4
 
 
-def test_a_session_in_the_laboratory_and_no_other_may_say_when_it_was_completed(lab: Laboratory) -> None:
+def test_only_a_laboratory_session_can_send_its_completion_time(lab: Laboratory) -> None:
     at = BEGAN_AT + timedelta(minutes=25)
     for begin in (lab.add_uploaded, partial(lab.start, "P02")):
         stored = begin()

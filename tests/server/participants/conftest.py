@@ -32,7 +32,7 @@ def study_of(small_study: Study, any_store: Store) -> StudyOf:
 
 @pytest.fixture
 def browser_of(study_of: StudyOf, any_store: Store) -> Callable[..., Participant]:
-    """Make somebody who has begun a study with rules for coming back."""
+    """Make a participant who has begun a study with rules for resuming."""
 
     def make(**rules: Any) -> Participant:
         browser = Participant(create_app(study_of(**rules), any_store, SECRETS, NO_LIMITS))

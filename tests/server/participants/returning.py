@@ -41,7 +41,7 @@ def new_id() -> str:
 
 
 def visit(person: Person, visit_id: str | None = None, study: Study | None = None) -> StoredSession:
-    """Let somebody open their session again; what they know of it then is what they are told."""
+    """Let a participant open their session again, and keep the server's reply as their session."""
     person.stored = person.store.open_session(study or person.study, person.token, Visit(visit_id or new_id()))
     return person.stored
 

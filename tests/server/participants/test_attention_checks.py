@@ -1,4 +1,4 @@
-"""Attention checks: the study's rule, fixed beforehand, says who is replaced; nobody is told, and nothing is lost."""
+"""Attention checks: the study's rule decides who is replaced; no participant learns it, and no response is lost."""
 
 import dataclasses
 from collections.abc import Callable
@@ -107,7 +107,7 @@ PersonOf = Callable[..., Participant]
 
 @pytest.fixture
 def person_of(sample_study: Study, store: SqliteStore) -> PersonOf:
-    """Make somebody who takes the study with a rule, answers the checks as asked, and completes it."""
+    """Make a participant who takes a study with a rule, responds to the checks as asked, and completes it."""
 
     def make(*checks: str, max_failed: int | None = 0, kind: str = "human", **recruitment: Any) -> Participant:
         study = recruiting(with_checks(sample_study, len(checks), max_failed), **recruitment)
@@ -133,13 +133,15 @@ def place_of(store: SqliteStore, person: Participant) -> tuple[Any, ...]:
     return found
 
 
-def test_who_passes_the_checks_keeps_their_place(person_of: PersonOf, store: SqliteStore) -> None:
+def test_a_participant_who_passes_the_checks_keeps_the_slot(person_of: PersonOf, store: SqliteStore) -> None:
     person = person_of(RIGHT, RIGHT)
     assert person.complete().status_code == 200
     assert place_of(store, person) == ("completed", "confirmed", None)
 
 
-def test_who_fails_too_many_is_replaced_and_their_answers_stay(person_of: PersonOf, store: SqliteStore) -> None:
+def test_a_participant_who_fails_too_many_checks_is_replaced_and_the_responses_are_kept(
+    person_of: PersonOf, store: SqliteStore
+) -> None:
     person = person_of(RIGHT, WRONG)
     assert person.complete().status_code == 200
     assert place_of(store, person) == ("completed", "released", "attention check")
@@ -147,7 +149,7 @@ def test_who_fails_too_many_is_replaced_and_their_answers_stay(person_of: Person
     assert len(answered) == len(person.session["trials"])
 
 
-def test_nobody_is_told_whether_they_passed(person_of: PersonOf) -> None:
+def test_no_reply_reveals_the_result_of_the_checks(person_of: PersonOf) -> None:
     """A panel's rules and plain courtesy: thanks and a code for both, and a retry says the same."""
     passed, failed = person_of(RIGHT).complete(), person_of(WRONG).complete()
     assert passed.status_code == failed.status_code == 200
@@ -157,7 +159,7 @@ def test_nobody_is_told_whether_they_passed(person_of: PersonOf) -> None:
     assert [one.get_json()["exit"]["url"] for one in (passed, failed)] == [None, None]
 
 
-def test_completing_again_changes_nothing_for_who_failed(person_of: PersonOf, store: SqliteStore) -> None:
+def test_a_repeated_completion_changes_nothing_after_failed_checks(person_of: PersonOf, store: SqliteStore) -> None:
     person = person_of(WRONG)
     first = person.complete().get_json()
     assert person.complete().get_json() == first
@@ -211,7 +213,9 @@ def test_a_simulated_participant_is_never_replaced(person_of: PersonOf, store: S
     assert place_of(store, person) == ("completed", "confirmed", None)
 
 
-def test_the_place_of_who_failed_goes_to_somebody_else(person_of: PersonOf, store: SqliteStore) -> None:
+def test_the_slot_of_a_participant_who_failed_goes_to_another_participant(
+    person_of: PersonOf, store: SqliteStore
+) -> None:
     failed = person_of(WRONG, quota=1)
     late = failed.http.application.test_client()
     assert late.get("/api/study").get_json()["notice"] is not None

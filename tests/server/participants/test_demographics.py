@@ -92,7 +92,7 @@ def test_the_questions_are_sent_as_the_study_asks_them(person: Participant) -> N
     ]  # fmt: skip
 
 
-def test_a_study_without_questions_asks_none_and_takes_none(small_study: Study, any_store: Store) -> None:
+def test_a_study_without_demographic_questions_accepts_no_answers(small_study: Study, any_store: Store) -> None:
     person = Participant(create_app(small_study, any_store, SECRETS, NO_LIMITS))
     person.start()
     assert person.session["demographics"] == []
@@ -101,7 +101,7 @@ def test_a_study_without_questions_asks_none_and_takes_none(small_study: Study, 
     assert "`age`" in refused.get_json()["error"]
 
 
-def test_what_was_said_is_kept_as_it_was_said_and_not_asked_again(person: Participant, any_store: Store) -> None:
+def test_demographic_answers_are_stored_unchanged_and_not_asked_again(person: Participant, any_store: Store) -> None:
     reply = say(person, SAID)
     assert (reply.status_code, reply.get_json()) == (200, {})
     assert kept(any_store, person) == SAID
@@ -150,7 +150,7 @@ def test_the_questions_can_be_answered_at_any_point_before_the_end(person: Parti
     assert problems(any_store) == []
 
 
-def test_after_the_end_nothing_more_is_noted(person: Participant, any_store: Store) -> None:
+def test_after_the_end_no_demographic_answers_are_stored(person: Participant, any_store: Store) -> None:
     person.answer_all()
     person.complete()
     assert say(person, SAID).status_code in {200, 409}
@@ -194,14 +194,14 @@ def test_every_option_can_be_chosen_however_long_it_is() -> None:
         long.check(option)
 
 
-def test_who_has_no_session_says_nothing(person: Participant, any_store: Store) -> None:
+def test_without_a_session_no_demographic_answers_are_stored(person: Participant, any_store: Store) -> None:
     stranger = person.http.application.test_client()
     body = {"session": person.session["session"], "answers": SAID}
     assert stranger.post("/api/demographics", json=body).status_code == 401
     assert kept(any_store, person) is None
 
 
-def test_nobody_answers_for_another(person: Participant, any_store: Store) -> None:
+def test_no_participant_can_answer_for_another_participant(person: Participant, any_store: Store) -> None:
     other = Participant(person.http.application)
     other.start()
     assert say(other, SAID, session=person.session["session"]).status_code == 409
@@ -248,7 +248,7 @@ def test_it_is_never_among_the_trials_and_in_no_other_table(person: Participant,
         assert "watchmaker-7391" not in repr(rows(any_store, f"SELECT * FROM {table}"))
 
 
-def test_a_withdrawal_deletes_it_and_nobody_elses(person: Participant, any_store: Store) -> None:
+def test_a_withdrawal_deletes_only_its_own_demographic_answers(person: Participant, any_store: Store) -> None:
     other = Participant(person.http.application)
     other.start()
     for one in (person, other):

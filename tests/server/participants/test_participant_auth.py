@@ -39,7 +39,7 @@ def panel(app_of: AppOf) -> Flask:
 
 
 def sent(reply: TestResponse, name: str) -> str:
-    """Return the cookie of this name that a reply sends; what it deletes is left out."""
+    """Return the cookie with this name that a reply sets; cookies that it deletes do not count."""
     (cookie,) = [one for one in reply.headers.getlist("Set-Cookie") if f"equipoise_{name}_" in one]
     assert "Max-Age=0" not in cookie
     return cookie
@@ -53,7 +53,7 @@ def logged(caplog: pytest.LogCaptureFixture) -> str:
 # The panel's id
 
 
-def test_the_panels_id_leaves_the_address_at_once_and_nothing_is_stored_before_consent(
+def test_the_panel_id_is_removed_from_the_address_and_nothing_is_stored_before_consent(
     panel: Flask, store: SqliteStore
 ) -> None:
     before = held_by(store)
@@ -68,7 +68,7 @@ def test_the_panels_id_leaves_the_address_at_once_and_nothing_is_stored_before_c
     assert held_by(store) == before
 
 
-def test_the_entry_cookie_is_kept_from_scripts_and_lives_for_a_day(panel: Flask) -> None:
+def test_scripts_cannot_read_the_entry_cookie_which_lasts_a_day(panel: Flask) -> None:
     cookie = sent(Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION)).came_in, "entry")
     for part in ("HttpOnly", "SameSite=Lax", "Path=/", "Max-Age=86400"):
         assert part in cookie
@@ -85,14 +85,14 @@ def test_an_entry_cookie_of_an_earlier_version_is_read(
     assert rows(store, "SELECT id_kind, external_id FROM identities") == [("panel", PANEL_ID)]
 
 
-def test_the_panels_id_is_in_the_table_of_identities_and_nowhere_else(
+def test_the_panel_id_is_only_in_the_table_of_identities(
     panel: Flask, store: SqliteStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     visitor = Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     visitor.start()
     assert PANEL_ID not in json.dumps(visitor.session)
-    Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION)).start()  # and comes again
+    Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION)).start()  # and opens the link a second time
     again = Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     again.start()
     again.complete()
@@ -114,7 +114,7 @@ def test_the_panels_id_is_in_the_table_of_identities_and_nowhere_else(
     assert caplog.records, "nothing was logged, so that nothing was proved"
 
 
-def test_what_a_panel_says_besides_is_kept_with_the_id_and_nothing_more(panel: Flask, store: SqliteStore) -> None:
+def test_only_the_kept_parameters_are_stored_with_the_panel_id(panel: Flask, store: SqliteStore) -> None:
     Visitor(panel, from_panel(PANEL_ID, STUDY_ID="st-1", SESSION_ID=SUBMISSION, name="Ada", utm="x")).start()
     (identity,) = rows(store, "SELECT study, id_kind, external_id, parameters FROM identities")
     assert identity[:3] == ("blackbox-predict", "panel", PANEL_ID)
@@ -131,7 +131,7 @@ def test_a_study_names_its_own_parameters(app_of: AppOf, store: SqliteStore) -> 
 
 
 @pytest.mark.parametrize("value", ["", "a b", "a\nb", "\0", "é", "x" * 129])
-def test_a_kept_parameter_of_a_strange_form_is_left_out(panel: Flask, store: SqliteStore, value: str) -> None:
+def test_a_malformed_kept_parameter_is_not_stored(panel: Flask, store: SqliteStore, value: str) -> None:
     assert Visitor(panel, from_panel(PANEL_ID, STUDY_ID=value, SESSION_ID=SUBMISSION)).start().status_code == 201
     ((parameters,),) = rows(store, "SELECT parameters FROM identities")
     assert json.loads(parameters) == {"SESSION_ID": SUBMISSION}
@@ -161,7 +161,7 @@ def test_a_kept_parameter_of_a_strange_form_is_left_out(panel: Flask, store: Sql
         "\u200b",
     ],
 )
-def test_an_id_that_no_panel_gives_lets_nobody_in(panel: Flask, store: SqliteStore, panel_id: str) -> None:
+def test_a_malformed_panel_id_begins_no_session(panel: Flask, store: SqliteStore, panel_id: str) -> None:
     visitor = Visitor(panel, from_panel(panel_id))
     assert visitor.came_in.status_code == 303
     assert "Set-Cookie" not in visitor.came_in.headers
@@ -173,7 +173,7 @@ def test_an_id_that_no_panel_gives_lets_nobody_in(panel: Flask, store: SqliteSto
 @pytest.mark.parametrize(
     "panel_id", ["a", "x" * 128, "5f3a", "A-b_c.d~e", "me@example.org", "'; DROP TABLE identities;--"]
 )
-def test_an_id_of_any_usual_form_lets_somebody_in(app_of: AppOf, store: SqliteStore, panel_id: str) -> None:
+def test_a_panel_id_of_any_usual_format_begins_a_session(app_of: AppOf, store: SqliteStore, panel_id: str) -> None:
     """Of another panel than Prolific, whose ids have one form."""
     panel_id = panel_id.replace(" ", "")
     assert Visitor(app_of(entry="panel", panel_parameter="pid"), f"/?pid={quote(panel_id)}").start().status_code == 201
@@ -181,13 +181,13 @@ def test_an_id_of_any_usual_form_lets_somebody_in(app_of: AppOf, store: SqliteSt
 
 
 @pytest.mark.parametrize("address", ["/?PROLIFIC_PID", "/?=x", "/?%00=1", "/?prolific_pid=x"])
-def test_an_address_that_says_nothing_of_use_is_tidied_all_the_same(panel: Flask, address: str) -> None:
+def test_unknown_parameters_are_removed_from_the_address(panel: Flask, address: str) -> None:
     visitor = Visitor(panel, address)
     assert (visitor.came_in.status_code, visitor.came_in.headers["Location"]) == (303, "/")
     assert refused(visitor.start(), 403)
 
 
-def test_the_address_leads_nowhere_else(panel: Flask) -> None:
+def test_no_parameter_redirects_to_another_site(panel: Flask) -> None:
     for address in ("/?next=https://evil.example", "/?PROLIFIC_PID=x&url=//evil.example", "/?//evil.example"):
         assert Visitor(panel, address).came_in.headers["Location"] == "/"
     forged = panel.test_client().get(from_panel("x"), headers={"X-Forwarded-Host": "evil.example"})
@@ -197,9 +197,7 @@ def test_the_address_leads_nowhere_else(panel: Flask) -> None:
 # One person once
 
 
-def test_one_person_takes_part_once_and_goes_on_in_another_browser_where_they_stopped(
-    panel: Flask, store: SqliteStore
-) -> None:
+def test_a_participant_resumes_the_same_session_in_another_browser(panel: Flask, store: SqliteStore) -> None:
     first = Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     first.start()
     first.answer(0)
@@ -211,7 +209,7 @@ def test_one_person_takes_part_once_and_goes_on_in_another_browser_where_they_st
     assert len(rows(store, "SELECT * FROM sessions")) == 1
 
 
-def test_the_cookie_of_before_is_worthless_once_somebody_goes_on_elsewhere(panel: Flask, store: SqliteStore) -> None:
+def test_resuming_in_another_browser_makes_the_earlier_cookie_invalid(panel: Flask, store: SqliteStore) -> None:
     first = Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     first.start()
     first.answer(0)
@@ -229,7 +227,7 @@ def test_the_cookie_of_before_is_worthless_once_somebody_goes_on_elsewhere(panel
     assert second.answer(1).status_code == 201
 
 
-def test_who_has_completed_gets_the_code_again_and_no_second_session(panel: Flask, store: SqliteStore) -> None:
+def test_a_completed_participant_gets_the_code_again_and_no_second_session(panel: Flask, store: SqliteStore) -> None:
     first = Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     first.start()
     code = first.complete().get_json()["completion_code"]
@@ -240,7 +238,7 @@ def test_who_has_completed_gets_the_code_again_and_no_second_session(panel: Flas
     assert len(rows(store, "SELECT * FROM sessions")) == 1
 
 
-def test_who_has_left_cannot_begin_again(panel: Flask, store: SqliteStore) -> None:
+def test_a_withdrawn_participant_cannot_begin_again(panel: Flask, store: SqliteStore) -> None:
     first = Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     first.start()
     first.answer(0)
@@ -251,7 +249,7 @@ def test_who_has_left_cannot_begin_again(panel: Flask, store: SqliteStore) -> No
     assert held_by(store) == before
 
 
-def test_somebody_else_in_the_same_browser_gets_a_session_of_their_own(panel: Flask, store: SqliteStore) -> None:
+def test_another_participant_in_the_same_browser_gets_a_new_session(panel: Flask, store: SqliteStore) -> None:
     """As in a laboratory, or a family: the panel's id in the address says who sits there now."""
     visitor = Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     visitor.start()
@@ -266,7 +264,7 @@ def test_somebody_else_in_the_same_browser_gets_a_session_of_their_own(panel: Fl
     assert len(rows(store, "SELECT * FROM identities")) == 2
 
 
-def test_somebody_else_in_the_same_browser_is_not_given_the_first_ones_code(panel: Flask) -> None:
+def test_another_participant_in_the_same_browser_does_not_get_the_first_participants_code(panel: Flask) -> None:
     visitor = Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     visitor.start()
     code = visitor.complete().get_json()["completion_code"]
@@ -274,7 +272,7 @@ def test_somebody_else_in_the_same_browser_is_not_given_the_first_ones_code(pane
     assert code not in visitor.get("/api/session").text
 
 
-def test_the_same_person_who_follows_the_link_again_goes_on_without_a_new_start(panel: Flask) -> None:
+def test_a_participant_who_opens_the_link_again_resumes_without_a_new_start(panel: Flask) -> None:
     visitor = Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     visitor.start()
     visitor.answer(0)
@@ -282,7 +280,9 @@ def test_the_same_person_who_follows_the_link_again_goes_on_without_a_new_start(
     assert visitor.get("/api/session").get_json()["next_trial_index"] == 1
 
 
-def test_the_same_id_is_another_person_in_another_study(small_study: Study, panel: Flask, store: SqliteStore) -> None:
+def test_the_same_panel_id_is_another_participant_in_another_study(
+    small_study: Study, panel: Flask, store: SqliteStore
+) -> None:
     Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION)).start()
     other = recruiting(renamed(small_study, "another-study"), entry="panel")
     there = Visitor(create_app(other, store, SECRETS, Settings()), from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
@@ -291,7 +291,7 @@ def test_the_same_id_is_another_person_in_another_study(small_study: Study, pane
     assert len(rows(store, "SELECT * FROM sessions")) == 2
 
 
-def test_one_person_who_comes_in_many_browsers_at_once_has_one_session(panel: Flask, store: SqliteStore) -> None:
+def test_simultaneous_starts_of_one_participant_make_one_session(panel: Flask, store: SqliteStore) -> None:
     from tests.server.stores import at_once
 
     visitors = [Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION)) for _ in range(8)]
@@ -301,7 +301,7 @@ def test_one_person_who_comes_in_many_browsers_at_once_has_one_session(panel: Fl
     assert [visitor.get("/api/session").status_code for visitor in visitors].count(200) == 1
 
 
-def test_a_simulated_participant_needs_no_id_and_takes_nobodys(panel: Flask, store: SqliteStore) -> None:
+def test_a_simulated_participant_has_no_panel_id(panel: Flask, store: SqliteStore) -> None:
     assert Visitor(panel).start(kind="simulated").status_code == 201
     assert Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION)).start(kind="simulated").status_code == 201
     assert rows(store, "SELECT * FROM identities") == []
@@ -316,7 +316,7 @@ def linked(app_of: AppOf) -> Flask:
     return app_of(entry="link")
 
 
-def test_a_personal_link_lets_one_person_in_once(linked: Flask, small_study: Study, store: SqliteStore) -> None:
+def test_a_personal_link_begins_one_session(linked: Flask, small_study: Study, store: SqliteStore) -> None:
     token = make_link_token(small_study, SECRETS.signing_key)
     first = Visitor(linked, f"/?token={token}")
     assert (first.came_in.status_code, first.came_in.headers["Location"]) == (303, "/")
@@ -351,7 +351,7 @@ def renamed(study: Study, name: str) -> Study:
     return dataclasses.replace(study, definition=study.definition.model_copy(update={"study": name}))
 
 
-def test_a_forged_personal_link_lets_nobody_in(linked: Flask, small_study: Study, store: SqliteStore) -> None:
+def test_a_forged_personal_link_begins_no_session(linked: Flask, small_study: Study, store: SqliteStore) -> None:
     for token in forged_tokens(small_study):
         visitor = Visitor(linked, f"/?token={quote(token)}")
         assert visitor.came_in.status_code == 303
@@ -360,14 +360,12 @@ def test_a_forged_personal_link_lets_nobody_in(linked: Flask, small_study: Study
     assert rows(store, "SELECT * FROM sessions") == []
 
 
-def test_a_panels_id_opens_no_study_that_goes_by_links_and_a_link_none_that_goes_by_panel(
-    linked: Flask, panel: Flask, small_study: Study
-) -> None:
+def test_a_study_accepts_either_panel_ids_or_personal_links(linked: Flask, panel: Flask, small_study: Study) -> None:
     refused(Visitor(linked, from_panel(PANEL_ID, SESSION_ID=SUBMISSION)).start(), 403)
     refused(Visitor(panel, f"/?token={make_link_token(small_study, SECRETS.signing_key)}").start(), 403)
 
 
-def test_who_came_by_a_panel_is_not_let_in_once_the_study_goes_by_links(panel: Flask, linked: Flask) -> None:
+def test_a_panel_id_is_refused_after_the_study_changed_to_personal_links(panel: Flask, linked: Flask) -> None:
     visitor = Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     later = linked.test_client()
     cookie = visitor.http.get_cookie("equipoise_entry_blackbox-predict", domain="localhost")
@@ -381,7 +379,7 @@ def test_who_came_by_a_panel_is_not_let_in_once_the_study_goes_by_links(panel: F
 # Open studies
 
 
-def test_an_open_study_takes_no_notice_of_ids_and_removes_them_all_the_same(app_of: AppOf, store: SqliteStore) -> None:
+def test_an_open_study_ignores_panel_ids_and_removes_them_from_the_address(app_of: AppOf, store: SqliteStore) -> None:
     app = app_of(entry="open")
     visitors = [Visitor(app, from_panel(PANEL_ID, STUDY_ID="s")) for _ in range(2)]
     for visitor in visitors:
@@ -393,7 +391,7 @@ def test_an_open_study_takes_no_notice_of_ids_and_removes_them_all_the_same(app_
     assert PANEL_ID not in repr(held_by(store))
 
 
-def test_a_plain_address_is_answered_with_the_page_and_no_redirection(panel: Flask) -> None:
+def test_an_address_without_parameters_is_not_redirected(panel: Flask) -> None:
     visitor = Visitor(panel)
     assert visitor.came_in.status_code == 200
     assert "Set-Cookie" not in visitor.came_in.headers
@@ -403,7 +401,7 @@ def test_a_plain_address_is_answered_with_the_page_and_no_redirection(panel: Fla
 # Cookies
 
 
-def test_a_cookie_of_one_study_is_worthless_for_another(small_study: Study, panel: Flask, tmp_path: Path) -> None:
+def test_a_cookie_of_one_study_is_invalid_for_another_study(small_study: Study, panel: Flask, tmp_path: Path) -> None:
     visitor = Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     visitor.start()
     other_store = SqliteStore(tmp_path / "other" / "equipoise.db")
@@ -422,7 +420,7 @@ def test_a_cookie_of_one_study_is_worthless_for_another(small_study: Study, pane
     other_store.close()
 
 
-def test_an_entry_cookie_is_no_session_cookie_and_the_other_way_round(panel: Flask) -> None:
+def test_entry_cookies_and_session_cookies_are_not_interchangeable(panel: Flask) -> None:
     visitor = Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     visitor.start()
     http = panel.test_client()
@@ -436,7 +434,7 @@ def test_an_entry_cookie_is_no_session_cookie_and_the_other_way_round(panel: Fla
     refused(http.post("/api/session", json=start), 403)
 
 
-def test_over_https_cookies_are_bound_to_the_host_and_the_browser_stays_with_https(panel: Flask) -> None:
+def test_cookies_over_https_are_bound_to_the_host_and_the_reply_demands_https(panel: Flask) -> None:
     visitor = Visitor(panel, from_panel(PANEL_ID), https=True)
     for reply, name in ((visitor.came_in, "entry"), (visitor.start(), "session")):
         assert reply.headers["Strict-Transport-Security"] == "max-age=31536000"
@@ -448,7 +446,7 @@ def test_over_https_cookies_are_bound_to_the_host_and_the_browser_stays_with_htt
     assert visitor.get("/api/session").status_code == 200
 
 
-def test_over_http_there_is_no_such_prefix_and_no_promise_of_https(panel: Flask) -> None:
+def test_cookies_over_http_have_no_prefix_and_the_reply_does_not_demand_https(panel: Flask) -> None:
     visitor = Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     for reply, name in ((visitor.came_in, "entry"), (visitor.start(), "session")):
         assert "Strict-Transport-Security" not in reply.headers
@@ -457,7 +455,7 @@ def test_over_http_there_is_no_such_prefix_and_no_promise_of_https(panel: Flask)
         assert "Secure" not in cookie
 
 
-def test_a_cookie_of_http_is_no_cookie_over_https(panel: Flask) -> None:
+def test_a_cookie_from_http_is_invalid_over_https(panel: Flask) -> None:
     visitor = Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     visitor.start()
     visitor.base = "https://localhost"
@@ -470,7 +468,7 @@ def test_a_cookie_of_http_is_no_cookie_over_https(panel: Flask) -> None:
      (1, "HTTPS://", False), (2, "https, http", True), (2, "https", False), (0, "https", False),
      (0, "https, https", False)],
 )  # fmt: skip
-def test_only_counted_proxies_are_believed_about_https(app_of: AppOf, proxies: int, said: str, is_https: bool) -> None:
+def test_only_configured_proxies_can_report_https(app_of: AppOf, proxies: int, said: str, is_https: bool) -> None:
     app = app_of(Settings(proxies=proxies), entry="panel")
     reply = app.test_client().get(from_panel(PANEL_ID), headers={"X-Forwarded-Proto": said})
     assert sent(reply, "entry").startswith("__Host-equipoise_entry_") == is_https
@@ -485,9 +483,7 @@ def test_only_counted_proxies_are_believed_about_https(app_of: AppOf, proxies: i
      {"Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty", "Sec-Fetch-Site": "same-site"},
      {"Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "script", "Sec-Fetch-Site": "same-origin"}],
 )  # fmt: skip
-def test_a_frame_or_image_of_another_site_brings_nobody_in_and_ends_no_session(
-    panel: Flask, headers: dict[str, str]
-) -> None:
+def test_a_frame_or_image_of_another_site_begins_and_ends_no_session(panel: Flask, headers: dict[str, str]) -> None:
     visitor = Visitor(panel, from_panel(PANEL_ID))
     visitor.start()
     reply = visitor.http.get(from_panel("somebody-else"), base_url=visitor.base, headers=headers)
@@ -495,7 +491,7 @@ def test_a_frame_or_image_of_another_site_brings_nobody_in_and_ends_no_session(
     assert visitor.get("/api/session").status_code == 200
 
 
-def test_a_panels_link_brings_people_in_from_another_site(panel: Flask) -> None:
+def test_a_link_on_the_panels_site_begins_a_session(panel: Flask) -> None:
     headers = {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document", "Sec-Fetch-Site": "cross-site"}
     http = panel.test_client()
     assert sent(http.get(from_panel(PANEL_ID), headers=headers), "entry")
@@ -504,7 +500,7 @@ def test_a_panels_link_brings_people_in_from_another_site(panel: Flask) -> None:
     assert http.post("/api/session", json=start).status_code == 201
 
 
-def test_the_researchers_cookie_over_https_is_for_https_alone(panel: Flask) -> None:
+def test_the_researchers_cookie_over_https_is_secure(panel: Flask) -> None:
     reply = sign_in(panel.test_client(), base_url="https://localhost")
     cookie = reply.headers["Set-Cookie"]
     assert cookie.startswith("__Secure-equipoise_researcher_")
@@ -524,7 +520,7 @@ def test_each_start_makes_a_new_token(panel: Flask) -> None:
 # Places
 
 
-def test_a_full_study_says_so_before_and_after_consent(app_of: AppOf, store: SqliteStore) -> None:
+def test_a_full_study_is_reported_before_and_after_consent(app_of: AppOf, store: SqliteStore) -> None:
     app = app_of(entry="panel", quota=2)
     people = [Visitor(app, from_panel(pid(f"person-{number}"), SESSION_ID=f"s-{number}")) for number in range(3)]
     assert people[2].study()["notice"] is None
@@ -536,7 +532,7 @@ def test_a_full_study_says_so_before_and_after_consent(app_of: AppOf, store: Sql
     assert held_by(store)["sessions"] == before
     assert len(rows(store, "SELECT * FROM identities")) == 2
     again = Visitor(app, from_panel(pid("person-0"), SESSION_ID="s-0"))
-    assert again.study()["notice"] is None  # who is in already goes on
+    assert again.study()["notice"] is None  # a participant with a session can resume
     assert again.start().status_code == 201
     for visitor in (again, people[1]):
         assert visitor.complete().status_code == 200
@@ -544,7 +540,7 @@ def test_a_full_study_says_so_before_and_after_consent(app_of: AppOf, store: Sql
     assert "all the participants it needs" in refused(people[2].start(), 409)
 
 
-def test_a_place_that_somebody_leaves_is_given_to_the_next(app_of: AppOf) -> None:
+def test_the_slot_of_a_withdrawn_participant_goes_to_the_next_participant(app_of: AppOf) -> None:
     app = app_of(entry="panel", quota=1)
     first, second = (Visitor(app, from_panel(pid(name))) for name in ("first", "second"))
     first.start()
@@ -554,7 +550,7 @@ def test_a_place_that_somebody_leaves_is_given_to_the_next(app_of: AppOf) -> Non
     assert second.start().status_code == 201
 
 
-def test_somebody_whose_place_was_given_away_is_told_so_when_they_come_back(app_of: AppOf) -> None:
+def test_a_participant_whose_slot_went_to_another_participant_cannot_resume(app_of: AppOf) -> None:
     app = app_of(entry="panel", quota=1, time_out_min=10)
     with Clock().installed() as clock:
         first, second = (Visitor(app, from_panel(pid(name), SESSION_ID=name)) for name in ("first", "second"))
@@ -567,7 +563,7 @@ def test_somebody_whose_place_was_given_away_is_told_so_when_they_come_back(app_
         )
 
 
-def test_somebody_whose_place_the_researcher_released_cannot_go_on(app_of: AppOf, store: SqliteStore) -> None:
+def test_a_participant_whose_slot_the_researcher_released_cannot_resume(app_of: AppOf, store: SqliteStore) -> None:
     app = app_of(entry="panel")
     visitor = Visitor(app, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     visitor.start()
@@ -576,13 +572,13 @@ def test_somebody_whose_place_the_researcher_released_cannot_go_on(app_of: AppOf
     refused(Visitor(app, from_panel(PANEL_ID, SESSION_ID=SUBMISSION)).start(), 409)
 
 
-def test_a_closed_study_still_takes_simulated_participants(app_of: AppOf) -> None:
+def test_a_closed_study_still_accepts_simulated_participants(app_of: AppOf) -> None:
     app = app_of(entry="panel", quota=1)
     Visitor(app, from_panel(PANEL_ID, SESSION_ID=SUBMISSION)).start()
     assert Visitor(app).start(kind="simulated").status_code == 201
 
 
-def test_a_start_of_somebody_else_is_not_theirs_to_repeat(panel: Flask, store: SqliteStore) -> None:
+def test_another_participants_start_id_is_refused(panel: Flask, store: SqliteStore) -> None:
     """A start's id is made by a browser; who comes with another panel id gets no session by knowing it."""
     first = Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     start_id = str(uuid.uuid4())

@@ -67,7 +67,7 @@ def again(study_of: StudyOf, any_store: Store) -> Person:
 # Beginning again
 
 
-def test_who_must_begin_again_does_so_as_the_same_person_in_the_same_group(again: Person, any_store: Store) -> None:
+def test_a_restarted_session_has_the_same_participant_and_group(again: Person, any_store: Store) -> None:
     before = again.stored
     Person(any_store, again.study), Person(any_store, again.study)
     first = again.session
@@ -83,7 +83,9 @@ def test_who_must_begin_again_does_so_as_the_same_person_in_the_same_group(again
     assert problems(any_store) == []
 
 
-def test_the_new_session_is_taken_to_its_end_and_the_first_takes_nothing_more(again: Person, any_store: Store) -> None:
+def test_the_restarted_session_can_be_completed_and_the_first_session_is_closed(
+    again: Person, any_store: Store
+) -> None:
     first = again.session
     visit(again)
     with pytest.raises(NotYourSession):
@@ -98,14 +100,14 @@ def test_the_new_session_is_taken_to_its_end_and_the_first_takes_nothing_more(ag
         assert problems(store) == []
 
 
-def test_a_retried_visit_begins_again_once(again: Person, any_store: Store) -> None:
+def test_a_retried_visit_restarts_the_session_once(again: Person, any_store: Store) -> None:
     known = new_id()
     names = {visit(again, known).session.session for _ in range(4)}
     assert len(names) == 1
     assert sessions_in(any_store) == 2
 
 
-def test_one_visit_sent_many_times_at_once_begins_again_once(again: Person, any_store: Store) -> None:
+def test_simultaneous_copies_of_one_visit_restart_the_session_once(again: Person, any_store: Store) -> None:
     known = new_id()
     with closing(another(any_store)) as other:
         send = [partial(one.open_session, again.study, again.token, Visit(known)) for one in (any_store, other)]
@@ -117,7 +119,7 @@ def test_one_visit_sent_many_times_at_once_begins_again_once(again: Person, any_
     assert problems(any_store) == []
 
 
-def test_whoever_opens_two_windows_at_once_holds_one_place(again: Person, any_store: Store) -> None:
+def test_a_participant_with_two_windows_has_one_slot(again: Person, any_store: Store) -> None:
     with closing(another(any_store)) as other:
         jobs = [partial(one.open_session, again.study, again.token, Visit(new_id())) for one in (any_store, other) * 3]
         at_once(*jobs)
@@ -126,7 +128,7 @@ def test_whoever_opens_two_windows_at_once_holds_one_place(again: Person, any_st
     assert problems(any_store) == []
 
 
-def test_a_person_of_a_panel_begins_again_in_another_browser(study_of: StudyOf, any_store: Store) -> None:
+def test_a_panel_participant_restarts_in_another_browser(study_of: StudyOf, any_store: Store) -> None:
     person = Person(any_store, study_of(max_reloads=0, otherwise="restart"), identity=panel())
     person.answer(2)
     first, token = person.stored, person.token
@@ -140,9 +142,7 @@ def test_a_person_of_a_panel_begins_again_in_another_browser(study_of: StudyOf, 
     assert problems(any_store) == []
 
 
-def test_a_start_that_began_again_and_whose_reply_was_lost_may_be_sent_again(
-    study_of: StudyOf, any_store: Store
-) -> None:
+def test_a_start_that_restarted_a_session_can_be_retried(study_of: StudyOf, any_store: Store) -> None:
     person = Person(any_store, study_of(max_reloads=0, otherwise="restart"), identity=panel())
     person.start_id = new_id()
     second = person.begin().session.session
@@ -151,9 +151,7 @@ def test_a_start_that_began_again_and_whose_reply_was_lost_may_be_sent_again(
     assert problems(any_store) == []
 
 
-def test_an_old_start_that_is_sent_again_after_one_began_again_begins_nothing(
-    study_of: StudyOf, any_store: Store
-) -> None:
+def test_an_old_start_that_is_repeated_after_a_restart_begins_no_session(study_of: StudyOf, any_store: Store) -> None:
     """Without a panel's id a start leads to the session that it began, and that one is over."""
     person = Person(any_store, study_of(max_reloads=0, otherwise="restart"))
     visit(person)
@@ -166,9 +164,7 @@ def test_an_old_start_that_is_sent_again_after_one_began_again_begins_nothing(
     assert problems(any_store) == []
 
 
-def test_an_old_start_of_a_panels_person_that_is_sent_again_goes_on_with_what_they_have_now(
-    study_of: StudyOf, any_store: Store
-) -> None:
+def test_an_old_start_of_a_panel_participant_resumes_the_present_session(study_of: StudyOf, any_store: Store) -> None:
     """Begun, begun again by a reload, and then the page that still knows its first start comes without its cookie."""
     person = Person(any_store, study_of(max_reloads=1, otherwise="restart"), identity=panel())
     visit(person)
@@ -181,7 +177,7 @@ def test_an_old_start_of_a_panels_person_that_is_sent_again_goes_on_with_what_th
     assert problems(any_store) == []
 
 
-def test_two_browsers_of_a_panels_person_at_once_begin_again_once(study_of: StudyOf, any_store: Store) -> None:
+def test_two_simultaneous_browsers_of_a_panel_participant_restart_once(study_of: StudyOf, any_store: Store) -> None:
     study = study_of(max_reloads=0, otherwise="restart")
     for number in range(3):
         identity = panel(f"person-{number}")
@@ -193,23 +189,25 @@ def test_two_browsers_of_a_panels_person_at_once_begin_again_once(study_of: Stud
         assert problems(any_store) == []
 
 
-def test_what_somebody_said_of_themselves_goes_with_them(again: Person, any_store: Store) -> None:
+def test_a_restarted_session_keeps_the_answers_about_the_participant(again: Person, any_store: Store) -> None:
     any_store.add_demographics(again.session, {"age": 30})
     assert visit(again).has_demographics
     assert not any_store.add_demographics(again.session, {"age": 31})
     assert [session["demographics_age"] for session in any_store.sessions(again.study)] == [30, 30]
 
 
-def test_who_timed_out_begins_again_where_there_is_room(again: Person, any_store: Store, clock: Clock) -> None:
+def test_a_participant_restarts_after_the_time_out_if_a_slot_is_free(
+    again: Person, any_store: Store, clock: Clock
+) -> None:
     group = again.group
     clock.advance(minutes=61)
-    Person(any_store, again.study)  # anyone who comes lets the place go
+    Person(any_store, again.study)  # a further start releases the slot
     assert visit(again).session.group == group
     assert again.stored.slot is SlotState.RESERVED
     assert problems(any_store) == []
 
 
-def test_who_timed_out_does_not_begin_again_in_a_place_that_somebody_else_has(
+def test_a_participant_cannot_restart_after_the_time_out_if_the_slot_is_taken(
     study_of: StudyOf, any_store: Store, clock: Clock
 ) -> None:
     study = recruiting(study_of(max_reloads=0, otherwise="restart"), quota=1)
@@ -230,7 +228,7 @@ def test_who_timed_out_does_not_begin_again_in_a_place_that_somebody_else_has(
 
 @pytest.mark.parametrize("reason", [Release.EXCLUSION, Release.RETURN])
 @pytest.mark.parametrize("otherwise", ["end", "restart"])
-def test_whom_the_researcher_has_sent_away_does_not_come_in_again_by_a_reload(
+def test_a_participant_whose_slot_was_released_cannot_restart_by_a_reload(
     study_of: StudyOf, any_store: Store, reason: Release, otherwise: str
 ) -> None:
     person = Person(any_store, study_of(max_reloads=0, otherwise=otherwise), identity=panel())
@@ -245,9 +243,7 @@ def test_whom_the_researcher_has_sent_away_does_not_come_in_again_by_a_reload(
     assert problems(any_store) == []
 
 
-def test_a_session_that_the_rules_ended_is_not_opened_by_releasing_its_place(
-    study_of: StudyOf, any_store: Store
-) -> None:
+def test_releasing_the_slot_of_an_ended_session_does_not_open_it(study_of: StudyOf, any_store: Store) -> None:
     person = Person(any_store, study_of(max_reloads=0, otherwise="end"))
     assert visit(person).ended_for is Release.RELOADED
     before = any_store.events(person.study)
@@ -260,7 +256,7 @@ def test_a_session_that_the_rules_ended_is_not_opened_by_releasing_its_place(
 
 
 def test_in_a_new_version_of_the_study_the_session_ends_instead(again: Person, any_store: Store) -> None:
-    """It has groups of its own, and the same group of another version is another group."""
+    """Each version has its own groups, so the same group number in another version is another group."""
     newer = version_of(again.study, "2")
     any_store.register_study(newer)
     assert visit(again, study=newer).ended_for is Release.RELOADED
@@ -268,7 +264,7 @@ def test_in_a_new_version_of_the_study_the_session_ends_instead(again: Person, a
     assert problems(any_store) == []
 
 
-def test_a_simulated_participant_begins_again_among_the_simulated(study_of: StudyOf, any_store: Store) -> None:
+def test_a_restarted_simulated_participant_stays_simulated(study_of: StudyOf, any_store: Store) -> None:
     person = Person(any_store, study_of(max_reloads=0, otherwise="restart"), Kind.SIMULATED)
     second = visit(person)
     assert second.plan.kind is Kind.SIMULATED
@@ -276,9 +272,7 @@ def test_a_simulated_participant_begins_again_among_the_simulated(study_of: Stud
     assert problems(any_store) == []
 
 
-def test_over_http_the_answer_to_a_visit_is_the_new_session_and_all_else_follows(
-    browser_of: BrowserOf, any_store: Store
-) -> None:
+def test_the_reply_to_a_visit_is_the_restarted_session(browser_of: BrowserOf, any_store: Store) -> None:
     browser = browser_of(max_reloads=0, otherwise="restart")
     first = browser.session
     browser.answer(0)
@@ -295,7 +289,7 @@ def test_over_http_the_answer_to_a_visit_is_the_new_session_and_all_else_follows
     assert problems(any_store) == []
 
 
-def test_a_start_sent_again_with_the_cookie_after_one_began_again_changes_nothing(browser_of: BrowserOf) -> None:
+def test_a_start_repeated_with_the_cookie_after_a_restart_changes_nothing(browser_of: BrowserOf) -> None:
     browser = browser_of(max_reloads=0, otherwise="restart")
     start_id = new_id()
     second = browser.start(start_id=start_id).get_json()
@@ -303,7 +297,7 @@ def test_a_start_sent_again_with_the_cookie_after_one_began_again_changes_nothin
 
 
 @pytest.mark.parametrize("completes", [True, False])
-def test_who_withdraws_after_beginning_again_withdraws_all_they_ever_answered(
+def test_withdrawal_after_a_restart_deletes_the_responses_of_all_sessions(
     again: Person, any_store: Store, completes: bool
 ) -> None:
     any_store.add_demographics(again.session, {"age": 30})
@@ -328,7 +322,7 @@ def test_who_withdraws_after_beginning_again_withdraws_all_they_ever_answered(
         again.complete()
 
 
-def test_a_code_deletes_what_came_before_it_too(again: Person, any_store: Store) -> None:
+def test_a_withdrawal_code_deletes_the_earlier_sessions_too(again: Person, any_store: Store) -> None:
     first = again.session
     visit(again)
     again.sent = []
@@ -338,7 +332,7 @@ def test_a_code_deletes_what_came_before_it_too(again: Person, any_store: Store)
     assert responses_of(any_store, first) == responses_of(any_store, again.session) == []
 
 
-def test_a_person_of_a_panel_who_withdrew_after_beginning_again_does_not_come_back(
+def test_a_panel_participant_who_withdrew_after_a_restart_cannot_begin_again(
     study_of: StudyOf, any_store: Store
 ) -> None:
     person = Person(any_store, study_of(max_reloads=0, otherwise="restart"), identity=panel())
@@ -369,7 +363,7 @@ HAND_MADE = [
 
 
 @pytest.mark.parametrize("statement", HAND_MADE)
-def test_the_digest_tells_of_a_visit_or_an_answer_about_the_person_that_was_changed_by_hand(
+def test_a_manual_change_of_a_visit_or_a_demographic_answer_changes_the_digest(
     study_of: StudyOf, any_store: Store, statement: str
 ) -> None:
     person = Person(any_store, study_of())
@@ -383,7 +377,7 @@ def test_the_digest_tells_of_a_visit_or_an_answer_about_the_person_that_was_chan
     assert verified(any_store).digest != before.digest
 
 
-def test_a_visit_of_nobodys_is_found(study_of: StudyOf, any_store: Store) -> None:
+def test_verification_finds_a_visit_without_a_session(study_of: StudyOf, any_store: Store) -> None:
     person = Person(any_store, study_of())
     execute_sql(any_store, "UPDATE visits SET session = 'stranger'")
     assert any("stranger" in problem for problem in problems(any_store))
@@ -422,7 +416,7 @@ def test_a_copy_has_the_visits_and_the_same_digest(
     quota=st.sampled_from([None, 2, 4]),
 )  # fmt: skip
 @settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_happens_places_add_up_and_everybody_is_one_person_in_one_group(
+def test_slots_add_up_and_each_participant_has_one_group_after_random_steps(
     small_study: Study, any_store: Store, happenings: list[tuple[str, int]], rules: Resume, quota: int | None
 ) -> None:
     study = recruiting(saying(version_of(small_study, new_id()), resume=rules), quota=quota)
@@ -479,12 +473,12 @@ def happens(what: str, person: Person, left: set[str]) -> None:
             case "leave":
                 left.add(participant)
                 person.withdraw()
-    except Conflict:  # refused, as the place is gone or they have left; anyone who is refused has changed nothing
+    except Conflict:  # refused, because the slot is gone or the participant has withdrawn; nothing has changed
         return
     person.stored = person.now
 
 
-def test_the_log_tells_who_began_again_instead_of_which_session(again: Person, any_store: Store) -> None:
+def test_the_log_names_the_session_that_a_restart_replaced(again: Person, any_store: Store) -> None:
     first = again.session
     visit(again)
     told = [(event.event, event.session) for event in any_store.events(again.study)][1:]

@@ -1,4 +1,4 @@
-"""What happened beside an answer, and answers that are missing: kept as told, shown in the view and the tidy table."""
+"""Signals of a trial, and missing responses: stored as sent, and shown in the view and the tidy table."""
 
 import dataclasses
 import json
@@ -68,10 +68,10 @@ def sentence(reply: TestResponse) -> str:
     return said
 
 
-# Kept as told
+# Stored as sent
 
 
-def test_all_that_is_told_beside_an_answer_is_kept_and_shown(participant: Participant, any_store: Store) -> None:
+def test_all_signals_of_a_response_are_stored_and_shown(participant: Participant, any_store: Store) -> None:
     assert participant.answer(0, **SHOWN).status_code == 201
     found = row(any_store)
     assert (found["attempt"], found["visit"], found["input"], found["missing"]) == (3, 2, "touch", None)
@@ -80,7 +80,7 @@ def test_all_that_is_told_beside_an_answer_is_kept_and_shown(participant: Partic
     assert problems(any_store) == []
 
 
-def test_it_stands_in_the_tidy_table_in_columns_of_its_own(participant: Participant, any_store: Store) -> None:
+def test_signals_have_separate_columns_in_the_tidy_table(participant: Participant, any_store: Store) -> None:
     participant.answer(0, **SHOWN)
     first = table_of(any_store).iloc[0]
     assert {name: first[f"signal_{name}"] for name in ALL} == ALL
@@ -95,7 +95,7 @@ def test_the_table_has_a_column_for_every_signal() -> None:
 
 
 @pytest.mark.parametrize("told", [None, {}, dict.fromkeys(ALL, 0)])
-def test_nothing_to_tell_is_zero_where_somebody_answered_and_missing_where_nobody_did(
+def test_absent_signals_are_zero_with_a_response_and_missing_without_one(
     participant: Participant, any_store: Store, told: dict[str, int] | None
 ) -> None:
     participant.answer(0, signals=told)
@@ -104,7 +104,7 @@ def test_nothing_to_tell_is_zero_where_somebody_answered_and_missing_where_nobod
     assert table.loc[1:, list(SIGNALS)].isna().all(axis=None)
 
 
-def test_what_an_older_page_does_not_tell_is_missing_and_it_is_taken_all_the_same(
+def test_fields_that_an_older_page_does_not_send_are_missing_and_the_response_is_accepted(
     participant: Participant, any_store: Store
 ) -> None:
     assert participant.answer(0).status_code == 201
@@ -122,7 +122,7 @@ def test_what_an_older_page_does_not_tell_is_missing_and_it_is_taken_all_the_sam
     elapsed=st.none() | st.floats(0, 1e12),
 )
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_is_told_within_the_bounds_comes_back_as_it_was_told(
+def test_signals_within_the_bounds_are_returned_unchanged(
     small_study: Study, any_store: Store, told: Any, attempt: int, visit: int | None, given_by: Any, elapsed: Any
 ) -> None:
     person = begun(small_study, any_store)
@@ -138,7 +138,7 @@ def test_whatever_is_told_within_the_bounds_comes_back_as_it_was_told(
     assert (json.loads(found["jspsych"]) if found["jspsych"] else None) == jspsych
 
 
-def test_a_retry_keeps_what_was_told_first(participant: Participant, any_store: Store) -> None:
+def test_a_retry_keeps_the_signals_that_were_sent_first(participant: Participant, any_store: Store) -> None:
     response_id = str(uuid.uuid4())
     participant.answer(0, response_id=response_id, **SHOWN)
     again = participant.answer(0, response_id=response_id, signals={"hidden": 99}, attempt=4)
@@ -222,13 +222,11 @@ def test_an_answer_may_be_missing_only_where_the_study_says_so(study_of: StudyOf
             assert reply.status_code == 201, reply.text
             assert reply.get_json()["responses"][0]["feedback"] is None
         else:
-            assert f"cannot be missing here as `{why}`" in sentence(reply)
+            assert f"cannot be missing as `{why}`" in sentence(reply)
     assert problems(any_store) == []
 
 
-def test_the_page_is_told_of_the_deadline_and_of_what_becomes_of_interrupted_trials(
-    study_of: StudyOf, any_store: Store
-) -> None:
+def test_the_session_has_the_deadline_and_the_rule_for_interrupted_trials(study_of: StudyOf, any_store: Store) -> None:
     session = begun(study_of(2_500, "skip"), any_store).session
     assert (session["deadline_ms"], session["interrupted_trial"], session["reading_ms"]) == (2_500, "skip", 0)
     plain = begun(study_of(), any_store).session
@@ -327,7 +325,7 @@ def test_a_missed_attention_check_is_failed_here_and_in_the_analysis(
 ) -> None:
     study = checked_of(task)
     participant = begun(study, any_store)
-    planned = {row["trial_index"]: row["phase"] for row in any_store.trials(study)}  # browsers are not told
+    planned = {row["trial_index"]: row["phase"] for row in any_store.trials(study)}  # browsers do not learn the phase
     for trial in participant.session["trials"]:
         is_check = planned[trial["trial_index"]] == "attention_check"
         reply = miss(participant, trial["trial_index"], why) if is_check else participant.answer(trial["trial_index"])

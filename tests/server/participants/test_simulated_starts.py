@@ -55,7 +55,7 @@ def start_of(app: Flask) -> dict[str, Any]:
     ],
 )
 @pytest.mark.parametrize("recruitment", [{}, {"entry": "panel"}, {"entry": "link"}, {"quota": 1}])
-def test_nobody_begins_a_simulated_session_without_the_researchers_token(
+def test_a_simulated_session_needs_the_researchers_token(
     app_of: AppOf, store: SqliteStore, authorization: str | None, recruitment: dict[str, Any]
 ) -> None:
     app = app_of(**recruitment)
@@ -115,8 +115,8 @@ def test_a_simulated_session_that_is_completed_has_no_exit_of_people(app_of: App
     assert completion["exit"]["url"] is None
 
 
-def test_whoever_uses_a_simulated_sessions_cookie_in_a_browser_gets_no_exit_of_people(app_of: AppOf) -> None:
-    """The cookie is all that a browser would need to go on with the session as a person."""
+def test_the_cookie_of_a_simulated_session_gives_no_exit_of_human_participants(app_of: AppOf) -> None:
+    """With the cookie, a browser could resume the session as a human participant."""
     program = Participant(app_of(entry="panel"))
     program.start(kind="simulated")
     cookie = program.http.get_cookie("equipoise_session_blackbox-predict")
@@ -136,7 +136,7 @@ def test_a_simulated_session_that_fails_the_practice_has_no_exit_of_people(app_o
     assert_no_peoples_exit(answered.text + program.http.get("/api/session").text)
 
 
-def test_a_simulated_session_that_comes_back_too_often_has_no_exit_of_people(app_of: AppOf, small_study: Study) -> None:
+def test_a_simulated_session_that_resumes_too_often_gets_an_empty_exit(app_of: AppOf, small_study: Study) -> None:
     program = Participant(app_of(saying(small_study, resume=Resume(max_reloads=0))))
     program.start(kind="simulated")
     reply = program.http.post("/api/visit", json={"visit_id": str(uuid.uuid4())})

@@ -161,7 +161,7 @@ json_values = st.recursive(
 @given(data=st.data())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150)
 def test_no_value_of_any_field_makes_the_server_fail(participant: Any, data: Any) -> None:
-    """A valid body with one field of any value: taken or refused, but never an error of ours."""
+    """A valid body with one field of any value is stored or refused, but never causes status 500."""
     body = {
         "session": participant.session["session"], "response_id": str(uuid.uuid4()), "trial_index": 0,
         "response": "absorbed", "rt_ms": 1.0, "fixation_ms": 1.0, "fixation_frames": 1, "frames_dropped": 0,
@@ -227,7 +227,7 @@ def test_a_second_tab_at_consent_gets_the_session_that_is_under_way(participant:
     assert len({row["session"] for row in store.trials()}) == 1
 
 
-def test_a_persons_browser_does_not_go_on_with_a_simulated_session(newcomer: Any, store: SqliteStore) -> None:
+def test_a_human_start_does_not_resume_a_simulated_session(newcomer: Any, store: SqliteStore) -> None:
     newcomer.start(kind="simulated")
     assert newcomer.start(kind="human").get_json()["kind"] == "human"
     assert {row["kind"] for row in store.trials()} == {"human", "simulated"}
@@ -294,7 +294,7 @@ def test_a_start_that_is_sent_again_at_once_is_one_session(newcomer: Any, app: F
 
 
 @pytest.mark.parametrize("since", ["an answer", "eleven minutes", "words about the person"])
-def test_a_start_that_somebody_else_has_learnt_leads_to_no_session(
+def test_a_known_start_id_of_another_participant_gives_no_session(
     newcomer: Any, app: Flask, store: SqliteStore, clock: Clock, since: str
 ) -> None:
     start_id = str(uuid.uuid4())
@@ -316,10 +316,10 @@ def test_a_start_that_somebody_else_has_learnt_leads_to_no_session(
     assert thief.start().status_code == 201
 
 
-def test_looking_at_a_session_takes_no_place_and_a_visit_does(
+def test_reading_a_session_takes_no_slot_and_a_visit_does(
     participant: Any, store: SqliteStore, sample_study: Study, clock: Clock
 ) -> None:
-    """Any page can have a browser look; only ours can say that somebody is here again."""
+    """Any site can make a browser send GET; only the study's page can report a visit."""
 
     clock.advance(minutes=sample_study.definition.recruitment.time_out_min + 1)
     Participant(participant.http.application).start()  # a newcomer for whom places are looked through
@@ -345,7 +345,7 @@ def test_the_cookie_is_out_of_reach_of_scripts(newcomer: Any) -> None:
     assert "SameSite=Lax" in cookie
 
 
-def test_a_reload_goes_on_where_it_stopped(participant: Any) -> None:
+def test_a_reload_resumes_the_session(participant: Any) -> None:
     participant.answer(0)
     participant.answer(1)
     again = participant.http.get("/api/session").get_json()
@@ -391,7 +391,9 @@ def test_groups_fill_evenly_and_seeds_count_up(app: Flask, store: SqliteStore, n
     }
 
 
-def test_simulated_participants_do_not_take_peoples_places(app: Flask, store: SqliteStore, newcomer: Any) -> None:
+def test_simulated_participants_take_no_slots_of_human_participants(
+    app: Flask, store: SqliteStore, newcomer: Any
+) -> None:
     for kind in ["simulated"] * 7 + ["human"]:
         newcomer.http.delete_cookie("equipoise_session_blackbox-predict")
         newcomer.start(kind=kind)
@@ -465,7 +467,7 @@ def test_nothing_that_is_served_depends_on_the_keys(
     assert one == other
 
 
-def test_nothing_that_is_served_tells_which_question_is_an_attention_check(
+def test_no_reply_reveals_which_question_is_an_attention_check(
     sample_study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two sessions that differ in this alone are served alike, byte for byte."""
@@ -528,7 +530,7 @@ def test_files_beside_the_bundle_are_out_of_reach(participant: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["equipoise.js", "equipoise.css"])
-def test_the_bundle_is_sent_compressed_to_whoever_takes_it_so_and_once(app: Flask, name: str) -> None:
+def test_the_bundle_is_compressed_once_for_clients_that_accept_it(app: Flask, name: str) -> None:
     http = app.test_client()
     with http.get(f"/static/{name}", headers={"Accept-Encoding": "identity"}) as plain:
         data = plain.data

@@ -190,7 +190,7 @@ def test_a_session_is_opened_again_as_often_as_the_study_allows_and_no_more(
     assert problems(any_store) == []
 
 
-def test_a_session_is_gone_on_with_up_to_its_age_and_not_after(
+def test_a_session_is_resumed_up_to_its_greatest_age_and_not_later(
     study_of: StudyOf, any_store: Store, clock: Clock
 ) -> None:
     person = Person(any_store, study_of(max_age_min=30))
@@ -203,7 +203,7 @@ def test_a_session_is_gone_on_with_up_to_its_age_and_not_after(
     assert problems(any_store) == []
 
 
-def test_the_rules_hold_for_who_comes_in_another_browser_too(study_of: StudyOf, any_store: Store) -> None:
+def test_the_rules_apply_in_another_browser_too(study_of: StudyOf, any_store: Store) -> None:
     person = Person(any_store, study_of(max_reloads=0), identity=panel())
     person.start_id = new_id()
     assert person.begin().ended_for is Release.RELOADED
@@ -219,8 +219,10 @@ def test_the_rules_are_those_under_which_the_session_began(study_of: StudyOf, an
     assert visit(person, study=stricter).ended_for is None
 
 
-def test_who_has_answered_everything_is_always_let_through(study_of: StudyOf, any_store: Store, clock: Clock) -> None:
-    """Too old, too often, and the place given to somebody else: with all the work done, they only have to hear so."""
+def test_a_participant_with_all_responses_can_always_complete(
+    study_of: StudyOf, any_store: Store, clock: Clock
+) -> None:
+    """All responses are stored, so a session completes although it is too old or its slot is taken."""
     for otherwise in ("end", "restart"):
         plain = version_of(study_of(max_reloads=0, max_age_min=1, otherwise=otherwise), otherwise)
         study = recruiting(plain, quota=1)
@@ -240,7 +242,7 @@ def test_who_has_answered_everything_is_always_let_through(study_of: StudyOf, an
 
 
 @pytest.mark.parametrize("otherwise", ["end", "restart"])
-def test_who_has_completed_may_look_as_often_as_they_like(browser_of: BrowserOf, otherwise: str) -> None:
+def test_a_completed_participant_can_open_the_page_any_number_of_times(browser_of: BrowserOf, otherwise: str) -> None:
     browser = browser_of(max_reloads=0, otherwise=otherwise)
     browser.answer_all()
     code = browser.complete().get_json()["completion_code"]
@@ -262,7 +264,7 @@ def test_a_session_that_has_ended_tells_why_and_how_to_ask(browser_of: BrowserOf
 def test_a_session_that_has_ended_takes_no_more_answers_and_gives_no_code(
     browser_of: BrowserOf, any_store: Store
 ) -> None:
-    """Another tab, or somebody who writes requests by hand, is told the same: what has ended is over."""
+    """Another tab, or a program that sends requests, gets the same refusal for an ended session."""
     browser = browser_of(max_reloads=0)
     browser.answer(0)
     assert opened(browser)["status"] == "ended"
@@ -273,7 +275,7 @@ def test_a_session_that_has_ended_takes_no_more_answers_and_gives_no_code(
     assert len(responses_of(any_store, browser.session["session"])) == 1
 
 
-def test_who_has_ended_can_still_have_their_answers_deleted(browser_of: BrowserOf, any_store: Store) -> None:
+def test_a_participant_of_an_ended_session_can_withdraw(browser_of: BrowserOf, any_store: Store) -> None:
     browser = browser_of(max_reloads=0)
     browser.answer(0)
     opened(browser)
@@ -283,7 +285,7 @@ def test_who_has_ended_can_still_have_their_answers_deleted(browser_of: BrowserO
     assert problems(any_store) == []
 
 
-def test_the_place_of_who_has_ended_goes_to_somebody_else(study_of: StudyOf, any_store: Store) -> None:
+def test_the_slot_of_an_ended_session_goes_to_another_participant(study_of: StudyOf, any_store: Store) -> None:
     study = recruiting(study_of(max_reloads=0), quota=1)
     person = Person(any_store, study)
     with pytest.raises(StudyFull):

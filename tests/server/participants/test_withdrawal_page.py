@@ -34,13 +34,13 @@ def served(small_study: Study, any_store: Store) -> Flask:
 
 @pytest.fixture
 def unlimited(served: Flask, monkeypatch: pytest.MonkeyPatch) -> Flask:
-    """The same without the limit on guesses, which has tests of its own."""
+    """The application without the limit on guesses, which has other tests."""
     monkeypatch.setattr("server.security.rate_limits.RateLimits.count_wrong_code", lambda _self: None)
     return served
 
 
 def taken(app: Flask) -> tuple[Participant, str]:
-    """Return somebody who has completed, and their code."""
+    """Return a participant who has completed, and their withdrawal code."""
     person = Participant(app)
     person.start()
     person.answer_all()
@@ -174,7 +174,7 @@ def test_giving_the_code_again_is_the_same_as_once(served: Flask, any_store: Sto
     assert problems(any_store) == []
 
 
-def test_who_left_with_the_button_may_give_the_code_too(served: Flask, any_store: Store) -> None:
+def test_a_participant_who_withdrew_by_the_button_can_use_the_code_too(served: Flask, any_store: Store) -> None:
     person, code = taken(served)
     person.withdraw()
     assert give(person.http, code).status_code == 200
@@ -236,7 +236,7 @@ def test_a_code_of_another_version_of_the_study_is_known_and_of_another_study_is
         "x" * 60_000,
     ],
 )
-def test_a_code_that_belongs_to_nobody_deletes_nothing_and_the_page_says_so(
+def test_an_unknown_code_deletes_nothing_and_the_page_reports_it(
     served: Flask, any_store: Store, code: str | None
 ) -> None:
     person, _ = taken(served)
@@ -254,7 +254,7 @@ def test_a_code_that_belongs_to_nobody_deletes_nothing_and_the_page_says_so(
 
 @given(code=st.text(max_size=60))
 @settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_is_typed_stands_in_the_field_again_and_nowhere_else(unlimited: Flask, code: str) -> None:
+def test_the_typed_code_is_shown_only_in_its_field(unlimited: Flask, code: str) -> None:
     page = give(unlimited.test_client(), code)
     assert page.status_code == 404, page.text
     plain = [tag for tag, _ in Elements(give(unlimited.test_client(), "").text).found]
@@ -305,7 +305,7 @@ def test_other_methods_are_refused(served: Flask) -> None:
 # Guessing
 
 
-def test_whoever_guesses_is_told_to_wait_and_whoever_has_a_code_is_not(served: Flask, any_store: Store) -> None:
+def test_guesses_of_codes_are_limited_and_a_right_code_is_accepted(served: Flask, any_store: Store) -> None:
     person, code = taken(served)
     http = served.test_client()
     for _ in range(CODES_TRIED_PER_MINUTE):
@@ -327,7 +327,7 @@ def test_right_codes_and_retries_are_not_counted(served: Flask) -> None:
         assert give(http, code).status_code == 200
 
 
-def test_who_was_stopped_may_go_on_after_the_wait(served: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_the_wait_a_limited_client_can_try_again(served: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     http = served.test_client()
     for _ in range(CODES_TRIED_PER_MINUTE):
         give(http, "wrong")
@@ -367,10 +367,10 @@ def test_while_the_store_is_away_nothing_is_said_to_be_deleted(
     assert give(served.test_client(), code).status_code == 200
 
 
-def test_whoever_is_stopped_or_must_wait_reads_a_page_and_not_what_programs_read(
+def test_a_limited_or_failed_request_gets_a_page_and_not_json(
     served: Flask, any_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody here has JavaScript that would read JSON, and nobody has sent an answer that "will be sent again"."""
+    """Without JavaScript, no page reads JSON, and the text must not promise to send a response again."""
     _, code = taken(served)
     http = served.test_client()
 

@@ -15,12 +15,12 @@ SUBMISSION = "66aa77bb88cc99dd00ee11ff"
 
 
 def pid(name: str) -> str:
-    """Return a panel id of Prolific's form for somebody."""
+    """Return a panel id in Prolific's format, made from a name."""
     return hashlib.sha256(name.encode()).hexdigest()[:24]
 
 
 class Visitor:
-    """One browser of somebody who takes a study, perhaps with an address that says who they are."""
+    """A participant's browser, opened with an address that may have a panel id or a link's token."""
 
     def __init__(self, app: Flask, address: str = "/", https: bool = False) -> None:
         self.http = app.test_client()
@@ -58,7 +58,7 @@ class Visitor:
 
 
 def from_panel(panel_id: str, **more: str) -> str:
-    """Return the address with which a panel sends somebody."""
+    """Return the address of a panel's link for a participant."""
     return "/?" + "&".join(f"{name}={quote(value)}" for name, value in {"PROLIFIC_PID": panel_id, **more}.items())
 
 

@@ -30,7 +30,7 @@ def write_keys(path: Path, *keys: dict[str, Any]) -> Path:
 
 
 def claims(**changes: Any) -> dict[str, Any]:
-    """Return what Prolific says in a token that is valid now; a claim that is None is left out."""
+    """Return the claims of a token that is valid now; a claim that is None is omitted."""
     now = int(time.time())
     said = {
         "iss": "https://www.prolific.com",

@@ -70,7 +70,7 @@ def app_of(checked_study: Study, store: SqliteStore) -> AppOf:
 
 
 def taken(app: Flask, check: int = RIGHT, panel_id: str | None = None, kind: str = "human") -> Participant:
-    """Return somebody who has answered everything."""
+    """Return a participant who has responded to every trial."""
     person = Participant(app)
     if panel_id is not None:
         assert person.http.get(f"/?PROLIFIC_PID={quote(panel_id, safe='')}").status_code == 303
@@ -91,7 +91,7 @@ def completed(person: Participant) -> dict[str, Any]:
 # By outcome
 
 
-def test_without_exits_everybody_has_a_code_of_their_own_and_nowhere_to_go(app_of: AppOf) -> None:
+def test_without_exits_each_participant_gets_a_withdrawal_code_and_no_link(app_of: AppOf) -> None:
     app = app_of()
     codes = set()
     for _ in range(3):
@@ -102,7 +102,9 @@ def test_without_exits_everybody_has_a_code_of_their_own_and_nowhere_to_go(app_o
     assert len(codes) == 3
 
 
-def test_who_completes_gets_the_panels_code_and_link_and_a_code_of_their_own(app_of: AppOf, store: Store) -> None:
+def test_a_completed_participant_gets_the_panels_code_and_link_and_a_withdrawal_code(
+    app_of: AppOf, store: Store
+) -> None:
     completion = completed(taken(app_of(completed=DONE)))
     assert completion["completion_code"] == "DONE-1234"
     assert completion["exit"] == {"code": "DONE-1234", "url": f"{PANEL}?cc=DONE-1234"}
@@ -110,7 +112,7 @@ def test_who_completes_gets_the_panels_code_and_link_and_a_code_of_their_own(app
     assert problems(store) == []
 
 
-def test_who_failed_the_checks_gets_what_the_study_has_for_them(app_of: AppOf) -> None:
+def test_a_participant_who_failed_the_checks_gets_the_exit_for_failed_checks(app_of: AppOf) -> None:
     app = app_of(completed=DONE, failed_checks=FAILED)
     passed, failed = completed(taken(app)), completed(taken(app, WRONG))
     assert (passed["completion_code"], passed["exit"]["url"]) == ("DONE-1234", f"{PANEL}?cc=DONE-1234")
@@ -118,21 +120,21 @@ def test_who_failed_the_checks_gets_what_the_study_has_for_them(app_of: AppOf) -
     assert failed["exit"]["code"] == "FAILED-99"
 
 
-def test_without_an_exit_for_them_who_failed_gets_what_everybody_gets(app_of: AppOf) -> None:
+def test_without_an_exit_for_failed_checks_all_participants_get_the_same_exit(app_of: AppOf) -> None:
     app = app_of(completed=DONE)
     assert completed(taken(app, WRONG))["exit"] == completed(taken(app))["exit"] == {
         "code": "DONE-1234", "url": f"{PANEL}?cc=DONE-1234",
     }  # fmt: skip
 
 
-def test_where_no_rule_was_fixed_nobody_fails(checked_study: Study, app_of: AppOf) -> None:
+def test_without_a_rule_no_participant_fails_the_checks(checked_study: Study, app_of: AppOf) -> None:
     analysis = checked_study.definition.analysis.model_copy(update={"exclusions": ()})
     app = app_of(study=saying(checked_study, analysis=analysis), completed=DONE, failed_checks=FAILED)
     assert completed(taken(app, WRONG))["completion_code"] == "DONE-1234"
 
 
 @pytest.mark.parametrize("check", [RIGHT, WRONG])
-def test_the_exit_stays_the_same_however_often_it_is_asked_for(app_of: AppOf, check: int) -> None:
+def test_repeated_requests_get_the_same_exit(app_of: AppOf, check: int) -> None:
     person = taken(app_of(completed=DONE, failed_checks=FAILED), check)
     first = completed(person)
     assert completed(person) == first
@@ -142,15 +144,13 @@ def test_the_exit_stays_the_same_however_often_it_is_asked_for(app_of: AppOf, ch
     assert {name: visited[name] for name in first} == first
 
 
-def test_a_link_alone_carries_the_code_of_the_study_or_ones_own(app_of: AppOf) -> None:
+def test_a_link_without_a_code_contains_the_studys_code_or_the_withdrawal_code(app_of: AppOf) -> None:
     link = Exit(link=f"{PANEL}?cc={{code}}")
     own = completed(taken(app_of(completed=link)))
     assert own["exit"]["url"] == f"{PANEL}?cc={own['withdrawal_code']}"
 
 
-def test_the_code_that_the_study_fixes_for_everyone_still_holds_and_an_exits_own_is_stronger(
-    app_of: AppOf, checked_study: Study
-) -> None:
+def test_an_exits_code_replaces_the_studys_completion_code(app_of: AppOf, checked_study: Study) -> None:
     for exit_, code in ((Exit(), "FIXED-CODE"), (DONE, "DONE-1234")):
         study = saying(checked_study, version=code)
         completion = completed(taken(app_of(study=study, completion_code="FIXED-CODE", completed=exit_)))
@@ -158,7 +158,7 @@ def test_the_code_that_the_study_fixes_for_everyone_still_holds_and_an_exits_own
         assert completion["withdrawal_code"] not in {"FIXED-CODE", "DONE-1234", None}
 
 
-def test_exits_may_change_while_data_come_in(app_of: AppOf) -> None:
+def test_exits_can_change_during_data_collection(app_of: AppOf) -> None:
     person = taken(app_of(completed=DONE))
     cookie = person.http.get_cookie("equipoise_session_blackbox-predict")
     assert cookie is not None
@@ -167,7 +167,7 @@ def test_exits_may_change_while_data_come_in(app_of: AppOf) -> None:
     assert completed(person)["exit"] == {"code": "NEW-CODE", "url": None}
 
 
-def test_the_exits_before_the_start_are_told_with_the_study(app_of: AppOf, store: Store) -> None:
+def test_the_study_reply_has_the_exits_before_the_start(app_of: AppOf, store: Store) -> None:
     said = app_of(
         no_consent=Exit(code="NO-CONSENT", link=f"{PANEL}?cc={{code}}"), incompatible_device=Exit(code="DEVICE")
     )
@@ -181,7 +181,7 @@ def test_the_exits_before_the_start_are_told_with_the_study(app_of: AppOf, store
     assert store.trials() == []
 
 
-def test_the_codes_of_those_who_stay_are_not_told_before_the_end(app_of: AppOf) -> None:
+def test_completion_codes_are_not_sent_before_the_end(app_of: AppOf) -> None:
     app = app_of(completed=DONE, failed_checks=FAILED)
     person = Participant(app)
     served = [person.http.get("/api/study").text, person.start().text, person.http.get("/api/session").text]
@@ -194,7 +194,7 @@ def test_the_codes_of_those_who_stay_are_not_told_before_the_end(app_of: AppOf) 
 
 
 def ended(app: Flask, kind: str = "human", panel_id: str | None = None) -> dict[str, Any]:
-    """Return what somebody is told who does not pass the practice."""
+    """Return the end page of a participant who does not pass the practice."""
     person = Participant(app)
     if panel_id is not None:
         person.http.get(f"/?PROLIFIC_PID={panel_id}")
@@ -211,13 +211,15 @@ def strict_study(checked_study: Study) -> Study:
     return practising(checked_study, 1, PracticeCriterion(correct=1, rounds=1, otherwise="end"))
 
 
-def test_who_does_not_pass_the_practice_has_the_exit_for_it_or_none(app_of: AppOf, strict_study: Study) -> None:
+def test_a_participant_who_fails_the_practice_gets_its_exit_or_an_empty_exit(
+    app_of: AppOf, strict_study: Study
+) -> None:
     assert ended(app_of(study=strict_study, completed=DONE, failed_checks=FAILED))["exit"] == NONE
     exit_ = ended(app_of(study=strict_study, completed=DONE, practice_not_passed=FAILED))["exit"]
     assert exit_ == {"code": "FAILED-99", "url": f"{PANEL}?cc=FAILED-99"}
 
 
-def test_who_comes_back_too_often_or_too_late_has_the_exit_for_it_or_none(
+def test_a_participant_who_resumes_too_often_or_too_late_gets_its_exit_or_an_empty_exit(
     app_of: AppOf, checked_study: Study, clock: Clock
 ) -> None:
     for number, rules in enumerate((Resume(max_reloads=0), Resume(max_age_min=1))):
@@ -234,7 +236,7 @@ def test_who_comes_back_too_often_or_too_late_has_the_exit_for_it_or_none(
             assert person.http.get("/api/session").get_json()["exit"] == exit_
 
 
-def test_whose_session_has_ended_has_a_code_to_have_the_answers_deleted(
+def test_a_participant_of_an_ended_session_gets_a_withdrawal_code(
     app_of: AppOf, strict_study: Study, store: Store
 ) -> None:
     app = app_of(study=strict_study, practice_not_passed=FAILED)
@@ -244,7 +246,7 @@ def test_whose_session_has_ended_has_a_code_to_have_the_answers_deleted(
     assert problems(store) == []
 
 
-def test_no_return_link_can_be_sent_with_a_code_missing_in_it(app_of: AppOf, strict_study: Study) -> None:
+def test_a_link_with_a_missing_code_is_refused(app_of: AppOf, strict_study: Study) -> None:
     """A panel takes an empty code for a wrong one."""
     with pytest.raises(ValueError, match="add its `code`"):
         app_of(study=strict_study, practice_not_passed=Exit(link=f"{PANEL}?cc={{code}}"))
@@ -277,7 +279,7 @@ def test_a_simulated_participant_who_does_not_pass_the_practice_gets_no_panels_c
 WITH_ID = f"{PANEL}/{{id}}?cc={{code}}&pid={{id}}"
 
 
-def test_the_id_goes_back_in_the_link_and_stands_nowhere_else(app_of: AppOf) -> None:
+def test_the_panel_id_is_in_the_link_and_in_no_other_field(app_of: AppOf) -> None:
     exit_ = Exit(code="DONE-1234", link=WITH_ID)
     app = app_of("panel", completed=exit_, failed_checks=exit_)
     person = Participant(app)
@@ -292,7 +294,7 @@ def test_the_id_goes_back_in_the_link_and_stands_nowhere_else(app_of: AppOf) -> 
     assert PANEL_ID not in json.dumps(completion)
 
 
-def test_the_id_goes_back_with_who_does_not_agree(app_of: AppOf, store: Store) -> None:
+def test_the_link_after_no_consent_contains_the_panel_id(app_of: AppOf, store: Store) -> None:
     http = app_of("panel", no_consent=Exit(code="NONE-1", link=WITH_ID)).test_client()
     http.get(f"/?PROLIFIC_PID={PANEL_ID}")
     assert http.get("/api/study").get_json()["exits"]["no_consent"]["url"] == (
@@ -301,14 +303,14 @@ def test_the_id_goes_back_with_who_does_not_agree(app_of: AppOf, store: Store) -
     assert store.trials() == []
 
 
-def test_nobody_gets_anothers_id(app_of: AppOf) -> None:
+def test_no_link_contains_another_participants_panel_id(app_of: AppOf) -> None:
     app = app_of("panel", completed=Exit(link=f"{PANEL}?pid={{id}}"))
     ids = (PANEL_ID, PANEL_ID[::-1])
     urls = [completed(taken(app, panel_id=panel_id))["exit"]["url"] for panel_id in ids]
     assert urls == [f"{PANEL}?pid={panel_id}" for panel_id in ids]
 
 
-def test_the_id_goes_back_though_the_address_was_opened_days_ago(
+def test_the_link_contains_the_panel_id_after_the_entry_cookie_has_expired(
     app_of: AppOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The session is remembered for a month; anyone who comes back on the third day still belongs to their panel."""
@@ -322,7 +324,7 @@ awkward = st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_siz
 
 @given(panel_id=awkward, code=awkward.filter(lambda text: len(text) >= 4))
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_id_and_code_consist_of_the_link_leads_back_with_them(app_of: AppOf, panel_id: str, code: str) -> None:
+def test_the_link_contains_any_panel_id_and_code_unchanged(app_of: AppOf, panel_id: str, code: str) -> None:
     http = app_of(
         "panel", "pid", no_consent=Exit(code=code, link="https://panel.example/a/{id}/b?cc={code}&pid={id}")
     ).test_client()
@@ -338,7 +340,9 @@ def test_whatever_id_and_code_consist_of_the_link_leads_back_with_them(app_of: A
 # Withdrawing
 
 
-def test_the_code_of_ones_own_deletes_the_answers_and_the_panels_does_not(app_of: AppOf, store: Store) -> None:
+def test_the_withdrawal_code_deletes_the_responses_and_the_completion_code_does_not(
+    app_of: AppOf, store: Store
+) -> None:
     app = app_of(completed=DONE)
     person, other = taken(app), taken(app)
     completion = completed(person)
@@ -350,10 +354,10 @@ def test_the_code_of_ones_own_deletes_the_answers_and_the_panels_does_not(app_of
     assert statuses == {person.session["session"]: "withdrawn", other.session["session"]: "completed"}
 
 
-def test_only_an_old_session_with_the_code_of_everyone_has_none_to_withdraw_with(
+def test_only_an_old_session_with_the_studys_code_has_no_withdrawal_code(
     app_of: AppOf, checked_study: Study, any_store: Store
 ) -> None:
-    """As an earlier Equipoise stored it: the fixed code in place of one's own."""
+    """An earlier Equipoise stored the study's completion code instead of a withdrawal code."""
     study = saying(checked_study, completion_code="FIXED-CODE")
     person = taken(create_app(study, any_store, SECRETS, NO_LIMITS))
     execute_sql(any_store, "UPDATE sessions SET withdrawal_code = 'FIXED-CODE'")

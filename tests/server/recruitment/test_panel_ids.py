@@ -1,4 +1,4 @@
-"""A panel's id alone is not a password: it opens no session that has begun, and tells nobody who takes part."""
+"""A panel id is not a password: it opens no session that has begun, and does not reveal who takes part."""
 
 import uuid
 from collections.abc import Callable
@@ -39,7 +39,7 @@ def panel(app_of: AppOf) -> Flask:
 
 
 def victim_of(app: Flask) -> Visitor:
-    """Return somebody who has begun, and answered one question."""
+    """Return a participant who has begun and responded to one trial."""
     visitor = Visitor(app, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     assert visitor.start().status_code == 201
     visitor.answer(0)
@@ -80,7 +80,7 @@ def test_a_known_id_alone_opens_completes_and_deletes_nothing(
     assert problems(store) == []
 
 
-def test_the_submission_that_began_goes_on_in_another_browser(panel: Flask) -> None:
+def test_the_submission_that_began_resumes_in_another_browser(panel: Flask) -> None:
     victim = victim_of(panel)
     again = Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     assert again.start().status_code == 201
@@ -89,7 +89,7 @@ def test_the_submission_that_began_goes_on_in_another_browser(panel: Flask) -> N
 
 
 @pytest.mark.parametrize("kept", [(), ("STUDY_ID",)])
-def test_where_no_submission_is_kept_only_the_browser_that_began_goes_on(app_of: AppOf, kept: tuple[str, ...]) -> None:
+def test_without_a_submission_id_only_the_browser_that_began_resumes(app_of: AppOf, kept: tuple[str, ...]) -> None:
     app = app_of(panel_parameter="pid", kept_parameters=kept)
     first = Visitor(app, "/?pid=p-17&SESSION_ID=x")
     first.start()
@@ -99,7 +99,7 @@ def test_where_no_submission_is_kept_only_the_browser_that_began_goes_on(app_of:
     assert first.complete().status_code == 200
 
 
-def test_the_browser_that_began_goes_on_after_it_forgot_the_address(
+def test_the_browser_that_began_resumes_without_the_entry_cookie(
     app_of: AppOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The address is remembered for a day and the session for a week: on the third day the link is opened again."""
@@ -116,7 +116,7 @@ def test_the_browser_that_began_goes_on_after_it_forgot_the_address(
     refused(first.get("/api/session"), 401)
 
 
-def test_a_start_whose_reply_was_lost_is_repeated_without_a_cookie(app_of: AppOf, store: SqliteStore) -> None:
+def test_a_start_whose_reply_was_lost_can_be_retried_without_a_cookie(app_of: AppOf, store: SqliteStore) -> None:
     app = app_of(panel_parameter="pid", kept_parameters=())
     visitor, start_id = Visitor(app, "/?pid=p-17"), str(uuid.uuid4())
     first = visitor.start(start_id=start_id).get_json()
@@ -125,7 +125,7 @@ def test_a_start_whose_reply_was_lost_is_repeated_without_a_cookie(app_of: AppOf
     assert len(rows(store, "SELECT * FROM sessions")) == 1
 
 
-def test_the_session_of_somebody_else_proves_nothing(panel: Flask) -> None:
+def test_another_participants_session_is_not_a_proof(panel: Flask) -> None:
     """The attacker's own cookie is a valid one, of another session."""
     victim_of(panel)
     attacker = Visitor(panel, from_panel(pid("attacker"), SESSION_ID="mine"))
@@ -138,7 +138,7 @@ def test_the_session_of_somebody_else_proves_nothing(panel: Flask) -> None:
     assert ELSEWHERE in refused(attacker.start(), 409)
 
 
-def test_of_many_who_come_with_one_id_at_once_one_has_the_session(any_store: Store, small_study: Study) -> None:
+def test_simultaneous_starts_with_one_panel_id_make_one_session(any_store: Store, small_study: Study) -> None:
     study = recruiting(small_study, entry="panel")
     any_store.register_study(study)
     outcomes = at_once(*[lambda: Person(any_store, study, identity=Identity("panel", PANEL_ID))] * 8)
@@ -146,7 +146,7 @@ def test_of_many_who_come_with_one_id_at_once_one_has_the_session(any_store: Sto
     assert len(rows(any_store, "SELECT * FROM sessions")) == 1
 
 
-def test_the_store_hands_a_session_over_by_the_submission_that_began_only(any_store: Store, small_study: Study) -> None:
+def test_only_the_submission_that_began_gets_the_session_from_the_store(any_store: Store, small_study: Study) -> None:
     study = recruiting(small_study, entry="panel")
     any_store.register_study(study)
     hers, other = Identity("panel", "anna", {"SESSION_ID": "s-1"}), Identity("panel", "anna", {"SESSION_ID": "s-2"})
@@ -162,11 +162,11 @@ def test_the_store_hands_a_session_over_by_the_submission_that_began_only(any_st
     assert Person(any_store, study, identity=hers).session == person.session
 
 
-# Who takes part is not told
+# Replies do not reveal who takes part
 
 
 def answers_of(app: Flask, address: str) -> list[tuple[int, bytes, list[str]]]:
-    """Return all that a browser is told before it starts, without what changes from one request to the next."""
+    """Return all replies before a start, without the parts that change with each request."""
     http = app.test_client()
     replies = [http.get(address), http.get("/"), http.get("/api/study"), http.get("/api/session")]
     names = [sorted(name for name, _ in reply.headers) for reply in replies]
@@ -175,9 +175,7 @@ def answers_of(app: Flask, address: str) -> list[tuple[int, bytes, list[str]]]:
 
 @pytest.mark.parametrize("quota", [None, 1])
 @pytest.mark.parametrize("state", ["under way", "completed", "withdrawn"])
-def test_before_a_start_a_known_id_and_an_unknown_one_are_told_the_same(
-    app_of: AppOf, quota: int | None, state: str
-) -> None:
+def test_before_a_start_known_and_unknown_ids_get_the_same_reply(app_of: AppOf, quota: int | None, state: str) -> None:
     app = app_of(quota=quota, panel_ids=frozenset({PANEL_ID, pid("invited")}))
     victim = victim_of(app)
     if state == "completed":
@@ -189,7 +187,7 @@ def test_before_a_start_a_known_id_and_an_unknown_one_are_told_the_same(
         assert answers_of(app, from_panel(unknown, SESSION_ID="wrong")) == known
 
 
-def test_a_full_study_lets_the_submission_that_began_go_on_and_nobody_guess_it(app_of: AppOf) -> None:
+def test_in_a_full_study_only_the_submission_that_began_resumes_and_guesses_are_limited(app_of: AppOf) -> None:
     app = app_of(quota=1)
     victim_of(app)
     hers = Visitor(app, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
@@ -213,7 +211,7 @@ def test_starts_with_known_ids_are_limited_and_those_of_other_addresses_are_not(
     assert elsewhere.start().status_code == 201
 
 
-def test_starts_with_unknown_ids_in_a_full_study_are_limited_as_they_tell_who_has_begun(app_of: AppOf) -> None:
+def test_starts_with_unknown_ids_in_a_full_study_are_limited_because_they_reveal_known_ids(app_of: AppOf) -> None:
     app = app_of(quota=1)
     victim = victim_of(app)
     start = {"consent_digest": victim.study()["consent_digest"], "kind": "human"}
@@ -237,7 +235,7 @@ def test_starts_without_a_panel_id_in_a_full_study_are_not_limited_as_claims(app
     assert statuses == {409}
 
 
-def test_the_browser_that_began_is_not_locked_out_by_somebody_who_guesses(app_of: AppOf) -> None:
+def test_guesses_from_other_clients_do_not_lock_out_the_browser_that_began(app_of: AppOf) -> None:
     app = app_of()
     victim = victim_of(app)
     for number in range(UNPROVEN_CLAIMS_PER_MINUTE + 1):
@@ -251,7 +249,7 @@ def test_the_browser_that_began_is_not_locked_out_by_somebody_who_guesses(app_of
 # Who may come
 
 
-def test_only_ids_of_the_list_begin(app_of: AppOf, store: SqliteStore) -> None:
+def test_only_ids_in_the_list_can_begin(app_of: AppOf, store: SqliteStore) -> None:
     app = app_of(panel_ids=frozenset({PANEL_ID}))
     reply = Visitor(app, from_panel(pid("stranger"))).start()
     assert "not on the list" in refused(reply, 403)
@@ -259,7 +257,7 @@ def test_only_ids_of_the_list_begin(app_of: AppOf, store: SqliteStore) -> None:
     assert Visitor(app, from_panel(PANEL_ID)).start().status_code == 201
 
 
-def test_a_study_names_the_form_of_its_ids(app_of: AppOf) -> None:
+def test_a_study_can_set_the_pattern_of_its_panel_ids(app_of: AppOf) -> None:
     app = app_of(panel_parameter="sona", panel_id_pattern="[0-9]{5}")
     for strange in ("1234", "123456", "1234a", "12345%0A6"):
         refused(Visitor(app, f"/?sona={strange}").start(), 403)
@@ -269,7 +267,7 @@ def test_a_study_names_the_form_of_its_ids(app_of: AppOf) -> None:
 # Personal links
 
 
-def test_a_personal_link_is_its_own_authority(app_of: AppOf, small_study: Study) -> None:
+def test_a_personal_link_is_a_proof(app_of: AppOf, small_study: Study) -> None:
     """Anyone who has the link has the session: it is signed by the server, and cannot be made up."""
     app = app_of(entry="link", quota=1)
     token = make_link_token(small_study, SECRETS.signing_key)

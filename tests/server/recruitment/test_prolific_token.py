@@ -42,11 +42,13 @@ def secured(small_study: Study, store: SqliteStore, keys: Path) -> Flask:
 
 
 def coming(signed: str, panel_id: str = PANEL_ID, **more: str) -> str:
-    """Return the address with which Prolific sends somebody."""
+    """Return the address of Prolific's link for a participant."""
     return from_panel(panel_id, **({"STUDY_ID": "study-1", "SESSION_ID": SUBMISSION} | more), prolific_token=signed)
 
 
-def test_what_prolific_signed_lets_a_person_in_and_leaves_the_address(secured: Flask, store: SqliteStore) -> None:
+def test_a_token_of_prolific_begins_a_session_and_is_removed_from_the_address(
+    secured: Flask, store: SqliteStore
+) -> None:
     signed = token()
     visitor = Visitor(secured, coming(signed))
     assert (visitor.came_in.status_code, visitor.came_in.headers["Location"]) == (303, "/")
@@ -137,7 +139,7 @@ FORGED: dict[str, Callable[[], str]] = {
 
 
 @pytest.mark.parametrize("forgery", FORGED)
-def test_what_prolific_did_not_sign_for_this_study_just_now_lets_nobody_in(
+def test_a_token_that_prolific_did_not_sign_recently_for_this_study_begins_no_session(
     secured: Flask, store: SqliteStore, forgery: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -151,12 +153,12 @@ def test_what_prolific_did_not_sign_for_this_study_just_now_lets_nobody_in(
     assert not made or made not in caplog.text
 
 
-def test_a_panels_id_without_a_token_lets_nobody_in(secured: Flask) -> None:
+def test_a_panel_id_without_a_token_begins_no_session(secured: Flask) -> None:
     visitor = Visitor(secured, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     assert FROM_PROLIFIC in refused(visitor.start(), 403)
 
 
-def test_who_came_before_the_study_asked_for_tokens_must_come_by_one(
+def test_an_identity_from_before_tokens_were_required_is_refused(
     secured: Flask, small_study: Study, store: SqliteStore
 ) -> None:
     before = create_app(recruiting(small_study, entry="panel"), store, SECRETS, Settings())
@@ -193,7 +195,7 @@ def test_a_token_opens_a_completed_session_in_one_other_browser(secured: Flask) 
     assert "open the study from there again" in refused(Visitor(secured, coming(later)).start(), 409)
 
 
-def test_a_newer_token_takes_the_session_back_from_whoever_replayed_the_first(secured: Flask) -> None:
+def test_a_newer_token_takes_the_session_back_after_a_replay_of_the_first_token(secured: Flask) -> None:
     signed = token(iat=int(time.time()) - 5)
     thief = Visitor(secured, coming(signed))
     thief.start()
@@ -228,7 +230,7 @@ def test_the_page_may_be_loaded_twice_before_the_start(secured: Flask) -> None:
     assert visitor.start().status_code == 201
 
 
-def test_who_is_under_way_goes_on_though_the_tabs_address_has_expired(secured: Flask) -> None:
+def test_a_participant_with_a_session_continues_after_the_token_has_expired(secured: Flask) -> None:
     visitor = Visitor(secured, coming(token()))
     visitor.start()
     visitor.get(coming(token(iat=NOW - 900, exp=NOW - 780)))
@@ -258,7 +260,7 @@ def test_a_broken_file_of_keys_is_logged_and_the_keys_of_before_hold(
     else:
         keys.write_text(content, encoding="utf-8")
     assert Visitor(secured, coming(token())).start().status_code == 201
-    assert "keys of Prolific were not read again" in caplog.text
+    assert "cannot read Prolific's keys again" in caplog.text
 
 
 @pytest.mark.parametrize(

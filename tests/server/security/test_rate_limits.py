@@ -62,7 +62,7 @@ def test_new_sessions_from_one_address_are_limited_and_those_of_another_are_not(
     assert start(app, THERE).status_code == 201
 
 
-def test_who_is_under_way_is_not_counted_as_new(app_of: AppOf) -> None:
+def test_a_resumed_session_does_not_count_as_a_start(app_of: AppOf) -> None:
     app = app_of(starts_per_minute=1)
     http = app.test_client()
     assert start(app, http=http).status_code == 201
@@ -156,7 +156,7 @@ def guess(app: Flask, way: str, token: str, address: str = HERE) -> TestResponse
 
 
 @pytest.mark.parametrize("ways", [("form", "form"), ("figures", "figures"), ("form", "figures"), ("figures", "form")])
-def test_wrong_tokens_are_limited_and_the_right_one_is_taken_all_the_same(app_of: AppOf, ways: tuple[str, str]) -> None:
+def test_wrong_tokens_are_limited_and_the_right_token_is_accepted(app_of: AppOf, ways: tuple[str, str]) -> None:
     """Or anybody in the researcher's own network could keep them out."""
     app = app_of()
     assert [guess(app, ways[0], f"guess-{number}").status_code for number in range(10)] == [403] * 10
@@ -193,7 +193,7 @@ def test_behind_a_proxy_that_is_counted_each_address_has_its_own_limit(app_of: A
 
 
 def test_what_is_said_before_the_counted_proxies_is_not_believed(app_of: AppOf) -> None:
-    """A client can send the header too; the proxy adds at its end what it sees itself."""
+    """A client can send this header too; the proxy appends the address of the client."""
     app = app_of(proxies=1, starts_per_minute=1)
     start(app, "10.0.0.1", **{"X-Forwarded-For": HERE})
     assert_told_to_wait(start(app, "10.0.0.1", **{"X-Forwarded-For": f"192.0.2.1, {HERE}"}), 60)
@@ -202,7 +202,7 @@ def test_what_is_said_before_the_counted_proxies_is_not_believed(app_of: AppOf) 
     assert_told_to_wait(start(two, "10.0.0.1", **{"X-Forwarded-For": f"192.0.2.2, {HERE}, 10.0.0.2"}), 60)
 
 
-def test_without_a_counted_proxy_nobody_is_believed_about_their_address(app_of: AppOf) -> None:
+def test_without_a_configured_proxy_forwarded_addresses_are_ignored(app_of: AppOf) -> None:
     app = app_of(proxies=0, starts_per_minute=1)
     assert start(app, **{"X-Forwarded-For": "192.0.2.1", "Forwarded": "for=192.0.2.1"}).status_code == 201
     for header in ("X-Forwarded-For", "X-Real-IP", "Forwarded", "Client-IP", "X-Client-IP", "True-Client-IP"):
@@ -259,7 +259,7 @@ def test_an_ipv6_address_counts_as_its_network(address: str | None, key: str) ->
     assert address_key(address) == key
 
 
-def test_who_has_a_whole_ipv6_network_has_one_limit(app_of: AppOf) -> None:
+def test_a_whole_ipv6_network_has_one_limit(app_of: AppOf) -> None:
     app = app_of(starts_per_minute=2)
     assert [start(app, f"2001:db8:1:2::{number}").status_code for number in (1, 2)] == [201] * 2
     assert_told_to_wait(start(app, "2001:db8:1:2:ffff::3"), 60)
@@ -272,7 +272,7 @@ def test_who_has_a_whole_ipv6_network_has_one_limit(app_of: AppOf) -> None:
 
 
 def test_counting_starts_no_threads(app_of: AppOf, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thread that is just being made can take the signal that tells the server to stop, and then it is lost."""
+    """A starting thread can receive the signal to stop the server, and then the signal is lost."""
     app = app_of()
     http = app.test_client()
     start(app, http=http)

@@ -83,7 +83,7 @@ def test_what_is_not_signed_is_nothing(signed: str) -> None:
     assert lately_signed_value(NEW, PURPOSE, signed, 60) is None
 
 
-def test_a_participant_goes_on_after_the_key_was_renewed(small_study: Study, store: SqliteStore) -> None:
+def test_a_participant_resumes_after_a_change_of_the_signing_key(small_study: Study, store: SqliteStore) -> None:
     def browser(key: str) -> Callable[[], int]:
         app = create_app(recruiting(small_study, entry="link"), store, Secrets(key, "token"), Settings())
         return lambda: http(app)

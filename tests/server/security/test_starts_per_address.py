@@ -1,4 +1,4 @@
-"""One network address holds only so many places at a time, so that nobody fills a study under made-up ids."""
+"""One network address has a limited number of slots, so that no client fills a study with invented ids."""
 
 import logging
 import time
@@ -46,9 +46,7 @@ def person_at(app: Flask, address: str, coming: str = "/") -> Visitor:
 
 
 @pytest.mark.parametrize("entry", ["open", "panel"])
-def test_one_address_holds_no_more_places_than_it_may_and_another_has_its_own(
-    app_of: AppOf, store: SqliteStore, entry: str
-) -> None:
+def test_each_address_has_its_own_limit_of_slots(app_of: AppOf, store: SqliteStore, entry: str) -> None:
     app = app_of(entry=entry)
     people = [person_at(app, HERE, from_panel(pid(f"p{number}"))) for number in range(4)]
     assert [person.start().status_code for person in people[:2]] == [201, 201]
@@ -60,9 +58,7 @@ def test_one_address_holds_no_more_places_than_it_may_and_another_has_its_own(
 
 
 @pytest.mark.parametrize("how", ["completes", "withdraws", "is released", "times out"])
-def test_a_place_that_is_no_longer_held_is_free_for_the_next(
-    app_of: AppOf, store: SqliteStore, clock: Clock, how: str
-) -> None:
+def test_a_released_slot_counts_no_longer(app_of: AppOf, store: SqliteStore, clock: Clock, how: str) -> None:
     app = app_of()
     first, second, third = (person_at(app, HERE) for _ in range(3))
     first.start()
@@ -83,7 +79,7 @@ def test_a_place_that_is_no_longer_held_is_free_for_the_next(
 
 
 @pytest.mark.parametrize("entry", ["open", "panel"])
-def test_starts_that_come_at_the_same_time_hold_no_more_places_than_one_after_the_other(
+def test_simultaneous_starts_do_not_exceed_the_limit_of_slots(
     app_of: AppOf, store: SqliteStore, monkeypatch: pytest.MonkeyPatch, entry: str
 ) -> None:
     app = app_of(entry=entry)
@@ -137,7 +133,7 @@ def test_a_start_that_is_sent_again_before_the_first_is_stored_is_no_further_per
     refused(person_at(app, HERE, from_panel(pid("bert"))).start(), 409)
 
 
-def test_who_has_begun_goes_on_where_all_places_of_the_address_are_held(app_of: AppOf) -> None:
+def test_a_participant_with_a_session_resumes_at_the_limit_of_slots(app_of: AppOf) -> None:
     app = app_of(entry="panel")
     addresses = [from_panel(pid(name), SESSION_ID=name) for name in ("anna", "bert")]
     anna, bert = (person_at(app, HERE, address) for address in addresses)
@@ -187,7 +183,7 @@ def test_a_session_begun_again_by_a_start_is_counted(app_of: AppOf, small_study:
     refused(person_at(app, HERE, from_panel(pid("bert"))).start(), 409)
 
 
-def test_simulated_participants_and_the_laboratory_hold_no_place_of_the_address(
+def test_simulated_and_laboratory_sessions_do_not_count_as_slots_of_an_address(
     app_of: AppOf, small_study: Study
 ) -> None:
     app = app_of(places=1)
@@ -202,7 +198,7 @@ def test_simulated_participants_and_the_laboratory_hold_no_place_of_the_address(
     assert person_at(app, HERE).start().status_code == 201
 
 
-def test_a_session_that_begins_again_holds_one_place(app_of: AppOf, small_study: Study) -> None:
+def test_a_restarted_session_counts_as_one_slot(app_of: AppOf, small_study: Study) -> None:
     app = app_of(study=saying(small_study, resume=Resume(max_reloads=0, otherwise="restart")))
     person = person_at(app, HERE)
     person.start()

@@ -55,7 +55,7 @@ PersonOf = Callable[..., Participant]
 
 @pytest.fixture
 def person_of(studies: dict[str, Study], any_store: Store) -> PersonOf:
-    """Make somebody who has begun the study, by what it does with who never passes."""
+    """Make a participant who has begun a study with this rule for participants who never pass."""
 
     def make(otherwise: str = "continue", kind: str = "human", study: Study | None = None) -> Participant:
         person = Participant(create_app(study or studies[otherwise], any_store, SECRETS, NO_LIMITS))
@@ -163,7 +163,7 @@ def test_fewer_right_answers_than_trials_can_be_enough(small_study: Study, perso
     assert (led_to["passed"], led_to["correct"], led_to["needed"], led_to["next_trial_index"]) == (True, 1, 1, 6)
 
 
-def test_who_never_passes_goes_on_where_the_study_says_so(person_of: PersonOf, any_store: Store) -> None:
+def test_a_participant_who_never_passes_continues_if_the_study_allows_it(person_of: PersonOf, any_store: Store) -> None:
     person = person_of("continue")
     led_to = fail_all_rounds(person)
     assert (led_to["passed"], led_to["next_trial_index"], led_to["ended"]) == (False, FIRST_QUESTION, None)
@@ -172,7 +172,7 @@ def test_who_never_passes_goes_on_where_the_study_says_so(person_of: PersonOf, a
     assert problems(any_store) == []
 
 
-def test_who_never_passes_is_led_to_the_end_where_the_study_says_so(person_of: PersonOf, any_store: Store) -> None:
+def test_a_participant_who_never_passes_ends_if_the_study_requires_it(person_of: PersonOf, any_store: Store) -> None:
     person = person_of("end")
     ended = fail_all_rounds(person)["ended"]
     assert "too few right answers" in ended["message"]
@@ -191,7 +191,9 @@ def test_one_round_can_be_all_there_are(small_study: Study, person_of: PersonOf)
     assert send(person, answer_to(1)).status_code == 409
 
 
-def test_the_place_of_who_did_not_pass_goes_to_somebody_else(studies: dict[str, Study], any_store: Store) -> None:
+def test_the_slot_of_a_participant_who_did_not_pass_goes_to_another_participant(
+    studies: dict[str, Study], any_store: Store
+) -> None:
     app = create_app(recruiting(studies["end"], quota=1), any_store, SECRETS, NO_LIMITS)
     first, second = Participant(app), Participant(app)
     first.start()
@@ -214,7 +216,7 @@ def test_simulated_participants_practise_like_people(person_of: PersonOf, any_st
 
 @pytest.mark.parametrize("otherwise", ["continue", "end"])
 @pytest.mark.parametrize("passed_in", [1, 2, 3, None])
-def test_wherever_one_comes_back_it_goes_on_where_the_practice_had_led_to(
+def test_a_resumed_session_continues_where_the_practice_led(
     studies: dict[str, Study], person_of: PersonOf, any_store: Store, otherwise: str, passed_in: int | None
 ) -> None:
     person = person_of(otherwise)
@@ -320,7 +322,7 @@ def test_a_practice_answer_cannot_be_made_right_afterwards(person_of: PersonOf, 
     assert [answer for _, answer in sorted(any_store.responses(person.session["session"]).items())] == [WRONG, RIGHT]
 
 
-def test_who_has_not_passed_takes_no_question_and_gets_no_code(person_of: PersonOf, any_store: Store) -> None:
+def test_without_passed_practice_there_are_no_questions_and_no_code(person_of: PersonOf, any_store: Store) -> None:
     person = person_of("end")
     fail_all_rounds(person)
     for first in (FIRST_QUESTION, FIRST_QUESTION + 1, 0):
@@ -369,7 +371,7 @@ def test_a_batch_over_the_end_of_the_last_round_is_taken_only_where_that_does_no
     assert problems(any_store) == []
 
 
-def test_what_was_passed_over_cannot_be_answered_later(person_of: PersonOf, any_store: Store) -> None:
+def test_skipped_practice_trials_cannot_be_answered_later(person_of: PersonOf, any_store: Store) -> None:
     person = person_of()
     practise(person, 0, RIGHT, RIGHT)
     send(person, answer_to(FIRST_QUESTION))
@@ -387,7 +389,7 @@ def finish_rest(person: Participant) -> int:
 
 
 @pytest.mark.parametrize("otherwise", ["continue", "end"])
-def test_who_has_passed_can_always_go_on_to_the_questions(
+def test_a_participant_who_passed_can_always_continue_with_the_questions(
     person_of: PersonOf, any_store: Store, otherwise: str
 ) -> None:
     """Another window may still send an answer to a round that is not needed: taken or not, it takes nothing back."""
@@ -581,9 +583,7 @@ def test_answers_to_practice_are_not_taken_for_passed_over_without_a_criterion(
     assert of_session(problems(any_store), person)
 
 
-def test_who_withdraws_after_rounds_were_passed_over_leaves_nothing_behind(
-    person_of: PersonOf, any_store: Store
-) -> None:
+def test_withdrawal_after_skipped_rounds_deletes_all_responses(person_of: PersonOf, any_store: Store) -> None:
     person = person_of()
     practise(person, 0, RIGHT, RIGHT)
     finish(person)

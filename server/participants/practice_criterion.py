@@ -1,4 +1,4 @@
-"""The practice criterion: the next round, and when the questions may begin."""
+"""The practice criterion: it decides if another round of practice follows, or the test, or the end."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Judged:
     next_trial_index: int
     """The first trial of the next round, or the first after all practice."""
     has_ended: bool
-    """True if the study ends here, by its own rule."""
+    """True if the study's rule ends the session after this round."""
 
 
 def n_planned(plan: SessionPlan) -> int:
@@ -29,7 +29,7 @@ def n_planned(plan: SessionPlan) -> int:
 
 
 def ends_round(plan: SessionPlan, trial_index: int) -> bool:
-    """Return True if a trial is the last of a round that is judged."""
+    """Return True if a trial is the last trial of a round, in a study with a practice criterion."""
     n_in_round = len(plan.definition.practice)
     if plan.definition.practice_criterion is None or trial_index >= n_planned(plan):
         return False
@@ -37,14 +37,14 @@ def ends_round(plan: SessionPlan, trial_index: int) -> bool:
 
 
 def judge(plan: SessionPlan, responses: Mapping[int, Any], last: int) -> Judged:
-    """Judge the round that ends with the trial `last`, after those before it: one good round is enough.
+    """Apply the criterion to the rounds up to the trial `last`; one passed round is enough.
 
     Parameters
     ----------
     plan
         The session's plan, of a study with a practice criterion.
     responses
-        The session's responses by trial index; all up to `last` are present.
+        The session's responses by trial index; all responses up to `last` are present.
     last
         A trial for which `ends_round` is true.
     """
@@ -74,7 +74,7 @@ def is_under_way(plan: SessionPlan, n_answered: int) -> bool:
 
 
 def judged_so_far(plan: SessionPlan, responses: Mapping[int, Any], n_answered: int) -> Judged | None:
-    """Return the consequence of the rounds finished so far; None if there is none yet, or no criterion."""
+    """Return the consequence of the finished rounds; None without a finished round or without a criterion."""
     n_in_round = len(plan.definition.practice)
     if not is_under_way(plan, n_answered) or n_answered < n_in_round:
         return None
@@ -82,7 +82,7 @@ def judged_so_far(plan: SessionPlan, responses: Mapping[int, Any], n_answered: i
 
 
 def passed_over(plan: SessionPlan, responses: Mapping[int, Any]) -> range:
-    """Return the practice trials that need no response, because a round before them was passed."""
+    """Return the practice trials that need no response because an earlier round was passed."""
     n_answered = 0
     while n_answered in responses:
         n_answered += 1
@@ -91,9 +91,9 @@ def passed_over(plan: SessionPlan, responses: Mapping[int, Any]) -> range:
 
 
 def release_if_failed(store: Store, stored: StoredSession) -> None:
-    """Release the slot of a session whose practice was not passed, if that ends it and is not recorded yet.
+    """Release the slot of a session that ends because its practice was not passed, if it still has the slot.
 
-    The practice is judged however far the session has come, so that no later response hides its result.
+    The criterion applies at every later trial too, so that no later response hides the result of the practice.
     """
     plan = stored.plan
     if stored.session.status is not Status.ACTIVE or stored.ended_for or not _may_end(plan, stored.n_answered):

@@ -1,0 +1,211 @@
+"""The wire format of a participant's session: requests of a client, and replies of the server.
+
+A client is the web page, which types the same fields in `web/src/saving/server-api.ts`, or the laboratory. Requests are
+checked, so they are pydantic models. Replies are typed dictionaries: they cost the server no time, and mypy checks
+their fields. No reply contains an answer key, except the feedback to a practice trial.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+from pydantic import BaseModel, ConfigDict, FailFast, Field, JsonValue
+
+from experiment.plan import Phase
+from experiment.records import UUID_PATTERN, FoundDevice, Kind, Moment, Response, Status
+
+MAX_RESPONSES_AT_ONCE = 100
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class StartRequest(_Request):
+    """Body of `POST /api/session`."""
+
+    start_id: str = Field(
+        pattern=UUID_PATTERN, description="UUID made by the client; a retry with the same id is one session."
+    )
+    consent_digest: str | None = Field(
+        description="Digest of the consent that was shown, as returned by `GET /api/study`."
+    )
+    kind: Literal[Kind.HUMAN, Kind.SIMULATED] = Field(description="human or simulated.")
+    device: FoundDevice | None = Field(default=None, description="Device of the session.")
+
+
+class VisitRequest(_Request):
+    """Body of `POST /api/visit`."""
+
+    visit_id: str = Field(
+        pattern=UUID_PATTERN, description="UUID made by the client; a retry with the same id is one visit."
+    )
+    device: FoundDevice | None = Field(default=None, description="Device of the visit.")
+
+
+class DemographicsRequest(_Request):
+    """Body of `POST /api/demographics`."""
+
+    session: str = Field(description="The session of the answers.")
+    answers: dict[str, str | int | None] = Field(
+        max_length=30, description="Answers by the questions' names; null for a skipped question."
+    )
+
+
+class ResponsesRequest(_Request):
+    """Body of `POST /api/responses`."""
+
+    session: str = Field(description="The session of the responses, as named by `GET /api/session`.")
+    # One mistake is enough for a refusal: a body may contain 20,000.
+    responses: Annotated[tuple[Response, ...], FailFast()] = Field(
+        min_length=1, max_length=MAX_RESPONSES_AT_ONCE, description="Responses to the next trials, in their order."
+    )
+
+
+class CompletionRequest(_Request):
+    """Body of `POST /api/complete`."""
+
+    completed_at: Moment | None = Field(
+        default=None, description="Time of the last response in a laboratory session; omitted otherwise."
+    )
+
+
+class EmptyRequest(_Request):
+    """Body of a request without data."""
+
+
+class ExitReply(TypedDict):
+    """Completion code and redirect URL."""
+
+    code: str | None
+    url: str | None
+
+
+class ExitsReply(TypedDict):
+    """Exits before a session begins."""
+
+    no_consent: ExitReply
+    incompatible_device: ExitReply
+
+
+class PluginReply(TypedDict):
+    """A published jsPsych plugin of the study."""
+
+    address: str
+    variable: str
+    """Global variable that contains the plugin after loading."""
+
+
+class StudyReply(TypedDict):
+    """Reply of `GET /api/study`: the data shown before a session."""
+
+    title: str
+    language: str
+    information_html: Sequence[str]
+    consent_html: str | None
+    consent_digest: str | None
+    instructions_html: Sequence[str]
+    contact_html: str | None
+    device: Mapping[str, Any]
+    """Fields of `experiment.study.timeline.Device`."""
+    fullscreen: bool
+    exits: ExitsReply
+    plugins: Mapping[str, PluginReply]
+    fixation_ms: int
+    notice: str | None
+    """Reason why no session can begin now."""
+
+
+class TrialReply(TypedDict):
+    """A trial of a session's plan."""
+
+    trial_index: int
+    phase: Phase
+    """An attention check has the phase of a test trial."""
+    task: str
+    content: Mapping[str, JsonValue]
+
+
+class BreaksReply(TypedDict):
+    """Breaks between trials."""
+
+    every: int
+    page_html: str | None
+
+
+class SessionReply(TypedDict):
+    """Reply with a session, its plan and its progress."""
+
+    session: str
+    kind: Kind
+    status: Status | Literal["ended"]
+    visit: int
+    fixation_ms: int
+    reading_ms: int
+    deadline_ms: int | None
+    interrupted_trial: Literal["repeat", "skip"]
+    demographics: Sequence[Mapping[str, Any]]
+    """Fields of `experiment.study.demographics.DemographicQuestion`."""
+    breaks: BreaksReply | None
+    practice_rounds: int
+    next_trial_index: int
+    trials: Sequence[TrialReply]
+
+
+class CompletionReply(TypedDict):
+    """Reply of `POST /api/complete`: the end page of a participant who has responded to every trial."""
+
+    completion_code: str
+    withdrawal_code: str | None
+    exit: ExitReply
+    debrief_html: str
+    contact_html: str | None
+
+
+class EndedReply(TypedDict):
+    """End page of a session that the study's rules have ended."""
+
+    message: str
+    exit: ExitReply
+    withdrawal_code: str | None
+    contact_html: str | None
+
+
+class CompletedSessionReply(SessionReply, CompletionReply):
+    """A completed session."""
+
+
+class EndedSessionReply(SessionReply, EndedReply):
+    """A session that the study's rules have ended."""
+
+
+class PracticeReply(TypedDict):
+    """Result of a finished round of practice."""
+
+    passed: bool
+    correct: int
+    needed: int
+    next_trial_index: int
+    ended: EndedReply | None
+
+
+class FeedbackReply(TypedDict):
+    """Feedback to a practice trial, after its response."""
+
+    correct: bool
+    message: str
+    solution: JsonValue
+    practice: NotRequired[PracticeReply]
+    """Sent after the last trial of a round, if the study has a practice criterion."""
+
+
+class StoredResponseReply(TypedDict):
+    """A stored response."""
+
+    response_id: str
+    feedback: FeedbackReply | None
+
+
+class ResponsesReply(TypedDict):
+    """Reply of `POST /api/responses`."""
+
+    responses: Sequence[StoredResponseReply]

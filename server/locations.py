@@ -1,0 +1,22 @@
+"""Locations of a study's store and of a server's secrets."""
+
+from pathlib import Path
+
+from experiment.study.definition import Study
+from server.settings import Settings
+from server.store.open import is_address
+
+
+def store_location(study: Study, settings: Settings) -> str:
+    """Return the location of a study's store: a file, or the address of a database."""
+    return settings.store or str(study.store_path)
+
+
+def without_password(location: str) -> str:
+    """Return the name of a store for a message; the address of a database may contain a password."""
+    return "the database" if is_address(location) else location
+
+
+def secrets_folder(study: Study, settings: Settings) -> Path:
+    """Return the folder of a server's secrets."""
+    return settings.secrets or study.folder / "data"

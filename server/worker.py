@@ -1,0 +1,107 @@
+"""The worker process, which serves the study's application and ends with its parent process."""
+
+import gc
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing, suppress
+from functools import partial
+from multiprocessing.connection import wait
+from pathlib import Path
+from typing import Any
+
+from flask import Flask
+
+from batteries.errors import InputError
+from experiment.load_study import load_study
+from server.app import create_app
+from server.gateway import DROP_CONNECTIONS, Gateway
+from server.locations import secrets_folder, store_location
+from server.logs import logger, write_json_lines
+from server.researchers.sign_in import note_refused_sign_ins
+from server.security.secret_files import read_secrets
+from server.settings import Settings
+from server.store import Store, StoreAway
+from server.store.open import open_store
+
+GC_THRESHOLD = 50_000
+"""Number of new objects after which Python collects garbage; the default of 700 is for short programs."""
+DROP_CONNECTIONS_AFTER_S = 3
+"""Time for running requests when the server stops; then the server drops all connections."""
+STOP_TIMEOUT_S = 9
+"""Time after which the server kills a stopping process."""
+LONGEST_BACK_OFF_S = 30.0
+"""Longest time between two attempts to start a process or to reach the store."""
+
+
+def load_app(folder: Path, settings: Settings) -> Callable[..., Any]:
+    """Make the application in the worker process."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)  # A fork has its parent's handlers; granian sets the worker's own later.
+    write_json_lines(settings.log_level)
+    if settings.processes == 1:
+        _keep_to_one_core(settings.port)
+    threading.Thread(target=_stop_with_parent, name="equipoise-parent-watch", daemon=True).start()
+    try:
+        study = load_study(folder)
+        store = open_store_when_there(store_location(study, settings))
+        app = create_app(study, store, read_secrets(secrets_folder(study, settings)), settings)
+    except InputError as error:  # The study or the store has changed since the server was started.
+        logger.error("a server process cannot start", extra={"reason": str(error)})
+        sys.exit(1)
+    # The present objects stay in use, and searching them for garbage would delay replies.
+    gc.freeze()
+    gc.set_threshold(GC_THRESHOLD)
+    return Gateway(app, settings.threads, on_stop=partial(_close, app, store))  # type: ignore[return-value]  # RSGI calls __rsgi__
+
+
+def _close(app: Flask, store: Store) -> None:
+    """Close the store, after logging the refused sign-ins that only this process has counted."""
+    with closing(store), app.app_context():
+        note_refused_sign_ins()
+
+
+def _keep_to_one_core(port: int) -> None:
+    """Keep this process, before it starts threads, on one core, if the operating system supports it.
+
+    Python runs one thread at a time. With several cores, each of the many switches between threads wakes another core,
+    which takes a third of a request's time. The port chooses the core, so that two servers use two cores. Batch
+    scheduling lets the running thread finish before a woken thread starts. The woken thread could not run earlier,
+    because the running thread has the interpreter's lock; interrupting it took a twentieth of a request's time.
+    """
+    if hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        with suppress(OSError):  # Some containers forbid these calls, which only save time.
+            os.sched_setaffinity(0, {cores[port % len(cores)]})
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+
+
+def _stop_with_parent() -> None:
+    """End this worker after its parent has died, so that the worker does not keep the port and the store."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os.kill(os.getpid(), signal.SIGTERM)
+        if os.name == "posix":
+            time.sleep(DROP_CONNECTIONS_AFTER_S)
+            os.kill(os.getpid(), DROP_CONNECTIONS)
+        time.sleep(STOP_TIMEOUT_S)
+        os._exit(1)  # The process has not stopped by itself.
+
+
+def open_store_when_there(location: str) -> Store:
+    """Return the store once the server can reach it; a database may start after the server."""
+    wait_s = 1.0
+    while True:
+        try:
+            return open_store(location)
+        except StoreAway as error:
+            logger.warning(
+                "the store is unavailable; waiting for it", extra={"reason": str(error), "next_try_in_s": wait_s}
+            )
+            time.sleep(wait_s)
+            wait_s = min(2 * wait_s, LONGEST_BACK_OFF_S)
