@@ -8,6 +8,7 @@ from analysis.data.tidy_table import read_trials, tidy_trials
 from batteries.errors import InputError
 from experiment.records import Kind
 from experiment.study.definition import Study
+from server.locations import without_password
 from server.store import StoreUnavailable
 from server.store.open import is_address, opened_store
 from server.store.sqlite.file import refuse_missing
@@ -30,7 +31,7 @@ def study_trials(study: Study, store: str) -> pd.DataFrame:
         If the store cannot be read, or has no session of the study.
     """
     if is_address(store):
-        return tidy_trials(stored_rows(study, store), shown_store(store))
+        return tidy_trials(stored_rows(study, store), without_password(store))
     trials = read_trials(Path(store))
     is_of_study = trials["study"] == study.name
     if not is_of_study.any():
@@ -47,12 +48,9 @@ def stored_rows(study: Study, store: str) -> pd.DataFrame:
         with opened_store(store, must_exist=True) as opened:
             return pd.DataFrame.from_records(opened.trials(study))
     except StoreUnavailable as error:
-        raise InputError(f"{shown_store(store)}: the store cannot be read now ({error}). Fix: try again.") from None
-
-
-def shown_store(store: str) -> str:
-    """Return the path of a store, or the words `the database`: an address may contain a password."""
-    return "the database" if is_address(store) else store
+        raise InputError(
+            f"{without_password(store)}: the store cannot be read now ({error}). Fix: try again."
+        ) from None
 
 
 def without_simulated_participants(trials: pd.DataFrame, store: str) -> tuple[pd.DataFrame, str]:
@@ -65,7 +63,9 @@ def without_simulated_participants(trials: pd.DataFrame, store: str) -> tuple[pd
     """
     is_simulated = trials["kind"] == Kind.SIMULATED
     if is_simulated.all():
-        raise InputError(f"{shown_store(store)}: there are only simulated participants. Fix: collect responses first.")
+        raise InputError(
+            f"{without_password(store)}: there are only simulated participants. Fix: collect responses first."
+        )
     n_sessions = trials.loc[is_simulated, "session"].nunique()
     note = f"{n_sessions:,} sessions of simulated participants were excluded (--without-simulated)."
     return trials[~is_simulated].reset_index(drop=True), note

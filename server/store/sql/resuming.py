@@ -19,7 +19,7 @@ MOST_VISITS = 100
 """Number of openings of a session that are recorded. A further opening works too, but writes nothing: a program that
 reloads the page without end must not fill the disk.
 """
-IF_ANOTHER_PERSON = "Fix: if this is another person, use another code; if not,"
+IF_ANOTHER_PERSON = "if this is another person, use another code; if not,"
 """Comes first, because making one participant of two people is the worse mistake."""
 
 START_RETRIED_MIN = 10
@@ -69,7 +69,7 @@ def resume_elsewhere(db: Database, study: Study, session: str, start: SessionSta
         raise Refusal("cannot_begin_again")
     if start.session_number is not None:
         refuse_in_laboratory(db, held, study, start.identity, start.session_number, start.group)
-    hand_over(db, session, start)
+    give_to_client(db, session, start)
     _come_back(log, held, study, start.visit)
 
 
@@ -96,7 +96,7 @@ def refuse_in_laboratory(
     further = f"`--session-number {session_number + 1}`"
     if held.status is Status.COMPLETED:
         raise Conflict(
-            f"{whose} has completed session {session_number} of this study. {IF_ANOTHER_PERSON} begin a further "
+            f"{whose} has completed session {session_number} of this study. Fix: {IF_ANOTHER_PERSON} begin a further "
             f"session with {further}."
         )
     digest, version = db.execute(
@@ -105,16 +105,17 @@ def refuse_in_laboratory(
     ).fetchone()
     if digest != served(db, study).study_digest:
         raise Conflict(
-            f"{begun} with version {version} of this study. {IF_ANOTHER_PERSON} resume the session with the folder of "
-            f"version {version}, or begin a further session of the served version with {further}."
+            f"{begun} with version {version} of this study. Fix: {IF_ANOTHER_PERSON} resume the session with the "
+            f"folder of version {version}, or begin a further session of the served version with {further}."
         )
     if group not in {None, held.group}:
         raise Conflict(
-            f"{begun} in group {held.group}, not {group}. {IF_ANOTHER_PERSON} omit the group to resume the session."
+            f"{begun} in group {held.group}, not {group}. Fix: {IF_ANOTHER_PERSON} omit the group to resume the "
+            "session."
         )
 
 
-def hand_over(db: Database, session: str, start: SessionStart) -> None:
+def give_to_client(db: Database, session: str, start: SessionStart) -> None:
     """Give a session to the present client; the earlier token is no longer valid."""
     # The id of a start that is sent again late may belong to the participant's previous session.
     free_start_id(db, session, start)

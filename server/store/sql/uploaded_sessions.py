@@ -41,7 +41,7 @@ def add_uploaded(db: Database, study: Study, start: SessionStart) -> bool:
     log = lock_log(db, registered.study_digest)
     known = identities.participant_of(db, study.name, start.identity) if start.identity else None
     if _is_here(db, registered, known, start, uploaded):
-        resuming.hand_over(db, uploaded.session, start)
+        resuming.give_to_client(db, uploaded.session, start)
         return False
     if known != uploaded.participant:
         _refuse_other_code(db, known, start, uploaded)
