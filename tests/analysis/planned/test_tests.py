@@ -594,7 +594,7 @@ def test_each_test_gets_the_rows_of_those_it_is_about():
         ({"levels": ["even", "none"]}, "`group` has no level none. Fix: name one of even, odd."),
         ({"where": {"group": "even"}}, "so that two levels remain"),
         ({"of": "condition"}, "the column `condition` contains text, such as 'a'"),
-        ({"where": {"unit": ["u0", "u1", "u2"]}}, "and a test needs at least 2"),
+        ({"where": {"unit": ["u0", "u1", "u2"]}}, "a test needs at least 2"),
     ],
 )
 def test_what_cannot_be_tested_is_said_in_a_sentence_that_names_the_test(changes, said):
