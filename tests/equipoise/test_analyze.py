@@ -205,7 +205,7 @@ def test_a_study_is_analyzed_by_its_locked_plan_and_deviations_are_reported(stud
     manifest = json.loads((out / "provenance.json").read_text(encoding="utf-8"))
     told = " ".join(manifest["preregistration"]["deviations"])
     assert "`exclusions` was" in told
-    assert "The test `outcomes` was locked, but the plan of this analysis lacks it." in told
+    assert "The test `outcomes` is in the locked plan, but not in the plan of this analysis." in told
     assert "The test `other` was not locked, so it is exploratory." in told
     assert ">exploratory<" in (out / "report.html").read_text(encoding="utf-8")
     assert list(csv(out / "tests.csv")["exploratory"]) == [True]

@@ -40,7 +40,7 @@ class UploadResult:
     excluded: tuple[str, ...] = ()
     """Uploaded sessions that the researcher has excluded on this machine; an exclusion is not uploaded."""
     problem: str | None = None
-    """File of a withdrawn session that could not be deleted on this machine; None if all are deleted."""
+    """File of a withdrawn session that could not be deleted on this machine; None if all such files are deleted."""
 
 
 def lab_upload(
@@ -85,7 +85,7 @@ def lab_upload(
 
 
 def upload_all(study: Study, store: Store, server: LabClient, prefix: str = "") -> UploadResult:
-    """Upload all laboratory sessions of a store; a refused session does not stop the others.
+    """Upload all laboratory sessions of a store. A refused session does not stop the upload of other sessions.
 
     The responses of a participant who has withdrawn on the server are deleted on this machine too.
     """
@@ -110,7 +110,7 @@ def upload_all(study: Study, store: Store, server: LabClient, prefix: str = "") 
 
 
 def upload_withdrawals(study: Study, store: Store, server: LabClient) -> str | None:
-    """Delete the responses of all participants who have withdrawn on this machine from the server.
+    """Delete from the server the responses of all participants who have withdrawn on this machine.
 
     Returns
     -------

@@ -153,7 +153,7 @@ def assignment_release(
 
 
 def assignment_log(study: StudyFolder, output: Path | str, store: StoreAddress | None = None) -> int:
-    """Write the log of decisions about slots as CSV, readable by its owner only.
+    """Write the log of decisions about slots to a CSV file that only its owner can read.
 
     Parameters
     ----------

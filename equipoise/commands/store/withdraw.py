@@ -23,15 +23,15 @@ def withdraw(
     code
         The participant's withdrawal code.
     session, panel_id, participant
-        Another name instead of the code: the name of one of the participant's sessions, the panel id, or the
-        laboratory's code for the participant.
+        Instead of `code`: the name of one of the participant's sessions, the panel id, or the laboratory's code for the
+        participant.
     store
         The store; by default the store in the settings.
 
     Returns
     -------
     list of str
-        One sentence for each file that may still hold the responses.
+        One sentence for each file that may still contain responses of the participant.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def withdraw(
             raise InputError(
                 f"no session of this study has the withdrawal code {code}, so nothing was deleted. Fix: check the "
                 "code with the participant. A completion code in study.yaml is not a withdrawal code, because all "
-                "participants have the same code."
+                "participants have the same completion code."
             )
         for one in sessions:
             opened.withdraw_session(one, by_researcher=True)

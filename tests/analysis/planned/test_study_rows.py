@@ -189,7 +189,7 @@ def test_a_level_of_another_column_that_is_called_people_is_left_alone(view, ses
 @pytest.mark.parametrize(("kind", "who"), [("human", "models"), ("simulated", "models"), ("model", "people")])
 def test_a_plan_about_missing_participants_is_refused_and_the_error_names_them(view, session, kind, who):
     trials = marked(view(session(kind=kind, **({"run": "M"} if kind == "model" else {}))))
-    with pytest.raises(InputError, match=f"the plan names {who}"):
+    with pytest.raises(InputError, match=f"the plan requests results of {who}"):
         study_rows(trials)(who)
     assert len(study_rows(trials)("everyone")) == 4
 

@@ -266,7 +266,7 @@ def test_a_factor_is_ordered_as_naturally_by_order_by_as_without_it():
 
 def test_order_by_an_unknown_column_is_refused_and_the_error_lists_the_columns():
     message = refused(RANKED, by=["team"], of=["score"], order_by=["-speed"])
-    assert message.startswith("the table `summary`: `order_by` names `speed`")
+    assert message.startswith("the table `summary`: `order_by` has `speed`")
     assert "score_mean" in message
 
 

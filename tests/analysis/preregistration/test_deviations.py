@@ -97,9 +97,7 @@ def test_a_change_of_any_part_is_one_sentence_with_the_old_and_the_new_value(loc
 def test_a_removed_part_is_a_deviation(locks, part):
     without = AnalysisPlan.model_validate({name: value for name, value in CONTENT.items() if name != part})
     (sentence,) = deviations(locks[-1], without, OF)
-    assert (
-        "but the plan of this analysis lacks it" if part in NAMED else "is the default in this analysis"
-    ) in sentence
+    assert ("but not in the plan of this analysis" if part in NAMED else "is the default in this analysis") in sentence
 
 
 @pytest.mark.parametrize("part", CHANGES)
@@ -113,7 +111,7 @@ def test_an_added_part_is_a_deviation(path, part):
 def test_a_new_name_for_the_same_test_is_one_gone_and_one_new(locks):
     sentences = deviations(locks[-1], plan(tests={"renamed": CONTENT["tests"]["main"]}), OF)
     assert sentences == [
-        "The test `main` was locked, but the plan of this analysis lacks it.",
+        "The test `main` is in the locked plan, but not in the plan of this analysis.",
         "The test `renamed` was not locked, so it is exploratory.",
     ]
 

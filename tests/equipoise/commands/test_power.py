@@ -151,7 +151,7 @@ def test_the_table_is_written_and_replaced(vignettes, tmp_path):
 def test_results_of_an_analysis_are_not_overwritten(vignettes, tmp_path):
     (tmp_path / "provenance.json").write_text('{"files": {"a.csv": ""}}', encoding="utf-8")
     message = refused(vignettes, "--effect", "condition=B:-0.1", "-o", tmp_path)
-    assert "holds the results of an analysis. Fix: choose another folder" in message
+    assert "contains the results of an analysis. Fix: choose another folder" in message
     assert [path.name for path in tmp_path.iterdir()] == ["provenance.json"]
 
 
@@ -189,7 +189,7 @@ def test_a_study_with_the_design_deal(sample_study):
         ),
         (
             ["--effect", "condition=B:0.1", "--test", "a", "--model", "b"],
-            "a test and a mixed model are named. Fix: name only one of them.",
+            "a test and a mixed model are named. Fix: omit the test or the mixed model.",
         ),
         (["--effect", "condition=B:0.1", "--item", "tale"], "there is no column `tale` to identify the items"),
         (["--effect", "condition=B:0.1", "-n", "1"], "'-n'"),

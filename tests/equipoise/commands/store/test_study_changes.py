@@ -222,7 +222,7 @@ def test_an_exclusion_by_researcher_deviates_from_a_locked_plan(kept: Kept) -> N
     told = report(kept)
     assert "The plan of this analysis is identical to the locked plan." not in told
     assert (
-        "The researcher excluded 1 session without a rule of the plan; 1 of these exclusions were after the last"
+        "The researcher excluded 1 session without a rule of the plan; 1 of these exclusions were made after the last"
         in told
     )
 

@@ -53,7 +53,8 @@ def test_sessions_of_another_version_are_reported_and_not_resumed(lab, small, ed
     assert result.exit_code == 0
     assert "Uploaded laboratory sessions: 1;" in result.stdout
     assert result.stderr.endswith(
-        "Sessions of version 1.0, not uploaded: 1. Fix: upload these sessions from the folder of that version.\n"
+        "Sessions of version 1.0 that were not uploaded: 1. "
+        "Fix: upload these sessions from the folder of version 1.0.\n"
     )
 
 
@@ -257,7 +258,7 @@ def test_sessions_with_deleted_codes_are_reported_and_not_uploaded(lab, small, t
     lab(study, kind=Kind.SIMULATED)
     result = CliRunner().invoke(main, ["lab", "upload", str(small), "--into", other_store(tmp_path)])
     assert result.exit_code == 0 and "Uploaded laboratory sessions: 1;" in result.stdout
-    assert "not uploaded: 1." in result.stderr
+    assert "not uploaded, because their participant code was deleted: 1." in result.stderr
 
 
 def test_an_upload_needs_exactly_one_target(lab, small, tmp_path):
