@@ -92,11 +92,11 @@ def response_times_figure(trials: pd.DataFrame, plan: AnalysisPlan, name: str) -
 
 
 def rt_distributions(trials: pd.DataFrame, by: str | None, name: str) -> Drawing | None:
-    """Draw the distribution of people's response times, one row for each kind of people and each level of a factor.
+    """Draw the distributions of response times, one row for each level of a factor.
 
-    Each row has a density of the logarithm of the response times (Gaussian kernel, Scott's bandwidth). The area of the
-    density is the same in all rows. The point is the median, and its value is at the right. The bar is the
-    interquartile range.
+    People and simulated participants have separate rows. Each row has a density of the logarithm of the response times
+    (Gaussian kernel, Scott's bandwidth). The area of the density is the same in all rows. The point is the median, and
+    its value is at the right. The bar is the interquartile range.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def rt_distributions(trials: pd.DataFrame, by: str | None, name: str) -> Drawing
         The tidy table. The test trials that were answered in completed sessions are drawn. If the table has
         `excluded_by`, only the trials in the analysis are drawn.
     by : str or None
-        The factor, or None for one row per kind of people.
+        The factor. None for one row of people, and one row of simulated participants.
     name : str
         The file's name.
 
@@ -153,7 +153,7 @@ class _Row(NamedTuple):
 
 
 _HEADING = 19.0
-"""Height of a heading over the rows of a kind of people, in points."""
+"""Height of the heading over the rows of people or of simulated participants, in points."""
 
 
 def _ridges(

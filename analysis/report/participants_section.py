@@ -17,7 +17,7 @@ NOT_SHOWN = ["first_started_at", "last_started_at", "battery"]
 
 
 def participants_section(exclusions: Exclusions, tables: dict[str, pd.DataFrame]) -> dict[str, Any]:
-    """Return the participants and the flow of exclusions, and tables of both by study version and by group.
+    """Return the participants and the flow of exclusions, also by study version and by counterbalance group.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ def _print_problems(found: "Verified", advice: str) -> None:
 @STORE
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
 def list_sessions(study: Path, store: str | None, output: Path) -> None:
-    """Write one row per session: status, consent, device, and the responses about the participant."""
+    """Write one row per session: status, consent, device, and the responses to the demographic questions."""
     from equipoise.commands.store.store import store_sessions
 
     click.echo(f"Made {output} with {store_sessions(study, output, store):,} sessions.")

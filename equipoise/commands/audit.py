@@ -95,7 +95,7 @@ def read_printed(path: Path) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If the file cannot be read, is empty, or a row has more or fewer cells than the header.
+        If the file cannot be read or is empty, or if a row has more or fewer cells than the header.
     """
     text = read_text(path)
     heading = next((line for line in text.splitlines() if line.strip()), "")

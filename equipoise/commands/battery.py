@@ -40,7 +40,7 @@ def _path(given: Path | str | None) -> Path | None:
 def battery_check(
     templates: Path | str, tables: Path | str | None = None, spec: Path | str | None = None
 ) -> tuple[TemplateSet, list[str]]:
-    """Check story templates and their tables, completely or for a specification.
+    """Check story templates and their tables. Check all templates, or only the templates of a specification.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def battery_import(source: Path | str, output: Path | str) -> Battery:
 
 
 def battery_preview(source: Path | str, output: Path | str) -> None:
-    """Write an HTML page of a study's battery with its counterbalance groups, or of a battery alone.
+    """Write an HTML page that shows a battery. For a study, the page also shows the counterbalance groups.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def battery_preview(source: Path | str, output: Path | str) -> None:
 
 
 def battery_export(source: Path | str, form: str, output: Path | str, answers: bool = False) -> int | None:
-    """Export a study's battery, or a battery alone, for other programs.
+    """Export the battery of a study, or the battery in a file, for other programs.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def battery_export(source: Path | str, form: str, output: Path | str, answers: b
     Returns
     -------
     int or None
-        Number of counterbalance groups; None for a battery alone.
+        Number of counterbalance groups; None for a battery's file, which has no groups.
 
     Raises
     ------

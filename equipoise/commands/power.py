@@ -137,7 +137,7 @@ def power(
     seed: int = 1,
     output: Path | str | None = None,
 ) -> str:
-    """Simulate responses to a study's test items, analyze them, and report the power for each number of participants.
+    """Simulate and analyze responses to a study's test items, and report the power for each number of participants.
 
     Parameters
     ----------
@@ -333,7 +333,7 @@ def _table_lines(table: pd.DataFrame, analysis: PowerAnalysis, effect: bool, is_
 
 
 def _findings(table: pd.DataFrame) -> list[str]:
-    """Return the sufficient numbers, and the rate of false positives."""
+    """Return the smallest sufficient number of participants for each target, and the rate of false positives."""
     tried = table[table["effect"] == "as given"].sort_values("n_participants")
     smallest = []
     for target in TARGETS:

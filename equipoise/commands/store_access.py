@@ -121,7 +121,7 @@ def sessions_named(store: Store, study: Study, named: SessionSelector) -> list[S
     Raises
     ------
     InputError
-        If not exactly one name is given, or the session does not exist.
+        If no name is given, if several names are given, or if the session does not exist.
     """
     if [named.session, named.panel_id, named.participant].count(None) != 2:
         raise InputError(

@@ -2,8 +2,8 @@
 
 The files are in the folder `lab` beside the store; by default this is `data/lab` of the study. The frames are in a
 separate folder, so that `lab/*.csv` are only tables of trials. File names begin as in PsychoPy, with the participant
-code, the session number and the time. They end with the session's name in the store. The files are found by this name,
-because the code, the clock and the time zone can change.
+code, the session number and the time. File names end with the session's name in the store. Equipoise finds the files by
+this name, because the code, the clock and the time zone can change.
 """
 
 import re

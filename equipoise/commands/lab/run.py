@@ -120,7 +120,10 @@ def _refuse_early(lab_client: LabClient, visitor: Visitor) -> None:
 def _warn_of_typing_errors(
     study: Study, store: Store, lab_clients: Sequence[LabClient], visitor: Visitor, warn: Callable[[str], None]
 ) -> None:
-    """Warn of a likely typing error in the code or session number. The error would make two participants of one."""
+    """Warn of a likely typing error in the code or the session number.
+
+    Such an error would make two participants of one person.
+    """
     code, session_number = visitor.participant, visitor.session_number
     others = {str(one["external_id"]) for one in store.identities(study) if one["id_kind"] == LAB}
     if session_number > 1 and not any(_has_begun(lab_client, code, session_number - 1) for lab_client in lab_clients):

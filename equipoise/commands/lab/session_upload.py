@@ -189,7 +189,7 @@ class SessionUpload:
 
     def __init__(self, study: Study, store: Store, session: str, server: LabClient) -> None:
         self.problem: str | None = None
-        """Reason why the last upload failed; None if it succeeded, or there was no upload."""
+        """Reason why the last upload failed; None if the last upload succeeded, or if there was no upload."""
         self._study, self._store, self._session, self._server = study, store, session, server
         self._on_server: LabSessionRecord | None = None
         """The session as the server has it after the last upload; None if the last upload failed."""
@@ -206,7 +206,7 @@ class SessionUpload:
         self._move(UploadEvent.CHANGE)
 
     def close(self) -> None:
-        """End the thread once the server has everything, or after one more upload. Do not wait for its end."""
+        """End the thread once the server has everything, or after one more upload. Do not wait for the end."""
         self._move(UploadEvent.CLOSE)
 
     def wait(self) -> bool:

@@ -36,7 +36,7 @@ class UploadResult:
     n_without_code: int
     """Number of sessions whose participant codes were deleted; these sessions were not uploaded."""
     refused: tuple[str, ...]
-    """Reasons why the server refused sessions, one sentence for each session; they remain on this machine."""
+    """Reasons why the server refused sessions, one sentence for each session. These sessions remain here."""
     excluded: tuple[str, ...] = ()
     """Uploaded sessions that the researcher has excluded on this machine; an exclusion is not uploaded."""
     problem: str | None = None

@@ -133,7 +133,7 @@ def assignment_release(
     Raises
     ------
     InputError
-        If the session does not exist, its slot was released before, or the reason is not `return`.
+        If the session does not exist, if its slot was released before, or if the reason is not `return`.
     """
     study = loaded(study)
     if reason == Release.EXCLUSION:

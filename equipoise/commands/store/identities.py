@@ -96,7 +96,7 @@ def identities_delete(
 
 
 def links(study: StudyFolder, n_links: int, address: str, output: Path | str) -> None:
-    """Write new personal links to a study as CSV, one per line.
+    """Write new personal links to a study as CSV, one link per line.
 
     Parameters
     ----------

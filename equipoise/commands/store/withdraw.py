@@ -36,7 +36,7 @@ def withdraw(
     Raises
     ------
     InputError
-        If not exactly one code or name is given, or no participant has this code or name.
+        If no code or name is given, if several are given, or if no participant has this code or name.
     """
     if [code, session, panel_id, participant].count(None) != 3:
         raise InputError(
