@@ -125,7 +125,8 @@ def sessions_named(store: Store, study: Study, named: SessionSelector) -> list[S
     """
     if [named.session, named.panel_id, named.participant].count(None) != 2:
         raise InputError(
-            "no session is named, or several are. Fix: give one of --session, --panel-id and --participant."
+            "no session is named, or several sessions are named. Fix: give one of --session, --panel-id and "
+            "--participant."
         )
     if named.session is not None:
         found = store.session_named(study, named.session)

@@ -64,7 +64,7 @@ def without_simulated_participants(trials: pd.DataFrame, store: str) -> tuple[pd
     is_simulated = trials["kind"] == Kind.SIMULATED
     if is_simulated.all():
         raise InputError(
-            f"{without_password(store)}: there are only simulated participants. Fix: collect responses first."
+            f"{without_password(store)}: there are only simulated participants. Fix: collect responses of people first."
         )
     n_sessions = trials.loc[is_simulated, "session"].nunique()
     note = f"{n_sessions:,} sessions of simulated participants were excluded (--without-simulated)."

@@ -36,7 +36,7 @@ class UploadResult:
     n_without_code: int
     """Number of sessions whose participant codes were deleted; these sessions were not uploaded."""
     refused: tuple[str, ...]
-    """Reasons why the server refused sessions, one sentence for each session. These sessions remain here."""
+    """Reasons why the server refused sessions, one sentence each. Refused sessions remain on this machine."""
     excluded: tuple[str, ...] = ()
     """Uploaded sessions that the researcher has excluded on this machine; an exclusion is not uploaded."""
     problem: str | None = None
@@ -65,7 +65,7 @@ def lab_upload(
         If the server or the store cannot be reached, or the target is the store with the sessions.
     """
     if (server is None) == (into is None):
-        raise InputError("no target, or two targets. Fix: name one target, with --server or with --into.")
+        raise InputError("no target or two targets are given. Fix: give one target, with --server or with --into.")
     study = loaded(study)
     here = store_location(study, read_settings(store=store))
     if into is not None and (into == here or Path(into).resolve() == Path(here).resolve()):

@@ -40,7 +40,8 @@ def withdraw(
     """
     if [code, session, panel_id, participant].count(None) != 3:
         raise InputError(
-            "no participant is named, or several are. Fix: give one of --code, --session, --panel-id and --participant."
+            "no participant is named, or several participants are named. Fix: give one of --code, --session, "
+            "--panel-id and --participant."
         )
     study = loaded(study)
     with store_of(study, store, must_exist=True) as opened:
@@ -59,5 +60,5 @@ def withdraw(
             opened.withdraw_session(one, by_researcher=True)
         problem, kept = delete_withdrawn(study, opened), opened.kept_traces()
     if problem is not None:
-        raise InputError(f"the responses are deleted, but not all files: {problem}")
+        raise InputError(f"the responses are deleted, but a file is not deleted: {problem}")
     return kept

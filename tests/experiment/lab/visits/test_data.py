@@ -83,7 +83,7 @@ def test_a_file_that_cannot_be_deleted_is_reported_and_the_withdrawal_is_stored(
     with local_client(study, None) as (_, store):
         assert "close the program that has the file open, and delete the file" in delete_withdrawn(study, store)
         result = CliRunner().invoke(main, ["withdraw", str(small), "--participant", "P01"])
-        assert result.exit_code == 2 and "the responses are deleted, but not all files" in result.stderr
+        assert result.exit_code == 2 and "the responses are deleted, but a file is not deleted" in result.stderr
         is_open.clear()
         assert delete_withdrawn(study, store) is None
     assert list((small / "data" / "lab").rglob("*_*")) == []
