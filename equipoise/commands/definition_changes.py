@@ -55,8 +55,8 @@ def _plan_changes(study: Study, registered: Sequence[RegisteredDefinition]) -> l
         if changed:
             sentences.append(
                 f"The analysis plan differs from the plan registered with version {earlier.definition.version} of "
-                f"the study ({_minute(earlier.registered_at)}). This version has {earlier.n_sessions} sessions. These "
-                f"entries of the plan changed: {', '.join(changed)}."
+                f"the study ({_minute(earlier.registered_at)}), before the {earlier.n_sessions} sessions of this "
+                f"version began. Changed entries of the plan: {', '.join(changed)}."
             )
     return sentences
 

@@ -146,7 +146,7 @@ def test_a_server_starts_after_an_exploratory_table_is_added(kept: Kept, edit: E
     answer(kept, "dora", n_answers=100, then="complete")  # by an application that registers the study
     told = report(kept)
     assert "The analysis plan differs from the plan registered with version 1.0 of the study" in told
-    assert "correction changed since" in told
+    assert "Changed entries of the plan: correction." in told
 
 
 def begun_at(url: str, panel_id: str) -> tuple[httpx.Client, dict[str, Any], dict[str, Any]]:
