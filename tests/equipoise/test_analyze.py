@@ -153,7 +153,11 @@ def test_arguments_that_do_not_fit_together_are_refused(arguments: list[str], me
         ("a,b\n1,2\n", "tables: {t: {by: [a], of: [c]}}", "the table `t`: there is no column `c` in the data"),
         ("a,b\n1,2\n", "tables: {t: {by: [a], of: [b], where: {a: 7}}}", "`a` has no level 7. Fix: name one of 1"),
         ("a,b\nx,2\n", "tables: {t: {by: [b], of: [a]}}", "contains text, such as 'x'"),
-        ("a,b\n1,2\n", "subject: model\ntables: {t: {by: [a], of: [b]}}", "there is no column `model`"),
+        (
+            "a,b\n1,2\n",
+            "subject: model\ntables: {t: {by: [a], of: [b]}}",
+            "`subject: model`, but the file has no column",
+        ),
         ("a,b\n1,2\n", "confidence: 0.9", "the plan is empty"),
         ("a,b\n1,2\n", "models: {m: {formula: 'b ~ a + (1 | z)'}}", "the model `m`:"),
         ("a,b\n1,2\n", "tests: {t: {test: t, of: b, between: a}}", "line 1"),
