@@ -94,7 +94,7 @@ def test_a_path_where_no_folder_can_be_made_is_refused(tmp_path: Path, command: 
 
 def test_results_in_the_folder_of_the_responses_are_refused(study_folder: Path) -> None:
     tracer(study_folder)
-    assert_refused(run("analyze", study_folder, "-o", study_folder / "data"), "holds the responses")
+    assert_refused(run("analyze", study_folder, "-o", study_folder / "data"), "contains the store")
 
 
 @pytest.mark.parametrize("name", ["tables", "figures", "report.html"])

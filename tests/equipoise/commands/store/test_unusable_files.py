@@ -123,7 +123,7 @@ def test_a_write_ahead_log_without_its_store_is_refused_by_every_command_and_unc
     result = run(*of(by_panel, command))
     assert result.exit_code == 2
     if command[0] != "simulate":  # its server prints the sentence in another process
-        assert "its log equipoise.db-wal holds responses. Fix: put the database file back" in result.stderr
+        assert "its log equipoise.db-wal contains responses. Fix: put the database file back" in result.stderr
     assert log.read_bytes() == b"answers" * 1_000
     assert not (log.parent / "equipoise.db").exists()
 
