@@ -71,14 +71,14 @@ def correct_articles(text: str) -> str:
     story should not be called A. The same holds for the name An. Words in capitals (AN HOUR) are left as they are, and
     acronyms are recognized by their capitals: "a hiv test" would be read as a word.
     """
-    return _CAPITAL_ARTICLE.sub(_mend_capital, _SMALL_ARTICLE.sub(_mend_small, text))
+    return _CAPITAL_ARTICLE.sub(_correct_capital, _SMALL_ARTICLE.sub(_correct_small, text))
 
 
-def _mend_small(article: re.Match[str]) -> str:
+def _correct_small(article: re.Match[str]) -> str:
     return _form_before(article[1]) or article[0]
 
 
-def _mend_capital(article: re.Match[str]) -> str:
+def _correct_capital(article: re.Match[str]) -> str:
     form = _form_before(article[1])
     return form.capitalize() if form and _opens_sentence(article) else article[0]
 
