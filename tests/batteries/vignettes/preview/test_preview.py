@@ -295,7 +295,7 @@ def perturbed(degree: float, condition: str = "A") -> Item:
 def test_perturbed_items_are_folded_beside_their_clean_text_with_the_changes_marked() -> None:
     root = page([vignette(), perturbed(0.5)])
     (details,) = next(root.all("div", "question")).all("details")
-    assert "1\u00a0perturbed instance, beside the clean text" in details.text
+    assert "1\u00a0instance with a perturbation, beside the clean text" in details.text
     clean, shown, *_ = details.all("td")
     assert next(clean.all("p")).text == vignette().content["text"]
     assert next(shown.all("p")).text == perturbed(0.5).content["text"]
@@ -314,7 +314,10 @@ def test_of_many_perturbed_items_one_for_each_perturbation_is_shown() -> None:
     items = [perturbed(degree / 100, condition) for condition in "AB" for degree in range(1, 11)]
     root = page([vignette(), *items])
     (details,) = next(root.all("div", "question")).all("details")
-    assert "20\u00a0perturbed instances, beside the clean text (10 shown, one for each perturbation)" in details.text
+    assert (
+        "20\u00a0instances with a perturbation, beside the clean text (10 shown, one for each perturbation)"
+        in details.text
+    )
     assert len(list(details.all("tbody"))) == 10
 
 
@@ -346,16 +349,16 @@ def test_a_participants_session_is_counted_from_the_groups() -> None:
     low, high = min(words.values()), max(words.values())
     span = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     assert f"A participant reads {span} words in the test trials" in root.text
-    assert [row[-2] for row in rows_of(root, "What each group sees")] == [f"{words[group]:,}" for group in range(1, 7)]
+    assert [row[-2] for row in rows_of(root, "Items of each group")] == [f"{words[group]:,}" for group in range(1, 7)]
     assert "The 1\u00a0item outside the groups would add 7\u00a0words" in root.text
 
 
 def test_answer_positions_are_counted_overall_by_condition_and_over_groups() -> None:
     battery, groups = human_design()
-    rows = {row[0]: row[1:] for row in rows_of(read(render_preview(battery, groups)), "Places of the right answer")}
-    assert rows["all"] == ["72", "36 · 50.0 %a group: 6", "36 · 50.0 %a group: 6", *["0 · 0.0 %a group: 0"] * 2]
-    assert rows["single A"][:2] == ["36", "36 · 100.0 %a group: 6"]
-    alone = rows_of(read(render_preview(battery, None)), "Places of the right answer")
+    rows = {row[0]: row[1:] for row in rows_of(read(render_preview(battery, groups)), "Positions of the right option")}
+    assert rows["all"] == ["72", "36 · 50.0 %per group: 6", "36 · 50.0 %per group: 6", *["0 · 0.0 %per group: 0"] * 2]
+    assert rows["single A"][:2] == ["36", "36 · 100.0 %per group: 6"]
+    alone = rows_of(read(render_preview(battery, None)), "Positions of the right option")
     assert alone[0][2] == "36 · 50.0 %"
 
 
@@ -399,7 +402,7 @@ def test_every_property_of_a_sound_design_is_said_to_hold() -> None:
         "Every group sees each story once: 12 of 12.",
         "No participant sees the same condition of a scenario twice.",
     ]
-    rows = rows_of(read(render_preview(battery, groups)), "What each group sees")
+    rows = rows_of(read(render_preview(battery, groups)), "Items of each group")
     assert [row[:8] for row in rows] == [[str(g), "12", "6", "6", "4", "4", "4", "2"] for g in range(1, 7)]
 
 
@@ -420,7 +423,7 @@ def test_statements_turn_around_when_an_item_changes_its_group() -> None:
     assert len(broken) == 6
     assert "The groups see 11 to 13 items." in broken
     assert any("Not every condition is seen equally often in 2 of 6\u00a0groups (group 1, 2)" in one for one in broken)
-    assert "Not every group sees each story once, but 0 to 2 times." in broken
+    assert "Not every group sees each story once: the counts are 0 to 2." in broken
 
 
 def test_variants_in_several_groups_and_absent_cells_are_said() -> None:
@@ -431,7 +434,7 @@ def test_variants_in_several_groups_and_absent_cells_are_said() -> None:
     said = sentences(read(render_preview(battery_of(items), groups)))
     (sentence,) = (one for one in said if one.startswith("Of 4"))
     assert not said[sentence]
-    assert "1 are seen by more than one group, 1 by no group, such as butter-A-single-A-level0-v1" in sentence
+    assert "1\u00a0cell is seen by more than one group, 1\u00a0cell is seen by no group. Example: butter-A" in sentence
 
 
 def test_items_of_the_groups_that_the_battery_lacks_are_named() -> None:
@@ -554,7 +557,7 @@ def test_a_long_plain_list_says_how_many_items_are_not_shown() -> None:
 def test_batteries_of_other_tasks_are_refused() -> None:
     ray = Item(item_id="ray", task="blackbox_predict", content={"atoms": [[1, 1]], "entry": "north-3"}, key="south-3")
     with pytest.raises(
-        InputError, match=r"the item `ray` is of the task blackbox.*the preview shows multiple-choice items only"
+        InputError, match=r"the item `ray` has the task blackbox.*the preview shows multiple-choice items only"
     ):
         render_preview(battery_of([vignette(), ray]), None)
 
