@@ -106,7 +106,7 @@ def levels_of(item: Item, factors: Iterable[str]) -> tuple[Level, ...]:
         known = ", ".join(sorted(item.factors)) or "none"
         raise InputError(
             f"the item `{item.item_id}` lacks the factor {error}, which the design or order names. The item has: "
-            f"{known}. Fix: add the factor to the item, or correct its name."
+            f"{known}. Fix: add the factor to the item, or correct the factor's name."
         ) from None
 
 
@@ -135,8 +135,7 @@ def _latin_square(items: list[Item], design: LatinSquare) -> dict[str, int]:
     if design.offset_versions and len(versions) > design.groups:
         raise InputError(
             f"a row has {len(versions)} versions, but there are only {design.groups} different "
-            "cells for them. Fix: use "
-            "more groups, or `offset_versions: false`."
+            "cells for them. Fix: use more groups, or `offset_versions: false`."
         )
     further = design.groups // len(versions) if design.offset_versions else 0
     groups = {}
