@@ -93,7 +93,11 @@ def test_the_sample_study_has_ten_balanced_groups(sample_study: Study) -> None:
     [
         (square(2, 2, 1)[:-1], {"cells": ["condition"], "groups": 2}, "the row scenario 1 has 1 items"),
         (square(2, 2, 1), {"cells": ["condition"], "groups": 3}, "3 groups but 2 cells"),
-        (square(2, 2, 1), {"cells": ["colour"], "groups": 2}, "lacks the factor 'colour'.*it has condition, level"),
+        (
+            square(2, 2, 1),
+            {"cells": ["colour"], "groups": 2},
+            "lacks the factor 'colour'.*The item has: condition, level",
+        ),
         (square(1, 1, 1), {"cells": ["condition"], "groups": 2}, "2 groups but only 1 test items"),
     ],
 )

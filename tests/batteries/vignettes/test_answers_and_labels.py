@@ -164,7 +164,7 @@ def test_the_order_of_variants_does_not_reveal_the_positions(templates: Path) ->
 
 
 def test_weights_are_followed(templates: Path) -> None:
-    """`foggy` has weight 12 of 20, `windy` 4, `icy` and `humid` half."""
+    """`foggy` has weight 12 of 20, `windy` 4, `icy` and `humid` 0.5. One variant is drawn for each of many cells."""
     drawn: Counter[str] = Counter()
     for seed in (11, 12):
         battery = battery_of(templates, {"matched": False, "variants": 1}, seed)
