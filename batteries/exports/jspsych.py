@@ -315,8 +315,8 @@ $provenance
    nothing from other servers.
 2. Try it: open `public/experiment.html?group=1` in a browser.
 3. Put the folder `public/`, and nothing else, on your web server or JATOS. Its files contain no key.
-   Do not upload `$keys` and this file.
-4. The page does not contain consent, instructions, debriefing and a way to withdraw. Add these pages yourself. Practice
+   Do not upload `$keys` or this file.
+4. The page does not contain consent, instructions, debriefing or a way to withdraw. Add these pages yourself. Practice
    trials give no feedback, because the page does not contain the keys.
 5. Send each participant to `experiment.html?group=G&participant=P`, with G from 1 to $n_groups, equally often. P is a
    pseudonym that you choose. Without a pseudonym, the page makes a random pseudonym.

@@ -115,7 +115,7 @@ def shortages(story: ContextVersion, slots: list[LabelSlot], n_variants: int, le
         stories = f"{n_stories} different {'story' if n_stories == 1 else 'stories'}"
         small = f" ({varied[0].key} has {len(varied[0].pool)} labels)" if varied else ""
         found[varied[0].key if varied else "variables"] = (
-            f"the pools are too small: they give {stories}{small}, but the spec asks for {n_variants} variants. Fix: "
+            f"the pools are too small: they give {stories}{small}, but {n_variants} variants are needed. Fix: "
             "add labels, add a variable that all conditions and levels show, or use fewer variants."
         )
     return found
