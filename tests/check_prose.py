@@ -44,7 +44,7 @@ _ERRORS = {"InputError", "ClickException", "UsageError", "BadParameter", "Confli
 
 NOT_YET_PLAIN: tuple[str, ...] = (
     "server/store/sql/exclusions.py", "server/store/sql/responses.py", "server/store/sql/sessions.py",
-    "server/store/sql/uploaded_sessions.py", "tests/analysis/", "tests/batteries/", "tests/conftest.py",
+    "server/store/sql/uploaded_sessions.py", "tests/analysis/", "tests/conftest.py",
     "tests/deploy/", "tests/end_to_end/", "tests/equipoise/test_analyze.py", "tests/experiment/", "tests/missing.py",
     "tests/postgres.py", "tests/quick.py", "tests/server/",
 )  # fmt: skip

@@ -55,8 +55,8 @@ def test_yes_no_and_off_are_read_as_texts(asking: Callable[[str], Study]) -> Non
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"line 1: the file must hold `name: value` lines"),
-        ("- age\n", r"line 1: the file must hold `name: value` lines"),
+        ("", r"line 1: the file must contain `name: value` lines"),
+        ("- age\n", r"line 1: the file must contain `name: value` lines"),
         ("questions: []\n", r"line 1: `questions` has too few entries"),
         ("questions: age\n", r"line 1: `questions` must be a list"),
         ("questions: [age\n", r"line \d: this is not valid YAML"),
