@@ -109,7 +109,7 @@ def test_the_trials_table_counts_as_the_flow_does(rows, tmp_path):
     assert result.tables["accuracy"]["n_trials"].sum() == included["n_trials"].sum()
 
 
-def test_the_report_asks_nothing_of_the_network_and_escapes_text(rows, tmp_path):
+def test_the_report_loads_nothing_from_the_network_and_escapes_text(rows, tmp_path):
     run(rows, tmp_path / "out")
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
     addresses = set(re.findall(r"https?://[^\s\"'<>)]+", page))
@@ -214,7 +214,7 @@ def test_a_failure_while_writing_leaves_the_earlier_result(rows, tmp_path, monke
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_an_earlier_analysis_is_replaced_and_other_files_stay(rows, tmp_path):
+def test_an_earlier_analysis_is_replaced_and_other_files_are_kept(rows, tmp_path):
     out = tmp_path / "out"
     run(rows, out)
     (out / "notes.txt").write_text("mine")
@@ -265,7 +265,9 @@ def test_a_folder_where_a_file_must_be_is_named_and_nothing_is_written(rows, tmp
 
 
 @pytest.mark.parametrize("call", ["replace", "unlink"])
-def test_a_file_that_another_program_has_open_is_named_and_all_is_put_back(rows, tmp_path, monkeypatch, call):
+def test_a_file_that_another_program_has_open_is_named_and_the_earlier_result_is_restored(
+    rows, tmp_path, monkeypatch, call
+):
     """On Windows, a table that is open in a spreadsheet can be neither replaced nor removed."""
     out = tmp_path / "out"
     run(rows, out)
@@ -324,7 +326,7 @@ def test_days_in_the_report_are_days_in_utc(view, session, tmp_path):
     assert "<td>2026-01-05</td>" in page
 
 
-def test_factors_with_awkward_names_get_files_of_their_own(view, session, tmp_path):
+def test_factors_with_awkward_names_get_separate_files(view, session, tmp_path):
     factors = {"a/b": "x", "a b": "y", "=Größe": "z", "../up": "w"}
     result = run(view(session(factors=factors), session(kind="model", factors=factors)), tmp_path / "deep" / "out",
                  AnalysisPlan(by=list(factors), bootstrap_resamples=1000))  # fmt: skip

@@ -64,7 +64,7 @@ def instructions() -> list[tuple[str, str]]:
     return [(line.partition(" ")[0], line.partition(" ")[2]) for line in lines]
 
 
-def test_all_that_the_image_copies_is_sent_and_nothing_is_copied_whole() -> None:
+def test_every_path_that_the_image_copies_is_sent_and_the_whole_folder_is_not_copied() -> None:
     copied = [source for name, rest in instructions() if name == "COPY" and "--from" not in rest
               for source in rest.split()[:-1]]  # fmt: skip
     assert set(ROOMS) < set(copied)
@@ -75,7 +75,7 @@ def test_all_that_the_image_copies_is_sent_and_nothing_is_copied_whole() -> None
         assert is_in_context(source if (ROOT / source).is_file() else f"{source}/__init__.py")
 
 
-def test_the_image_installs_by_hashes_and_runs_as_nobody_special() -> None:
+def test_the_image_installs_by_hashes_and_runs_without_privileges() -> None:
     rules = instructions()
     stages = [place for place, (name, _) in enumerate(rules) if name == "FROM"]
     assert len(stages) == 2

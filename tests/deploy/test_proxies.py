@@ -96,7 +96,7 @@ def slow_request(proxy: Proxy, n_sent: int) -> Any:
     return connection
 
 
-def test_a_study_is_taken_and_slow_clients_large_bodies_and_false_addresses_end_at_the_proxy(site: Site) -> None:
+def test_a_session_is_completed_and_slow_clients_large_bodies_and_false_addresses_stop_at_the_proxy(site: Site) -> None:
     """One test for all that a recipe promises, as each start of the two programs costs seconds."""
     a_slow_body_does_not_reach_the_server(site)
     a_session_works(site)
@@ -173,7 +173,7 @@ def no_log_holds_a_panel_id(site: Site) -> None:
     assert PANEL_ID[:-2] not in site.server_log.read_text()
 
 
-def test_without_a_proxy_the_headers_would_be_believed(tmp_path: Path) -> None:
+def test_without_a_proxy_the_headers_would_be_trusted(tmp_path: Path) -> None:
     """What the recipes guard against: this is why `a_false_address_is_not_believed` shows something."""
     study = tmp_path / "study"
     copy_sample_study("blackbox-predict", study)

@@ -50,7 +50,7 @@ def members(name: str) -> set[str]:
     return set().union(*found)
 
 
-def test_the_unit_allows_what_a_server_was_seen_to_call() -> None:
+def test_the_unit_allows_the_observed_system_calls_of_a_server() -> None:
     """Those that `strace` showed; with the two of scheduling refused, a server works, but slower."""
     if shutil.which("systemd-analyze") is None:
         skip_but_never_in_ci("there is no systemd-analyze; tests/prerequisites.sh installs it")
@@ -69,5 +69,5 @@ def test_the_unit_allows_what_a_server_was_seen_to_call() -> None:
     ["UMask=0077", "Restart=always", "RestartSec=2", "StartLimitIntervalSec=0", "TimeoutStopSec=30",
      "LimitNOFILE=65536", "ProtectSystem=strict", "CapabilityBoundingSet="],
 )  # fmt: skip
-def test_the_unit_says_what_the_how_to_promises(line: str) -> None:
+def test_the_unit_agrees_with_the_how_to(line: str) -> None:
     assert line in UNIT.read_text(encoding="utf-8").splitlines()

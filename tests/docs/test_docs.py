@@ -157,7 +157,7 @@ def test_a_battery_in_the_docs_loads(tmp_path: Path, page: str, place: int) -> N
 
 
 @pytest.mark.parametrize(("page", "place"), examples("study"))
-def test_a_study_in_the_docs_loads_with_the_battery_before_it_and_has_the_groups_after_it(
+def test_a_study_in_the_docs_loads_with_its_battery_and_has_the_stated_groups(
     tmp_path: Path, page: str, place: int
 ) -> None:
     blocks = list(fences(DOCS / page))
@@ -288,7 +288,7 @@ def test_the_examples_of_the_python_api_run_one_after_another(tmp_path: Path) ->
     assert "model" in ran.stdout and "simulated" in ran.stdout
 
 
-def test_every_column_of_the_view_trials_is_documented_and_no_other(store_with_runs: Study) -> None:
+def test_exactly_the_columns_of_the_view_trials_are_documented(store_with_runs: Study) -> None:
     import sqlite3
     from contextlib import closing
 
@@ -297,7 +297,7 @@ def test_every_column_of_the_view_trials_is_documented_and_no_other(store_with_r
     assert documented_in(DOCS / "reference" / "data.md", "The view `trials`") == columns
 
 
-def test_every_column_of_the_tidy_table_is_documented_and_no_other() -> None:
+def test_exactly_the_columns_of_the_tidy_table_are_documented() -> None:
     documented = documented_in(DOCS / "reference" / "data.md", "The tidy table")
     assert documented == {*BEFORE_FACTORS, *AFTER_FACTORS, "excluded_by"}
 
@@ -367,7 +367,7 @@ def test_every_address_and_field_of_the_participant_api_is_documented() -> None:
     )
 
 
-def test_the_tutorial_shows_the_numbers_that_its_commands_give(study_folder: Path) -> None:
+def test_the_tutorial_shows_the_numbers_that_its_commands_print(study_folder: Path) -> None:
     page = (DOCS / "tutorials" / "first-study.md").read_text(encoding="utf-8")
     assert "equipoise simulate my-study -n 40 --seed 7" in page
     simulated = CliRunner().invoke(command_line, ["simulate", str(study_folder), "-n", "40", "--seed", "7"])

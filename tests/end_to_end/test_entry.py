@@ -205,7 +205,7 @@ def expect_refusal(visitor: Visitor, words: str) -> None:
     expect(visitor.page.locator("#notice")).to_contain_text("Whom to ask")  # the contact of the study
 
 
-def test_a_participant_with_only_the_panel_id_is_told_where_to_resume(visit: Any, panel: str) -> None:
+def test_a_participant_with_only_the_panel_id_sees_where_to_resume(visit: Any, panel: str) -> None:
     first = visit(panel + PANEL_ADDRESS)
     begin_with_practice(first)
     second = visit(panel + PANEL_ADDRESS.replace("SESSION_ID=x", "SESSION_ID=y"))
@@ -258,7 +258,7 @@ def test_a_network_with_too_many_slots_is_refused(
         second.shoot_everywhere("places-of-address")
 
 
-def test_a_kept_response_is_sent_when_the_session_returns_to_the_browser(
+def test_a_waiting_response_is_sent_when_the_session_returns_to_the_browser(
     visit: Any, panel: str, study_folder: Path, rows: Any
 ) -> None:
     first = visit(panel + PANEL_ADDRESS)
@@ -285,7 +285,7 @@ def test_a_kept_response_is_sent_when_the_session_returns_to_the_browser(
     expect_elsewhere(second)
 
 
-def test_a_kept_response_is_dropped_if_another_browser_gave_it(
+def test_a_waiting_response_is_dropped_if_another_browser_sent_a_response(
     visit: Any, panel: str, study_folder: Path, rows: Any
 ) -> None:
     first = visit(panel + PANEL_ADDRESS)
@@ -303,7 +303,7 @@ def test_a_kept_response_is_dropped_if_another_browser_gave_it(
     assert [row["trial_index"] for row in rows(study_folder) if row["response"] is not None] == [0, 1, 2]
 
 
-def test_a_participant_who_has_completed_gets_the_code_again_in_any_browser(visit: Any, panel: str) -> None:
+def test_a_completed_participant_gets_the_code_in_any_browser(visit: Any, panel: str) -> None:
     code = complete_over_http(panel, PANEL_ADDRESS)
     visitor = visit(panel + PANEL_ADDRESS)
     visitor.page.locator("#consent-agree").click()
@@ -314,7 +314,7 @@ def test_a_participant_who_has_completed_gets_the_code_again_in_any_browser(visi
     expect(visitor.page.locator("#completion-code")).to_have_text(code)
 
 
-def test_a_kept_response_does_not_prevent_the_completion_code(visit: Any, panel: str) -> None:
+def test_a_waiting_response_does_not_prevent_the_completion_code(visit: Any, panel: str) -> None:
     first = visit(panel + PANEL_ADDRESS)
     begin_with_practice(first)
     code = complete_over_http(panel, PANEL_ADDRESS)
@@ -327,7 +327,7 @@ def test_a_kept_response_does_not_prevent_the_completion_code(visit: Any, panel:
     assert kept_answers(first) == []
 
 
-def test_a_participant_who_has_withdrawn_cannot_begin_again(visit: Any, panel: str) -> None:
+def test_a_withdrawn_participant_cannot_begin_another_session(visit: Any, panel: str) -> None:
     first = visit(panel + PANEL_ADDRESS)
     begin_with_practice(first)
     first.page.locator("#leave-study").click()

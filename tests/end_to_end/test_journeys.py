@@ -358,7 +358,7 @@ def test_the_back_button_loses_no_trial(visit: Any, folder: Path, rows: Any) -> 
 @pytest.mark.parametrize(
     ("rules", "reason"), [("{max_reloads: 1}", "too often"), ("{max_age_min: 0.01}", "too long ago")]
 )
-def test_a_participant_who_comes_back_beyond_the_limits_is_refused(
+def test_a_participant_who_resumes_beyond_the_limits_is_refused(
     visit: Any, tmp_path: Path, rows: Any, rules: str, reason: str
 ) -> None:
     folder = make_whole_study(tmp_path / "study", resume=rules)

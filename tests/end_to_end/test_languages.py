@@ -71,7 +71,7 @@ def test_a_notice_of_the_server_is_in_the_studys_language(visit: Any, study_fold
         assert httpx.get(f"{url}/api/session").json()["error"] == catalogue("de")["no_session"]
 
 
-def test_a_studys_own_texts_replace_ours(visit: Any, study_folder: Path) -> None:
+def test_a_studys_texts_replace_our_texts(visit: Any, study_folder: Path) -> None:
     own = ["texts:", "  agree: Yes, I take part", "  practice: First try", "  question_of: Board {number}"]
     with served(study_folder, "en", *own) as url:
         visitor = visit(url)

@@ -152,7 +152,7 @@ def test_a_function_has_the_parameters_and_defaults_of_its_command(name: str, co
 
 
 @pytest.mark.parametrize("reason", ["exclusion", "time-out", "nonsense", ""])
-def test_a_slot_is_released_for_no_reason_but_a_return(kept: Kept, reason: str) -> None:
+def test_a_slot_is_released_only_for_a_return(kept: Kept, reason: str) -> None:
     with pytest.raises(InputError, match="Fix: ") as refused:
         eq.assignment_release("study", reason, panel_id="anna")
     assert ("equipoise exclude" in str(refused.value)) == (reason == "exclusion")

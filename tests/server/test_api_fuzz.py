@@ -182,7 +182,7 @@ def mutated(data: st.DataObject, value: Any) -> Any:
 
 @given(data=st.data())
 @quick
-def test_a_right_body_with_something_changed_is_taken_or_refused_and_touches_nobody_else(
+def test_a_valid_body_with_one_change_is_accepted_or_refused_and_affects_no_other_participant(
     app: Flask, other: Any, store: SqliteStore, data: st.DataObject
 ) -> None:
     http = app.test_client()
@@ -216,7 +216,7 @@ def right_start(http: Any) -> dict[str, Any]:
 
 @given(data=st.data())
 @quick
-def test_a_right_start_with_something_changed_is_taken_or_refused_and_touches_nobody_else(
+def test_a_valid_start_with_one_change_is_accepted_or_refused_and_affects_no_other_participant(
     app: Flask, other: Any, store: SqliteStore, data: st.DataObject
 ) -> None:
     before = rows_of(store, other)
@@ -303,7 +303,7 @@ def test_no_address_query_cookie_or_header_makes_the_server_fail(
 
 @given(value=header_texts, is_signed_part=st.booleans())
 @quick
-def test_no_cookie_of_any_form_is_taken_for_a_session(participant: Any, value: str, is_signed_part: bool) -> None:
+def test_no_forged_cookie_is_accepted_as_a_session(participant: Any, value: str, is_signed_part: bool) -> None:
     cookie = participant.http.get_cookie("equipoise_session_blackbox-predict").value
     text = cookie[: len(value)] + value if is_signed_part else value
     for name in ("equipoise_session_blackbox-predict", "equipoise_entry_blackbox-predict", value):

@@ -65,7 +65,7 @@ def test_a_single_empty_cell_is_not_a_blank_line():
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), min_size=1, max_size=8))
-def test_whatever_text_is_written_can_be_read_again(texts):
+def test_any_written_text_can_be_read_back(texts):
     table = pd.DataFrame({"text": texts, "n": range(len(texts))})
     _, *rows = csv.reader(io.StringIO(csv_bytes(table).decode(), newline=""), strict=True)
     assert [unguarded(text) for text, _ in rows] == texts

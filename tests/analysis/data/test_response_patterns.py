@@ -95,7 +95,7 @@ def answers(row, *given, **changes):
     ]
 
 
-def test_the_length_of_a_run_increases_and_starts_again_at_one(view, row):
+def test_the_length_of_a_run_increases_and_restarts_at_one(view, row):
     assert runs(tidy_trials(view(answers(row, 1, 1, 2, 2, 2, 1)))) == [1, 2, 1, 2, 3, 1]
 
 

@@ -40,7 +40,7 @@ def test_a_number_is_the_same_level_as_number_and_as_text(level):
 
 
 @pytest.mark.parametrize("level", [True, "true", "True", "TRUE", np.True_])
-def test_yes_is_the_same_level_however_it_is_written(level):
+def test_yes_in_any_spelling_is_the_same_level(level):
     assert chosen(thinking=level) == [0, 2]
     assert chosen(passed=level) == [0, 3]
 

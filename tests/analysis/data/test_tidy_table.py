@@ -292,5 +292,5 @@ def test_a_hundred_thousand_rows_are_read_in_seconds(view, session):
     assert json.loads(json.dumps(table["content"].iloc[-1]))["prompt"] == "Which?"
 
 
-def test_every_column_of_the_tables_is_a_reserved_name_and_no_other():
+def test_the_reserved_names_are_exactly_the_columns_of_the_tables():
     assert FIXED_COLUMNS | TABLE_COLUMNS | set(FORMER_COLUMNS.values()) == RESERVED_FACTOR_NAMES

@@ -69,7 +69,7 @@ def test_without_groups_there_is_one_row_and_the_total(view, session):
     assert counts(table, "human", "none") == counts(table, "human", "total") == (2, 8, 0, 0, 0, 2, 8)
 
 
-def test_people_and_simulated_participants_have_rows_of_their_own_and_models_have_none(view, session):
+def test_people_and_simulated_participants_have_separate_rows_and_models_have_no_rows(view, session):
     table = table_of(
         view(session(participant="A"), session(participant="S", kind="simulated"), session(kind="model", run="M"))
     )
@@ -78,7 +78,7 @@ def test_people_and_simulated_participants_have_rows_of_their_own_and_models_hav
     ]  # fmt: skip
 
 
-def test_where_only_models_answered_the_table_is_empty_but_has_its_columns(view, session):
+def test_with_only_models_the_table_is_empty_but_has_its_columns(view, session):
     table = table_of(view(session(kind="model", run="M")))
     assert table.empty
     assert table.columns.tolist() == ["kind", "group", *COUNTS]
@@ -128,7 +128,7 @@ def test_a_participant_included_with_one_group_is_excluded_from_the_other_group_
     assert counts(table, "human", "total") == (1, 7, 0, 0, 3, 1, 4)
 
 
-def test_where_nobody_was_in_several_groups_nothing_is_said_of_it(view, session):
+def test_without_participants_in_several_groups_there_is_no_note(view, session):
     rows = view(
         [session(participant="A", session=f"a{n}", session_number=n, group=2) for n in (1, 2)],
         session(participant="B"),
@@ -137,7 +137,7 @@ def test_where_nobody_was_in_several_groups_nothing_is_said_of_it(view, session)
     assert notes_on_several_groups(apply_exclusions(tidy_trials(rows), PLAN)) == []
 
 
-def test_a_participant_whose_last_trials_went_in_different_ways_is_excluded_with_all_of_them(view, session, row):
+def test_a_participant_who_lost_all_trials_in_different_ways_is_excluded_with_all_trials(view, session, row):
     table = table_of(
         view(
             session(participant="A", n_test=2, rt_ms=100.0),

@@ -48,7 +48,7 @@ def check(row, participant, n_failed, n=3, **changes):
 
 
 @pytest.mark.parametrize(("max_failed", "stays"), [(0, False), (1, False), (2, True), (3, True)])
-def test_as_many_failed_checks_as_allowed_are_allowed(view, session, row, max_failed, stays):
+def test_the_maximum_number_of_failed_checks_is_allowed(view, session, row, max_failed, stays):
     rows = view(session(participant="A"), check(row, "A", 2))
     result = applied(rows, {"rule": "attention_check", "max_failed": max_failed})
     assert dispositions(result) == {"A": "included" if stays else "attention_check"}
@@ -74,7 +74,7 @@ def test_attention_checks_of_a_duplicate_session_count_only_before_its_exclusion
     ("n_unanswered", "max_share", "stays"),
     [(0, 0.0, True), (1, 0.0, False), (1, 0.1, True), (2, 0.1, False), (3, 0.3, True), (7, 0.7, True), (8, 0.7, False)],
 )
-def test_as_large_a_share_unanswered_as_allowed_is_allowed(view, session, n_unanswered, max_share, stays):
+def test_the_maximum_share_of_unanswered_trials_is_allowed(view, session, n_unanswered, max_share, stays):
     rows = session(participant="A", n_test=10)
     for row in rows[:n_unanswered]:
         row |= {"response": None, "rt_ms": None}
@@ -104,7 +104,7 @@ def test_unanswered_practice_and_checks_are_not_missing(view, session, row):
 # duplicates
 
 
-def test_the_first_completed_session_stays_whatever_its_name_and_place_in_the_file(view, session):
+def test_the_first_completed_session_is_kept_for_any_name_and_position_in_the_file(view, session):
     rows = view(
         session(participant="A", session="a", completed_at="2026-01-03T09:00:00.000+00:00"),
         session(participant="A", session="z", completed_at="2026-01-02T23:59:59.999+00:00"),
@@ -129,7 +129,7 @@ def test_a_session_that_was_begun_first_but_completed_later_is_the_later_one(vie
     assert set(kept[kept["excluded_by"].isna()]["session"]) == {"late"}
 
 
-def test_sessions_that_were_not_completed_are_no_duplicates(view, session):
+def test_incomplete_sessions_are_not_duplicates(view, session):
     rows = view(
         session(participant="A", session="first", status="withdrawn", completed_at=None),
         session(participant="A", session="second", status="active", completed_at=None),
@@ -146,7 +146,7 @@ def test_without_the_rule_two_completed_sessions_are_refused_with_a_hint_at_it(v
         applied(rows, {"rule": "missing"})
 
 
-def test_sessions_of_several_sessions_all_count_and_a_note_says_so(view, session):
+def test_sessions_with_different_session_numbers_all_count_and_have_a_note(view, session):
     rows = view(
         [session(participant="A", session=f"s{n}", source="lab", session_number=n) for n in (1, 2, 3)],
         session(participant="B", source="lab", session_number=1),
@@ -159,7 +159,7 @@ def test_sessions_of_several_sessions_all_count_and_a_note_says_so(view, session
 
 
 @pytest.mark.parametrize("numbers", [(1, 1), (1, None), (None, None)])
-def test_a_further_session_that_is_of_no_other_session_number_is_refused(view, session, numbers):
+def test_a_second_session_without_a_different_session_number_is_refused(view, session, numbers):
     rows = view([session(participant="A", session=f"s{place}", session_number=of) for place, of in enumerate(numbers)])
     with pytest.raises(InputError, match="participant `A` completed the study more than once"):
         applied(rows, {"rule": "missing"})
@@ -174,7 +174,7 @@ def test_the_rule_keeps_the_first_of_several_sessions(view, session):
     assert set(result.trials["session"][result.trials["excluded_by"].isna()]) == {"first"}
 
 
-def test_two_runs_of_a_model_are_no_duplicates(view, session):
+def test_two_runs_of_a_model_are_not_duplicates(view, session):
     rows = view(
         session(kind="model", run="M, first", participant="M", session="a"),
         session(kind="model", run="M, second", participant="M", session="b"),
@@ -182,7 +182,7 @@ def test_two_runs_of_a_model_are_no_duplicates(view, session):
     assert taken_trials(applied(rows, {"rule": "duplicates"}), "duplicates") == 0
 
 
-def test_the_second_session_never_takes_the_place_of_a_first_that_lost_its_trials(view, session):
+def test_the_second_session_never_replaces_a_first_session_that_lost_its_trials(view, session):
     """A participant who does the study again has seen the items in the first session."""
     rows = view(
         session(participant="A", session="first", completed_at="2026-01-02T10:00:00.000+00:00", rt_ms=5.0),
@@ -197,7 +197,7 @@ def test_the_second_session_never_takes_the_place_of_a_first_that_lost_its_trial
 
 
 @pytest.mark.parametrize(("max_times", "stays"), [(0, False), (2, False), (3, True), (4, True)])
-def test_as_many_times_away_as_allowed_are_allowed(view, session, row, max_times, stays):
+def test_the_maximum_number_of_focus_losses_is_allowed(view, session, row, max_times, stays):
     rows = view(
         session(participant="A", n_test=3, focus_lost=1),
         row(participant="A", trial_index=8, phase="practice", focus_lost=50),
@@ -207,7 +207,7 @@ def test_as_many_times_away_as_allowed_are_allowed(view, session, row, max_times
     assert dispositions(result) == {"A": "included" if stays else "focus_lost"}
 
 
-def test_only_trials_during_which_the_page_was_left_are_taken(view, session, row):
+def test_only_trials_with_a_focus_loss_are_excluded(view, session, row):
     rows = view(
         session(participant="A", n_test=2),
         row(participant="A", trial_index=5, item_id="i5", focus_lost=1),
@@ -220,7 +220,7 @@ def test_only_trials_during_which_the_page_was_left_are_taken(view, session, row
     ]
 
 
-def test_a_participant_without_a_record_of_the_focus_stays_and_is_noted(view, session):
+def test_a_participant_without_a_record_of_the_focus_is_kept_with_a_note(view, session):
     result = applied(view(session(source="lab", focus_lost=None)), {"rule": "focus_lost"})
     assert dispositions(result) == {"P01": "included"}
     assert "4\u00a0answered test trials without a record of the focus" in result.notes[0]
@@ -259,7 +259,7 @@ def test_the_rule_names_the_denominator_of_its_share(view, session):
 
 
 @pytest.mark.parametrize(("max_length", "stays"), [(1, False), (3, False), (4, True), (5, True)])
-def test_as_long_a_run_as_allowed_is_allowed(view, session, row, max_length, stays):
+def test_a_run_of_the_maximum_length_is_allowed(view, session, row, max_length, stays):
     rows = view(
         session(participant="A", n_test=4),
         row(participant="A", trial_index=4, item_id="i5", response=2),
@@ -269,7 +269,7 @@ def test_as_long_a_run_as_allowed_is_allowed(view, session, row, max_length, sta
     assert dispositions(result) == {"A": "included" if stays else "same_response_run"}
 
 
-def test_a_run_does_not_go_on_in_another_session(view, session):
+def test_a_run_does_not_continue_in_another_session(view, session):
     rows = view(
         session(participant="A", session="first", n_test=3, status="active", completed_at=None),
         session(participant="A", session="second", n_test=3),
@@ -323,7 +323,7 @@ EACH_RULE = [
 
 
 @pytest.mark.parametrize("rule", EACH_RULE, ids=lambda rule: rule["rule"])
-def test_a_rule_leaves_models_alone_even_where_their_rows_have_what_it_looks_for(view, session, row, rule):
+def test_a_rule_never_excludes_models_even_if_their_rows_meet_its_criterion(view, session, row, rule):
     rows = view(
         session(kind="model", run="M", rt_ms=1.0, focus_lost=9),
         row(kind="model", run="M", trial_index=8, item_id="i8", response=None, focus_lost=9),
@@ -348,11 +348,11 @@ def test_a_rule_leaves_models_alone_even_where_their_rows_have_what_it_looks_for
         ({"rule": "attention_check", "max_failed": 2}, "failed more than 2 attention checks"),
     ],
 )
-def test_a_rule_in_words_gives_its_bound_as_the_plan_states_it(rule, words):
+def test_a_rule_in_words_states_the_bound_of_the_plan(rule, words):
     assert rule_words(planned(rule).exclusions[0]) == words
 
 
-def test_each_rule_has_words_of_its_own():
+def test_each_rule_has_a_different_description():
     words = [rule_words(rule) for rule in planned(*EACH_RULE).exclusions]
     assert len(set(words)) == len(EACH_RULE)
 
@@ -517,7 +517,7 @@ class PlainAccount:
 
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(rules=PLANS, participants=PARTICIPANTS)
-def test_whatever_the_data_and_the_plan_every_table_tells_the_same_story(view, row, rules, participants):
+def test_all_tables_agree_for_any_data_and_plan(view, row, rules, participants):
     rows = list(rows_of(row, participants))
     completed = {
         (r["participant"], r["session"]) for r in rows if (r["status"], r["kind"] != "model") == ("completed", True)

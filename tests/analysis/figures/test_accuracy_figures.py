@@ -32,7 +32,7 @@ def trials(view, session):
     ).trials
 
 
-def test_the_figure_of_a_real_table_holds_its_words_as_text(trials, readable):
+def test_the_figure_of_a_real_table_has_its_words_as_text(trials, readable):
     drawing = readable(accuracy_figure(accuracy(trials, ["condition"], PLAN), "condition", 0.25, 0.95, "by_condition"))
     words = set(texts(drawing))
     assert {"condition: 00", "condition: 01", "people", "chance 25.0\u00a0%"} <= words
@@ -62,7 +62,7 @@ def test_24_levels_of_12_subjects_can_be_read(readable):
     readable(accuracy_figure(hard_table(scenario=LONG_LEVELS), "scenario", 0.25, 0.95, "a"))
 
 
-def test_a_missing_accuracy_is_said_to_be_missing_and_not_drawn(readable):
+def test_a_missing_accuracy_is_described_as_missing_and_not_drawn(readable):
     table = accuracy_table()
     table.loc[1, "accuracy"] = float("nan")
     drawing = readable(accuracy_figure(table, None, 0.25, 0.95, "a"))
@@ -147,7 +147,7 @@ def test_markers_and_intervals_are_at_their_numbers_in_the_row_of_their_name(rea
         assert height_of(readable.figure, row["subject"]) == pytest.approx(at, abs=2)
 
 
-def test_each_panel_holds_its_own_level(readable):
+def test_each_panel_shows_its_level(readable):
     table = accuracy_table(("m",), level=(10, 2))
     readable(accuracy_figure(table, "level", 0.25, 0.95, "a"))
     for axes, level in zip(readable.figure.axes, (2, 10), strict=True):

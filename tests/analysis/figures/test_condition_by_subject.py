@@ -15,7 +15,7 @@ from tests.analysis.figures.tables import LONG_LEVELS, accuracy_table, hard_tabl
 SHARES = st.floats(0, 1)
 
 
-def test_every_cell_holds_its_accuracy_and_its_interval(readable):
+def test_every_cell_shows_its_accuracy_and_its_interval(readable):
     table = accuracy_table(("gpt-4o",), condition=("A", "B"))
     words = texts(readable(condition_by_subject(table, "condition", "a", 0.25, 0.95)))
     for row in table.to_dict("records"):

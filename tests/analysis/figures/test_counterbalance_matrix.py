@@ -81,7 +81,7 @@ def test_small_and_large_squares_can_be_read(n_rows, n_groups, readable):
     readable(matrix(square(n_rows, n_groups, [(c, n) for c in "ABCD" for n in range(3)], per_group=2)))
 
 
-def test_conditions_that_have_no_room_are_counted_together(readable):
+def test_conditions_that_do_not_fit_are_counted_together(readable):
     trials = square(12, 24, [(c, n) for c in "ABCD" for n in (1, 2, 3)], per_group=120)
     words = texts(readable(matrix(trials, ["condition", "scenario", "level"])))
     assert "×3" in words
@@ -95,13 +95,13 @@ def test_one_factor_or_none_gives_numbers_alone(readable):
     assert words.count("–") == 6, "an item that a group did not see"
 
 
-def test_an_item_without_a_level_is_in_a_row_of_its_own(readable):
+def test_an_item_without_a_level_is_in_a_separate_row(readable):
     trials = square(4, 2, CELLS[:2])
     trials.loc[trials["scenario"] == 2, ["scenario", "level"]] = np.nan
     assert "(not set)" in texts(readable(matrix(trials)))
 
 
-def test_people_and_simulated_participants_are_never_put_together(readable):
+def test_people_and_simulated_participants_are_never_combined(readable):
     both = pd.concat([square(), square(kind="simulated", n_groups=3)])
     drawing = readable(matrix(both))
     assert drawing.title.endswith("(people)")

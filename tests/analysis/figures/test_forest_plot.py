@@ -50,7 +50,7 @@ def test_every_group_may_have_the_same_label(readable):
     assert words.count("A") == words.count("B") == 3
 
 
-def test_missing_numbers_are_said_to_be_missing(readable):
+def test_missing_numbers_are_described_as_missing(readable):
     rows = table(6)
     rows.loc[1, ["low", "high"]] = np.nan
     rows.loc[2, "e"] = np.nan
@@ -60,7 +60,7 @@ def test_missing_numbers_are_said_to_be_missing(readable):
     assert words.count("no estimate") == 1
 
 
-def test_one_very_wide_interval_does_not_press_the_others_together(readable):
+def test_one_very_wide_interval_does_not_compress_the_other_intervals(readable):
     rows = table(6)
     rows.loc[0, ["low", "high"]] = [-5000, 5000]
     drawing = readable(plot(rows))
@@ -88,7 +88,7 @@ def test_nothing_to_draw_gives_no_figure():
     assert plot(table(2).assign(e=np.nan)) is None
 
 
-def test_the_same_estimates_everywhere_can_be_drawn(readable):
+def test_equal_estimates_can_be_drawn(readable):
     readable(plot(table(3).assign(e=0.0, low=0.0, high=0.0)))
 
 

@@ -28,7 +28,7 @@ def test_the_correlation_is_pearsons_with_its_interval(readable):
     assert {"people: percent correct", "gpt-4o: percent correct"} <= set(texts(drawing))
 
 
-def test_the_data_hold_wilsons_intervals(readable):
+def test_the_data_contain_wilsons_intervals(readable):
     drawing = readable(item_scatter(items(5), "a", "people", "gpt-4o"))
     row = drawing.data.iloc[0]
     assert (row["ci_low_people"], row["ci_high_people"]) == pytest.approx(wilson(row["accuracy_people"] * 9, 9))
@@ -58,7 +58,7 @@ def test_a_perfect_correlation_is_drawn(readable):
     assert "r = 1.00" in readable(item_scatter(table, "a", "people", "gpt-4o")).description
 
 
-def test_items_without_responses_of_both_are_counted_and_not_drawn(readable):
+def test_items_without_responses_of_both_subjects_are_counted_and_not_drawn(readable):
     table = items(10)
     table.loc[:2, "accuracy_model"] = np.nan
     drawing = readable(item_scatter(table, "a", "people", "gpt-4o"))

@@ -30,7 +30,7 @@ def test_every_line_has_its_name_and_its_numbers(readable):
     assert drawing.title == "accuracy, marginal mean with 95 % CI by condition and subject"
 
 
-def test_names_of_lines_that_end_at_the_same_place_do_not_meet(readable):
+def test_names_of_lines_that_end_at_the_same_point_do_not_overlap(readable):
     table = means(["A", "B"], [f"model {n}" for n in range(12)]).assign(estimate=0.5, low=0.4, high=0.6)
     readable(plot(table))
 
@@ -47,7 +47,7 @@ def test_one_line_without_a_name_has_none(readable):
     assert drawing.title.endswith("by condition")
 
 
-def test_a_missing_interval_is_said_to_be_missing(readable):
+def test_a_missing_interval_is_described_as_missing(readable):
     table = means(["A", "B"], ["people"])
     table.loc[0, ["low", "high"]] = np.nan
     assert "people, condition A: " in readable(plot(table)).description

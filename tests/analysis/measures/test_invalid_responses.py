@@ -26,7 +26,7 @@ def test_invalid_and_unanswered_trials_are_counted_for_each_run(view, session, r
     assert line["accuracy_of_valid_responses"] == 1
 
 
-def test_stored_scoring_is_compared_with_ours_and_every_difference_is_named(view, session, row):
+def test_stored_scoring_is_compared_with_our_scoring_and_every_difference_is_named(view, session, row):
     rows = view(
         session(kind="model", run="M", n_test=3, imported_correct=1),
         row(kind="model", run="M", trial_index=8, item_id="i8", response=1, imported_correct=0),

@@ -192,7 +192,7 @@ def test_a_row_of_table_5_comes_out_of_its_plan_as_printed(answers, tmp_path, na
     assert (f"{row['statistic']:.4f}", f"{row['p_value']:.4f}") == (statistic, p)
 
 
-def test_the_whole_of_table_5_is_one_family_in_which_two_tests_survive_holm_and_five_the_other(answers, tmp_path):
+def test_in_table_5_as_one_family_two_tests_survive_holm_and_five_survive_benjamini_hochberg(answers, tmp_path):
     found = planned_tests(lambda _: answers, plan_of_table_5(tmp_path, [row[0] for row in TABLE_5]))
     table = found[found["form"] == AS_PLANNED]
     assert table["name"].tolist() == [row[0] for row in TABLE_5]
@@ -202,7 +202,7 @@ def test_the_whole_of_table_5_is_one_family_in_which_two_tests_survive_holm_and_
 @pytest.mark.parametrize(
     ("name", "n", "t", "p"), [("Z2O-Text", 38, -2.8254, 0.0076), ("Z2O-Image", 35, -4.0349, 0.0003)]
 )
-def test_zero_shot_against_one_shot_has_the_paired_form_too(answers, tmp_path, name, n, t, p):
+def test_zero_shot_compared_with_one_shot_has_the_paired_form_too(answers, tmp_path, name, n, t, p):
     found = planned_tests(lambda _: answers, plan_of_table_5(tmp_path, [name])).set_index("form")
     paired = found.loc[PAIRED]
     assert (paired["n"], round(paired["statistic"], 4), round(paired["p_value"], 4)) == (n, t, p)
@@ -263,7 +263,7 @@ def test_a_unit_counts_once_however_many_rows_it_has():
     assert row["p_value"] == pytest.approx(stats.ttest_ind(means[::2], means[1::2]).pvalue)
 
 
-def test_rows_that_came_in_twice_change_sums_but_not_means():
+def test_duplicate_rows_change_sums_but_not_means():
     data = units(n=10)
     doubled = pd.concat([data, data[data["unit"] == "u3"]], ignore_index=True)
     assert one(doubled, **WITHIN)["statistic"] == pytest.approx(one(data, **WITHIN)["statistic"])
@@ -321,7 +321,7 @@ def test_counts_of_yes_and_no_are_compared_as_those_of_any_other_levels(n_outcom
     assert row["n"] == 60
 
 
-def test_yes_and_no_of_one_unit_each_are_no_pairs_to_test():
+def test_yes_and_no_of_different_units_are_not_pairs():
     """With two units, a list of yes and no must select columns, not rows."""
     data = pd.DataFrame({"unit": ["u1", "u1", "u2", "u2"], "t": [True, False] * 2, "value": [1.0, 2.0, 3.0, 5.5]})
     row = one(data, test="t", of="value", per="unit", within="t", levels=[False, True])
@@ -329,7 +329,7 @@ def test_yes_and_no_of_one_unit_each_are_no_pairs_to_test():
 
 
 @pytest.mark.parametrize("of", [[True, False], ["yes", "no"], [1, 0]], ids=str)
-def test_a_test_of_counts_takes_any_kind_of_answer(of):
+def test_a_test_of_counts_accepts_any_kind_of_response(of):
     data = units(n=20).assign(answer=lambda rows: np.where(rows["value"] > 1, *of))
     data["answer"] = data["answer"].map(type(of[0]) if not isinstance(of[0], str) else str)
     assert one(data, test="chi_square", of="answer", between="group")["n"] == 40
@@ -375,7 +375,7 @@ def test_rows_without_a_level_of_the_factor_are_counted_in_a_warning(test):
     assert re.search(r"\b7\b.*`?group`?", row["warnings"])
 
 
-def test_levels_that_the_plan_leaves_out_are_no_reason_for_a_warning():
+def test_levels_that_the_plan_omits_cause_no_warning():
     data = units(n=20, levels=("a", "b", "c"))
     data.loc[data["condition"] == "c", "value"] = np.nan
     only_in_c = pd.DataFrame({"unit": ["late"], "condition": ["c"], "group": ["even"], "value": [1.0]})
@@ -431,13 +431,13 @@ def test_a_warning_mentions_a_paired_form_only_if_the_paired_form_is_reported(n_
     assert ("form is reported too" in planned["warnings"]) == (PAIRED in found["form"].tolist())
 
 
-def test_a_paired_form_that_cannot_be_computed_does_not_take_the_planned_test_with_it():
+def test_a_paired_form_that_cannot_be_computed_does_not_remove_the_planned_test():
     same_difference = overlapping(2)
     same_difference.loc[same_difference["unit"].isin([8, 9]), "value"] = [1.0, 2.0, 2.0, 3.0]
     assert AS_PLANNED in forms(same_difference, **ASKED)
 
 
-def test_units_at_some_of_three_levels_do_not_take_the_planned_analysis_of_variance_with_them():
+def test_units_at_some_of_three_levels_do_not_remove_the_planned_analysis_of_variance():
     """In the published one-shot trials, each participant had two of the three types of scene."""
     data = units(n=30, levels=("a", "b", "c"))
     missing = [f"u{n}" for n in range(30)]
@@ -539,7 +539,7 @@ def test_a_bayes_factor_of_welch_s_test_is_not_made_from_a_statistic_that_its_mo
 # Families
 
 
-def test_tests_are_corrected_within_their_family_and_paired_forms_in_the_place_of_their_tests():
+def test_planned_tests_paired_forms_and_equivalence_tests_are_separate_families():
     data = units(n=16, effect=0.4).assign(other=lambda rows: rows["value"] ** 2)
     asked = {**WITHIN, "between": "condition", "within": None}
     tests = {
@@ -569,7 +569,7 @@ def test_a_test_alone_in_its_family_keeps_its_p_value():
     assert row["p_value"] == row["p_holm"] == row["p_bh"]
 
 
-def test_each_test_gets_the_rows_of_those_it_is_about():
+def test_each_test_gets_the_rows_of_its_participants():
     data = {"people": units(seed=1), "models": units(seed=2), "everyone": units(seed=3)}
     tests = {name: BETWEEN | {"who": name} for name in data} | {"default": BETWEEN}
     plan = PlannedAnalyses.model_validate({"tests": tests})
@@ -597,7 +597,7 @@ def test_each_test_gets_the_rows_of_those_it_is_about():
         ({"where": {"unit": ["u0", "u1", "u2"]}}, "and a test needs at least 2"),
     ],
 )
-def test_what_cannot_be_tested_is_said_in_a_sentence_that_names_the_test(changes, said):
+def test_a_test_that_cannot_be_computed_is_refused_in_a_sentence_with_its_name(changes, said):
     message = refused(units(), **BETWEEN | changes)
     assert message.startswith("the test `it`: ")
     assert said in message
@@ -610,7 +610,7 @@ def test_more_than_two_levels_need_two_names_for_a_t_test():
     assert "name two levels in `levels`" in message
 
 
-def test_a_level_named_for_an_analysis_of_variance_needs_another():
+def test_an_analysis_of_variance_with_one_named_level_is_refused():
     assert "so that two levels remain" in refused(
         units(), test="anova", of="value", per="unit", within="condition", levels=["a"]
     )
@@ -692,7 +692,7 @@ def check_finite(table, n_rows, n_units, test):
 
 @settings(deadline=None, max_examples=40)
 @given(values=st.lists(st.floats(-1e3, 1e3), min_size=8, max_size=24), seed=st.integers(0, 99))
-def test_the_order_of_rows_does_not_matter_and_turning_the_levels_turns_the_sign(values, seed):
+def test_the_order_of_rows_does_not_matter_and_exchanging_the_levels_changes_the_sign(values, seed):
     values = [round(value, 3) for value in values]
     n = len(values) // 2
     data = pd.DataFrame({"unit": [*range(n)] * 2, "c": ["a"] * n + ["b"] * n, "value": values[: 2 * n]})

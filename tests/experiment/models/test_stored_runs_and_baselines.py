@@ -114,7 +114,7 @@ def test_each_condition_is_a_separate_run(sample_study: Study, export: dict[str,
         (lambda r: r["predictions"][0].update(correct="maybe"), "`results.0.predictions.0.correct`"),
     ],
 )
-def test_an_invalid_export_is_refused_with_the_place_of_its_error(
+def test_an_invalid_export_is_refused_with_the_position_of_its_error(
     sample_study: Study, export: dict[str, Any], tmp_path: Path, spoil: Any, message: str
 ) -> None:
     spoil(export["results"][0])

@@ -76,7 +76,7 @@ def test_the_refusal_names_a_released_slot(lab_in: LabIn, any_store: Store) -> N
 
 
 @pytest.mark.parametrize("is_done", [True, False])
-def test_a_full_study_is_refused_alike_by_the_check_and_by_the_start(lab_in: LabIn, is_done: bool) -> None:
+def test_the_check_and_the_start_refuse_a_full_study_with_the_same_message(lab_in: LabIn, is_done: bool) -> None:
     lab = lab_in(quota=1)
     lab.start("P12")
     if is_done:
@@ -119,7 +119,7 @@ def test_every_sentence_for_the_experimenter_replaces_a_participants_text() -> N
     assert SENTENCES.keys() <= catalogue("en").keys()
 
 
-def test_a_completed_session_may_be_somebody_elses_and_that_is_said_first(lab_in: LabIn) -> None:
+def test_the_refusal_of_a_completed_session_first_says_that_it_may_be_another_participants(lab_in: LabIn) -> None:
     lab = lab_in()
     lab.start("P12")
     lab.take()
@@ -128,7 +128,7 @@ def test_a_completed_session_may_be_somebody_elses_and_that_is_said_first(lab_in
     assert told.index("another code") < told.index("`--session-number 2`")
 
 
-def test_a_technician_with_a_wrong_token_hears_where_the_right_one_is(lab_in: LabIn) -> None:
+def test_the_refusal_of_a_wrong_token_says_where_the_right_token_is(lab_in: LabIn) -> None:
     lab = lab_in()
     wrong = {"Authorization": "Bearer wrong"}
     for reply in (lab.send(lab.body(), wrong), lab.find(wrong, participant="P12"), lab.ask_for_place(headers=wrong)):
@@ -136,7 +136,7 @@ def test_a_technician_with_a_wrong_token_hears_where_the_right_one_is(lab_in: La
         assert_told(refused(reply, 403), *told)
 
 
-def test_a_session_whose_practice_ended_as_the_server_stopped_is_found_ended(
+def test_a_session_whose_practice_ended_during_a_server_stop_is_ended(
     small_study: Study, lab_in: LabIn, any_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     criterion = PracticeCriterion(correct=2, rounds=1, otherwise="end")

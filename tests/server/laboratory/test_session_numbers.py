@@ -71,13 +71,13 @@ def test_another_session_number_is_a_new_session_with_a_new_slot(lab: Laboratory
     assert problems(lab.store) == []
 
 
-def test_a_later_session_number_may_be_begun_while_an_earlier_one_is_under_way(lab: Laboratory) -> None:
+def test_a_later_session_number_can_begin_before_an_earlier_session_ends(lab: Laboratory) -> None:
     sessions = {number: lab.start(session_number=number).plan.session for number in (2, 1, 3)}
     assert len(set(sessions.values())) == 3
     assert {number: lab.start(session_number=number).plan.session for number in (3, 1, 2)} == sessions
 
 
-def test_a_completed_session_number_is_refused_and_the_next_one_is_named(lab: Laboratory) -> None:
+def test_a_completed_session_number_is_refused_and_the_next_number_is_named(lab: Laboratory) -> None:
     lab.complete(lab.start(session_number=2))
     before = verified(lab.store)
     told = r"^Participant P01 has completed session 2 .* another person, use another code; .* `--session-number 3`\.$"
@@ -108,7 +108,7 @@ def test_the_session_of_a_session_number_is_found_without_a_token(lab: Laborator
     assert lab.store.session_on(lab.study, Identity("panel", "P01"), 1) is None
 
 
-def test_a_code_is_among_the_identities_and_nowhere_else(lab: Laboratory) -> None:
+def test_a_code_is_only_in_the_identities_table(lab: Laboratory) -> None:
     stored = lab.start("the-code-of-somebody")
     lab.complete(stored)
     lab.add_uploaded("the-code-of-somebody", session_number=2)
@@ -188,7 +188,7 @@ def test_a_restart_keeps_the_session_number(lab_of: LabOf, small_study: Study) -
     assert problems(lab.store) == []
 
 
-def test_a_session_of_the_laboratory_ends_by_the_studys_own_rules(
+def test_a_session_of_the_laboratory_ends_by_the_rules_of_the_study(
     lab_of: LabOf, small_study: Study, clock: Clock
 ) -> None:
     lab = lab_of(saying(small_study, resume=Resume(max_age_min=30, otherwise="end")))

@@ -20,7 +20,7 @@ from tests.server.laboratory.laboratories import LabOf, Laboratory, new_id, star
 from tests.server.stores import Clock, Person, execute_sql, problems, recruiting, reopened, response, rows, verified
 
 
-def test_sessions_of_the_web_and_of_the_laboratory_stand_side_by_side(lab: Laboratory) -> None:
+def test_web_and_laboratory_sessions_can_be_in_one_store(lab: Laboratory) -> None:
     Person(lab.store, lab.study).complete()
     lab.complete(lab.start())
     lab.complete(lab.add_uploaded("P02"))
@@ -56,7 +56,7 @@ def test_a_copy_has_the_session_numbers_and_the_same_digest(lab: Laboratory, tmp
     assert seeds == [3]
 
 
-def test_all_is_there_after_reopening(lab: Laboratory) -> None:
+def test_all_data_are_present_after_reopening(lab: Laboratory) -> None:
     lab.start(session_number=2)
     uploaded = lab.add_uploaded("P02")
     with closing(reopened(lab.store)) as again:
@@ -82,7 +82,7 @@ happenings = st.lists(
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(happenings=happenings, quota=st.sampled_from([None, 2, 4]))
-def test_whatever_happens_the_books_are_right_and_no_seed_is_given_twice(
+def test_after_random_steps_the_books_balance_and_no_seed_is_repeated(
     small_study: Study, tmp_path: Path, happenings: list[tuple[Any, ...]], quota: int | None
 ) -> None:
     study = recruiting(small_study, quota=quota, quota_per_group=2)

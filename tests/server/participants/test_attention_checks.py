@@ -86,13 +86,13 @@ def test_the_rule_says_how_many_checks_may_be_failed(
     assert has_passed_checks(plan, answers_of(plan, *checks)) is passed
 
 
-def test_without_checks_everybody_passes(sample_study: Study) -> None:
+def test_without_checks_every_participant_passes(sample_study: Study) -> None:
     plan = plan_of(with_checks(sample_study, 0, 0))
     assert has_passed_checks(plan, answers_of(plan))
     assert has_passed_checks(plan, {})
 
 
-def test_a_check_that_was_never_answered_is_not_failed(sample_study: Study) -> None:
+def test_a_check_without_a_response_is_not_failed(sample_study: Study) -> None:
     plan = plan_of(with_checks(sample_study, 2, 0))
     given = answers_of(plan, RIGHT, WRONG)
     del given[2]
@@ -167,7 +167,7 @@ def test_a_repeated_completion_changes_nothing_after_failed_checks(person_of: Pe
     assert person.http.get("/api/session").get_json()["completion_code"] == first["completion_code"]
 
 
-def test_a_check_that_is_answered_during_the_completion_is_judged_too(
+def test_a_response_to_a_check_during_the_completion_is_judged_too(
     sample_study: Study, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A participant may send the last answers and the completion at the same time."""
@@ -200,7 +200,7 @@ def test_a_check_that_is_answered_during_the_completion_is_judged_too(
     assert place_of(store, person) == ("completed", "released", "attention check")
 
 
-def test_a_study_without_a_rule_replaces_nobody(person_of: PersonOf, store: SqliteStore) -> None:
+def test_a_study_without_a_rule_replaces_no_participant(person_of: PersonOf, store: SqliteStore) -> None:
     person = person_of(WRONG, WRONG, max_failed=None)
     person.complete()
     assert place_of(store, person) == ("completed", "confirmed", None)
@@ -227,7 +227,7 @@ def test_the_slot_of_a_participant_who_failed_goes_to_another_participant(
     assert place_of(store, second) == ("completed", "confirmed", None)
 
 
-def test_a_session_is_judged_by_the_rule_that_stood_when_it_began(
+def test_a_session_is_judged_by_the_rule_with_which_it_began(
     sample_study: Study, store: SqliteStore, person_of: PersonOf
 ) -> None:
     person = person_of(WRONG, max_failed=1)

@@ -112,7 +112,9 @@ def test_demographic_answers_are_stored_unchanged_and_not_asked_again(person: Pa
 
 
 @pytest.mark.parametrize("second", [{}, {"age": 31}, SAID, {"age": None}])
-def test_only_the_first_time_counts(person: Participant, any_store: Store, second: dict[str, Any]) -> None:
+def test_only_the_first_demographic_answers_count(
+    person: Participant, any_store: Store, second: dict[str, Any]
+) -> None:
     say(person, SAID)
     reply = say(person, second)
     assert (reply.status_code, reply.get_json()) == (200, {})
@@ -120,7 +122,7 @@ def test_only_the_first_time_counts(person: Participant, any_store: Store, secon
 
 
 @pytest.mark.parametrize("said", [{}, {"age": None, "gender": None, "work": None}, {"work": ""}])
-def test_every_question_may_be_left_out_and_is_then_not_asked_again(
+def test_every_question_can_be_skipped_and_is_then_not_asked_again(
     person: Participant, any_store: Store, said: dict[str, Any]
 ) -> None:
     assert say(person, said).status_code == 200
@@ -129,7 +131,7 @@ def test_every_question_may_be_left_out_and_is_then_not_asked_again(
     assert kept(any_store, person) == said
 
 
-def test_sent_many_times_at_once_it_is_stored_once(asking: Study, any_store: Store) -> None:
+def test_simultaneous_copies_of_the_demographic_answers_are_stored_once(asking: Study, any_store: Store) -> None:
     any_store.register_study(asking)
     person = Person(any_store, asking)
     with closing(another(any_store)) as other:
@@ -170,7 +172,7 @@ def test_after_the_end_no_demographic_answers_are_stored(person: Participant, an
         {f"q{number}": None for number in range(31)},
     ],
 )  # fmt: skip
-def test_what_is_no_answer_is_refused_in_a_sentence_and_may_be_said_again(
+def test_an_invalid_demographic_answer_is_refused_in_a_sentence_and_can_be_corrected(
     person: Participant, any_store: Store, said: Any
 ) -> None:
     refused = say(person, said)
@@ -183,12 +185,12 @@ def test_what_is_no_answer_is_refused_in_a_sentence_and_may_be_said_again(
 
 
 @pytest.mark.parametrize("said", [{"age": 18}, {"age": 120}, {"work": "x" * LONGEST_TEXT}, {"gender": "woman"}])
-def test_the_bounds_themselves_are_answers(person: Participant, any_store: Store, said: dict[str, Any]) -> None:
+def test_values_at_the_bounds_are_accepted(person: Participant, any_store: Store, said: dict[str, Any]) -> None:
     assert say(person, said).status_code == 200
     assert kept(any_store, person) == said
 
 
-def test_every_option_can_be_chosen_however_long_it_is() -> None:
+def test_an_option_of_any_length_can_be_chosen() -> None:
     long = DemographicQuestion(name="q", ask="Which?", answer="choice", options=("x" * (LONGEST_TEXT + 1), "short"))
     for option in long.options:
         long.check(option)
@@ -226,7 +228,9 @@ def test_a_body_of_another_form_is_refused(person: Participant, any_store: Store
     )
 )
 @settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_is_said_is_kept_exactly_or_refused(asking: Study, any_store: Store, said: dict[str, Any]) -> None:
+def test_any_demographic_answer_is_stored_unchanged_or_refused(
+    asking: Study, any_store: Store, said: dict[str, Any]
+) -> None:
     person = Participant(create_app(asking, any_store, SECRETS, NO_LIMITS))
     person.start()
     body = json.dumps({"session": person.session["session"], "answers": said})
@@ -238,7 +242,9 @@ def test_whatever_is_said_is_kept_exactly_or_refused(asking: Study, any_store: S
 # Where it is, and where it is not
 
 
-def test_it_is_never_among_the_trials_and_in_no_other_table(person: Participant, any_store: Store) -> None:
+def test_demographic_answers_are_not_among_the_trials_and_in_no_other_table(
+    person: Participant, any_store: Store
+) -> None:
     say(person, SAID | {"work": "watchmaker-7391"})
     person.answer_all()
     person.complete()
@@ -248,7 +254,7 @@ def test_it_is_never_among_the_trials_and_in_no_other_table(person: Participant,
         assert "watchmaker-7391" not in repr(rows(any_store, f"SELECT * FROM {table}"))
 
 
-def test_a_withdrawal_deletes_only_its_own_demographic_answers(person: Participant, any_store: Store) -> None:
+def test_a_withdrawal_deletes_only_the_participants_demographic_answers(person: Participant, any_store: Store) -> None:
     other = Participant(person.http.application)
     other.start()
     for one in (person, other):
@@ -260,7 +266,9 @@ def test_a_withdrawal_deletes_only_its_own_demographic_answers(person: Participa
     assert problems(any_store) == []
 
 
-def test_it_is_deleted_by_the_code_after_the_end_too(person: Participant, any_store: Store) -> None:
+def test_the_withdrawal_code_deletes_demographic_answers_after_the_end_too(
+    person: Participant, any_store: Store
+) -> None:
     say(person, SAID)
     person.answer_all()
     code = person.complete().get_json()["withdrawal_code"]
@@ -268,7 +276,9 @@ def test_it_is_deleted_by_the_code_after_the_end_too(person: Participant, any_st
     assert kept(any_store, person) is None
 
 
-def test_a_session_is_listed_with_it_with_its_device_and_without_who_it_was(asking: Study, any_store: Store) -> None:
+def test_the_list_of_sessions_has_demographic_answers_and_device_but_no_identity(
+    asking: Study, any_store: Store
+) -> None:
     any_store.register_study(asking)
     person = Person(any_store, asking, identity=Identity("panel", "the-panels-id"))
     silent = Person(any_store, asking, Kind.SIMULATED).complete()
@@ -307,7 +317,9 @@ def write_questions(folder: Path, ask: str = "How old are you?", work: str = "te
     )
 
 
-def test_equipoise_store_sessions_writes_it_for_the_owners_eyes(study_folder: Path, tmp_path: Path) -> None:
+def test_equipoise_store_sessions_writes_demographic_answers_to_a_private_file(
+    study_folder: Path, tmp_path: Path
+) -> None:
     write_questions(study_folder)
     study = load_study(study_folder)
     with closing(SqliteStore(study.store_path)) as store:
@@ -329,7 +341,7 @@ def test_equipoise_store_sessions_writes_it_for_the_owners_eyes(study_folder: Pa
     assert out.stat().st_mode & 0o077 == 0
 
 
-def test_a_session_goes_on_under_a_newer_version_that_asks_nothing(
+def test_a_session_continues_under_a_newer_version_without_questions(
     person: Participant, small_study: Study, any_store: Store
 ) -> None:
     newer = create_app(version_of(small_study, "2"), any_store, SECRETS, NO_LIMITS).test_client()
@@ -341,9 +353,7 @@ def test_a_session_goes_on_under_a_newer_version_that_asks_nothing(
     assert person.answer(0).status_code == 201
 
 
-def test_the_check_of_a_store_tells_of_an_answer_about_the_person_put_in_by_hand(
-    person: Participant, any_store: Store
-) -> None:
+def test_verification_finds_a_manually_inserted_demographic_answer(person: Participant, any_store: Store) -> None:
     before = verified(any_store).digest
     execute_sql(any_store, 'UPDATE sessions SET demographics = \'{"answers":{"age":99}}\'')
     assert verified(any_store).digest != before

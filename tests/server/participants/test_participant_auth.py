@@ -238,7 +238,7 @@ def test_a_completed_participant_gets_the_code_again_and_no_second_session(panel
     assert len(rows(store, "SELECT * FROM sessions")) == 1
 
 
-def test_a_withdrawn_participant_cannot_begin_again(panel: Flask, store: SqliteStore) -> None:
+def test_a_withdrawn_participant_cannot_begin_another_session(panel: Flask, store: SqliteStore) -> None:
     first = Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     first.start()
     first.answer(0)

@@ -114,9 +114,7 @@ def test_all_rounds_are_planned_and_look_alike(person_of: PersonOf) -> None:
     assert shown[:N_IN_ROUND] * ROUNDS == shown
 
 
-def test_without_a_criterion_there_is_one_round_and_nothing_hangs_on_it(
-    small_study: Study, person_of: PersonOf
-) -> None:
+def test_without_a_criterion_there_is_one_round_without_consequences(small_study: Study, person_of: PersonOf) -> None:
     person = person_of(study=practising(small_study, N_IN_ROUND, None))
     assert person.session["practice_rounds"] == 1
     for index in range(N_IN_ROUND):
@@ -126,14 +124,14 @@ def test_without_a_criterion_there_is_one_round_and_nothing_hangs_on_it(
     assert send(person, answer_to(N_IN_ROUND)).status_code == 201
 
 
-def test_only_the_last_trial_of_a_round_tells_what_it_led_to(person_of: PersonOf) -> None:
+def test_only_the_reply_to_the_last_trial_of_a_round_has_its_result(person_of: PersonOf) -> None:
     person = person_of()
     for index in range(FIRST_QUESTION):
         feedback = send(person, answer_to(index)).get_json()["responses"][0]["feedback"]
         assert (feedback.get("practice") is not None) == ((index + 1) % N_IN_ROUND == 0), index
 
 
-def test_a_round_that_was_good_enough_leads_to_the_questions(person_of: PersonOf, any_store: Store) -> None:
+def test_a_passed_round_leads_to_the_questions(person_of: PersonOf, any_store: Store) -> None:
     person = person_of()
     led_to = practise(person, 0, RIGHT, RIGHT)
     assert led_to == {
@@ -145,19 +143,19 @@ def test_a_round_that_was_good_enough_leads_to_the_questions(person_of: PersonOf
 
 
 @pytest.mark.parametrize("said", [(WRONG, RIGHT), (RIGHT, WRONG), (WRONG, WRONG)])
-def test_a_round_that_was_not_leads_to_the_next(person_of: PersonOf, said: tuple[str, ...]) -> None:
+def test_a_failed_round_leads_to_the_next_round(person_of: PersonOf, said: tuple[str, ...]) -> None:
     led_to = practise(person_of("end"), 0, *said)
     assert (led_to["passed"], led_to["correct"]) == (False, said.count(RIGHT))
     assert (led_to["next_trial_index"], led_to["ended"]) == (N_IN_ROUND, None)
 
 
-def test_rounds_are_not_added_up(person_of: PersonOf) -> None:
+def test_right_responses_of_different_rounds_are_not_added(person_of: PersonOf) -> None:
     """Half of the first round and half of the second are no whole round, and neither are two halves in a row."""
     led_to = practise(person_of(), 0, WRONG, RIGHT, RIGHT, WRONG)
     assert (led_to["passed"], led_to["correct"], led_to["next_trial_index"]) == (False, 1, 2 * N_IN_ROUND)
 
 
-def test_fewer_right_answers_than_trials_can_be_enough(small_study: Study, person_of: PersonOf) -> None:
+def test_the_criterion_can_be_fewer_right_responses_than_trials(small_study: Study, person_of: PersonOf) -> None:
     study = practising(small_study, 3, PracticeCriterion(correct=1, rounds=2))
     led_to = practise(person_of(study=study), 0, WRONG, WRONG, RIGHT)
     assert (led_to["passed"], led_to["correct"], led_to["needed"], led_to["next_trial_index"]) == (True, 1, 1, 6)
@@ -185,7 +183,7 @@ def test_a_participant_who_never_passes_ends_if_the_study_requires_it(person_of:
     assert problems(any_store) == []
 
 
-def test_one_round_can_be_all_there_are(small_study: Study, person_of: PersonOf) -> None:
+def test_practice_can_have_a_single_round(small_study: Study, person_of: PersonOf) -> None:
     person = person_of(study=practising(small_study, 1, PracticeCriterion(correct=1, rounds=1, otherwise="end")))
     assert practise(person, 0, WRONG)["ended"] is not None
     assert send(person, answer_to(1)).status_code == 409
@@ -243,7 +241,7 @@ def test_a_resumed_session_continues_where_the_practice_led(
     assert problems(any_store) == []
 
 
-def test_the_end_is_remembered_though_the_server_stopped_just_before_it_was_noted(
+def test_a_session_ends_although_the_server_stopped_before_it_stored_the_end(
     person_of: PersonOf, any_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The last practice answer is on disk, the reply never came, and the browser that would retry is gone."""
@@ -264,7 +262,7 @@ def test_the_end_is_remembered_though_the_server_stopped_just_before_it_was_note
     assert session["status"] == "ended"
 
 
-def test_the_reply_about_the_end_can_be_asked_for_again(
+def test_the_reply_about_the_end_can_be_requested_again(
     person_of: PersonOf, any_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     person = person_of("end")
@@ -291,7 +289,7 @@ def test_the_reply_about_the_end_can_be_asked_for_again(
 
 @pytest.mark.parametrize("otherwise", ["continue", "end"])
 @pytest.mark.parametrize("said", [(), (RIGHT,), (WRONG, RIGHT), (WRONG,) * 3, (WRONG, WRONG, WRONG, RIGHT, RIGHT)])
-def test_no_question_is_taken_before_the_practice_allows_it(
+def test_no_response_to_a_question_is_accepted_before_the_practice_is_passed(
     person_of: PersonOf, any_store: Store, otherwise: str, said: tuple[str, ...]
 ) -> None:
     person = person_of(otherwise)
@@ -310,7 +308,7 @@ def test_no_question_is_taken_before_the_practice_allows_it(
     assert looked_at(person)["next_trial_index"] == len(said)
 
 
-def test_a_practice_answer_cannot_be_made_right_afterwards(person_of: PersonOf, any_store: Store) -> None:
+def test_a_practice_response_cannot_be_corrected_later(person_of: PersonOf, any_store: Store) -> None:
     person = person_of("end")
     sent = [answer_to(0, WRONG), answer_to(1, RIGHT)]
     assert send(person, *sent).status_code == 201
@@ -334,7 +332,7 @@ def test_without_passed_practice_there_are_no_questions_and_no_code(person_of: P
     assert problems(any_store) == []
 
 
-def test_a_batch_may_reach_over_the_end_of_a_round_that_was_passed(person_of: PersonOf, any_store: Store) -> None:
+def test_a_request_can_continue_beyond_the_end_of_a_passed_round(person_of: PersonOf, any_store: Store) -> None:
     person = person_of("end")
     batch = [answer_to(0, RIGHT), answer_to(1, RIGHT), answer_to(FIRST_QUESTION), answer_to(FIRST_QUESTION + 1)]
     reply = send(person, *batch)
@@ -349,7 +347,7 @@ def test_a_batch_may_reach_over_the_end_of_a_round_that_was_passed(person_of: Pe
 
 
 @pytest.mark.parametrize("otherwise", ["continue", "end"])
-def test_a_batch_that_reaches_over_a_round_that_was_not_passed_is_refused_whole(
+def test_a_request_that_continues_beyond_a_failed_round_is_refused_completely(
     person_of: PersonOf, any_store: Store, otherwise: str
 ) -> None:
     person = person_of(otherwise)
@@ -361,7 +359,7 @@ def test_a_batch_that_reaches_over_a_round_that_was_not_passed_is_refused_whole(
 
 
 @pytest.mark.parametrize(("otherwise", "status"), [("continue", 201), ("end", 409)])
-def test_a_batch_over_the_end_of_the_last_round_is_taken_only_where_that_does_not_end_the_study(
+def test_a_request_beyond_the_last_round_is_accepted_only_if_the_study_continues_after_it(
     person_of: PersonOf, any_store: Store, otherwise: str, status: int
 ) -> None:
     person = person_of(otherwise)
@@ -402,7 +400,7 @@ def test_a_participant_who_passed_can_always_continue_with_the_questions(
     assert problems(any_store) == []
 
 
-def test_a_retried_answer_tells_again_what_the_round_led_to_however_far_one_has_come(
+def test_a_retried_response_returns_the_result_of_its_round_at_any_later_time(
     person_of: PersonOf, any_store: Store
 ) -> None:
     person = person_of()
@@ -421,7 +419,9 @@ def test_a_retried_answer_tells_again_what_the_round_led_to_however_far_one_has_
 # Two at once
 
 
-def test_the_first_question_sent_twice_at_once_is_answered_once(person_of: PersonOf, any_store: Store) -> None:
+def test_two_simultaneous_responses_to_the_first_question_are_one_response(
+    person_of: PersonOf, any_store: Store
+) -> None:
     person = person_of()
     practise(person, 0, RIGHT, RIGHT)
     cookie = person.http.get_cookie("equipoise_session_blackbox-predict")
@@ -438,7 +438,7 @@ def test_the_first_question_sent_twice_at_once_is_answered_once(person_of: Perso
     assert problems(any_store) == []
 
 
-def test_a_question_and_another_round_at_once_leave_a_session_that_can_be_finished(
+def test_simultaneous_responses_to_a_question_and_another_round_leave_a_session_that_can_be_completed(
     person_of: PersonOf, any_store: Store
 ) -> None:
     for _ in range(4):
@@ -468,7 +468,7 @@ def commit_only(store: Store, person: Participant, *answers: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize("otherwise", ["continue", "end"])
-def test_a_question_sent_at_the_same_time_as_the_last_practice_answer_is_refused(
+def test_a_response_to_a_question_at_the_same_time_as_the_last_practice_response_is_refused(
     person_of: PersonOf, any_store: Store, monkeypatch: pytest.MonkeyPatch, otherwise: str
 ) -> None:
     """The practice cannot be judged before its last answer is stored; a client waits for what it led to."""
@@ -492,7 +492,7 @@ def test_a_question_sent_at_the_same_time_as_the_last_practice_answer_is_refused
 
 
 @pytest.mark.parametrize("how", ["retry", "visit", "start"])
-def test_a_failed_practice_ends_the_session_though_a_question_is_answered(
+def test_a_failed_practice_ends_the_session_although_a_question_has_a_response(
     person_of: PersonOf, any_store: Store, how: str
 ) -> None:
     person = person_of("end")
@@ -512,7 +512,7 @@ def test_a_failed_practice_ends_the_session_though_a_question_is_answered(
 
 @pytest.mark.parametrize("passed_in", [1, 2, 3])
 @pytest.mark.parametrize("n_at_once", [1, 3, 100])
-def test_what_a_client_kept_offline_is_taken_in_its_order_in_one_request_or_several(
+def test_responses_kept_offline_are_accepted_in_order_in_one_request_or_several_requests(
     person_of: PersonOf, any_store: Store, passed_in: int, n_at_once: int
 ) -> None:
     person = person_of("end")
@@ -540,7 +540,7 @@ def of_session(problems: list[str], person: Participant) -> list[str]:
 
 @pytest.mark.parametrize("said", [(RIGHT, RIGHT), (WRONG, WRONG, RIGHT, RIGHT), (WRONG,) * FIRST_QUESTION])
 @pytest.mark.parametrize("is_whole", [True, False])
-def test_a_practice_answer_that_was_deleted_is_found_though_others_were_passed_over(
+def test_verification_finds_a_deleted_practice_response_although_other_trials_were_skipped(
     person_of: PersonOf, any_store: Store, said: tuple[str, ...], is_whole: bool
 ) -> None:
     for index in range(len(said)):
@@ -555,7 +555,7 @@ def test_a_practice_answer_that_was_deleted_is_found_though_others_were_passed_o
         assert of_session(problems(any_store), person), index
 
 
-def test_a_question_that_was_deleted_is_found_too(person_of: PersonOf, any_store: Store) -> None:
+def test_verification_finds_a_deleted_response_to_a_question(person_of: PersonOf, any_store: Store) -> None:
     for index in (FIRST_QUESTION, FIRST_QUESTION + 1):
         person = person_of()
         practise(person, 0, RIGHT, RIGHT)
@@ -566,14 +566,14 @@ def test_a_question_that_was_deleted_is_found_too(person_of: PersonOf, any_store
         assert of_session(problems(any_store), person), index
 
 
-def test_a_single_practice_answer_that_was_deleted_is_found(person_of: PersonOf, any_store: Store) -> None:
+def test_verification_finds_a_single_deleted_practice_response(person_of: PersonOf, any_store: Store) -> None:
     person = person_of()
     send(person, answer_to(0, RIGHT))
     execute_sql(any_store, f"DELETE FROM responses WHERE session = '{session_of(person)}'")
     assert of_session(problems(any_store), person)
 
 
-def test_answers_to_practice_are_not_taken_for_passed_over_without_a_criterion(
+def test_without_a_criterion_missing_practice_responses_are_not_skipped_trials(
     small_study: Study, person_of: PersonOf, any_store: Store
 ) -> None:
     person = person_of(study=practising(small_study, N_IN_ROUND, None))
@@ -592,9 +592,7 @@ def test_withdrawal_after_skipped_rounds_deletes_all_responses(person_of: Person
     assert problems(any_store) == []
 
 
-def test_the_tidy_table_has_the_rounds_that_were_passed_over_without_answers(
-    studies: dict[str, Study], store: SqliteStore
-) -> None:
+def test_the_tidy_table_has_the_skipped_rounds_without_responses(studies: dict[str, Study], store: SqliteStore) -> None:
     person = Participant(create_app(studies["continue"], store, SECRETS, NO_LIMITS))
     person.start()
     practise(person, 0, RIGHT, RIGHT)
@@ -623,7 +621,7 @@ def test_the_tidy_table_has_the_rounds_that_were_passed_over_without_answers(
     otherwise=st.sampled_from(["continue", "end"]),
 )
 @settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_is_sent_questions_are_answered_only_after_enough_was_right(
+def test_for_any_requests_questions_have_responses_only_after_passed_practice(
     studies: dict[str, Study], store: SqliteStore, batches: list[list[tuple[str, str]]], otherwise: str
 ) -> None:
     """Read from what is stored alone: anyone who has answered a question had passed a round, or had used up all."""

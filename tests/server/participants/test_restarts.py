@@ -332,7 +332,7 @@ def test_a_withdrawal_code_deletes_the_earlier_sessions_too(again: Person, any_s
     assert responses_of(any_store, first) == responses_of(any_store, again.session) == []
 
 
-def test_a_panel_participant_who_withdrew_after_a_restart_cannot_begin_again(
+def test_a_panel_participant_who_withdrew_after_a_restart_cannot_begin_another_session(
     study_of: StudyOf, any_store: Store
 ) -> None:
     person = Person(any_store, study_of(max_reloads=0, otherwise="restart"), identity=panel())

@@ -147,7 +147,7 @@ def test_a_retry_keeps_the_signals_that_were_sent_first(participant: Participant
     assert len([one for one in any_store.trials() if one["response"] is not None]) == 1
 
 
-def test_models_have_no_signals_whatever_is_missing(small_study: Study, any_store: Store) -> None:
+def test_models_have_no_signals(small_study: Study, any_store: Store) -> None:
     from experiment.models.baselines import run_baseline
 
     any_store.register_study(small_study)
@@ -182,7 +182,7 @@ def test_models_have_no_signals_whatever_is_missing(small_study: Study, any_stor
         ({"jspsych": JSPSYCH | {"stimulus": "x"}}, "jspsych.stimulus"),
     ],
 )  # fmt: skip
-def test_what_is_out_of_bounds_is_refused_in_a_sentence_that_names_it(
+def test_a_signal_out_of_bounds_is_refused_in_a_sentence_that_names_it(
     participant: Participant, any_store: Store, changes: dict[str, Any], named: str
 ) -> None:
     assert f"responses.0.{named}" in sentence(participant.answer(0, **changes))
@@ -212,7 +212,7 @@ def miss(participant: Participant, trial_index: int, why: str, **changes: Any) -
 
 
 @pytest.mark.parametrize("why", ["deadline", "interrupted"])
-def test_an_answer_may_be_missing_only_where_the_study_says_so(study_of: StudyOf, any_store: Store, why: str) -> None:
+def test_a_response_can_be_missing_only_if_the_study_allows_it(study_of: StudyOf, any_store: Store, why: str) -> None:
     allowed = {"deadline": {"deadline_ms": 3_000}, "interrupted": {"interrupted": "skip"}}
     for rule in ({}, *allowed.values()):
         participant = begun(study_of(**rule), any_store)
@@ -234,27 +234,29 @@ def test_the_session_has_the_deadline_and_the_rule_for_interrupted_trials(study_
 
 
 @pytest.mark.parametrize("why", ["deadline", "interrupted"])
-def test_practice_is_never_missing(study_of: StudyOf, any_store: Store, why: str) -> None:
+def test_a_practice_response_is_never_missing(study_of: StudyOf, any_store: Store, why: str) -> None:
     participant = begun(study_of(3_000, "skip"), any_store)
     assert "cannot be missing" in sentence(miss(participant, 0, why))
 
 
 @pytest.mark.parametrize("why", ["deadline", "interrupted"])
 @pytest.mark.parametrize("answer", ["absorbed", 1, "", [], False])
-def test_what_is_missing_has_no_answer(study_of: StudyOf, any_store: Store, why: str, answer: Any) -> None:
+def test_a_missing_response_has_no_value(study_of: StudyOf, any_store: Store, why: str, answer: Any) -> None:
     participant = begun(study_of(3_000, "skip"), any_store)
     participant.answer(0)
     sentence(miss(participant, 1, why, response=answer))
 
 
-def test_an_answer_without_a_value_is_none_unless_it_is_said_to_be_missing(study_of: StudyOf, any_store: Store) -> None:
+def test_a_response_without_a_value_is_refused_unless_it_is_marked_as_missing(
+    study_of: StudyOf, any_store: Store
+) -> None:
     participant = begun(study_of(3_000, "skip"), any_store)
     participant.answer(0)
     sentence(participant.answer(1, response=None))
     assert participant.answer(1).status_code == 201
 
 
-def test_a_missing_answer_is_stored_shown_and_scored_as_none(study_of: StudyOf, any_store: Store) -> None:
+def test_a_missing_response_is_stored_shown_and_scored_as_none(study_of: StudyOf, any_store: Store) -> None:
     participant = begun(study_of(3_000, "skip"), any_store)
     participant.answer(0)
     assert miss(participant, 1, "deadline", rt_ms=None, signals={"hidden": 1}).status_code == 201
@@ -271,7 +273,7 @@ def test_a_missing_answer_is_stored_shown_and_scored_as_none(study_of: StudyOf, 
     assert problems(any_store) == []
 
 
-def test_a_missing_answer_is_retried_like_any_other_and_is_not_filled_in_later(
+def test_a_missing_response_is_retried_like_any_other_response_and_is_not_filled_in_later(
     study_of: StudyOf, any_store: Store
 ) -> None:
     participant = begun(study_of(3_000), any_store)
@@ -283,7 +285,9 @@ def test_a_missing_answer_is_retried_like_any_other_and_is_not_filled_in_later(
     assert [one["missing"] for one in any_store.trials()] == [None, "deadline", None]
 
 
-def test_a_missing_answer_is_left_out_as_unanswered_and_the_person_stays(study_of: StudyOf, any_store: Store) -> None:
+def test_a_missing_response_is_excluded_as_unanswered_and_the_participant_is_kept(
+    study_of: StudyOf, any_store: Store
+) -> None:
     participant = begun(study_of(3_000), any_store)
     participant.answer(0)
     participant.answer(1)
@@ -320,7 +324,7 @@ def checked_of(sample_study: Study, study_of: StudyOf) -> Callable[..., Study]:
 
 @pytest.mark.parametrize("why", ["deadline", "interrupted"])
 @pytest.mark.parametrize("task", ["multiple_choice", "blackbox_predict"])
-def test_a_missed_attention_check_is_failed_here_and_in_the_analysis(
+def test_a_missed_attention_check_is_failed_on_the_server_and_in_the_analysis(
     checked_of: Callable[[str], Study], any_store: Store, task: str, why: str
 ) -> None:
     study = checked_of(task)
@@ -358,7 +362,7 @@ def test_a_missed_attention_check_is_failed_here_and_in_the_analysis(
         "UPDATE responses SET attempt = 2 WHERE trial_index = 1",
     ],
 )
-def test_whatever_is_changed_by_hand_is_found(study_of: StudyOf, any_store: Store, statement: str) -> None:
+def test_verification_finds_any_manual_change(study_of: StudyOf, any_store: Store, statement: str) -> None:
     participant = begun(study_of(3_000), any_store)
     participant.answer(0)
     participant.answer(1, **SHOWN)
@@ -368,7 +372,7 @@ def test_whatever_is_changed_by_hand_is_found(study_of: StudyOf, any_store: Stor
     assert problems(any_store) != []
 
 
-def test_a_copy_and_a_file_read_by_the_analysis_hold_the_same(
+def test_a_copy_and_a_file_for_the_analysis_contain_the_same_signals(
     study_of: StudyOf, any_store: Store, tmp_path: Path
 ) -> None:
     participant = begun(study_of(3_000), any_store)
@@ -381,7 +385,7 @@ def test_a_copy_and_a_file_read_by_the_analysis_hold_the_same(
     pd.testing.assert_frame_equal(read_trials(path), table_of(any_store))
 
 
-def test_what_is_stored_directly_is_held_to_the_same_form(small_study: Study, any_store: Store) -> None:
+def test_directly_stored_responses_need_the_same_form(small_study: Study, any_store: Store) -> None:
     any_store.register_study(small_study)
     person = Person(any_store, small_study)
     person.send(response(0, signals={"away_ms": 2_000_000_000}), response(1, response=None, missing="interrupted"))

@@ -38,7 +38,7 @@ def test_nothing_is_stored_before_consent(newcomer: Any, store: SqliteStore) -> 
     assert store.trials() == []
 
 
-def test_a_whole_session_is_stored_as_answered(participant: Any, store: SqliteStore, sample_study: Study) -> None:
+def test_a_whole_session_is_stored_unchanged(participant: Any, store: SqliteStore, sample_study: Study) -> None:
     participant.answer_all()
     done = participant.complete().get_json()
     assert len(done["completion_code"]) >= 8
@@ -57,7 +57,7 @@ def test_a_whole_session_is_stored_as_answered(participant: Any, store: SqliteSt
         assert (row["study"], row["battery"]) == ("blackbox-predict", sample_study.battery.digest)
 
 
-def test_a_retry_is_stored_once_and_answered_alike(participant: Any, store: SqliteStore) -> None:
+def test_a_retry_is_stored_once_and_gets_the_same_reply(participant: Any, store: SqliteStore) -> None:
     response_id = str(uuid.uuid4())
     first = participant.answer(0, response_id=response_id)
     again = participant.answer(0, response_id=response_id)
@@ -66,7 +66,7 @@ def test_a_retry_is_stored_once_and_answered_alike(participant: Any, store: Sqli
     assert len(answered(store)) == 1
 
 
-def test_a_retry_of_the_last_answer_is_accepted_after_completion(participant: Any, store: SqliteStore) -> None:
+def test_a_retry_of_the_last_response_is_accepted_after_completion(participant: Any, store: SqliteStore) -> None:
     last = participant.session["trials"][-1]["trial_index"]
     for index in range(last):
         participant.answer(index)
@@ -77,7 +77,7 @@ def test_a_retry_of_the_last_answer_is_accepted_after_completion(participant: An
     assert len(answered(store)) == last + 1
 
 
-def test_an_id_cannot_be_used_for_another_answer(participant: Any, store: SqliteStore) -> None:
+def test_an_id_cannot_be_used_for_another_response(participant: Any, store: SqliteStore) -> None:
     response_id = str(uuid.uuid4())
     participant.answer(0, response_id=response_id)
     assert participant.answer(0, response_id=response_id, response="reflected").status_code == 409
@@ -85,7 +85,7 @@ def test_an_id_cannot_be_used_for_another_answer(participant: Any, store: Sqlite
     assert [row["response"] for row in answered(store)] == ['"absorbed"']
 
 
-def test_answers_out_of_order_or_twice_are_refused(participant: Any, store: SqliteStore) -> None:
+def test_responses_out_of_order_and_second_responses_are_refused(participant: Any, store: SqliteStore) -> None:
     assert participant.answer(1).status_code == 409
     assert participant.answer(0).status_code == 201
     assert participant.answer(0).status_code == 409
@@ -101,7 +101,7 @@ def test_a_trial_that_is_not_in_the_plan_is_refused(participant: Any, store: Sql
     assert answered(store) == []
 
 
-def test_nothing_is_taken_after_completion(participant: Any, store: SqliteStore) -> None:
+def test_no_response_is_accepted_after_completion(participant: Any, store: SqliteStore) -> None:
     participant.answer_all()
     participant.complete()
     n_stored = len(answered(store))
@@ -109,7 +109,7 @@ def test_nothing_is_taken_after_completion(participant: Any, store: SqliteStore)
     assert len(answered(store)) == n_stored
 
 
-def test_completion_waits_for_every_answer_and_may_be_repeated(participant: Any) -> None:
+def test_completion_needs_every_response_and_can_be_repeated(participant: Any) -> None:
     early = participant.complete()
     assert early.status_code == 409
     assert "answers have not arrived yet" in early.get_json()["error"]
@@ -137,7 +137,7 @@ def test_completion_waits_for_every_answer_and_may_be_repeated(participant: Any)
         {"correct": True},
     ],
 )
-def test_an_answer_of_the_wrong_shape_is_refused(participant: Any, store: SqliteStore, changes: dict[str, Any]) -> None:
+def test_a_response_of_the_wrong_form_is_refused(participant: Any, store: SqliteStore, changes: dict[str, Any]) -> None:
     refused = participant.answer(**{"trial_index": 0} | changes)
     assert refused.status_code == 422
     assert refused.get_json()["error"]
@@ -146,7 +146,7 @@ def test_an_answer_of_the_wrong_shape_is_refused(participant: Any, store: Sqlite
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'"x"', b"\xff\xfe", b'{"rt_ms": NaN}', b"[" * 5_000])
 @pytest.mark.parametrize("address", ["/api/session", "/api/responses"])
-def test_a_body_that_is_no_object_is_refused(participant: Any, address: str, body: bytes) -> None:
+def test_a_body_that_is_not_an_object_is_refused(participant: Any, address: str, body: bytes) -> None:
     refused = participant.http.post(address, data=body, content_type="application/json")
     assert refused.status_code == 422
 
@@ -185,11 +185,11 @@ def test_a_body_over_64_kb_is_refused(participant: Any, store: SqliteStore) -> N
 
 
 @pytest.mark.parametrize("address", ["/api/responses", "/api/complete", "/api/withdraw", "/api/session"])
-def test_only_json_is_taken_so_that_no_other_site_can_post_a_form(participant: Any, address: str) -> None:
+def test_only_json_is_accepted_so_that_no_other_site_can_post_a_form(participant: Any, address: str) -> None:
     assert participant.http.post(address, data={"a": "b"}).status_code == 415
 
 
-def test_an_answer_that_waited_in_the_browser_never_gets_into_another_session(
+def test_a_response_that_waited_in_the_browser_is_never_stored_in_another_session(
     participant: Any, newcomer: Any, store: SqliteStore
 ) -> None:
     newcomer.start()
@@ -219,7 +219,7 @@ def test_a_start_whose_reply_was_lost_is_one_session(newcomer: Any, store: Sqlit
     assert len({row["session"] for row in store.trials()}) == 1
 
 
-def test_a_second_tab_at_consent_gets_the_session_that_is_under_way(participant: Any, store: SqliteStore) -> None:
+def test_a_second_tab_at_consent_gets_the_current_session(participant: Any, store: SqliteStore) -> None:
     participant.answer(0)
     again = participant.start()
     assert again.status_code == 200
@@ -283,7 +283,7 @@ def test_the_cookie_is_for_https_only_where_there_is_https(newcomer: Any) -> Non
     assert "Secure" in begun.headers["Set-Cookie"]
 
 
-def test_a_start_that_is_sent_again_at_once_is_one_session(newcomer: Any, app: Flask, store: SqliteStore) -> None:
+def test_simultaneous_copies_of_one_start_are_one_session(newcomer: Any, app: Flask, store: SqliteStore) -> None:
     start_id = str(uuid.uuid4())
     first = newcomer.start(start_id=start_id).get_json()
     for _ in range(2):  # the reply was lost, and its cookie with it
@@ -316,7 +316,7 @@ def test_a_known_start_id_of_another_participant_gives_no_session(
     assert thief.start().status_code == 201
 
 
-def test_reading_a_session_takes_no_slot_and_a_visit_does(
+def test_reading_a_session_reserves_no_slot_but_a_visit_reserves_one(
     participant: Any, store: SqliteStore, sample_study: Study, clock: Clock
 ) -> None:
     """Any site can make a browser send GET; only the study's page can report a visit."""
@@ -339,7 +339,7 @@ def test_the_token_is_not_in_the_store(participant: Any, store: SqliteStore) -> 
     assert token.encode() not in content
 
 
-def test_the_cookie_is_out_of_reach_of_scripts(newcomer: Any) -> None:
+def test_scripts_cannot_read_the_cookie(newcomer: Any) -> None:
     cookie = newcomer.start().headers["Set-Cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=Lax" in cookie
@@ -358,7 +358,7 @@ def test_a_reload_resumes_the_session(participant: Any) -> None:
     assert participant.http.get("/api/session").get_json()["completion_code"] == code
 
 
-def test_withdrawing_deletes_the_answers_and_closes_the_session(participant: Any, store: SqliteStore) -> None:
+def test_withdrawing_deletes_the_responses_and_closes_the_session(participant: Any, store: SqliteStore) -> None:
     participant.answer(0)
     participant.answer(1)
     assert participant.withdraw().status_code == 200
@@ -524,7 +524,7 @@ def test_a_wrong_method_is_refused(participant: Any, method: str, address: str) 
     assert refused.get_json()["error"]
 
 
-def test_files_beside_the_bundle_are_out_of_reach(participant: Any) -> None:
+def test_files_beside_the_bundle_cannot_be_requested(participant: Any) -> None:
     for address in ("/static/../__init__.py", "/static/%2e%2e/package.json", "/static/..%5cpackage.json"):
         assert participant.http.get(address).status_code == 404
 

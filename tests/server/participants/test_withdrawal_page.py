@@ -77,7 +77,7 @@ class Elements(HTMLParser):
 # Asking
 
 
-def test_the_page_asks_for_the_code_and_says_what_it_does(served: Flask, small_study: Study) -> None:
+def test_the_page_asks_for_the_code_and_explains_the_deletion(served: Flask, small_study: Study) -> None:
     page = served.test_client().get("/withdraw")
     assert page.status_code == 200
     assert page.mimetype == "text/html"
@@ -91,7 +91,7 @@ def test_the_page_asks_for_the_code_and_says_what_it_does(served: Flask, small_s
     assert "alert" not in page.text
 
 
-def test_it_works_without_scripts_and_loads_nothing_from_elsewhere(served: Flask) -> None:
+def test_the_page_works_without_scripts_and_loads_nothing_from_other_sites(served: Flask) -> None:
     http = served.test_client()
     for page in (http.get("/withdraw"), give(http, "no such code")):
         elements = Elements(page.text).found
@@ -102,7 +102,7 @@ def test_it_works_without_scripts_and_loads_nothing_from_elsewhere(served: Flask
                 assert (attributes.get(name) or "/").startswith(("/", "data:,"))
 
 
-def test_it_carries_the_strict_headers_and_no_cookie_and_is_kept_by_nobody(served: Flask) -> None:
+def test_the_page_has_the_strict_headers_and_no_cookie_and_is_never_cached(served: Flask) -> None:
     _, code = taken(served)
     http = served.test_client()
     for page in (http.get("/withdraw"), give(http, "no such code"), give(http, code)):
@@ -116,7 +116,7 @@ def test_it_carries_the_strict_headers_and_no_cookie_and_is_kept_by_nobody(serve
 
 
 @pytest.mark.parametrize("language", [*languages(), "fr"])
-def test_it_speaks_the_studys_language(small_study: Study, store: SqliteStore, language: str) -> None:
+def test_the_page_is_in_the_studys_language(small_study: Study, store: SqliteStore, language: str) -> None:
     study = saying(version_of(small_study, language), language=language)
     app = create_app(study, store, SECRETS, NO_LIMITS)
     words = texts_in(language, {})
@@ -132,7 +132,7 @@ def test_it_speaks_the_studys_language(small_study: Study, store: SqliteStore, l
         assert words.say(text) in html.unescape(page.text)
 
 
-def test_a_studys_own_words_are_said_here_too(small_study: Study, store: SqliteStore) -> None:
+def test_the_page_uses_the_studys_texts(small_study: Study, store: SqliteStore) -> None:
     study = saying(version_of(small_study, "own"), texts={"delete_help": "Give <b>us</b> the code & it is done."})
     page = create_app(study, store, SECRETS, NO_LIMITS).test_client().get("/withdraw").text
     assert "Give &lt;b&gt;us&lt;/b&gt; the code &amp; it is done." in page
@@ -153,7 +153,7 @@ def test_a_studys_own_words_are_said_here_too(small_study: Study, store: SqliteS
         lambda code: f"\u3000{code}\u2003",
     ],
 )
-def test_the_code_deletes_the_answers_however_it_is_typed(
+def test_a_code_in_any_typed_form_deletes_the_responses(
     served: Flask, any_store: Store, typed: Callable[[str], str]
 ) -> None:
     (person, code), (other, _) = taken(served), taken(served)
@@ -167,7 +167,7 @@ def test_the_code_deletes_the_answers_however_it_is_typed(
     assert problems(any_store) == []
 
 
-def test_giving_the_code_again_is_the_same_as_once(served: Flask, any_store: Store) -> None:
+def test_a_repeated_code_gets_the_same_status_and_changes_nothing(served: Flask, any_store: Store) -> None:
     person, code = taken(served)
     assert [give(served.test_client(), code).status_code for _ in range(3)] == [200] * 3
     assert status_of(any_store, person) == "withdrawn"
@@ -181,7 +181,7 @@ def test_a_participant_who_withdrew_by_the_button_can_use_the_code_too(served: F
     assert problems(any_store) == []
 
 
-def test_the_code_works_before_the_end_as_well_and_closes_the_session(served: Flask, any_store: Store) -> None:
+def test_the_code_works_before_the_end_too_and_closes_the_session(served: Flask, any_store: Store) -> None:
     person = Participant(served)
     person.start()
     person.answer(0)
@@ -193,7 +193,7 @@ def test_the_code_works_before_the_end_as_well_and_closes_the_session(served: Fl
     assert problems(any_store) == []
 
 
-def test_the_participants_browser_learns_of_it(served: Flask) -> None:
+def test_the_participants_browser_gets_the_withdrawn_status(served: Flask) -> None:
     person, code = taken(served)
     give(served.test_client(), code)
     session = person.http.get("/api/session").get_json()
@@ -202,7 +202,7 @@ def test_the_participants_browser_learns_of_it(served: Flask) -> None:
     assert person.complete().status_code == 409
 
 
-def test_a_code_of_another_version_of_the_study_is_known_and_of_another_study_is_not(
+def test_a_code_of_another_study_version_is_accepted_but_a_code_of_another_study_is_not(
     served: Flask, small_study: Study, any_store: Store
 ) -> None:
     person, code = taken(served)
@@ -287,7 +287,7 @@ def test_the_code_is_neither_in_the_address_nor_in_the_log(served: Flask, caplog
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "text/plain", "multipart/form-data; boundary=x"])
-def test_a_body_that_is_no_form_holds_no_code(served: Flask, any_store: Store, content_type: str) -> None:
+def test_a_body_that_is_not_a_form_contains_no_code(served: Flask, any_store: Store, content_type: str) -> None:
     person, code = taken(served)
     body = f'{{"code": "{code}"}}'
     http = served.test_client()
@@ -350,7 +350,7 @@ def test_a_form_of_another_site_deletes_nothing(served: Flask, any_store: Store)
 # When the store is away
 
 
-def test_while_the_store_is_away_nothing_is_said_to_be_deleted(
+def test_without_the_store_no_deletion_is_reported(
     served: Flask, any_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     person, code = taken(served)

@@ -61,7 +61,7 @@ def test_a_token_of_prolific_begins_a_session_and_is_removed_from_the_address(
     assert visitor.complete().status_code == 200
 
 
-def test_the_ids_are_those_that_prolific_signed_where_the_address_has_none(secured: Flask, store: SqliteStore) -> None:
+def test_without_ids_in_the_address_the_signed_ids_are_used(secured: Flask, store: SqliteStore) -> None:
     assert Visitor(secured, f"/?prolific_token={token()}").start().status_code == 201
     ((external_id, parameters),) = rows(store, "SELECT external_id, parameters FROM identities")
     assert (external_id, json.loads(parameters)["SESSION_ID"]) == (PANEL_ID, SUBMISSION)
@@ -206,7 +206,7 @@ def test_a_newer_token_takes_the_session_back_after_a_replay_of_the_first_token(
     refused(thief.get("/api/session"), 401)
 
 
-def test_the_submissions_name_proves_nothing_where_prolific_signs(secured: Flask) -> None:
+def test_the_submission_id_proves_nothing_in_a_study_with_signed_tokens(secured: Flask) -> None:
     """It is in the address that was replayed."""
     signed = token(iat=int(time.time()) - 5)
     Visitor(secured, coming(signed)).start()
@@ -214,7 +214,7 @@ def test_the_submissions_name_proves_nothing_where_prolific_signs(secured: Flask
     refused(again.start(), 409)
 
 
-def test_without_the_time_of_the_signature_it_is_told_from_its_end(secured: Flask) -> None:
+def test_a_missing_signature_time_is_computed_from_the_expiry_time(secured: Flask) -> None:
     signed = token(iat=None, exp=int(time.time()) + LIFE_S - 5)
     Visitor(secured, coming(signed)).start()
     refused(Visitor(secured, coming(signed)).start(), 409)
@@ -241,9 +241,7 @@ def test_a_participant_with_a_session_continues_after_the_token_has_expired(secu
 # The keys
 
 
-def test_prolifics_new_keys_hold_once_the_file_is_replaced_and_the_old_ones_no_longer(
-    secured: Flask, keys: Path, tmp_path: Path
-) -> None:
+def test_after_the_key_file_is_replaced_only_the_new_keys_are_valid(secured: Flask, keys: Path, tmp_path: Path) -> None:
     new = write_keys(tmp_path / "new.json", jwk(OTHER_KEY, "k2"))
     assert Visitor(secured, coming(token(OTHER_KEY, "k2"))).start().status_code == 403
     new.replace(keys)
@@ -252,7 +250,7 @@ def test_prolifics_new_keys_hold_once_the_file_is_replaced_and_the_old_ones_no_l
 
 
 @pytest.mark.parametrize("content", ["", "<html>", "{}", None])
-def test_a_broken_file_of_keys_is_logged_and_the_keys_of_before_hold(
+def test_a_damaged_key_file_is_logged_and_the_earlier_keys_stay_valid(
     secured: Flask, keys: Path, content: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     if content is None:

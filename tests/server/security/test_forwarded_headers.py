@@ -63,7 +63,7 @@ def last_status(server: Server, *headers: str) -> int:
         ["X-Forwarded_For: FORGED", "X-Forwarded-For: SEEN", "X_Forwarded-For: FORGED"],
     ],
 )
-def test_of_a_counted_proxy_only_its_own_word_is_believed(behind_a_proxy: Server, headers: list[str]) -> None:
+def test_only_the_value_that_a_counted_proxy_adds_is_trusted(behind_a_proxy: Server, headers: list[str]) -> None:
     assert last_status(behind_a_proxy, *headers) == 429
 
 
@@ -98,7 +98,7 @@ def test_without_a_counted_proxy_the_name_is_that_of_the_host_header(alone: Serv
         (["Host: evil.example"], 421),
     ],
 )
-def test_behind_a_counted_proxy_the_name_is_the_one_it_says(
+def test_behind_a_counted_proxy_the_host_name_is_the_forwarded_name(
     behind_a_proxy: Server, headers: list[str], status: int
 ) -> None:
     assert status_of(behind_a_proxy, "/api/study", *headers) == status

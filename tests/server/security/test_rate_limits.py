@@ -112,7 +112,7 @@ def test_the_requests_of_one_session_are_limited_and_those_of_another_are_not(
     assert len(rows(store, "SELECT * FROM responses")) == 1
 
 
-def test_answers_over_the_limit_are_not_stored_and_may_be_sent_again(app_of: AppOf, store: SqliteStore) -> None:
+def test_responses_over_the_limit_are_not_stored_and_can_be_retried(app_of: AppOf, store: SqliteStore) -> None:
     app = app_of(requests_per_second=2)
     http = app.test_client()
     session = start(app, http=http).get_json()
@@ -131,7 +131,7 @@ def test_answers_over_the_limit_are_not_stored_and_may_be_sent_again(app_of: App
     assert len(rows(store, "SELECT * FROM responses")) == len(bodies)
 
 
-def test_an_ordinary_participant_never_meets_a_limit(app_of: AppOf) -> None:
+def test_an_ordinary_participant_never_reaches_a_limit(app_of: AppOf) -> None:
     """The page sends an answer at a time, looks at the session and completes it, all within a second if it must."""
     app = app_of()
     http = app.test_client()
@@ -184,7 +184,7 @@ def test_wrong_guesses_do_not_keep_participants_from_their_study(app_of: AppOf) 
 # Addresses
 
 
-def test_behind_a_proxy_that_is_counted_each_address_has_its_own_limit(app_of: AppOf) -> None:
+def test_behind_a_counted_proxy_each_address_has_a_separate_limit(app_of: AppOf) -> None:
     app = app_of(proxies=1, starts_per_minute=1)
     proxy = "10.0.0.1"
     assert start(app, proxy, **{"X-Forwarded-For": HERE}).status_code == 201
@@ -192,7 +192,7 @@ def test_behind_a_proxy_that_is_counted_each_address_has_its_own_limit(app_of: A
     assert start(app, proxy, **{"X-Forwarded-For": THERE}).status_code == 201
 
 
-def test_what_is_said_before_the_counted_proxies_is_not_believed(app_of: AppOf) -> None:
+def test_addresses_from_before_the_counted_proxies_are_not_trusted(app_of: AppOf) -> None:
     """A client can send this header too; the proxy appends the address of the client."""
     app = app_of(proxies=1, starts_per_minute=1)
     start(app, "10.0.0.1", **{"X-Forwarded-For": HERE})
@@ -282,7 +282,7 @@ def test_counting_starts_no_threads(app_of: AppOf, monkeypatch: pytest.MonkeyPat
         guess(app, "form", TOKEN)
 
 
-def test_many_at_once_are_counted_each(app_of: AppOf) -> None:
+def test_simultaneous_requests_are_all_counted(app_of: AppOf) -> None:
     from tests.server.stores import at_once
 
     app = app_of(starts_per_minute=10)
@@ -290,7 +290,7 @@ def test_many_at_once_are_counted_each(app_of: AppOf) -> None:
     assert sorted(replies) == [201] * 10 + [429] * 15
 
 
-def test_a_session_that_begins_again_counts_as_a_start(small_study: Study, store: SqliteStore) -> None:
+def test_a_restarted_session_counts_as_a_start(small_study: Study, store: SqliteStore) -> None:
     """Otherwise a reload would make rows without bound, in a study whose sessions begin again."""
     study = saying(small_study, resume=Resume(max_reloads=0, otherwise="restart"))
     app = create_app(study, store, Secrets("a key for tests", TOKEN), Settings(starts_per_minute=4))

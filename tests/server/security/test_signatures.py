@@ -40,7 +40,7 @@ def test_the_signature_is_hmac_sha256() -> None:
     assert signature == base64_encode(expected).decode()
 
 
-def test_what_was_signed_is_read_again_for_its_purpose_alone() -> None:
+def test_a_signed_value_is_valid_only_for_its_purpose() -> None:
     assert signed_value(NEW, PURPOSE, sign(NEW, PURPOSE, "value")) == "value"
     assert lately_signed_value(NEW, PURPOSE, sign_with_time(NEW, PURPOSE, "value"), 60) == "value"
     assert signed_value(NEW, "link my-study", sign(NEW, PURPOSE, "value")) is None
@@ -48,7 +48,7 @@ def test_what_was_signed_is_read_again_for_its_purpose_alone() -> None:
     assert signed_value(OLD, PURPOSE, sign(NEW, PURPOSE, "value")) is None
 
 
-def test_the_newest_key_signs_and_older_ones_are_accepted() -> None:
+def test_the_newest_key_signs_and_older_keys_are_accepted() -> None:
     both = f"{OLD}\n\n {NEW} \n"
     assert signed_value(both, PURPOSE, sign(OLD, PURPOSE, "value")) == "value"
     assert lately_signed_value(both, PURPOSE, sign_with_time(OLD, PURPOSE, "value"), 60) == "value"
@@ -56,7 +56,7 @@ def test_the_newest_key_signs_and_older_ones_are_accepted() -> None:
     assert signed_value(NEW, PURPOSE, sign(OLD, PURPOSE, "value")) is None, "a key that is taken out is worthless"
 
 
-def test_what_an_earlier_version_signed_stays_good() -> None:
+def test_a_signature_of_an_earlier_version_stays_valid() -> None:
     """With HMAC-SHA1; links of a study under way have been sent out."""
     salt = f"equipoise {PURPOSE}"
     assert signed_value(NEW, PURPOSE, Signer(NEW, salt=salt).sign("value").decode()) == "value"
@@ -67,7 +67,7 @@ def test_what_an_earlier_version_signed_stays_good() -> None:
 @pytest.mark.parametrize(
     ("ahead_s", "is_taken"), [(-70, False), (-50, True), (0, True), (2, True), (55, True), (70, False)]
 )
-def test_servers_whose_clocks_differ_by_less_than_a_minute_take_each_others_cookies(
+def test_servers_with_clocks_less_than_a_minute_apart_accept_each_others_cookies(
     ahead_s: float, is_taken: bool
 ) -> None:
     with clock_ahead(ahead_s):
@@ -78,7 +78,7 @@ def test_servers_whose_clocks_differ_by_less_than_a_minute_take_each_others_cook
 @pytest.mark.parametrize(
     "signed", ["", ".", "..", "value", "value.", ".x", "é.ÿ", "value\0.x", "\ud800.x", "a" * 10_000]
 )
-def test_what_is_not_signed_is_nothing(signed: str) -> None:
+def test_an_unsigned_value_has_no_content(signed: str) -> None:
     assert signed_value(NEW, PURPOSE, signed) is None
     assert lately_signed_value(NEW, PURPOSE, signed, 60) is None
 
@@ -106,7 +106,7 @@ def test_a_participant_resumes_after_a_change_of_the_signing_key(small_study: St
     assert browser(NEW)() == 401
 
 
-def test_the_file_of_the_key_may_hold_several(tmp_path: Path) -> None:
+def test_the_key_file_can_contain_several_keys(tmp_path: Path) -> None:
     made = read_secrets(tmp_path)
     path = tmp_path / "signing-key"
     with path.open("a") as file:

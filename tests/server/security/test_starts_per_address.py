@@ -58,7 +58,7 @@ def test_each_address_has_its_own_limit_of_slots(app_of: AppOf, store: SqliteSto
 
 
 @pytest.mark.parametrize("how", ["completes", "withdraws", "is released", "times out"])
-def test_a_released_slot_counts_no_longer(app_of: AppOf, store: SqliteStore, clock: Clock, how: str) -> None:
+def test_a_released_slot_no_longer_counts(app_of: AppOf, store: SqliteStore, clock: Clock, how: str) -> None:
     app = app_of()
     first, second, third = (person_at(app, HERE) for _ in range(3))
     first.start()
@@ -98,9 +98,7 @@ def test_simultaneous_starts_do_not_exceed_the_limit_of_slots(
     refused(person_at(app, HERE, from_panel(pid("one-more"))).start(), 409)
 
 
-def test_a_start_that_fails_counts_no_longer(
-    app_of: AppOf, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_start_does_not_count(app_of: AppOf, store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     app = app_of(places=1)
 
     def away(*_arguments: object) -> StoredSession:
@@ -113,7 +111,7 @@ def test_a_start_that_fails_counts_no_longer(
     assert person_at(app, HERE).start().status_code == 201
 
 
-def test_a_start_that_is_sent_again_before_the_first_is_stored_is_no_further_person(
+def test_a_start_that_is_retried_before_it_is_stored_counts_once(
     app_of: AppOf, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = app_of(places=1, entry="panel")
@@ -171,7 +169,7 @@ def test_a_visit_under_the_start_id_of_another_session_hides_no_session(app_of: 
     refused(person_at(app, HERE).start(), 409)
 
 
-def test_a_session_begun_again_by_a_start_is_counted(app_of: AppOf, small_study: Study) -> None:
+def test_a_session_that_a_start_restarts_is_counted(app_of: AppOf, small_study: Study) -> None:
     resume = Resume(max_reloads=0, otherwise="restart")
     app = app_of(places=1, entry="panel", study=saying(small_study, resume=resume))
     coming = from_panel(pid("anna"), SESSION_ID="anna")
@@ -218,7 +216,7 @@ def test_no_address_is_stored_or_logged(
     assert HERE not in repr(held_by(store)) + caplog.text + repr([vars(record) for record in caplog.records])
 
 
-def test_the_store_says_which_sessions_have_a_place(any_store: Store, small_study: Study, clock: Clock) -> None:
+def test_the_store_says_which_sessions_have_a_slot(any_store: Store, small_study: Study, clock: Clock) -> None:
     any_store.register_study(small_study)
     silent, under_way, done, gone = (Person(any_store, small_study) for _ in range(4))
     done.complete()
@@ -239,7 +237,7 @@ def away(small_study: Study, tmp_path: Path) -> Iterator[Store]:
         yield store
 
 
-def test_what_an_address_has_begun_is_forgotten_after_a_day(
+def test_starts_of_an_address_are_forgotten_after_a_day(
     away: Store, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     places = SlotsPerAddress(1, small_study, away)

@@ -281,9 +281,7 @@ def test_a_group_that_was_closed_and_opened_passes_the_checks(any_store: Store, 
     assert problems(any_store) == []
 
 
-def test_a_backup_made_while_people_answer_is_of_one_moment(
-    any_store: Store, tmp_path: Path, small_study: Study
-) -> None:
+def test_a_backup_during_data_collection_shows_one_moment(any_store: Store, tmp_path: Path, small_study: Study) -> None:
     store, study = any_store, recruiting(small_study, quota=10_000)
     store.register_study(study)
     for _ in range(40):

@@ -198,9 +198,7 @@ def test_a_change_of_wording_is_named_and_refused_until_it_is_accepted(
     assert problems(any_store) == []
 
 
-def test_a_session_begun_again_after_a_revision_keeps_the_consent_that_was_given(
-    any_store: Store, study: Study
-) -> None:
+def test_a_session_restarted_after_a_revision_keeps_its_consent(any_store: Store, study: Study) -> None:
     study = saying(study, resume=Resume(max_reloads=0, otherwise="restart"))
     any_store.register_study(study)
     person = Person(any_store, study, identity=Identity("panel", "anna"))
@@ -278,7 +276,7 @@ def test_options_cannot_change_their_order_over_several_revisions(any_store: Sto
         any_store.revise_study(with_options("bb xxxxx", "aa yyyyy"), "clearer")
 
 
-def test_two_servers_serve_two_revisions_side_by_side(any_store: Store, study: Study) -> None:
+def test_two_servers_serve_two_revisions_at_the_same_time(any_store: Store, study: Study) -> None:
     """A running server continues with the study that it loaded, until it is restarted."""
     any_store.register_study(study)
     Person(any_store, study)
@@ -292,7 +290,7 @@ def test_two_servers_serve_two_revisions_side_by_side(any_store: Store, study: S
     assert problems(any_store) == []
 
 
-def test_a_revision_is_accepted_once_however_often_it_is_asked_for(any_store: Store, study: Study) -> None:
+def test_a_revision_that_is_requested_repeatedly_is_accepted_once(any_store: Store, study: Study) -> None:
     any_store.register_study(study)
     Person(any_store, study)
     revised = REWORDINGS["title"][0](study)
@@ -327,7 +325,7 @@ def test_a_wording_tried_before_the_first_session_can_be_accepted_later(any_stor
     assert problems(any_store) == []
 
 
-def test_model_runs_are_of_the_revision_that_they_were_asked(any_store: Store, small_study: Study) -> None:
+def test_model_runs_belong_to_the_revision_with_which_they_were_made(any_store: Store, small_study: Study) -> None:
     any_store.register_study(small_study)
     Person(any_store, small_study)
     battery = Battery(**(small_study.battery.model_dump() | {"version": "1.0.1"}))

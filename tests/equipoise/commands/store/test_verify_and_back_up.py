@@ -84,7 +84,7 @@ def test_a_withdrawal_and_deleted_ids_are_not_reported_as_problems(kept: Kept) -
 
 
 @posix
-def test_a_backup_is_itself_a_store_in_a_private_file(kept: Kept, tmp_path: Path) -> None:
+def test_a_backup_is_a_store_in_a_private_file(kept: Kept, tmp_path: Path) -> None:
     path = tmp_path / "backups" / "monday.db"
     with kept.opened():  # while the store is in use
         printed = done("store", "backup", kept.folder, "-o", path, *kept.option)
@@ -148,7 +148,7 @@ def test_a_store_can_be_moved_from_file_to_database_and_back(kept: Kept, tmp_pat
     assert moved.sessions["bert"] == kept.sessions["bert"]
 
 
-def test_a_store_is_copied_into_an_empty_one_only(kept: Kept, tmp_path: Path, postgres: Any) -> None:
+def test_a_store_is_copied_into_an_empty_store_only(kept: Kept, tmp_path: Path, postgres: Any) -> None:
     for target in (str(tmp_path / "taken.db"), postgres.new_database()):
         done("models", "run", kept.folder, "--model", "baseline/tracer", "--store", target)
         before = done("store", "verify", kept.folder, "--store", target)

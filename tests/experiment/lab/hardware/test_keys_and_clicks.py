@@ -98,7 +98,7 @@ def test_a_key_that_is_held_down_is_pressed_once(heard, fingers):
     assert heard.press()["name"] == "2", "the key was released and pressed again, so it counts"
 
 
-def test_keys_typed_in_another_window_are_no_response(heard, fingers):
+def test_keys_typed_in_another_window_are_not_a_response(heard, fingers):
     heard.begin()
     heard.ask()
     with fingers.elsewhere():

@@ -258,7 +258,7 @@ def test_no_choice_moves_anything_on_the_board(board, language, size_px):
         assert one.regions == other.regions
 
 
-def test_feedback_on_a_board_marks_where_the_ray_leaves(sample_study):
+def test_feedback_on_a_board_marks_the_exit_of_the_ray(sample_study):
     item = next(item for item in sample_study.battery.items if str(item.key).startswith("east"))
     sheet = sheet_of(SMALL)
     wrong = draw(sheet, item, judged(item, "absorbed", ENGLISH))

@@ -27,7 +27,7 @@ from tests.experiment.lab.visits.lab_visits import (
 )
 
 
-def test_a_withdrawal_on_the_target_of_an_upload_is_applied_here_too(lab, small, tmp_path):
+def test_a_withdrawal_on_the_target_of_an_upload_is_applied_in_the_laboratory_too(lab, small, tmp_path):
     study = load_study(small)
     leaves, stays = lab(study, participant="P01"), lab(study, participant="P02")
     into = other_store(tmp_path)

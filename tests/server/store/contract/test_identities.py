@@ -103,7 +103,7 @@ def test_a_panels_participant_is_found_by_the_id(store: Store, small_study: Stud
     assert (second["external_id"], second["session"]) == ("berta", berta.session)
 
 
-def test_no_kept_parameter_hides_whose_an_id_is(store: Store, small_study: Study) -> None:
+def test_no_kept_parameter_hides_the_owner_of_an_id(store: Store, small_study: Study) -> None:
     anna = Person(store, small_study, identity=panel("anna", session="x", participant="y", status="z"))
     (found,) = store.identities(small_study)
     assert found["session"] == anna.session

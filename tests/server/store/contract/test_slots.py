@@ -208,7 +208,9 @@ def test_a_participant_who_returns_too_late_is_refused_and_the_responses_stay(
     assert away.now.slot is SlotState.RESERVED
 
 
-def test_nobody_resumes_in_a_group_that_was_filled_meanwhile(store: Store, small_study: Study, clock: Clock) -> None:
+def test_no_participant_resumes_in_a_group_that_was_filled_meanwhile(
+    store: Store, small_study: Study, clock: Clock
+) -> None:
     study = recruiting(small_study, quota_per_group=1)
     away = [Person(store, study) for _ in range(3)]
     clock.advance(minutes=TIME_OUT_MIN + 1)

@@ -81,7 +81,7 @@ def test_a_session_keeps_the_definition_with_which_it_began(store: Store, small_
     assert found["1.0"].definition == small_study.definition
 
 
-def test_a_code_finds_its_own_session_and_a_shared_one_finds_nobody(store: Store, small_study: Study) -> None:
+def test_a_code_finds_its_session_and_a_shared_code_finds_no_session(store: Store, small_study: Study) -> None:
     own, other = Person(store, small_study), Person(store, small_study)
     assert own.stored.plan.withdrawal_code != other.stored.plan.withdrawal_code
     assert store.sessions_with_code(small_study, own.stored.plan.withdrawal_code) == [own.session]
@@ -120,7 +120,7 @@ def test_a_run_is_stored_once(store: Store, sample_study: Study) -> None:
     assert problems(store) == []
 
 
-def test_a_run_that_two_imports_bring_at_once_is_stored_once(store: Store, small_study: Study) -> None:
+def test_a_run_in_two_simultaneous_imports_is_stored_once(store: Store, small_study: Study) -> None:
     run = small_run(small_study)
     with closing(another(store)) as other:
         outcomes = at_once(*[partial(one.add_runs, small_study, [run]) for one in (store, other)] * 5)

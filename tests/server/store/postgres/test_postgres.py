@@ -435,5 +435,5 @@ def test_both_stores_have_the_same_keys(postgres_store: PostgresStore, tmp_path:
     assert in_postgres == in_sqlite
 
 
-def test_the_version_of_the_tables_is_the_newest_there_is() -> None:
+def test_the_version_of_the_tables_is_the_newest_version() -> None:
     assert KNOWN_MIGRATIONS[-1] == schema.VERSION

@@ -136,7 +136,7 @@ def test_one_silence_is_enough_to_leave_all_connections_of_the_pool(
 
 
 @pytest.mark.parametrize("how", ["frozen", "unplugged"])
-def test_readiness_is_answered_within_seconds_when_the_database_is_silent(
+def test_the_readiness_check_replies_within_seconds_when_the_database_is_silent(
     postgres: PostgresCluster, network: SilentNetwork, remote: PostgresStore, small_study: Study, how: str
 ) -> None:
     app = create_app(small_study, remote, Secrets("a signing key for tests", "token"), Settings())

@@ -37,7 +37,9 @@ recruitments = st.builds(Recruitment, quota=quotas, quota_per_group=st.none() | 
 
 
 @given(groups_of_places(), recruitments)
-def test_nobody_is_assigned_to_a_closed_or_full_group(groups: list[GroupSlots], recruitment: Recruitment) -> None:
+def test_no_participant_is_assigned_to_a_closed_or_full_group(
+    groups: list[GroupSlots], recruitment: Recruitment
+) -> None:
     chosen = choose_group(groups, recruitment)
     if chosen is not None:
         group = groups[chosen - 1]
@@ -47,7 +49,7 @@ def test_nobody_is_assigned_to_a_closed_or_full_group(groups: list[GroupSlots], 
 
 
 @given(groups_of_places(), recruitments)
-def test_nobody_is_refused_while_there_is_a_free_slot(groups: list[GroupSlots], recruitment: Recruitment) -> None:
+def test_no_participant_is_refused_while_a_slot_is_free(groups: list[GroupSlots], recruitment: Recruitment) -> None:
     if choose_group(groups, recruitment) is None:
         is_filled = recruitment.quota is not None and sum(one.n_taken for one in groups) >= recruitment.quota
         limit = recruitment.quota_per_group

@@ -47,7 +47,7 @@ def test_the_file_is_in_wal_mode_and_every_commit_is_synced(store: SqliteStore, 
     connection.close()
 
 
-def test_a_folder_of_a_windows_network_is_refused_with_what_to_do() -> None:
+def test_a_folder_of_a_windows_network_is_refused_with_a_fix() -> None:
     refuse_network(PureWindowsPath(r"C:\studies\stories\data\equipoise.db"))
     with pytest.raises(InputError, match="put the study on a disk of this machine"):
         refuse_network(PureWindowsPath(r"\\lab\studies\stories\data\equipoise.db"))
@@ -215,7 +215,7 @@ def test_a_deletion_reports_files_that_may_contain_deleted_data(store: SqliteSto
     assert str(aside) in told and "may contain deleted data. Fix: " in told
 
 
-def test_a_withdrawal_during_a_backup_blocks_nobody(store: SqliteStore, person: Person, small_study: Study) -> None:
+def test_a_withdrawal_during_a_backup_blocks_no_request(store: SqliteStore, person: Person, small_study: Study) -> None:
     other = Person(store, small_study)
     waited: list[float] = []
     with store.snapshot() as db:
