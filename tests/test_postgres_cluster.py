@@ -1,4 +1,4 @@
-"""The tests' own PostgreSQL server: what other tests rest on when they kill it."""
+"""The tests' PostgreSQL server: its behaviour after a kill, on which other tests depend."""
 
 import os
 import signal

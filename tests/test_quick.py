@@ -1,4 +1,4 @@
-"""`make quick` runs the tests that touch what changed, and none of the slow ones."""
+"""`make quick` runs the tests of the changed files, and no slow tests."""
 
 import subprocess
 import sys

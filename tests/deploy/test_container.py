@@ -1,4 +1,4 @@
-"""What goes into an image, by Docker's own rules for `.dockerignore`; there is no Docker where these tests run."""
+"""Files of an image, by Docker's rules for `.dockerignore`; the tests run without Docker."""
 
 import re
 import subprocess
@@ -21,7 +21,7 @@ def as_regex(pattern: str) -> re.Pattern[str]:
 
 
 def is_in_context(path: str) -> bool:
-    """Return whether a file of the repository is sent to Docker: the last pattern that fits decides."""
+    """Return True if a file of the repository is sent to Docker; the last matching pattern decides."""
     included = True
     for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines():
         pattern = line.strip()

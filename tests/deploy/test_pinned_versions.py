@@ -1,4 +1,4 @@
-"""Pinned versions: a server's are those of the constraints, with hashes, and the laboratory's stay apart."""
+"""Pinned versions: a server has those of the constraints, with hashes; the laboratory's versions are separate."""
 
 import re
 import tomllib
@@ -12,7 +12,7 @@ CONSTRAINTS = ("constraints.txt", "constraints-lab.txt")
 
 
 def pins(name: str) -> dict[str, str]:
-    """Return the exact versions in a file by their packages' names; those for other systems included."""
+    """Return the exact versions in a file by package name, including versions for other systems."""
     lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
     return dict(re.findall(r"^([\w.-]+)==([\w.!+]+)", "\n".join(lines), re.MULTILINE))
 
@@ -61,7 +61,7 @@ def test_the_laboratorys_old_libraries_do_not_reach_the_server() -> None:
 
 
 def test_every_pip_applies_the_constraints_to_builds() -> None:
-    """Until 25.2 pip holds a build to PIP_CONSTRAINT, and from 25.3 on to PIP_BUILD_CONSTRAINT alone."""
+    """Until 25.2 pip applies PIP_CONSTRAINT to a build; from 25.3 pip applies only PIP_BUILD_CONSTRAINT."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for variable in ("PIP_CONSTRAINT", "PIP_BUILD_CONSTRAINT"):
         assert re.search(rf"^export {variable} := \$\(CURDIR\)/constraints\.txt$", makefile, re.MULTILINE)

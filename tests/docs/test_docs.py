@@ -81,7 +81,7 @@ def named_commands() -> list[tuple[str, str]]:
 
 
 def resolved(words: list[str]) -> tuple[click.Command, list[str]]:
-    """Return the command that the words call, and its arguments."""
+    """Return the command that the words run, and its arguments."""
     command: click.Command = command_line
     rest = words[1:]
     while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
@@ -216,7 +216,7 @@ def test_the_program_accepts_each_command_typed_in_the_docs(page: str, line: str
     words = shlex.split(line.split(" > ", maxsplit=1)[0])
     command, rest = resolved(words)
     assert not isinstance(command, click.Group), f"{page}: {line} names no whole command"
-    command.make_context(" ".join(words), rest)  # parses the arguments, and runs nothing
+    command.make_context(" ".join(words), rest)  # only parses the arguments
 
 
 @pytest.mark.parametrize(("page", "span"), named_commands())

@@ -35,7 +35,7 @@ BACK_WITHIN_S = 30.0
 
 
 class Participant(threading.Thread):
-    """Takes sessions, and sends each request until the server acknowledges it, as the participant's page does."""
+    """Completes sessions, and sends each request until the server acknowledges it, as the participant's page does."""
 
     def __init__(self, url: str) -> None:
         super().__init__(daemon=True)

@@ -40,7 +40,7 @@ quick = settings(
     deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 
-# JSON as its grammar has it, and a little more: what Python writes as NaN and Infinity, and halves of surrogate pairs.
+# JSON by its grammar, and three extensions: NaN and Infinity as Python writes them, and halves of surrogate pairs.
 texts = st.text(max_size=20) | st.text(st.characters(min_codepoint=0xD800, max_codepoint=0xDFFF), max_size=3)
 scalars = (
     st.none() | st.booleans() | st.integers() | st.floats() | texts | st.sampled_from([2**64, -(2**64), 10**400, 1e308])
@@ -54,7 +54,7 @@ values = st.recursive(
 
 @pytest.fixture
 def app(sample_study: Study, store: SqliteStore) -> Flask:
-    """The application without rate limits, which would be all that is seen here."""
+    """The application without rate limits, which would refuse most of the requests."""
     return create_app(sample_study, store, SECRETS, NO_LIMITS)
 
 
@@ -76,7 +76,7 @@ def rows_of(store: Store, someone: Any) -> list[tuple[Any, ...]]:
 
 @pytest.fixture
 def other(newcomer: Any) -> Any:
-    """Another person, who is in the middle of the study."""
+    """Another participant with a session under way."""
     newcomer.start()
     newcomer.answer(0)
     newcomer.answer(1)
@@ -132,7 +132,7 @@ def test_no_body_of_64_kb_makes_the_server_fail_or_say_more_than_a_few_sentences
     )  # fmt: skip
     assert len(described) <= file_reading.MOST_SENTENCES
     assert_no_error_of_ours(reply)
-    assert reply.status_code == (415 if address == "/withdraw" else 422), reply.text  # which takes forms only
+    assert reply.status_code == (415 if address == "/withdraw" else 422), reply.text  # which accepts forms only
     assert len(reply.get_data()) < 1_000
 
 
@@ -150,7 +150,7 @@ def test_no_bytes_of_any_type_make_the_server_fail(
 
 
 def steps_to(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the way to every value inside a JSON value, from the outside in."""
+    """Yield the path to every value inside a JSON value, from the outermost value inwards."""
     yield path
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for step, child in inner:
@@ -158,7 +158,7 @@ def steps_to(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
 
 
 def mutated(data: st.DataObject, value: Any) -> Any:
-    """Change a valid body in one place: another value, a field more, one less, one moved or doubled."""
+    """Make one change in a valid body: another value, or an added, removed, moved or duplicated field."""
     path = data.draw(st.sampled_from(list(steps_to(value))), label="where")
     changed = json.loads(json.dumps(value))
     if not path:
@@ -230,8 +230,8 @@ def test_a_valid_start_with_one_change_is_accepted_or_refused_and_affects_no_oth
     assert rows_of(store, other) == before
 
 
-latin_1 = st.text(st.characters(max_codepoint=255), max_size=40)  # what a server hands on of a request's bytes
-# In a query only what is UTF-8, or written with percent signs: the server under which we run refuses the rest itself.
+latin_1 = st.text(st.characters(max_codepoint=255), max_size=40)  # the text that a server makes of a request's bytes
+# A query has UTF-8 or percent signs only, because the HTTP layer refuses all other queries.
 queries = st.text(max_size=40).map(lambda text: text.encode("utf-8", "ignore").decode("latin-1"))
 queries |= st.binary(max_size=20).map(lambda raw: f"PROLIFIC_PID={quote(raw)}&{quote(raw)}=%")
 header_texts = latin_1.filter(lambda text: "\r" not in text and "\n" not in text)
@@ -242,7 +242,7 @@ paths = st.sampled_from(
      "/readyz", "/metrics"]
 )  # fmt: skip
 PAGES = frozenset({"/withdraw", "/researcher/"})
-"""For people who open them in a browser: what they refuse is said on the page."""
+"""Addresses that people open in a browser: the page shows the reason of a refusal."""
 HEADERS = (
     "HTTP_HOST", "HTTP_COOKIE", "HTTP_AUTHORIZATION", "HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_RANGE",
     "HTTP_X_FORWARDED_HOST", "HTTP_ACCEPT", "HTTP_IF_NONE_MATCH", "HTTP_IF_MODIFIED_SINCE", "HTTP_IF_RANGE",
@@ -253,7 +253,7 @@ HEADERS = (
 
 @pytest.fixture
 def app_of(sample_study: Study, store: SqliteStore) -> Callable[[int, str], Flask]:
-    """Give the application for a number of proxies and a way to come in; each is made once."""
+    """Return the application for a number of proxies and a kind of entry; each application is made once."""
 
     @cache
     def make(proxies: int, entry: str) -> Flask:
@@ -313,7 +313,7 @@ def test_no_forged_cookie_is_accepted_as_a_session(participant: Any, value: str,
         assert reply.status_code == 401
 
 
-# Several people at once
+# Several simultaneous participants
 
 
 @dataclass
@@ -323,11 +323,11 @@ class Browser:
     http: Any
     panel_id: str
     has_session: bool = False
-    """Whether its cookie is the one by which the session is known now."""
+    """True if its cookie is the present cookie of the session."""
     start_id: str = ""
-    """Of the start as it was last sent, for a retry."""
+    """The id of the last start, for a retry."""
     view: dict[str, Any] = field(default_factory=dict)
-    """The session as it was last shown here."""
+    """The session in the last reply to this browser."""
 
 
 @dataclass
@@ -340,14 +340,14 @@ class Known:
     n_trials: int = 0
     visit_ids: list[str] = field(default_factory=list)
     said: dict[str, Any] | None = None
-    """What they said of themselves."""
+    """The demographic answers."""
 
 
 class ManyPeople(RuleBasedStateMachine):
-    """People who come, answer, come again elsewhere, leave, and send nonsense, in any order.
+    """Participants who begin, respond, resume in other browsers, withdraw, and send invalid requests, in any order.
 
-    Beside the server it keeps what must be stored of each; after every step the two must agree on everybody, so that no
-    step of one person can have touched another.
+    The machine records the expected data of each participant. After every step the store must have the expected data of
+    all participants. So no step of one participant changes data of another participant.
     """
 
     study: Study
@@ -372,12 +372,12 @@ class ManyPeople(RuleBasedStateMachine):
         return body
 
     def any_browser(self, data: st.DataObject) -> Browser:
-        """Draw a browser, mostly one that is in a session."""
+        """Draw a browser, mostly a browser with a session."""
         inside = [browser for browser in self.browsers if browser.has_session]
         return data.draw(st.sampled_from([*inside, *inside, *inside, *self.browsers]), label="browser")
 
     def browser_inside(self, data: st.DataObject, status: str = "") -> tuple[Browser, Known]:
-        """Draw a browser in a session, perhaps one of a status; pass the step over if there is none."""
+        """Draw a browser with a session, perhaps of a given status; skip the step if there is no such browser."""
         inside = [browser for browser in self.browsers if browser.has_session]
         inside = [one for one in inside if status in {"", self.known[one.panel_id].status}]
         assume(inside)
@@ -652,7 +652,7 @@ def run_machine(study: Study, new_store: Callable[[], Store], max_examples: int,
 
 @pytest.fixture(scope="module")
 def panel_study() -> Study:
-    """Three trials a session and a question about the person, for people whom a panel sends."""
+    """A study for participants of a panel, with three trials per session and a demographic question."""
     small = make_small(load_study(SAMPLE))
     timeline = small.definition.timeline.model_copy(update={"demographics": "about-you.yaml"})
     asking = dataclasses.replace(

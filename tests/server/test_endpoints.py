@@ -1,7 +1,7 @@
-"""Every address of the server, with everything that can be wrong about a request to it.
+"""Every address of the server, with each possible error of a request.
 
-The table `ROUTES` names them all; a new route that is not in it fails the first test. Whatever is wrong, the answer is
-a 4xx with one sentence, the strict headers are there, and nothing is stored.
+The table `ROUTES` names all addresses; a new route that is not in the table fails the first test. For each
+error the reply has a 4xx status, one sentence and the strict headers, and nothing is stored.
 """
 
 import json
@@ -43,7 +43,7 @@ class Route:
     address: str
     """An example of the rule."""
     needs: str = ""
-    """A session, a plugin, or the researcher's token; empty where everybody may look."""
+    """A session, a plugin, or the researcher's token; empty if every client may read the address."""
     uses_the_store: bool = True
 
     @property
@@ -79,17 +79,17 @@ PAGES_WITH_A_FORM = [
     Route("POST", "/researcher/sign-in", "/researcher/sign-in"),
     Route("POST", "/researcher/sign-out", "/researcher/sign-out"),
 ]
-"""Pages that work without JavaScript; they have other tests."""
+"""Pages that work without JavaScript; other tests check them."""
 ADDRESSES = sorted({route.address for route in ROUTES})
 LOOKS = [route.address for route in ROUTES if route.method == "GET"]
 POSTS = [route.address for route in ROUTES if route.method == "POST" and route.needs != "token"]
-"""Requests that a participant can post; the laboratory's requests have other tests."""
+"""Requests that a participant can post; other tests check the laboratory's requests."""
 NEED_A_SESSION = [route for route in ROUTES if route.needs == "session"]
 
 
 @pytest.fixture
 def app(sample_study: Study, store: SqliteStore) -> Flask:
-    """The application without rate limits, which have other tests."""
+    """The application without rate limits, which other tests check."""
     return create_app(sample_study, store, Secrets(SIGNING_KEY, TOKEN), NO_LIMITS)
 
 
@@ -100,7 +100,7 @@ def everything(store: Store) -> dict[str, list[tuple[Any, ...]]]:
 
 @contextmanager
 def nothing_stored(store: Store) -> Iterator[None]:
-    """Hold a block to storing, changing and deleting nothing."""
+    """Assert that a block stores, changes and deletes nothing."""
     before = everything(store)
     yield
     assert everything(store) == before
@@ -142,7 +142,7 @@ def post(
 
 
 def right_body(http: FlaskClient, address: str) -> dict[str, Any]:
-    """Return a body that the address takes, of the session that the client has."""
+    """Return a body that the address accepts, for the client's session."""
     if address == "/api/session":
         digest = http.get("/api/study").get_json()["consent_digest"]
         return {"start_id": str(uuid.uuid4()), "consent_digest": digest, "kind": "human"}
@@ -163,7 +163,7 @@ def right_body(http: FlaskClient, address: str) -> dict[str, Any]:
 
 
 def with_raw(body: dict[str, Any], value: str) -> str:
-    """Return a body as JSON, with a text put in where it says "@@", JSON or not."""
+    """Return a body as JSON in which a text, valid JSON or not, replaces "@@"."""
     return json.dumps(body).replace('"@@"', value)
 
 
@@ -183,7 +183,7 @@ def test_a_valid_request_gets_a_reply_with_the_strict_headers(participant: Any) 
     http = participant.http
     for route in ROUTES:
         if route.address == "/api/complete":
-            for trial in participant.session["trials"][1:]:  # the first is answered already
+            for trial in participant.session["trials"][1:]:  # the first trial has a response already
                 participant.answer(trial["trial_index"])
         headers = {"Authorization": f"Bearer {TOKEN}"}
         if route.method == "GET":
@@ -270,7 +270,7 @@ def value_of(http: FlaskClient, cookie: str, path: str = "/") -> str:
 
 
 def forged_cookies(http: FlaskClient, study: Study, folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield cookies that look like a session's, with what is wrong about them."""
+    """Yield cookies that look like a session's cookie, each with its error."""
     right = value_of(http, SESSION_COOKIE)
     payload, stamp, signature = right.rsplit(".", 2)
     yield "empty", ""
@@ -314,7 +314,7 @@ def test_a_forged_session_is_refused_by_every_address(
 
 @contextmanager
 def days_ago(days: float) -> Iterator[None]:
-    """Let cookies that are sent within the block be as old as that."""
+    """Let cookies that are sent within the block have this age."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TimestampSigner, "get_timestamp", lambda _self: int(time.time() - days * 24 * 3600))
         yield
@@ -514,7 +514,9 @@ def test_responses_of_any_other_form_are_refused(participant: Any, store: Sqlite
         for wrong in ({"session": "@@"}, {"responses": "@@"}, {"responses": ["@@"]}):
             for value in ANYTHING:
                 refused = post(participant.http, "/api/responses", with_raw(body | wrong, value))
-                assert_refused(refused, 409, 422, of=(wrong, value[:50]))  # 409: it may be another session's name
+                assert_refused(
+                    refused, 409, 422, of=(wrong, value[:50])
+                )  # 409: the value may be the name of another session
 
 
 @pytest.mark.parametrize("field", WRONG_FIELDS)
@@ -540,7 +542,7 @@ def test_a_refusal_of_a_long_request_is_short(participant: Any) -> None:
 def test_a_time_that_does_not_exist_is_refused_without_a_server_error(
     participant: Any, store: SqliteStore, shown_at: str
 ) -> None:
-    """It is a valid time where it was shown; in UTC it is before the year 1, or after the year 9999."""
+    """The time is valid in its time zone; in UTC it is before the year 1, or after the year 9999."""
     with nothing_stored(store):
         assert_refused(participant.answer(0, shown_at=shown_at), 422)
 
@@ -612,4 +614,4 @@ def test_an_unexpected_error_is_one_sentence_without_details(
     response = participant.http.get("/api/session")
     assert_refused(response, 500)
     assert "secret" not in response.text
-    assert "Traceback" in caplog.text  # anyone who runs the server does learn of it
+    assert "Traceback" in caplog.text  # the log of the server has the error

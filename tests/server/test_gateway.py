@@ -1,4 +1,4 @@
-"""What is before the application: slow, silent, unfinished and too many clients take nothing from the others."""
+"""The HTTP layer before the application: slow, silent, incomplete and many clients do not disturb other clients."""
 
 import asyncio
 import json
@@ -34,7 +34,7 @@ N_SLOW = 2_000
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that all tests share; it serves people to the end."""
+    """A server that all tests share; it must serve participants after all tests."""
     folder = tmp_path_factory.mktemp("gateway") / "study"
     copy_sample_study("blackbox-predict", folder)
     with Server(folder) as server:
@@ -60,7 +60,7 @@ def _may_open_many_files() -> Iterator[None]:
 
 @contextmanager
 def connections(server: Server, n: int, first_bytes: bytes) -> Iterator[list[socket.socket]]:
-    """Hold many connections open, on each of which a client has said the same and no more."""
+    """Hold many connections open; on each connection a client has sent the same bytes and nothing more."""
     with ExitStack() as stack:
         held = []
         for _ in range(n):
@@ -101,7 +101,7 @@ def test_two_thousand_slow_clients_change_nothing_for_the_others(server: Server,
 
 
 def test_two_thousand_simultaneous_participants_are_all_served(server: Server) -> None:
-    """Also the 1,025th: each has a connection that stays open, as browsers keep them."""
+    """Also the 1,025th participant: each participant keeps a connection open, as browsers do."""
     with connections(server, N_SLOW, b"") as people:
         for person in people:
             person.sendall(b"GET /api/study HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -171,7 +171,7 @@ def test_the_case_of_a_media_type_does_not_matter(
 
 
 def test_a_page_that_sends_a_large_body_gets_the_reply_before_the_connection_closes(server: Server) -> None:
-    """A connection that is closed while the client still sends shows it no reply at all."""
+    """A client that is still sending when its connection closes gets no reply."""
     for size in (70_000, 500_000):
         body = b"[" * size
         for address in ("/api/responses", "/nowhere"):
@@ -181,7 +181,7 @@ def test_a_page_that_sends_a_large_body_gets_the_reply_before_the_connection_clo
 
 
 def test_a_body_in_chunks_is_refused(server: Server) -> None:
-    """No browser sends one, and one that is cut off could be taken for whole."""
+    """No browser sends a body in chunks, and an incomplete body could seem complete."""
     taker = Taker(server.url)
     body = json.dumps(taker.body(0)).encode()
     chunks = (body[first : first + 7] for first in range(0, len(body), 7))
@@ -215,7 +215,7 @@ def test_a_header_with_underscores_does_not_replace_a_header_with_hyphens(app: F
 
 
 def test_unreadable_cookies_are_logged_and_no_session_is_lost(server: Server) -> None:
-    """A site under the same domain may set a cookie for it with any bytes; granian then gives none of the cookies."""
+    """A site under the same domain may set a cookie with any bytes; granian then passes none of the cookies."""
     taker = Taker(server.url)
     own = "; ".join(f"{name}={value}" for name, value in taker.http.cookies.items())
     foreign = {"Cookie": f"city=Zürich; {own}".encode()}
@@ -226,7 +226,7 @@ def test_unreadable_cookies_are_logged_and_no_session_is_lost(server: Server) ->
             http.get("/api/study"),
             http.get("/researcher/"),
             http.get("/api/session"),
-            http.post("/api/responses", json=body),  # 401: the page keeps the answer
+            http.post("/api/responses", json=body),  # 401: the page keeps the response
         ]
     assert [reply.status_code for reply in replies] == [400, 400, 401, 401]
     for reply in replies:
@@ -248,14 +248,14 @@ def test_the_health_check_replies_while_all_threads_wait_for_the_store(study_fol
             threads = [Thread(target=taker.answer, args=(0,)) for taker in takers]
             for thread in threads:
                 thread.start()
-            time.sleep(0.5)  # all have arrived, and wait
+            time.sleep(0.5)  # all requests have arrived, and wait
             assert httpx.get(f"{server.url}/healthz", timeout=3).json() == {"status": "alive"}
         for thread in threads:
             thread.join(20)
         assert sum(len(taker.acknowledged) for taker in takers) == 8
 
 
-# A body's time
+# Time-out of a body
 
 
 class FakeScope:
@@ -275,7 +275,7 @@ def made_scope(method: str = "GET", path: str = "/", headers: list[tuple[str, st
 
 
 class StalledBody:
-    """A request of which nothing comes after the headers."""
+    """A request without any bytes after the headers."""
 
     status = 0
 
@@ -293,7 +293,7 @@ def test_a_body_that_does_not_arrive_in_time_gets_status_408(app: Flask, monkeyp
     stalled = StalledBody()
     headers = [("content-type", "application/json"), ("content-length", "500")]
     request = gate.__rsgi__(made_scope("POST", "/api/responses", headers), stalled)  # type: ignore[arg-type]
-    # In a thread: a browser test in the same process may have an event loop in this one.
+    # In a new thread, because a browser test in the same process may have an event loop in the present thread.
     with ThreadPoolExecutor(1) as thread:
         thread.submit(asyncio.run, request).result()
     assert stalled.status == 408

@@ -1,4 +1,4 @@
-"""Figures of a process whose first requests come at once."""
+"""Metrics of a process whose first requests are simultaneous."""
 
 import subprocess
 import sys

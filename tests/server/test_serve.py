@@ -1,6 +1,6 @@
-"""What anyone who runs a server relies on: health, readiness, figures, logs, secrets, and an end in good order.
+"""Operation of a server: health, readiness, metrics, logs, secrets, and an orderly stop.
 
-The second half runs real servers, as `equipoise serve` starts them, and stops them in every way there is.
+The second half runs real servers, as `equipoise serve` starts them, and stops them in every possible way.
 """
 
 import ctypes
@@ -110,11 +110,11 @@ def test_a_server_is_not_ready_while_its_database_is_down(small_study: Study, po
     store.close()
 
 
-# Figures
+# Metrics
 
 
 def figures(http: Any) -> dict[str, float]:
-    """Return the figures by name and labels, as Prometheus reads them."""
+    """Return the metrics by name and labels, as Prometheus reads them."""
     reply = http.get("/metrics", headers=AUTHORIZED)
     assert reply.status_code == 200
     return parsed(reply.text)
@@ -124,7 +124,7 @@ def test_the_metrics_count_requests_responses_and_sessions(app: Flask, participa
     http = app.test_client()
     before = figures(http)
     participant.answer(0)
-    participant.answer(0)  # another answer to the same question
+    participant.answer(0)  # another response to the same question
     participant.answer(1)
     http.get("/nowhere")
     after = figures(http)
@@ -272,7 +272,7 @@ def _close_clients() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server of a panel's study, which all tests share that do it no harm."""
+    """A server of a panel's study, which is shared by all tests that do not damage it."""
     folder = tmp_path_factory.mktemp("served") / "study"
     copy_sample_study("blackbox-predict", folder)
     with (folder / "study.yaml").open("a", encoding="utf-8") as file:
@@ -340,7 +340,7 @@ def raw_request(address: str, head: str, body: bytes = b"") -> bytes:
 
 
 def read_reply(connection: socket.socket) -> tuple[int, dict[str, str]]:
-    """Read one reply with its body; fail where the server ends the connection without one."""
+    """Read one reply with its body; fail if the server ends the connection without a reply."""
     received = b""
     while b"\r\n\r\n" not in received:
         part = connection.recv(65_536)
@@ -356,7 +356,7 @@ def read_reply(connection: socket.socket) -> tuple[int, dict[str, str]]:
 
 @pytest.mark.parametrize("address", ["/api/complete", "/api/withdraw", "/api/responses", "/api/session"])
 def test_a_late_body_closes_no_other_connection(server: Server, address: str) -> None:
-    """A browser sends its next request on the same connection: it must not be lost with a connection that we close."""
+    """A browser sends its next request on the same connection, so the server must not close this connection."""
     taker = Taker(server.url, f"/?PROLIFIC_PID={pid(address)}")
     cookie = "; ".join(f"{one.name}={one.value}" for one in taker.http.cookies.jar)
     head = f"Cookie: {cookie}\r\nContent-Type: application/json\r\nContent-Length: 2"
@@ -415,7 +415,7 @@ def test_running_requests_are_finished_when_the_server_stops(study_folder: Path)
         with locked(study_folder / "data" / "equipoise.db"):
             for thread in threads:
                 thread.start()
-            time.sleep(0.5)  # all have arrived, and wait
+            time.sleep(0.5)  # all requests have arrived, and wait
             assert replies == []
             server.process.terminate()
             time.sleep(0.5)
@@ -442,7 +442,7 @@ def test_wrong_tokens_that_are_not_logged_yet_are_logged_when_the_server_stops(s
 
 
 class Load(threading.Thread):
-    """A client that takes session after session, as fast as possible, until the server has stopped."""
+    """A client that completes one session after the other, as fast as possible, until the server has stopped."""
 
     def __init__(self, url: str) -> None:
         super().__init__(daemon=True)
@@ -454,7 +454,7 @@ class Load(threading.Thread):
     def run(self) -> None:
         with suppress(httpx.TransportError):
             while True:
-                # A connection for each request: one that is kept open may be closed between two requests by right.
+                # A connection for each request, because the server may close an open connection between two requests.
                 taker = Taker(self.url, limits=httpx.Limits(max_keepalive_connections=0))
                 for trial in taker.session["trials"]:
                     body = taker.body(trial["trial_index"])
@@ -517,8 +517,8 @@ def threads_of(process: int) -> list[int]:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="sends a signal to a thread, as only Linux can")
-def test_a_server_stops_whichever_thread_gets_the_signal(study_folder: Path) -> None:
-    """Python looks at signals in its first thread alone, which sleeps on if the system hands the signal to another."""
+def test_a_server_stops_if_any_thread_gets_the_signal(study_folder: Path) -> None:
+    """Python handles signals in its first thread only, which may be asleep if another thread gets the signal."""
     with Server(study_folder) as server:
         (worker,) = server.workers()
         others = [thread for thread in threads_of(worker) if thread != worker]
@@ -534,7 +534,7 @@ def test_a_server_stops_whichever_thread_gets_the_signal(study_folder: Path) -> 
 def test_a_signal_during_the_start_stops_the_server(study_folder: Path, tmp_path: Path) -> None:
     slow = tmp_path / "slow"
     slow.mkdir()
-    # Python runs this file first: the server's workers take three seconds more to load the study, as a big one does.
+    # Python runs this file first, so that the workers need three seconds more to load the study, as for a large study.
     (slow / "sitecustomize.py").write_text(
         "import multiprocessing, pathlib, time\n"
         "import experiment.load_study\n"
@@ -623,7 +623,7 @@ def test_a_stop_during_a_restart_of_a_process_drops_open_connections(study_folde
         while "a server process has exited" not in server.log:
             assert time.monotonic() < deadline
             time.sleep(0.05)
-        open_connections()  # The first ones may all have been at the killed process; these are at the other.
+        open_connections()  # The first connections may all have been to the killed process.
         time.sleep(0.3)  # Less than the time before the killed process is started again.
         server.stop(within_s=9)
         assert "a connection that did not end was dropped" in server.log
@@ -634,12 +634,12 @@ def test_several_processes_share_sessions_and_add_their_metrics(study_folder: Pa
     with Server(study_folder, "--store", postgres.new_database(), "--processes", "2") as server:
         workers = server.workers()
         assert len(workers) == 2
-        # Without kept connections the two processes take turns as the system has it.
+        # Without open connections the system distributes requests over the two processes.
         takers = [Taker(server.url, limits=httpx.Limits(max_keepalive_connections=0)) for _ in range(3)]
         for taker in takers:
             for index in range(10):
                 assert taker.answer(index).status_code == 201
-        for _ in range(5):  # whichever process is asked
+        for _ in range(5):  # from each process
             figures = server.figures()
             assert figures["equipoise_responses_stored_total"] == 30
             assert figures['equipoise_requests_total{endpoint="participants.respond",status="201"}'] == 30
@@ -650,7 +650,7 @@ def test_several_processes_share_sessions_and_add_their_metrics(study_folder: Pa
             for index in range(10, 15):
                 body = taker.body(index)
                 reply = None
-                while reply is None:  # a request to the process that was killed has no answer; the page sends it again
+                while reply is None:  # a request to the killed process gets no reply; the page sends the request again
                     with suppress(httpx.TransportError):
                         reply = taker.http.post("/api/responses", json=body)
                 assert reply.status_code in {200, 201}
@@ -681,7 +681,7 @@ def test_two_servers_that_start_together_share_secrets_and_sessions(study_folder
 
 @posix
 def test_a_second_server_of_the_same_file_does_no_harm(study_folder: Path) -> None:
-    """A mistake that happens, such as a start by hand beside the system's own: each answer is kept all the same."""
+    """A common mistake, such as a manual start in addition to the system's start: each response is still stored."""
     with Server(study_folder) as first, Server(study_folder) as second:
         takers = [Taker(server.url) for server in (first, second)]
         for index in range(10):

@@ -1,4 +1,4 @@
-"""Settings of a server: each by its variable, some by an option; what cannot be is one sentence that names it."""
+"""Settings of a server: each has a variable, some have an option; an invalid value causes one sentence."""
 
 import logging
 import os
@@ -17,7 +17,7 @@ from server.store.open import open_store
 
 PASSWORD = "correct-horse-battery"
 
-# Name, a value as a text, what it is then, values that cannot be.
+# Name, a value as text, the value of the setting, invalid values.
 FIELDS: list[tuple[str, str, Any, list[str]]] = [
     ("store", "postgresql://me@db/study", "postgresql://me@db/study", []),
     ("host", "0.0.0.0", "0.0.0.0", []),
@@ -41,7 +41,7 @@ FIELDS: list[tuple[str, str, Any, list[str]]] = [
     ("requests_per_second", "10", 10, ["0", "-5", "1.5"]),
     ("log_level", "WARNING", "WARNING", ["warning", "LOUD", "0", "INFO "]),
 ]
-# Values that click itself has a say about come with its own sentence.
+# Values that click refuses have click's sentence.
 OPTIONS = {"store": "--store", "host": "--host", "port": "--port", "processes": "--processes", "proxies": "--proxies"}
 
 
@@ -64,13 +64,13 @@ def sentence_of(result: Result) -> str:
 
 
 def logged(caplog: pytest.LogCaptureFixture) -> str:
-    """Return all that was logged, with what a record holds besides its message."""
+    """Return all that was logged, with the fields of each record besides its message."""
     return caplog.text + repr([vars(record) for record in caplog.records])
 
 
 @pytest.fixture(autouse=True)
 def _nothing_is_served_by_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make a command that should have been refused fail, instead of serving for ever."""
+    """Let a command that should have been refused fail, instead of serving without end."""
 
     def fail(*_args: object, **_options: object) -> None:
         raise AssertionError("it was served")
@@ -84,7 +84,7 @@ def serve(study: Path, *options: str) -> Result:
 
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
-    """What `equipoise serve` would serve with, instead of serving."""
+    """Settings with which `equipoise serve` would serve; the server does not start."""
     found: list[Settings] = []
     monkeypatch.setattr(
         "equipoise.commands.server_process.serve_until_stopped",
@@ -220,7 +220,7 @@ def test_settings_are_immutable() -> None:
         read_settings().port = 1
 
 
-# What must not be seen
+# Passwords
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,9 @@ def test_an_address_without_a_database_is_refused_with_one_sentence_without_the_
     address: str, monkeypatch: pytest.MonkeyPatch, study_folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    monkeypatch.setattr("server.serve.open_store_when_there", open_store)  # which would wait, and log the sentence
+    monkeypatch.setattr(
+        "server.serve.open_store_when_there", open_store
+    )  # it would otherwise wait, and log the sentence
     monkeypatch.setenv("EQUIPOISE_STORE", address)
     for command in (["serve", str(study_folder), "--port", "65123"], ["store", "verify", str(study_folder)]):
         result = CliRunner().invoke(main, command)
@@ -265,7 +267,7 @@ def test_the_shown_settings_contain_no_password() -> None:
 
 
 def test_a_password_that_the_database_refuses_is_not_shown(postgres: Any) -> None:
-    """A user that is not there: with it come the address, and the database's own words."""
+    """An unknown user: the error contains the address and the database's message."""
     address = postgres.new_database().replace("postgres@", f"nobody:{PASSWORD}@")
     with pytest.raises(InputError) as refused:
         open_store(address)
@@ -296,7 +298,7 @@ def test_a_server_that_loses_its_database_logs_no_password(
         assert PASSWORD not in shown
 
 
-# At the start
+# Start of the server
 
 
 def test_a_mistake_at_the_start_of_a_real_server_is_one_sentence_and_leaves_no_files(study_folder: Path) -> None:

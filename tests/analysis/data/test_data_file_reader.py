@@ -1,4 +1,4 @@
-"""Any CSV file: what is in the file is in the table, cell by cell, or it is refused with its line."""
+"""Any CSV file is read completely, cell by cell, or refused with the line of its error."""
 
 import csv
 import io
@@ -76,7 +76,7 @@ def test_names_of_columns_keep_their_capitals(read):
     assert read("A,a,a b,a.1\n1,2,3,4\n").columns.tolist() == ["A", "a", "a b", "a.1"]
 
 
-# What is refused
+# Refused files
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_a_column_of_gaps_is_kept_with_missing_values(read):
 
 @pytest.mark.parametrize("cell", ['""', " ", "NA"])
 def test_a_gap_in_the_only_column_is_a_row(read, cell):
-    """Dropping it would change n; a file of one column has no comma to show that a cell is there."""
+    """If the row were dropped, n would change; in a file of one column no comma shows an empty cell."""
     assert len(read(f"x\n1\n{cell}\n3\n")) == 3
 
 
@@ -193,7 +193,7 @@ def test_dates_and_texts_similar_to_numbers_stay_text(read, written):
     "ids", [["01", "1", "002"], ["001", "002"], ["007", "NA", "7"], ["00", "0"], ["0123456789", "123456789"]], ids=str
 )
 def test_numbers_with_leading_zeros_stay_different_texts(read, ids):
-    """Participant 01 is not participant 1; read as numbers they would be one person, in silence."""
+    """Participant 01 is not participant 1; as numbers they would silently become one participant."""
     table = read("id,x\n" + "".join(f"{one},1\n" for one in ids))
     assert cells(table)["id"] == [None if one == "NA" else one for one in ids]
 
@@ -213,7 +213,7 @@ def test_long_numbers_stay_different_with_and_without_gaps(read, ids, gap):
 
 @pytest.mark.parametrize("word", ["inf", "-inf", "Infinity", "1e400"])
 def test_no_cell_becomes_an_infinite_number(read, word):
-    """A mean would be infinite and its deviation missing, in silence."""
+    """Otherwise a mean would silently be infinite, and its deviation would be missing."""
     try:
         column = read(f"a,x\n1,1\n{word},2\n")["a"]
     except InputError:
@@ -222,7 +222,7 @@ def test_no_cell_becomes_an_infinite_number(read, word):
 
 
 def test_a_long_file_is_read_in_the_same_way_as_a_short_file(read, tmp_path):
-    """Read in pieces, the names of the first piece would be numbers, and those of the last would be text."""
+    """If the file were read in pieces, the names would be numbers in the first piece and text in the last piece."""
     n, n_columns = 40_000, 40
     content = ",".join(["id", *(f"x{n}" for n in range(n_columns))]) + "\n"
     rest = ",0" * n_columns + "\n"
@@ -241,7 +241,7 @@ def test_guarded_cells_of_an_export_are_read_unchanged(read):
     assert cells(read(csv_bytes(table))) == cells(table)
 
 
-# In words
+# Description of the columns
 
 
 def test_the_description_of_a_column_has_its_kind_levels_range_and_gaps(read):
@@ -266,7 +266,7 @@ def test_a_range_in_words_is_that_of_the_column(read):
     assert table["values"][0].replace(",", "").replace("\xa0", "") == "30793 to 1333554"
 
 
-# Whatever the cells
+# Random cells
 
 TEXTS = st.text(
     st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n,\"'=+-@ 0"), min_size=1, max_size=8

@@ -1,4 +1,4 @@
-"""Row filters by levels, as people write them in YAML, choose exactly the requested rows."""
+"""Row filters by levels, written in YAML, choose exactly the requested rows."""
 
 import numpy as np
 import pandas as pd

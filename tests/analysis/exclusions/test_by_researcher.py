@@ -1,4 +1,4 @@
-"""Sessions excluded by name in the flow, in the notes and in an export; items reworded within a version."""
+"""Sessions that the researcher excluded, in the flow, the notes and an export; items reworded within a version."""
 
 import pytest
 

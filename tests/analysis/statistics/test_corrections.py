@@ -22,7 +22,7 @@ def test_adjusted_p_values_equal_those_of_rs_p_adjust(correct, family):
 
 @BOTH
 @given(p=FAMILIES)
-def test_adjusted_p_values_are_no_smaller_keep_their_order_and_stay_within_one(correct, p):
+def test_adjusted_p_values_are_at_least_as_large_keep_their_order_and_stay_within_one(correct, p):
     adjusted = correct(p)
     assert (adjusted >= np.array(p) * (1 - 1e-12)).all()
     assert (adjusted <= 1).all()

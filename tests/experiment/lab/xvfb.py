@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.experiment.lab.window_processes import Program, prefer, window_program
 
 HELD_S = 0.06
-"""How long a person holds a key."""
+"""Time for which a person holds a key."""
 
 
 def missing() -> str | None:

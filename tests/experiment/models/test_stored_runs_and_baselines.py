@@ -68,7 +68,7 @@ def test_every_prediction_of_the_stored_runs_is_matched_to_an_item(sample_study:
 
 @pytest.fixture
 def export(stored_runs: Path) -> dict[str, Any]:
-    """One stored result, in which a test makes an error."""
+    """One stored result, in which a test puts an error."""
     whole = json.loads(stored_runs.read_text(encoding="utf-8"))
     return {"results": whole["results"][:1]}
 

@@ -170,7 +170,7 @@ def test_a_rule_without_settings_is_strictest():
     )  # fmt: skip
 
 
-# The whole
+# The whole plan
 
 
 def test_parts_that_only_a_study_has_are_refused_in_the_plan_of_a_table():

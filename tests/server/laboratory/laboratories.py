@@ -1,4 +1,4 @@
-"""What tests of the laboratory's sessions share: an experimenter with a study and a store."""
+"""Shared parts of the tests of laboratory sessions: an experimenter with a study and a store."""
 
 import uuid
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def new_id() -> str:
 
 
 def start_of(code: str | None = "P01", **fields: Any) -> SessionStart:
-    """Return what a laboratory asks for; without a code, a rehearsal."""
+    """Return the request of a laboratory; without a code, the session is a rehearsal."""
     who: dict[str, Any] = {"kind": Kind.HUMAN, "identity": Identity("lab", code)} if code else {"kind": Kind.SIMULATED}
     told = {"start_id": new_id(), "source": Source.LAB, "token_digest": new_id(), "consent_digest": "consent",
             "device": DEVICE, "session_number": 1}  # fmt: skip
@@ -51,7 +51,7 @@ def taken(session: str = "00000000000000aa", **fields: Any) -> UploadedSession:
 
 
 def uploaded(one: LabSessionRecord, prefix: str = "") -> SessionStart:
-    """Return what a laboratory asks for when it hands on a session."""
+    """Return the request of a laboratory that uploads a session."""
     uploaded = UploadedSession(
         session=one.session,
         participant=one.participant,

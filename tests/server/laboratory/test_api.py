@@ -1,4 +1,4 @@
-"""The laboratory's program over HTTP: who may begin a session, what it brings and hears, and all that follows."""
+"""The laboratory's program over HTTP: permission, requests, replies, refusals and uploads."""
 
 import json
 import logging
@@ -51,7 +51,7 @@ def new_id() -> str:
 
 
 class Experimenter:
-    """The laboratory's program: one way to the server, and the session that is under way."""
+    """The laboratory's program: a client of the server, and the current session."""
 
     def __init__(self, app: Flask) -> None:
         self.http = app.test_client()
@@ -59,7 +59,7 @@ class Experimenter:
         self.session: dict[str, Any] = {}
 
     def body(self, participant: str = "P01", **more: Any) -> dict[str, Any]:
-        """Return what a start says."""
+        """Return the body of a start."""
         digest = self.http.get("/api/study").get_json()["consent_digest"]
         told = {"start_id": new_id(), "consent_digest": digest, "study_digest": self.study.digest}
         return told | {"participant": participant, "device": DEVICE.model_dump()} | more
@@ -86,7 +86,7 @@ class Experimenter:
         return self.post("/api/responses", session=self.session["session"], responses=list(responses))
 
     def answers(self, *indices: int) -> list[dict[str, Any]]:
-        """Return answers to trials, to all without any."""
+        """Return responses to trials, by default to all trials."""
         return [answer(index) for index in indices or range(len(self.session["trials"]))]
 
     def take(self) -> dict[str, Any]:
@@ -140,17 +140,17 @@ def lab(lab_of: LabOf) -> Experimenter:
 
 @pytest.fixture
 def elsewhere(small_study: Study, tmp_path: Path) -> Iterator[Experimenter]:
-    """A laboratory without a connection, with its own store."""
+    """A laboratory without a connection, with a separate store."""
     with closing(SqliteStore(tmp_path / "elsewhere" / "equipoise.db")) as store:
         yield Experimenter(create_app(small_study, store, SECRETS, Settings()))
 
 
 def held(store: Store) -> dict[str, list[str]]:
-    """Return all that the store holds."""
+    """Return all that is in the store."""
     return {table: sorted(map(repr, rows(store, f'SELECT * FROM "{table}"'))) for table in TABLES}
 
 
-# Who may
+# Permission
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_the_researchers_cookie_begins_no_laboratory_session(lab: Experimenter) 
     refused(lab.send(lab.body(), {}), 403)
 
 
-# What is begun
+# Starts
 
 
 def test_the_reply_to_a_laboratory_start_has_all_fields_that_the_program_needs(
@@ -305,7 +305,7 @@ def test_many_participants_can_begin_at_the_same_time(lab_of: LabOf) -> None:
     assert [lab.start(f"P{number}").status_code for number in range(5)] == [201] * 5
 
 
-# What is looked for
+# Checks and lookups
 
 
 def test_finding_a_session_stores_nothing(lab: Experimenter, any_store: Store) -> None:
@@ -360,7 +360,7 @@ def test_the_check_of_a_slot_refuses_a_participant_who_cannot_resume(lab: Experi
     assert lab.ask_for_place(session_number="2").status_code == 200
 
 
-# What is refused
+# Refusals
 
 
 @pytest.mark.parametrize("participant", ["P", "P01", "p 01", "Ж-7", "x" * 64, "a'b\"c;--", "1.2"])
@@ -434,7 +434,7 @@ def test_a_laboratory_code_is_in_no_log_and_on_no_page(lab: Experimenter, caplog
 
 
 def bring(lab: Experimenter, taken: Experimenter, answers: list[dict[str, Any]], **more: Any) -> TestResponse:
-    """Bring a session with its answers from where it was taken."""
+    """Upload a session with its responses from another machine."""
     reply = lab.start(uploaded=taken.brought(**more), kind=taken.session["kind"])
     if reply.status_code < 300 and answers:
         sent = lab.respond(*answers)
@@ -502,7 +502,7 @@ def test_the_next_session_belongs_to_the_same_uploaded_participant(lab: Experime
 def test_a_session_begun_on_a_server_can_run_on_another_machine_and_be_uploaded(
     lab_of: LabOf, elsewhere: Experimenter, any_store: Store
 ) -> None:
-    """So group and order are the server's, and the laboratory needs no connection for what follows."""
+    """So the server chooses group and order, and the laboratory needs no connection for the rest of the session."""
     server = lab_of(quota_per_group=2)
     server.start("P00", group=3)
     server.start("P01", group=3)
@@ -563,7 +563,7 @@ def test_an_uploaded_rehearsal_stays_simulated(lab: Experimenter, elsewhere: Exp
 def test_a_large_file_is_uploaded_100_responses_at_a_time_without_a_limit(
     sample_study: Study, any_store: Store, tmp_path: Path
 ) -> None:
-    """One after the other as fast as they are taken, under the limits that a server has by default."""
+    """The responses are sent as fast as the server accepts them, under the default limits of a server."""
     lab = Experimenter(create_app(sample_study, any_store, SECRETS, Settings()))
     with closing(SqliteStore(tmp_path / "elsewhere" / "equipoise.db")) as store:
         taken = Experimenter(create_app(sample_study, store, SECRETS, Settings()))

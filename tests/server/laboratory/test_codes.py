@@ -58,7 +58,7 @@ def test_a_session_can_be_uploaded_again_after_its_code_was_deleted(lab: Laborat
 
 
 def test_a_session_number_that_was_run_on_two_machines_is_stored_twice_and_is_completed(lab: Laboratory) -> None:
-    """As when the reply to a start was lost, and the laboratory went on by itself."""
+    """As when the reply to a start was lost, and the laboratory continued without the server."""
     start_id = new_id()
     ghost = lab.start(start_id=start_id)
     uploaded = lab.add_uploaded(start_id=start_id, participant="p-bbbbbbbbbbbb")

@@ -1,4 +1,4 @@
-"""What a store promises a laboratory: groups that are wanted."""
+"""Groups that a laboratory requests from the store."""
 
 from collections import Counter
 

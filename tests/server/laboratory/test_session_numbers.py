@@ -1,4 +1,4 @@
-"""What a store promises a laboratory: sessions of the same people in several sessions, and rehearsals."""
+"""Several laboratory sessions of one participant, with session numbers, and rehearsals."""
 
 from contextlib import closing
 from functools import partial
@@ -164,7 +164,9 @@ def test_simultaneous_starts_of_one_session_number_are_one_session(lab: Laborato
 def test_simultaneous_starts_of_one_session_number_in_two_versions_of_a_study_are_one_session(lab: Laboratory) -> None:
     later = version_of(lab.study, "1.1")
     lab.store.register_study(later)
-    lab.start(session_number=1)  # so that the person is known, and no key keeps a second session of theirs out
+    lab.start(
+        session_number=1
+    )  # so that the store knows the participant, and no database key prevents a second session
     with closing(another(lab.store)) as other:
         for number in range(2, 8):
             at_once(

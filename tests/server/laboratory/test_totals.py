@@ -1,4 +1,4 @@
-"""A laboratory's sessions beside all others: what is listed, copied, checked, and right whatever happens."""
+"""Laboratory sessions together with web sessions: lists, copies, checks, and random sequences of events."""
 
 from collections import Counter
 from contextlib import closing, suppress
@@ -67,7 +67,7 @@ def test_all_data_are_present_after_reopening(lab: Laboratory) -> None:
         assert problems(again) == []
 
 
-# Whatever happens
+# Random sequences of events
 
 people = st.sampled_from(["P01", "P02", "P03", None])
 happenings = st.lists(
@@ -106,7 +106,7 @@ def test_after_random_steps_the_books_balance_and_no_seed_is_repeated(
 
 
 def happen(lab: Laboratory, clock: Clock, what: str, *told: Any) -> None:
-    """Let something happen; to the session that was opened last, where it is to one."""
+    """Do one event; an event of a session happens to the session that was opened last."""
     found = lab.store.find_session(lab.token)
     if what == "comes":
         code, session_number, group = told

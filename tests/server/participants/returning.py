@@ -1,4 +1,4 @@
-"""Participants who come back to a session."""
+"""Participants who return to a session."""
 
 import uuid
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Attention checks: the study's rule decides who is replaced; no participant learns it, and no response is lost."""
+"""Attention checks: a rule decides which participants are replaced; no reply reveals it, and no response is lost."""
 
 import dataclasses
 from collections.abc import Callable
@@ -56,7 +56,7 @@ def wrong_answer(item: Any) -> Any:
 
 
 def answers_of(plan: SessionPlan, *checks: str) -> dict[int, Any]:
-    """Return answers: right or wrong to the checks, as asked, and wrong to everything else."""
+    """Return responses: right or wrong to the checks, as requested, and wrong to all other trials."""
     asked = iter(checks)
     given = {}
     for trial in plan.trials:
@@ -107,7 +107,7 @@ PersonOf = Callable[..., Participant]
 
 @pytest.fixture
 def person_of(sample_study: Study, store: SqliteStore) -> PersonOf:
-    """Make a participant who takes a study with a rule, responds to the checks as asked, and completes it."""
+    """Make a participant who responds to the checks of a study with a rule as requested, and completes the study."""
 
     def make(*checks: str, max_failed: int | None = 0, kind: str = "human", **recruitment: Any) -> Participant:
         study = recruiting(with_checks(sample_study, len(checks), max_failed), **recruitment)
@@ -150,7 +150,7 @@ def test_a_participant_who_fails_too_many_checks_is_replaced_and_the_responses_a
 
 
 def test_no_reply_reveals_the_result_of_the_checks(person_of: PersonOf) -> None:
-    """A panel's rules and plain courtesy: thanks and a code for both, and a retry says the same."""
+    """Panels require it, and courtesy too: both participants get thanks and a code, and a retry gets the same reply."""
     passed, failed = person_of(RIGHT).complete(), person_of(WRONG).complete()
     assert passed.status_code == failed.status_code == 200
     own = {"completion_code", "withdrawal_code", "exit"}
@@ -170,7 +170,7 @@ def test_a_repeated_completion_changes_nothing_after_failed_checks(person_of: Pe
 def test_a_response_to_a_check_during_the_completion_is_judged_too(
     sample_study: Study, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A participant may send the last answers and the completion at the same time."""
+    """A participant may send the last responses and the completion at the same time."""
     study = with_checks(sample_study, 1, 0)
     item = study.battery.by_id["attention-1"]
     person = Participant(create_app(study, store, SECRETS, Settings()))
@@ -207,7 +207,7 @@ def test_a_study_without_a_rule_replaces_no_participant(person_of: PersonOf, sto
 
 
 def test_a_simulated_participant_is_never_replaced(person_of: PersonOf, store: SqliteStore) -> None:
-    """A simulation is to have as many as were asked for; the analysis leaves out who failed, as with people."""
+    """A simulation keeps the requested number of participants; the analysis excludes those that failed."""
     person = person_of(WRONG, kind="simulated")
     person.complete()
     assert place_of(store, person) == ("completed", "confirmed", None)

@@ -1,4 +1,4 @@
-"""Questions about the person: stored once, listed by session, deleted with the answers, and never among the trials."""
+"""Demographic answers: stored once, listed by session, deleted with the responses, and never among the trials."""
 
 import csv
 import dataclasses
@@ -49,7 +49,7 @@ SAID = {"age": 30, "gender": "another", "work": "Ich repariere Uhren – и ча
 
 @pytest.fixture(scope="module")
 def asking(small_study: Study) -> Study:
-    """The small study with three questions about the person."""
+    """The small study with three demographic questions."""
     timeline = small_study.definition.timeline.model_copy(update={"demographics": "about-you.yaml"})
     texts = dict(small_study.texts) | {"about-you.yaml": "questions: ..."}
     study = saying(version_of(small_study, "asking"), timeline=timeline)
@@ -239,7 +239,7 @@ def test_any_demographic_answer_is_stored_unchanged_or_refused(
     assert kept(any_store, person) == (said if reply.status_code == 200 else None)
 
 
-# Where it is, and where it is not
+# Where the answers are stored, and where they are not
 
 
 def test_demographic_answers_are_not_among_the_trials_and_in_no_other_table(

@@ -1,4 +1,4 @@
-"""Practice until enough is right: rounds, passing over, coming back between them, and attempts to get around it."""
+"""A practice criterion: rounds, skipped rounds, resuming between rounds, and attempts to evade the criterion."""
 
 import uuid
 from collections.abc import Callable
@@ -39,7 +39,7 @@ NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000,
 
 @pytest.fixture(scope="module")
 def studies(small_study: Study) -> dict[str, Study]:
-    """Two practice trials a round, both of which must be right, in three rounds at most; and then two questions."""
+    """At most three practice rounds of two trials, in which both responses must be right; then two questions."""
     return {
         otherwise: practising(
             version_of(small_study, otherwise),
@@ -75,7 +75,7 @@ def send(person: Participant, *answers: dict[str, Any]) -> TestResponse:
 
 
 def practise(person: Participant, first: int, *said: str) -> dict[str, Any]:
-    """Answer practice trials one by one; return what the last of them led to."""
+    """Respond to practice trials one by one; return the result in the reply to the last trial."""
     for number, response in enumerate(said):
         reply = send(person, answer_to(first + number, response))
         assert reply.status_code == 201, reply.text
@@ -150,7 +150,7 @@ def test_a_failed_round_leads_to_the_next_round(person_of: PersonOf, said: tuple
 
 
 def test_right_responses_of_different_rounds_are_not_added(person_of: PersonOf) -> None:
-    """Half of the first round and half of the second are no whole round, and neither are two halves in a row."""
+    """Right responses in half of the first round and half of the second round do not pass a round."""
     led_to = practise(person_of(), 0, WRONG, RIGHT, RIGHT, WRONG)
     assert (led_to["passed"], led_to["correct"], led_to["next_trial_index"]) == (False, 1, 2 * N_IN_ROUND)
 
@@ -209,7 +209,7 @@ def test_simulated_participants_practise_like_people(person_of: PersonOf, any_st
     assert problems(any_store) == []
 
 
-# Coming back
+# Resuming
 
 
 @pytest.mark.parametrize("otherwise", ["continue", "end"])
@@ -244,7 +244,7 @@ def test_a_resumed_session_continues_where_the_practice_led(
 def test_a_session_ends_although_the_server_stopped_before_it_stored_the_end(
     person_of: PersonOf, any_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The last practice answer is on disk, the reply never came, and the browser that would retry is gone."""
+    """The last practice response is on disk, the reply was lost, and the browser that would retry is closed."""
     person = person_of("end")
     for index in range(FIRST_QUESTION - 1):
         assert send(person, answer_to(index)).status_code == 201
@@ -284,7 +284,7 @@ def test_the_reply_about_the_end_can_be_requested_again(
     assert problems(any_store) == []
 
 
-# Attempts to get around it
+# Attempts to evade the criterion
 
 
 @pytest.mark.parametrize("otherwise", ["continue", "end"])
@@ -390,7 +390,7 @@ def finish_rest(person: Participant) -> int:
 def test_a_participant_who_passed_can_always_continue_with_the_questions(
     person_of: PersonOf, any_store: Store, otherwise: str
 ) -> None:
-    """Another window may still send an answer to a round that is not needed: taken or not, it takes nothing back."""
+    """Another window may still send a response to a round that is not needed. This response must undo nothing."""
     person = person_of(otherwise)
     practise(person, 0, RIGHT, RIGHT)
     for index in range(N_IN_ROUND, FIRST_QUESTION):
@@ -416,7 +416,7 @@ def test_a_retried_response_returns_the_result_of_its_round_at_any_later_time(
     assert answered(any_store, person) == [0, 1, 2, 3, 6, 7]
 
 
-# Two at once
+# Simultaneous requests
 
 
 def test_two_simultaneous_responses_to_the_first_question_are_one_response(
@@ -462,7 +462,7 @@ def test_simultaneous_responses_to_a_question_and_another_round_leave_a_session_
 
 
 def commit_only(store: Store, person: Participant, *answers: dict[str, Any]) -> None:
-    """Store answers as a request does that has come no further yet."""
+    """Store responses like a request that has not yet judged the practice."""
     ((token_digest,),) = rows(store, "SELECT token_digest FROM sessions WHERE session = ?", (session_of(person),))
     store.add_responses(session_of(person), token_digest, [Response.model_validate(answer) for answer in answers])
 
@@ -471,7 +471,7 @@ def commit_only(store: Store, person: Participant, *answers: dict[str, Any]) -> 
 def test_a_response_to_a_question_at_the_same_time_as_the_last_practice_response_is_refused(
     person_of: PersonOf, any_store: Store, monkeypatch: pytest.MonkeyPatch, otherwise: str
 ) -> None:
-    """The practice cannot be judged before its last answer is stored; a client waits for what it led to."""
+    """The practice cannot be judged before its last response is stored; a client waits for the result."""
     person = person_of(otherwise)
     assert send(person, *map(answer_to, range(FIRST_QUESTION - 1))).status_code == 201
     last, stored_answers = [answer_to(FIRST_QUESTION - 1)], any_store.responses
@@ -519,14 +519,14 @@ def test_responses_kept_offline_are_accepted_in_order_in_one_request_or_several_
     rounds = [WRONG, WRONG] * (passed_in - 1) + [RIGHT, RIGHT]
     kept = [answer_to(index, response) for index, response in enumerate(rounds)]
     kept += [answer_to(FIRST_QUESTION), answer_to(FIRST_QUESTION + 1)]
-    for status in (201, 200):  # the replies were lost, and all is sent again
+    for status in (201, 200):  # the replies were lost, and all responses are sent again
         for first in range(0, len(kept), n_at_once):
             assert send(person, *kept[first : first + n_at_once]).status_code == status
     assert person.complete().status_code == 200
     assert problems(any_store) == []
 
 
-# The check of a store
+# Verification of a store
 
 
 def session_of(person: Participant) -> str:
@@ -603,7 +603,7 @@ def test_the_tidy_table_has_the_skipped_rounds_without_responses(studies: dict[s
     assert table["missing"].isna().all()
 
 
-# Any sequence of it
+# Random sequences of requests
 
 
 @given(
@@ -624,7 +624,7 @@ def test_the_tidy_table_has_the_skipped_rounds_without_responses(studies: dict[s
 def test_for_any_requests_questions_have_responses_only_after_passed_practice(
     studies: dict[str, Study], store: SqliteStore, batches: list[list[tuple[str, str]]], otherwise: str
 ) -> None:
-    """Read from what is stored alone: anyone who has answered a question had passed a round, or had used up all."""
+    """In the stored data each participant with a response to a question has passed a round or used all rounds."""
     person = Participant(create_app(studies[otherwise], store, SECRETS, NO_LIMITS))
     person.start()
     for batch in batches:

@@ -1,4 +1,4 @@
-"""Beginning a session again, its digest, and any sequence of visits."""
+"""Restarting a session, its digest, and random sequences of visits."""
 
 import dataclasses
 from collections import Counter
@@ -58,13 +58,13 @@ from tests.server.stores import (
 
 @pytest.fixture
 def again(study_of: StudyOf, any_store: Store) -> Person:
-    """A participant who has answered two of three questions, and must begin again if they come back."""
+    """A participant who has responded to two of three questions, and must restart after a return."""
     person = Person(any_store, study_of(max_reloads=0, otherwise="restart"))
     person.answer(2)
     return person
 
 
-# Beginning again
+# Restarting
 
 
 def test_a_restarted_session_has_the_same_participant_and_group(again: Person, any_store: Store) -> None:
@@ -152,7 +152,7 @@ def test_a_start_that_restarted_a_session_can_be_retried(study_of: StudyOf, any_
 
 
 def test_an_old_start_that_is_repeated_after_a_restart_begins_no_session(study_of: StudyOf, any_store: Store) -> None:
-    """Without a panel's id a start leads to the session that it began, and that one is over."""
+    """Without a panel id a start leads to the session that it began, and this session has ended."""
     person = Person(any_store, study_of(max_reloads=0, otherwise="restart"))
     visit(person)
     second, token = person.session, person.token
@@ -165,7 +165,7 @@ def test_an_old_start_that_is_repeated_after_a_restart_begins_no_session(study_o
 
 
 def test_an_old_start_of_a_panel_participant_resumes_the_present_session(study_of: StudyOf, any_store: Store) -> None:
-    """Begun, begun again by a reload, and then the page that still knows its first start comes without its cookie."""
+    """A reload restarted the session. Then the page that still has the first start id sends it without a cookie."""
     person = Person(any_store, study_of(max_reloads=1, otherwise="restart"), identity=panel())
     visit(person)
     visit(person)
@@ -395,7 +395,7 @@ def test_a_copy_has_the_visits_and_the_same_digest(
         assert rows(copy, "SELECT * FROM visits ORDER BY 1, 2") == rows(any_store, "SELECT * FROM visits ORDER BY 1, 2")
 
 
-# Any sequence
+# Random sequences
 
 
 @given(

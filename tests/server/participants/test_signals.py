@@ -189,12 +189,12 @@ def test_a_signal_out_of_bounds_is_refused_in_a_sentence_that_names_it(
     assert row(any_store)["response"] is None
 
 
-# Missing answers
+# Missing responses
 
 
 @pytest.fixture
 def study_of(small_study: Study) -> Callable[..., Study]:
-    """Give the small study a deadline, or the rule that interrupted trials are passed over."""
+    """Give the small study a deadline, or the rule that interrupted trials are skipped."""
 
     def make(deadline_ms: int | None = None, interrupted: str = "repeat") -> Study:
         version = version_of(small_study, f"{deadline_ms} {interrupted}")
@@ -269,7 +269,11 @@ def test_a_missing_response_is_stored_shown_and_scored_as_none(study_of: StudyOf
     assert table["received_at"].notna().all()
     assert table["signal_hidden"].tolist()[:2] == [0, 1]
     assert pd.isna(table["signal_hidden"][2]), "of what nobody saw, nobody told"
-    assert table["same_response_run"].isna().tolist() == [True, True, True]  # the practice, and nothing
+    assert table["same_response_run"].isna().tolist() == [
+        True,
+        True,
+        True,
+    ]  # the practice responses, and no other response
     assert problems(any_store) == []
 
 
@@ -302,7 +306,7 @@ def test_a_missing_response_is_excluded_as_unanswered_and_the_participant_is_kep
 
 @pytest.fixture
 def checked_of(sample_study: Study, study_of: StudyOf) -> Callable[..., Study]:
-    """The small study with an attention check, of the one task or the other."""
+    """The small study with an attention check, in each task."""
     (choice,) = (
         item for item in sample_study.battery.items if item.item_id in sample_study.definition.attention_checks
     )
@@ -342,7 +346,7 @@ def test_a_missed_attention_check_is_failed_on_the_server_and_in_the_analysis(
     assert problems(any_store) == []
 
 
-# The chain
+# The checksums
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def assert_no_peoples_exit(text: str) -> None:
 
 
 def test_human_participants_receive_the_exits_of_the_study(app_of: AppOf) -> None:
-    """What the other tests look for is there to be found."""
+    """The texts that the other tests search for are in the replies to human participants."""
     person = Participant(app_of())
     assert "PEOPLE-no_consent" in person.http.get("/api/study").text
     person.start()

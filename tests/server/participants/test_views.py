@@ -1,4 +1,4 @@
-"""A participant's requests, over HTTP, and what the store holds afterwards."""
+"""A participant's requests over HTTP, and the content of the store afterwards."""
 
 import gzip
 import json
@@ -213,7 +213,7 @@ def test_a_forged_or_missing_session_is_refused(app: Flask, participant: Any, st
 def test_a_start_whose_reply_was_lost_is_one_session(newcomer: Any, store: SqliteStore) -> None:
     start_id = str(uuid.uuid4())
     first = newcomer.start(start_id=start_id).get_json()
-    newcomer.http.delete_cookie("equipoise_session_blackbox-predict")  # the reply, and its cookie, never arrived
+    newcomer.http.delete_cookie("equipoise_session_blackbox-predict")  # the reply with its cookie was lost
     assert newcomer.start(start_id=start_id).get_json() == first
     assert newcomer.answer(0).status_code == 201
     assert len({row["session"] for row in store.trials()}) == 1
@@ -286,7 +286,7 @@ def test_the_cookie_is_for_https_only_where_there_is_https(newcomer: Any) -> Non
 def test_simultaneous_copies_of_one_start_are_one_session(newcomer: Any, app: Flask, store: SqliteStore) -> None:
     start_id = str(uuid.uuid4())
     first = newcomer.start(start_id=start_id).get_json()
-    for _ in range(2):  # the reply was lost, and its cookie with it
+    for _ in range(2):  # the reply with its cookie was lost
         again = Participant(app)
         assert again.start(start_id=start_id).get_json()["session"] == first["session"]
     assert again.answer(0).status_code == 201
@@ -322,7 +322,7 @@ def test_reading_a_session_reserves_no_slot_but_a_visit_reserves_one(
     """Any site can make a browser send GET; only the study's page can report a visit."""
 
     clock.advance(minutes=sample_study.definition.recruitment.time_out_min + 1)
-    Participant(participant.http.application).start()  # a newcomer for whom places are looked through
+    Participant(participant.http.application).start()  # a new participant for whom the store searches a slot
     (before, *others) = rows(store, "SELECT slot, release_reason, seen_at FROM sessions ORDER BY started_at")
     assert before[:2] == ("released", "time-out")
     for _ in range(2):
@@ -363,7 +363,7 @@ def test_withdrawing_deletes_the_responses_and_closes_the_session(participant: A
     participant.answer(1)
     assert participant.withdraw().status_code == 200
     assert answered(store) == []
-    assert {row["status"] for row in store.trials()} == {"withdrawn"}  # the books still know of the session
+    assert {row["status"] for row in store.trials()} == {"withdrawn"}  # the session is still counted
     assert participant.answer(0).status_code == 409
     assert participant.complete().status_code == 409
     assert participant.withdraw().status_code == 200
@@ -424,7 +424,7 @@ def test_a_served_plan_has_neither_keys_nor_factors_nor_ids(app: Flask, sample_s
 def test_nothing_that_is_served_depends_on_the_keys(
     sample_study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two studies that differ in keys and factors alone are served alike, byte for byte: so no key is in any of it."""
+    """Two studies that differ only in keys and factors get equal replies, byte for byte. So no reply contains a key."""
 
     def everything_served(name: str, key: int) -> list[bytes]:
         items = [
@@ -460,7 +460,7 @@ def test_nothing_that_is_served_depends_on_the_keys(
         store.close()
         return served
 
-    # The session's random name is the one thing that differs between any two sessions.
+    # Any two sessions differ in the random name of the session.
     monkeypatch.setattr("server.store.sql.sessions.secrets.token_hex", lambda _n: "0" * 16)
     one, other = everything_served("one", key=1), everything_served("other", key=2)
     assert len(one) > 30
@@ -470,7 +470,7 @@ def test_nothing_that_is_served_depends_on_the_keys(
 def test_no_reply_reveals_which_question_is_an_attention_check(
     sample_study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two sessions that differ in this alone are served alike, byte for byte."""
+    """Two sessions that differ only in the attention check get equal replies, byte for byte."""
 
     def everything_served(name: str, phase: str) -> list[bytes]:
         store = SqliteStore(tmp_path / name / "equipoise.db")
@@ -480,7 +480,7 @@ def test_no_reply_reveals_which_question_is_an_attention_check(
         assert cookie is not None
         execute_sql(store, f"UPDATE planned_trials SET phase = '{phase}' WHERE phase = 'attention_check'")
         store.close()
-        store = SqliteStore(tmp_path / name / "equipoise.db")  # so that the plan is read as it is now
+        store = SqliteStore(tmp_path / name / "equipoise.db")  # so that the changed plan is read
         http = create_app(sample_study, store, SECRETS, Settings()).test_client()
         http.set_cookie(cookie.key, cookie.value)
         served += [http.get("/api/session").data]

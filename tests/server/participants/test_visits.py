@@ -1,4 +1,4 @@
-"""Coming back to a session: visits are counted once, and the study's rules say who resumes."""
+"""Returning to a session: visits are counted once, and the study's rules decide which participants resume."""
 
 from contextlib import closing
 from functools import partial
@@ -180,7 +180,7 @@ def test_a_session_is_resumed_at_most_as_often_as_the_study_allows(
     for number in range(max_reloads):
         assert visit(person).ended_for is None
         assert person.stored.n_visits == number + 2
-        visit(person, person.start_id)  # a retry of an earlier one is none
+        visit(person, person.start_id)  # a retry of an earlier visit does not count
     last = new_id()
     for _ in range(2):
         assert visit(person, last).ended_for is Release.RELOADED

@@ -1,4 +1,4 @@
-"""The page on which a code deletes the answers: for people without JavaScript, and against people who guess."""
+"""The page on which a code deletes the responses: it works without JavaScript, and guesses are limited."""
 
 import html
 import re
@@ -34,7 +34,7 @@ def served(small_study: Study, any_store: Store) -> Flask:
 
 @pytest.fixture
 def unlimited(served: Flask, monkeypatch: pytest.MonkeyPatch) -> Flask:
-    """The application without the limit on guesses, which has other tests."""
+    """The application without the limit on guesses, which other tests check."""
     monkeypatch.setattr("server.security.rate_limits.RateLimits.count_wrong_code", lambda _self: None)
     return served
 
@@ -74,7 +74,7 @@ class Elements(HTMLParser):
         return found
 
 
-# Asking
+# The form
 
 
 def test_the_page_asks_for_the_code_and_explains_the_deletion(served: Flask, small_study: Study) -> None:
@@ -214,7 +214,7 @@ def test_a_code_of_another_study_version_is_accepted_but_a_code_of_another_study
     assert status_of(any_store, person) == "withdrawn"
 
 
-# Codes that are none
+# Invalid codes
 
 
 @pytest.mark.parametrize(
@@ -347,7 +347,7 @@ def test_a_form_of_another_site_deletes_nothing(served: Flask, any_store: Store)
         assert served.test_client().post("/withdraw", data={"code": code}, headers=headers).status_code == 200, headers
 
 
-# When the store is away
+# Without the store
 
 
 def test_without_the_store_no_deletion_is_reported(

@@ -1,4 +1,4 @@
-"""Keys and tokens like Prolific's, of our own."""
+"""Keys and tokens in Prolific's format, made by the tests."""
 
 import json
 import time

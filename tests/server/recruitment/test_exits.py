@@ -1,4 +1,4 @@
-"""What people take back to anyone who sent them: codes and links by outcome, and no panel id anywhere else."""
+"""Exits: the completion code and link for each outcome; no other reply contains the panel id."""
 
 import dataclasses
 import json
@@ -53,7 +53,7 @@ AppOf = Callable[..., Flask]
 
 @pytest.fixture
 def app_of(checked_study: Study, store: SqliteStore) -> AppOf:
-    """Serve the study with exits, and other fields of its definition as a test has them."""
+    """Serve the study with the exits and other fields of the definition that a test chooses."""
 
     def make(
         entry: str = "open",
@@ -247,7 +247,7 @@ def test_a_participant_of_an_ended_session_gets_a_withdrawal_code(
 
 
 def test_a_link_with_a_missing_code_is_refused(app_of: AppOf, strict_study: Study) -> None:
-    """A panel takes an empty code for a wrong one."""
+    """A panel treats an empty code as a wrong code."""
     with pytest.raises(ValueError, match="add its `code`"):
         app_of(study=strict_study, practice_not_passed=Exit(link=f"{PANEL}?cc={{code}}"))
 
@@ -273,7 +273,7 @@ def test_a_simulated_participant_who_does_not_pass_the_practice_gets_no_panels_c
     assert "FAILED-99" not in json.dumps(ended(app, kind="simulated"))
 
 
-# The panel's id
+# The panel id
 
 
 WITH_ID = f"{PANEL}/{{id}}?cc={{code}}&pid={{id}}"
@@ -313,7 +313,7 @@ def test_no_link_contains_another_participants_panel_id(app_of: AppOf) -> None:
 def test_the_link_contains_the_panel_id_after_the_entry_cookie_has_expired(
     app_of: AppOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The session is remembered for a month; anyone who comes back on the third day still belongs to their panel."""
+    """The session cookie is valid for a month. So a participant who returns on the third day belongs to the panel."""
     person = taken(app_of("panel", completed=Exit(code="DONE-1234", link=WITH_ID)), panel_id=PANEL_ID)
     monkeypatch.setattr("server.participants.participant_auth.MAX_AGE_S", -1)
     assert completed(person)["exit"]["url"] == f"{PANEL}/{PANEL_ID}?cc=DONE-1234&pid={PANEL_ID}"

@@ -1,4 +1,4 @@
-"""Prolific's secured external URL: only what Prolific signed, for this study and just now, lets a person in."""
+"""Prolific's secured external URL: only a recent token that Prolific signed for this study admits a participant."""
 
 import base64
 import hashlib
@@ -85,7 +85,7 @@ def unsigned(algorithm: str) -> str:
 
 
 def signed_with_the_public_key(form: str) -> str:
-    """Return a token that is right if the public key is taken for the secret of HS256."""
+    """Return a token that is valid if the public key is used as the secret of HS256."""
     public = KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     secret = public if form == "PEM" else base64.urlsafe_b64decode(jwk()["n"] + "==")
     content = f"{encoded({'alg': 'HS256', 'typ': 'JWT', 'kid': 'k1'})}.{encoded(claims())}"
@@ -170,7 +170,7 @@ def test_an_identity_from_before_tokens_were_required_is_refused(
     assert FROM_PROLIFIC in refused(later.start(), 403)
 
 
-# Once
+# One use per token
 
 
 def test_a_token_that_has_begun_a_session_opens_it_in_no_other_browser(secured: Flask, store: SqliteStore) -> None:
@@ -207,7 +207,7 @@ def test_a_newer_token_takes_the_session_back_after_a_replay_of_the_first_token(
 
 
 def test_the_submission_id_proves_nothing_in_a_study_with_signed_tokens(secured: Flask) -> None:
-    """It is in the address that was replayed."""
+    """The submission id is in the replayed address."""
     signed = token(iat=int(time.time()) - 5)
     Visitor(secured, coming(signed)).start()
     again = Visitor(secured, coming(signed, SESSION_ID=SUBMISSION))
@@ -223,7 +223,7 @@ def test_a_missing_signature_time_is_computed_from_the_expiry_time(secured: Flas
 
 
 def test_the_page_may_be_loaded_twice_before_the_start(secured: Flask) -> None:
-    """A browser that reloads the address, or loads it ahead, has not used the token up."""
+    """A browser that reloads or preloads the address has not used the token."""
     signed = token(iat=int(time.time()) - 5)
     visitor = Visitor(secured, coming(signed))
     visitor.get(coming(signed))

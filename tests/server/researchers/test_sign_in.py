@@ -85,7 +85,7 @@ def test_a_client_without_a_sign_in_gets_the_form_for_the_token(app: Flask, part
 
 
 def test_no_address_accepts_the_token(app: Flask, caplog: pytest.LogCaptureFixture) -> None:
-    """What is in an address is in histories and in the logs of proxies."""
+    """Browser histories and logs of proxies contain addresses."""
     http = app.test_client()
     for address in (f"/researcher/enter/{TOKEN}", f"/researcher/{TOKEN}", f"/researcher/sign-in/{TOKEN}"):
         assert http.get(address).status_code == 404
@@ -186,7 +186,7 @@ def test_signing_out_at_one_server_signs_out_at_all_that_share_the_store(
 def test_a_cookie_from_before_a_backup_was_restored_is_invalid(
     served: Flask, any_store: Store, small_study: Study, tmp_path: Path
 ) -> None:
-    """Its entry is missing there, or another one has its number."""
+    """The restored store lacks the entry of the sign-in, or another entry has its number."""
     http = served.test_client()
     sign_in(http)
     store = SqliteStore(tmp_path / "backup" / "equipoise.db")
@@ -226,7 +226,7 @@ def test_the_servers_own_form_is_accepted_from_every_browser(app: Flask, headers
     assert http.post("/researcher/sign-out", headers=headers).status_code == 303
 
 
-# What is noted
+# Log entries
 
 
 def test_sign_in_and_sign_out_are_logged_and_the_store_verifies(

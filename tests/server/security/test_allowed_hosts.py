@@ -1,4 +1,4 @@
-"""The names under which a server answers: against pages that lead their own name to this machine (DNS rebinding)."""
+"""Host names that a server accepts. Other names are refused as a defence against DNS rebinding."""
 
 import socket
 from collections.abc import Callable
@@ -115,7 +115,7 @@ def test_the_full_name_of_the_machine_is_accepted_if_the_server_listens_to_the_n
     assert not Hosts(Settings()).has("lab-3.psychology.example.edu:8000")
 
 
-# Redirections
+# Redirects
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
-"""What a real server believes of where a request comes from, header by header as it is on the wire.
+"""Client addresses and host names that a real server accepts from each header of a request.
 
-Wrong tokens are counted by address: anyone who can give another address with each guess is never told to wait.
+Wrong tokens are counted by address: a client that can forge another address with each guess never reaches the limit.
 """
 
 import itertools
@@ -13,7 +13,7 @@ from equipoise.studies import copy_sample_study
 from tests.server.served import Server
 
 N_GUESSES = 12
-"""Two more than one address has in a minute."""
+"""Two more than the limit of one address per minute."""
 numbers = itertools.count(1)
 
 
@@ -44,7 +44,7 @@ def status_of(server: Server, address: str, *headers: str) -> int:
 
 
 def last_status(server: Server, *headers: str) -> int:
-    """Guess the researcher's token again and again; `FORGED` is another address each time, `SEEN` one and the same."""
+    """Guess the researcher's token repeatedly; `FORGED` becomes a new address each time, and `SEEN` a fixed address."""
     seen = f"198.51.100.{next(numbers)}"
     for number in range(N_GUESSES):
         said = [line.replace("FORGED", f"203.0.113.{number}").replace("SEEN", seen) for line in headers]

@@ -1,4 +1,4 @@
-"""Rate limits: 429 with the time to wait, for each session and address apart, and no address kept anywhere."""
+"""Rate limits: status 429 with the time to wait, for each session and address; no address is stored."""
 
 import logging
 import threading
@@ -34,7 +34,7 @@ def app_of(small_study: Study, store: SqliteStore) -> AppOf:
 
 
 def start(app: Flask, address: str = HERE, http: Any = None, **headers: str) -> TestResponse:
-    """Begin a session as a new browser, or as one that is known, from an address."""
+    """Begin a session from an address, in a new or a known browser."""
     http = http or app.test_client()
     digest = http.get("/api/study").get_json()["consent_digest"]
     body = {"start_id": str(uuid.uuid4()), "consent_digest": digest, "kind": "human"}
@@ -101,7 +101,7 @@ def test_the_requests_of_one_session_are_limited_and_those_of_another_are_not(
         replies += [hasty.get("/api/session"), hasty.post("/api/session", json=again)]
         replies += [hasty.post(address, json={}) for address in ("/api/complete", "/api/responses")]
     refused = [reply for reply in replies if reply.status_code == 429]
-    assert len(refused) >= 12  # 32 requests may reach into a fourth second on a slow machine
+    assert len(refused) >= 12  # 32 requests may need more than three seconds on a slow machine
     for reply in refused:
         assert_told_to_wait(reply, 1)
     assert other.get("/api/session").status_code == 200
@@ -132,7 +132,7 @@ def test_responses_over_the_limit_are_not_stored_and_can_be_retried(app_of: AppO
 
 
 def test_an_ordinary_participant_never_reaches_a_limit(app_of: AppOf) -> None:
-    """The page sends an answer at a time, looks at the session and completes it, all within a second if it must."""
+    """The page sends each response, reads the session and completes it, all within a second if necessary."""
     app = app_of()
     http = app.test_client()
     session = start(app, http=http).get_json()
@@ -157,7 +157,7 @@ def guess(app: Flask, way: str, token: str, address: str = HERE) -> TestResponse
 
 @pytest.mark.parametrize("ways", [("form", "form"), ("figures", "figures"), ("form", "figures"), ("figures", "form")])
 def test_wrong_tokens_are_limited_and_the_right_token_is_accepted(app_of: AppOf, ways: tuple[str, str]) -> None:
-    """Or anybody in the researcher's own network could keep them out."""
+    """Otherwise any client in the researcher's network could prevent the researcher's sign-in."""
     app = app_of()
     assert [guess(app, ways[0], f"guess-{number}").status_code for number in range(10)] == [403] * 10
     for number in range(11, 40):
@@ -291,7 +291,7 @@ def test_simultaneous_requests_are_all_counted(app_of: AppOf) -> None:
 
 
 def test_a_restarted_session_counts_as_a_start(small_study: Study, store: SqliteStore) -> None:
-    """Otherwise a reload would make rows without bound, in a study whose sessions begin again."""
+    """Otherwise reloads would make an unlimited number of rows in a study whose sessions restart."""
     study = saying(small_study, resume=Resume(max_reloads=0, otherwise="restart"))
     app = create_app(study, store, Secrets("a key for tests", TOKEN), Settings(starts_per_minute=4))
     http = app.test_client()
@@ -304,7 +304,7 @@ def test_a_restarted_session_counts_as_a_start(small_study: Study, store: Sqlite
         return reply
 
     assert open_again().status_code == 200
-    assert start(app, http=http).status_code == 200  # begins again too
+    assert start(app, http=http).status_code == 200  # restarts too
     assert open_again().status_code == 200
     for _ in range(3):
         assert_told_to_wait(open_again(), 60)

@@ -1,4 +1,4 @@
-"""Signatures of cookies and links: HMAC-SHA256, keys that change, and clocks that do not agree."""
+"""Signatures of cookies and links: HMAC-SHA256, changed keys, and clocks that differ."""
 
 import hashlib
 import hmac
@@ -27,7 +27,7 @@ PURPOSE = "cookie my-study"
 
 @contextmanager
 def clock_ahead(seconds: float) -> Iterator[None]:
-    """Let what is signed within the block be signed by a server whose clock is ahead."""
+    """Sign within the block as a server with a clock that is ahead."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TimestampSigner, "get_timestamp", lambda _self: int(time.time() + seconds))
         yield
@@ -57,7 +57,7 @@ def test_the_newest_key_signs_and_older_keys_are_accepted() -> None:
 
 
 def test_a_signature_of_an_earlier_version_stays_valid() -> None:
-    """With HMAC-SHA1; links of a study under way have been sent out."""
+    """An earlier version used HMAC-SHA1, and links of running studies have been sent."""
     salt = f"equipoise {PURPOSE}"
     assert signed_value(NEW, PURPOSE, Signer(NEW, salt=salt).sign("value").decode()) == "value"
     assert lately_signed_value(NEW, PURPOSE, TimestampSigner(NEW, salt=salt).sign("value").decode(), 60) == "value"
@@ -110,7 +110,7 @@ def test_the_key_file_can_contain_several_keys(tmp_path: Path) -> None:
     made = read_secrets(tmp_path)
     path = tmp_path / "signing-key"
     with path.open("a") as file:
-        file.write(f"\n{NEW}\n")  # as the documentation says, whether or not the file ended with its line
+        file.write(f"\n{NEW}\n")  # as the documentation says, with or without a line break at the end of the file
     both = read_secrets(tmp_path)
     assert signed_value(both.signing_key, PURPOSE, sign(made.signing_key, PURPOSE, "value")) == "value"
     assert sign(both.signing_key, PURPOSE, "value") == sign(NEW, PURPOSE, "value")

@@ -30,7 +30,7 @@ AppOf = Callable[..., Flask]
 
 @pytest.fixture
 def app_of(small_study: Study, store: SqliteStore) -> AppOf:
-    """Serve the small study with two places for each address."""
+    """Serve the small study with two slots for each address."""
 
     def make(places: int = 2, study: Study = small_study, **recruitment: Any) -> Flask:
         settings = Settings(slots_per_address=places)
@@ -86,7 +86,7 @@ def test_simultaneous_starts_do_not_exceed_the_limit_of_slots(
     n_starts, start_session = 16, store.start_session
 
     def started_together(*arguments: Any) -> StoredSession:
-        time.sleep(0.3)  # the others come while this one is not stored yet
+        time.sleep(0.3)  # the other starts arrive before this start is stored
         return start_session(*arguments)
 
     monkeypatch.setattr(store, "start_session", started_together)
@@ -152,7 +152,7 @@ def test_a_start_id_that_no_longer_leads_to_a_session_counts_as_new(app_of: AppO
     first = person_at(app, THERE, coming)
     assert first.start().status_code == 201
     assert person_at(app, HERE, from_panel(pid("bert"))).start(start_id=start_id).status_code == 201
-    # Anna takes the id over from Bert's session, and then gives it up.
+    # Anna uses the start id of Bert's session, and then another start id.
     for id_ in (start_id, str(uuid.uuid4())):
         assert person_at(app, HERE, coming).start(start_id=id_).status_code == 201
     refused(person_at(app, HERE, from_panel(pid("carla"))).start(start_id=start_id), 409)

@@ -156,7 +156,7 @@ class Sequences(RuleBasedStateMachine):
         return True
 
     def is_free_for(self, one: Expected) -> bool:
-        """Return True if a participant who timed out can get a slot again."""
+        """Return True if a participant who timed out can regain a slot."""
         return one.reason is Release.TIME_OUT and (not one.is_human or self.has_room(one.person.group))
 
     def note_released(self) -> None:

@@ -30,7 +30,7 @@ from tests.server.stores import (
     version_of,
 )
 
-# What was done behind the store's back.
+# Changes made outside Equipoise.
 
 
 def after(store: Store, *statements: str) -> Verified:

@@ -42,7 +42,7 @@ def database_template(tmp_path_factory: pytest.TempPathFactory, postgres: Any) -
 
 
 def filled(kept: Kept) -> Kept:
-    """Let one participant complete, one be under way, one withdraw, and one begin whose id is like a formula."""
+    """Make four participants: one completed, one is under way, one withdrew, and one has an id like a formula."""
     answer(kept, "anna", n_answers=100, then="complete")
     answer(kept, "bert", n_answers=3)
     answer(kept, "carl", n_answers=2, then="withdraw")

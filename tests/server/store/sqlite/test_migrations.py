@@ -53,7 +53,7 @@ def by_name(db: sqlite3.Connection, table: str) -> list[dict[str, Any]]:
 
 
 class FirstStore:
-    """A store as the first version wrote it, filled by statements like that version's own."""
+    """A store as the first version wrote it, filled by that version's statements."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
