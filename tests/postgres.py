@@ -70,8 +70,8 @@ def find_binaries() -> Path | None:
         if initdb := shutil.which("initdb"):
             candidates.append(Path(initdb).resolve().parent)
         if pg_config := shutil.which("pg_config"):
-            told = subprocess.run([pg_config, "--bindir"], capture_output=True, text=True, check=False)
-            candidates.append(Path(told.stdout.strip()))
+            found = subprocess.run([pg_config, "--bindir"], capture_output=True, text=True, check=False)
+            candidates.append(Path(found.stdout.strip()))
         debian = Path("/usr/lib/postgresql").glob("*/bin")
         candidates += sorted(debian, key=lambda folder: _version(folder.parent.name), reverse=True)
     return next((folder for folder in candidates if _is_program(folder, "initdb", "postgres")), None)

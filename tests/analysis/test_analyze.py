@@ -243,13 +243,13 @@ def test_a_file_that_is_not_of_an_analysis_is_never_overwritten(rows, tmp_path):
 @pytest.mark.parametrize("blocked", ["tables", "figures", "", "../out"])
 def test_a_file_where_a_folder_must_be_is_named_and_nothing_is_written(rows, tmp_path, blocked):
     out = tmp_path / "deep" / "out"
-    place = out / blocked if blocked != "../out" else tmp_path / "deep"
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text("mine")
+    index = out / blocked if blocked != "../out" else tmp_path / "deep"
+    index.parent.mkdir(parents=True, exist_ok=True)
+    index.write_text("mine")
     before = files_in(tmp_path)
     with pytest.raises(InputError, match="is a file where a folder is needed") as error:
         run(rows, out)
-    assert str(error.value).startswith(f"{place}: ")
+    assert str(error.value).startswith(f"{index}: ")
     assert files_in(tmp_path) == before
 
 
@@ -272,11 +272,11 @@ def test_a_file_that_another_program_has_open_is_named_and_the_earlier_result_is
     out = tmp_path / "out"
     run(rows, out)
     before = files_in(tmp_path)
-    place = {"replace": out / "tables" / "trials.csv", "unlink": out / "figures" / "accuracy_by_condition.svg"}[call]
+    index = {"replace": out / "tables" / "trials.csv", "unlink": out / "figures" / "accuracy_by_condition.svg"}[call]
     real = getattr(Path, call)
 
     def refused(self, *target):
-        if place in (self, *target):
+        if index in (self, *target):
             raise PermissionError(13, "Permission denied", str(self))
         return real(self, *target)
 
@@ -284,7 +284,7 @@ def test_a_file_that_another_program_has_open_is_named_and_the_earlier_result_is
     with pytest.raises(InputError, match=r"cannot be written \(Permission denied\). Fix: close it") as error:
         run(rows, out, AnalysisPlan(bootstrap_resamples=1000, confidence=0.9))
     monkeypatch.undo()
-    assert str(error.value).startswith(f"{place}: ")
+    assert str(error.value).startswith(f"{index}: ")
     assert files_in(tmp_path) == before
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 

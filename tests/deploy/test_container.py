@@ -77,9 +77,9 @@ def test_every_path_that_the_image_copies_is_sent_and_the_whole_folder_is_not_co
 
 def test_the_image_installs_by_hashes_and_runs_without_privileges() -> None:
     rules = instructions()
-    stages = [place for place, (name, _) in enumerate(rules) if name == "FROM"]
+    stages = [index for index, (name, _) in enumerate(rules) if name == "FROM"]
     assert len(stages) == 2
-    assert all(re.fullmatch(r"python:3\.\d+-slim-\w+( AS build)?", rules[place][1]) for place in stages)
+    assert all(re.fullmatch(r"python:3\.\d+-slim-\w+( AS build)?", rules[index][1]) for index in stages)
     installs = [part for _, rest in rules for part in rest.split("&&") if "pip install" in part or "pip wheel" in part]
     assert len(installs) == 4
     for part in installs:

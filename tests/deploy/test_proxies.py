@@ -68,9 +68,9 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
         file.write("\nrecruitment: {entry: panel}\n")
     folder = tmp_path / request.param
     folder.mkdir()
-    for place in (tmp_path, folder, *tmp_path.parents):  # a proxy without root's rights must reach this folder
-        if place.is_relative_to("/tmp") and place != Path("/tmp"):
-            place.chmod(place.stat().st_mode | 0o011)
+    for path in (tmp_path, folder, *tmp_path.parents):  # a proxy without root's rights must reach this folder
+        if path.is_relative_to("/tmp") and path != Path("/tmp"):
+            path.chmod(path.stat().st_mode | 0o011)
     log = tmp_path / "server.log"
     with (
         served(study, log, EQUIPOISE_STARTS_PER_MINUTE=str(STARTS_PER_MINUTE)) as (server, port),
@@ -102,7 +102,7 @@ def test_a_session_is_completed_and_slow_clients_large_bodies_and_false_addresse
     a_session_works(site)
     a_body_of_70_kb_is_refused(site)
     a_false_address_is_not_believed(site)
-    no_log_holds_a_panel_id(site)
+    no_log_contains_a_panel_id(site)
 
 
 def a_slow_body_does_not_reach_the_server(site: Site) -> None:
@@ -164,7 +164,7 @@ def a_false_address_is_not_believed(site: Site) -> None:
     assert n_begun == STARTS_PER_MINUTE
 
 
-def no_log_holds_a_panel_id(site: Site) -> None:
+def no_log_contains_a_panel_id(site: Site) -> None:
     site.server.terminate()  # so that the proxy reports an error
     site.server.wait(20)
     with site.client(headers={"Referer": f"https://localhost/?PROLIFIC_PID={PANEL_ID}"}) as client:

@@ -118,9 +118,9 @@ def slug(heading: str) -> str:
 def examples(kind: str) -> list[tuple[str, int]]:
     """Return page and position of the examples that are marked as a complete `study` or `battery`."""
     return [
-        (name_of(page), place)
+        (name_of(page), index)
         for page in PAGES
-        for place, (words, _) in enumerate(fences(page))
+        for index, (words, _) in enumerate(fences(page))
         if words.split()[1:] == [kind]
     ]
 
@@ -150,20 +150,20 @@ def test_generated_pages_have_no_empty_cell() -> None:
             assert "|  |" not in line, f"{name}: {line}"
 
 
-@pytest.mark.parametrize(("page", "place"), examples("battery"))
-def test_a_battery_in_the_docs_loads(tmp_path: Path, page: str, place: int) -> None:
-    words, text = list(fences(DOCS / page))[place]
+@pytest.mark.parametrize(("page", "index"), examples("battery"))
+def test_a_battery_in_the_docs_loads(tmp_path: Path, page: str, index: int) -> None:
+    words, text = list(fences(DOCS / page))[index]
     assert load_battery(written_battery(tmp_path, words.split()[0], text)).items
 
 
-@pytest.mark.parametrize(("page", "place"), examples("study"))
+@pytest.mark.parametrize(("page", "index"), examples("study"))
 def test_a_study_in_the_docs_loads_with_its_battery_and_has_the_stated_groups(
-    tmp_path: Path, page: str, place: int
+    tmp_path: Path, page: str, index: int
 ) -> None:
     blocks = list(fences(DOCS / page))
-    (words, text), (next_words, groups) = blocks[place - 1 : place + 2 : 2]
+    (words, text), (next_words, groups) = blocks[index - 1 : index + 2 : 2]
     written_battery(tmp_path, words.split()[0], text)
-    (tmp_path / "study.yaml").write_text(blocks[place][1], encoding="utf-8")
+    (tmp_path / "study.yaml").write_text(blocks[index][1], encoding="utf-8")
     for name in ("consent.md", "instructions.md", "debrief.md"):
         (tmp_path / name).write_text("Text.", encoding="utf-8")
     study = load_study(tmp_path)

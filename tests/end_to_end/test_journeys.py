@@ -258,11 +258,11 @@ def test_a_participant_can_withdraw_during_and_after_the_session(
         after: Visitor = visit(url)
         Walker(after).to_the_end()
         code = after.page.locator("#withdrawal-code").inner_text()
-        elsewhere: Visitor = visit(f"{url}/withdraw")  # another browser, which has only the code
-        elsewhere.page.locator("#code").fill(code.lower())
-        elsewhere.page.locator("#delete-answers").click()
-        expect(elsewhere.page.get_by_text("Your answers were deleted")).to_be_visible()
-        elsewhere.shoot_everywhere("withdrawn-by-code")
+        other_browser: Visitor = visit(f"{url}/withdraw")  # another browser, which has only the code
+        other_browser.page.locator("#code").fill(code.lower())
+        other_browser.page.locator("#delete-answers").click()
+        expect(other_browser.page.get_by_text("Your answers were deleted")).to_be_visible()
+        other_browser.shoot_everywhere("withdrawn-by-code")
         assert answered(rows(folder)) == []
         assert {row["status"] for row in rows(folder)} == {"withdrawn"}
         assert [row["demographics"] for row in query(folder, "SELECT demographics FROM sessions")] == [None, None]
@@ -412,11 +412,11 @@ def test_events_on_the_page_are_recorded_with_their_trial(visit: Any, folder: Pa
         page.evaluate("window.dispatchEvent(new Event('focus'))")
         walker.to_the_end()
         given = answered(rows(folder))
-        told = json.loads(given[3]["signals"])
-        assert told["copied"] == told["pasted"] == 1
-        assert told["resized"] >= 1
-        assert told["fullscreen_left"] == 1
-        assert told["untrusted"] >= 1
-        assert told["away_ms"] >= 250
+        signals = json.loads(given[3]["signals"])
+        assert signals["copied"] == signals["pasted"] == 1
+        assert signals["resized"] >= 1
+        assert signals["fullscreen_left"] == 1
+        assert signals["untrusted"] >= 1
+        assert signals["away_ms"] >= 250
         assert given[3]["focus_lost"] == 1
         assert given[5]["signals"] is None

@@ -106,7 +106,7 @@ class Server:
         return parsed(reply.raise_for_status().text)
 
 
-class Taker:
+class ServedParticipant:
     """A participant who takes a study on a real server."""
 
     clients: ClassVar[list[httpx.Client]] = []

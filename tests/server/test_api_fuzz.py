@@ -58,7 +58,7 @@ def app(sample_study: Study, store: SqliteStore) -> Flask:
     return create_app(sample_study, store, SECRETS, NO_LIMITS)
 
 
-def assert_no_error_of_ours(response: TestResponse) -> None:
+def assert_no_server_error(response: TestResponse) -> None:
     assert response.status_code < 500, response.text
     assert "Content-Security-Policy" in response.headers
     if response.status_code >= 400:
@@ -87,7 +87,7 @@ def other(newcomer: Any) -> Any:
 @quick
 def test_no_json_makes_the_server_fail(participant: Any, address: str, body: Any) -> None:
     reply = participant.http.post(address, data=json.dumps(body), content_type="application/json")
-    assert_no_error_of_ours(reply)
+    assert_no_server_error(reply)
 
 
 WORST = {
@@ -131,7 +131,7 @@ def test_no_body_of_64_kb_makes_the_server_fail_or_say_more_than_a_few_sentences
         headers={"Authorization": f"Bearer {SECRETS.researcher_token}"},
     )  # fmt: skip
     assert len(described) <= file_reading.MOST_SENTENCES
-    assert_no_error_of_ours(reply)
+    assert_no_server_error(reply)
     assert reply.status_code == (415 if address == "/withdraw" else 422), reply.text  # which accepts forms only
     assert len(reply.get_data()) < 1_000
 
@@ -146,7 +146,7 @@ def test_no_bytes_of_any_type_make_the_server_fail(
             "REQUEST_METHOD": "POST", "PATH_INFO": address, "wsgi.input": BytesIO(body), "CONTENT_TYPE": said,
             "CONTENT_LENGTH": str(len(body)),
         }  # fmt: skip
-        assert_no_error_of_ours(participant.http.open(environ_overrides=environ))
+        assert_no_server_error(participant.http.open(environ_overrides=environ))
 
 
 def steps_to(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -163,20 +163,20 @@ def mutated(data: st.DataObject, value: Any) -> Any:
     changed = json.loads(json.dumps(value))
     if not path:
         return data.draw(values)
-    place = changed
+    parent = changed
     for step in path[:-1]:
-        place = place[step]
+        parent = parent[step]
     match data.draw(st.sampled_from(["set", "delete", "double", "rename", "wrap"]), label="how"):
         case "set":
-            place[path[-1]] = data.draw(values)
+            parent[path[-1]] = data.draw(values)
         case "delete":
-            del place[path[-1]]
-        case "double" if isinstance(place, list):
-            place += place
-        case "rename" if isinstance(place, dict):
-            place[data.draw(texts)] = place.pop(path[-1])
+            del parent[path[-1]]
+        case "double" if isinstance(parent, list):
+            parent += parent
+        case "rename" if isinstance(parent, dict):
+            parent[data.draw(texts)] = parent.pop(path[-1])
         case _:
-            place[path[-1]] = [place[path[-1]]]
+            parent[path[-1]] = [parent[path[-1]]]
     return changed
 
 
@@ -198,7 +198,7 @@ def test_a_valid_body_with_one_change_is_accepted_or_refused_and_affects_no_othe
     ]  # fmt: skip
     body = mutated(data, {"session": session, "responses": answers})
     reply = http.post("/api/responses", data=json.dumps(body), content_type="application/json")
-    assert_no_error_of_ours(reply)
+    assert_no_server_error(reply)
     stored = rows(store, "SELECT trial_index FROM responses WHERE session = ? ORDER BY 1", (session,))
     if reply.status_code >= 400:
         assert stored == [], "a batch that was refused left something behind"
@@ -224,7 +224,7 @@ def test_a_valid_start_with_one_change_is_accepted_or_refused_and_affects_no_oth
     n_before = len(rows(store, "SELECT session FROM sessions"))
     body = json.dumps(mutated(data, right_start(http)))
     reply = http.post("/api/session", data=body, content_type="application/json")
-    assert_no_error_of_ours(reply)
+    assert_no_server_error(reply)
     n_after = len(rows(store, "SELECT session FROM sessions"))
     assert n_after == n_before + (reply.status_code == 201)
     assert rows_of(store, other) == before
@@ -367,7 +367,7 @@ class ManyPeople(RuleBasedStateMachine):
 
     def check(self, reply: TestResponse, *statuses: int) -> dict[str, Any]:
         assert reply.status_code in statuses, (reply.status_code, reply.text)
-        assert_no_error_of_ours(reply)
+        assert_no_server_error(reply)
         body: dict[str, Any] = reply.get_json()
         return body
 
@@ -393,7 +393,7 @@ class ManyPeople(RuleBasedStateMachine):
         return {"response_id": str(uuid.uuid4()), "trial_index": trial_index, "response": "absorbed", "rt_ms": 900}
 
     @initialize()
-    def two_people_have_begun_and_a_third_has_come(self) -> None:
+    def two_participants_have_begun_and_a_third_has_opened_the_page(self) -> None:
         for number in range(3):
             self.open_browser(f"person-{number}")
         for browser in self.browsers[:2]:
@@ -414,7 +414,7 @@ class ManyPeople(RuleBasedStateMachine):
         self.start(data.draw(st.sampled_from(self.browsers), label="browser"), str(uuid.uuid4()))
 
     @rule(data=st.data())
-    def send_a_start_again(self, data: st.DataObject) -> None:
+    def retry_a_start(self, data: st.DataObject) -> None:
         browser = self.any_browser(data)
         if browser.start_id:
             self.start(browser, browser.start_id)
@@ -444,7 +444,7 @@ class ManyPeople(RuleBasedStateMachine):
         browser.view = session
 
     @rule(data=st.data(), n=st.integers(1, 2))
-    def answer_the_next(self, data: st.DataObject, n: int) -> None:
+    def respond_to_the_next_trial(self, data: st.DataObject, n: int) -> None:
         browser, known = self.browser_inside(data, "active")
         n = min(n, known.n_trials - len(known.answers))
         assume(n)
@@ -454,7 +454,7 @@ class ManyPeople(RuleBasedStateMachine):
         known.answers += new
 
     @rule(data=st.data())
-    def answer_to_the_end_and_complete(self, data: st.DataObject) -> None:
+    def respond_to_the_end_and_complete(self, data: st.DataObject) -> None:
         browser, known = self.browser_inside(data, "active")
         new = [self.new_answer(index) for index in range(len(known.answers), known.n_trials)]
         if new:
@@ -464,7 +464,7 @@ class ManyPeople(RuleBasedStateMachine):
         known.status = "completed"
 
     @rule(data=st.data())
-    def answer_when_it_is_over(self, data: st.DataObject) -> None:
+    def respond_after_the_end(self, data: st.DataObject) -> None:
         browser, known = self.browser_inside(data)
         if known.status == "active":
             self.check(self.send(browser, [self.new_answer(index) for index in range(known.n_trials + 1)]), 409, 422)
@@ -472,7 +472,7 @@ class ManyPeople(RuleBasedStateMachine):
             self.check(self.send(browser, [self.new_answer(min(len(known.answers), known.n_trials - 1))]), 409)
 
     @rule(data=st.data())
-    def answer_in_a_browser_that_has_no_session_any_more(self, data: st.DataObject) -> None:
+    def respond_in_a_browser_that_lost_its_session(self, data: st.DataObject) -> None:
         outside = [browser for browser in self.browsers if not browser.has_session]
         assume(outside)
         browser = data.draw(st.sampled_from(outside), label="browser")
@@ -480,12 +480,12 @@ class ManyPeople(RuleBasedStateMachine):
         self.check(self.send(browser, [self.new_answer(len(known.answers) if known else 0)]), 401, 422)
 
     @rule(data=st.data(), ahead=st.integers(1, 3))
-    def answer_out_of_order(self, data: st.DataObject, ahead: int) -> None:
+    def respond_out_of_order(self, data: st.DataObject, ahead: int) -> None:
         browser, known = self.browser_inside(data)
         self.check(self.send(browser, [self.new_answer(len(known.answers) + ahead)]), 409, 422)
 
     @rule(data=st.data())
-    def send_answers_again(self, data: st.DataObject) -> None:
+    def retry_responses(self, data: st.DataObject) -> None:
         browser = self.any_browser(data)
         known = self.known.get(browser.panel_id)
         if known is None or not known.answers:
@@ -494,7 +494,7 @@ class ManyPeople(RuleBasedStateMachine):
         self.check(self.send(browser, known.answers[first:]), 200 if browser.has_session else 401)
 
     @rule(data=st.data())
-    def change_an_answer_afterwards(self, data: st.DataObject) -> None:
+    def change_a_stored_response(self, data: st.DataObject) -> None:
         browser = self.any_browser(data)
         known = self.known.get(browser.panel_id)
         if known is None or not known.answers:
@@ -515,14 +515,14 @@ class ManyPeople(RuleBasedStateMachine):
         self.check(self.send(browser, batch), 409, 422)
 
     @rule(data=st.data())
-    def send_a_batch_whose_last_comes_too_early(self, data: st.DataObject) -> None:
+    def send_a_request_whose_last_response_is_too_early(self, data: st.DataObject) -> None:
         browser, known = self.browser_inside(data, "active")
         first = len(known.answers)
         assume(first + 2 < known.n_trials)
         self.check(self.send(browser, [self.new_answer(first), self.new_answer(first + 2)]), 409)
 
     @rule(data=st.data())
-    def send_one_answer_twice_in_a_batch(self, data: st.DataObject) -> None:
+    def send_one_response_twice_in_a_request(self, data: st.DataObject) -> None:
         browser, known = self.browser_inside(data, "active")
         assume(len(known.answers) < known.n_trials)
         new = self.new_answer(len(known.answers))
@@ -530,7 +530,7 @@ class ManyPeople(RuleBasedStateMachine):
         known.answers.append(new)
 
     @rule(data=st.data())
-    def answer_in_anothers_session(self, data: st.DataObject) -> None:
+    def respond_in_another_participants_session(self, data: st.DataObject) -> None:
         browser = self.any_browser(data)
         others = [known for panel_id, known in self.known.items() if panel_id != browser.panel_id]
         theirs = data.draw(st.sampled_from(others), label="whose")
@@ -548,7 +548,7 @@ class ManyPeople(RuleBasedStateMachine):
             assert ("completion_code" in session) == (known.status == "completed")
 
     @rule(data=st.data(), is_new=st.booleans())
-    def open_it_again(self, data: st.DataObject, is_new: bool) -> None:
+    def open_the_page_again(self, data: st.DataObject, is_new: bool) -> None:
         browser = self.any_browser(data)
         known = self.known.get(browser.panel_id)
         earlier = known.visit_ids[-1:] if known else []
@@ -563,7 +563,7 @@ class ManyPeople(RuleBasedStateMachine):
         assert (session["visit"], session["next_trial_index"]) == (len(known.visit_ids), len(known.answers))
 
     @rule(data=st.data(), age=st.none() | st.integers(18, 99), is_for_another=st.booleans())
-    def say_about_oneself(self, data: st.DataObject, age: int | None, is_for_another: bool) -> None:
+    def send_demographic_answers(self, data: st.DataObject, age: int | None, is_for_another: bool) -> None:
         browser = self.any_browser(data)
         known = self.known.get(browser.panel_id)
         session = "another" if is_for_another or known is None else known.session
@@ -578,7 +578,7 @@ class ManyPeople(RuleBasedStateMachine):
                 known.said = {"age": age}
 
     @rule(data=st.data(), said=st.sampled_from([{"age": 17}, {"age": "30"}, {"age": True}, {"name": "Anna"}, []]))
-    def say_nonsense_about_oneself(self, data: st.DataObject, said: Any) -> None:
+    def send_invalid_demographic_answers(self, data: st.DataObject, said: Any) -> None:
         browser, known = self.browser_inside(data)
         body = {"session": known.session, "answers": said}
         self.check(browser.http.post("/api/demographics", json=body), 422)
@@ -618,7 +618,7 @@ class ManyPeople(RuleBasedStateMachine):
         assert browser.http.get("/api/session").status_code == 401
 
     @invariant()
-    def everybodys_answers_are_stored_as_they_were_sent_and_nothing_else(self) -> None:
+    def all_responses_are_stored_as_sent_and_nothing_else(self) -> None:
         stored: dict[str, list[tuple[Any, ...]]] = {one.session: [] for one in self.known.values()}
         for session, *answer in rows(
             self.store,

@@ -288,14 +288,14 @@ def forged_cookies(http: FlaskClient, study: Study, folder: Path) -> Iterator[tu
     yield "NUL", f"{payload}\0.{stamp}.{signature}"
     yield "long", "A" * 3_900
     store = SqliteStore(folder / "elsewhere" / "equipoise.db")
-    elsewhere = create_app(study, store, Secrets("another key", TOKEN), NO_LIMITS).test_client()
-    elsewhere.post("/api/session", json=right_body(elsewhere, "/api/session"))
-    yield "signed with another key", value_of(elsewhere, SESSION_COOKIE)
-    elsewhere = create_app(study, store, Secrets(SIGNING_KEY, TOKEN), NO_LIMITS).test_client()
-    elsewhere.post("/api/session", json=right_body(elsewhere, "/api/session"))
-    yield "of a session that is in no store", value_of(elsewhere, SESSION_COOKIE)
-    sign_in(elsewhere, TOKEN)
-    yield "the researcher's", value_of(elsewhere, "equipoise_researcher_blackbox-predict", "/researcher/")
+    other = create_app(study, store, Secrets("another key", TOKEN), NO_LIMITS).test_client()
+    other.post("/api/session", json=right_body(other, "/api/session"))
+    yield "signed with another key", value_of(other, SESSION_COOKIE)
+    other = create_app(study, store, Secrets(SIGNING_KEY, TOKEN), NO_LIMITS).test_client()
+    other.post("/api/session", json=right_body(other, "/api/session"))
+    yield "of a session that is in no store", value_of(other, SESSION_COOKIE)
+    sign_in(other, TOKEN)
+    yield "the researcher's", value_of(other, "equipoise_researcher_blackbox-predict", "/researcher/")
     store.close()
 
 

@@ -58,8 +58,8 @@ def test_a_wrong_number_of_participants_is_found():
 
 def test_the_most_serious_findings_are_first(audited):
     order = ["impossible", "inconsistent", "suspicious", "not checkable", "consistent"]
-    places = [order.index(verdict) for verdict in audited["verdict"]]
-    assert places == sorted(places)
+    positions = [order.index(verdict) for verdict in audited["verdict"]]
+    assert positions == sorted(positions)
 
 
 # Tables 5 and 6 of the preference and route study.

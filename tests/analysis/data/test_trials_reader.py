@@ -119,7 +119,7 @@ def test_the_notes_of_jspsych_are_read_from_a_store_a_csv_and_a_frame(both, tmp_
         None, "null", "{}", '{"trial_type": "t", "plugin_version": "1", "time_elapsed_ms": 12.5}',
         ' {"trial_type": "t", "time_elapsed_ms": 3}', '{"trial_type": "t"}, {"trial_type": "u"}',
     ]  # fmt: skip
-    rows = view([row(trial_index=place, jspsych=text) for place, text in enumerate(given[:-1])])
+    rows = view([row(trial_index=index, jspsych=text) for index, text in enumerate(given[:-1])])
     for found in (*both(rows), rows):
         table = tidy_trials(found)
         assert [None if pd.isna(cell) else cell for cell in table["trial_type"]] == [None, None, None, "t", "t"]

@@ -175,9 +175,9 @@ PEOPLE = st.lists(
 def test_rows_and_columns_add_up_for_any_data(view, row, people):
     rows = [
         row(kind=kind, participant=f"P{who}", run=f"R{who}" if kind == "model" else None, group=group, status=status,
-            trial_index=place, phase=phase, item_id=f"i{place}", rt_ms=rt_ms, response=None if rt_ms is None else 1)
+            trial_index=index, phase=phase, item_id=f"i{index}", rt_ms=rt_ms, response=None if rt_ms is None else 1)
         for who, (kind, group, status, trials) in enumerate(people)
-        for place, (phase, rt_ms) in enumerate(trials)
+        for index, (phase, rt_ms) in enumerate(trials)
     ]  # fmt: skip
     result = apply_exclusions(tidy_trials(view(rows)), PLAN)
     table = exclusions_by_group(result)
@@ -198,7 +198,7 @@ def test_rows_and_columns_add_up_for_any_data(view, row, people):
         assert named["final_trials"].sum() == kept.sum()
 
 
-COMING_AGAIN = st.lists(
+SEVERAL_SESSIONS = st.lists(
     st.lists(
         st.tuples(st.sampled_from([None, 1, 2, 12]), st.sampled_from(["completed", "completed", "active", "withdrawn"]),
                   st.lists(st.sampled_from([None, 100.0, 1500.0]), min_size=1, max_size=3)),
@@ -209,15 +209,15 @@ COMING_AGAIN = st.lists(
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(people=COMING_AGAIN)
+@given(people=SEVERAL_SESSIONS)
 def test_each_group_has_its_trials_and_participants_for_any_number_of_sessions(view, row, people):
     rows = [
         row(participant=f"P{who}", session=f"P{who}-{number}", source="lab", session_number=number, group=group,
             status=status, completed_at="2026-01-02T10:20:00Z" if status == "completed" else None,
-            trial_index=place, item_id=f"i{place}", rt_ms=rt_ms, response=None if rt_ms is None else 1)
+            trial_index=index, item_id=f"i{index}", rt_ms=rt_ms, response=None if rt_ms is None else 1)
         for who, sessions in enumerate(people)
         for number, (group, status, trials) in enumerate(sessions, start=1)
-        for place, rt_ms in enumerate(trials)
+        for index, rt_ms in enumerate(trials)
     ]  # fmt: skip
     trials = apply_exclusions(tidy_trials(view(rows)), AnalysisPlan(exclusions=[{"rule": "trial_rt", "min_ms": 200}]))
     table = exclusions_by_group(trials)

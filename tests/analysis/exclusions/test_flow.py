@@ -254,9 +254,9 @@ def test_the_books_balance_for_any_data_and_plan(view, row, rules, sessions, see
     rows = view(
         [
             row(kind=kind, status=status, participant=f"P{who}", run=f"R{who}" if kind == "model" else None,
-                trial_index=place, phase=phase, item_id=f"{phase}{place}", response=response, rt_ms=rt_ms)
+                trial_index=index, phase=phase, item_id=f"{phase}{index}", response=response, rt_ms=rt_ms)
             for who, (kind, status, trials) in enumerate(sessions)
-            for place, (phase, response, rt_ms) in enumerate(trials)
+            for index, (phase, response, rt_ms) in enumerate(trials)
         ]
     )  # fmt: skip
     plan = AnalysisPlan(exclusions=rules)

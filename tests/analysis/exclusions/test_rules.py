@@ -41,9 +41,9 @@ def taken_trials(result, step):
 
 def check(row, participant, n_failed, n=3, **changes):
     return [
-        row(participant=participant, trial_index=50 + place, phase="attention_check", item_id=f"check{place}",
-            response=2 if place < n_failed else 1, **changes)
-        for place in range(n)
+        row(participant=participant, trial_index=50 + index, phase="attention_check", item_id=f"check{index}",
+            response=2 if index < n_failed else 1, **changes)
+        for index in range(n)
     ]  # fmt: skip
 
 
@@ -86,8 +86,8 @@ def test_the_maximum_share_of_unanswered_trials_is_allowed(view, session, n_unan
 @given(data=st.data(), n=st.integers(1, 60))
 def test_a_share_that_is_just_allowed_is_not_lost_to_rounding(view, row, data, n):
     n_unanswered = data.draw(st.integers(0, n - 1))
-    rows = [row(trial_index=place, item_id=f"i{place}", rt_ms=None, response=None if place < n_unanswered else 1)
-            for place in range(n)]  # fmt: skip
+    rows = [row(trial_index=index, item_id=f"i{index}", rt_ms=None, response=None if index < n_unanswered else 1)
+            for index in range(n)]  # fmt: skip
     result = applied(view(rows), {"rule": "missing", "max_share": n_unanswered / n})
     assert dispositions(result) == {"P01": "included"}
 
@@ -160,7 +160,7 @@ def test_sessions_with_different_session_numbers_all_count_and_have_a_note(view,
 
 @pytest.mark.parametrize("numbers", [(1, 1), (1, None), (None, None)])
 def test_a_second_session_without_a_different_session_number_is_refused(view, session, numbers):
-    rows = view([session(participant="A", session=f"s{place}", session_number=of) for place, of in enumerate(numbers)])
+    rows = view([session(participant="A", session=f"s{index}", session_number=of) for index, of in enumerate(numbers)])
     with pytest.raises(InputError, match="participant `A` completed the study more than once"):
         applied(rows, {"rule": "missing"})
 
@@ -396,11 +396,11 @@ def rows_of(row, participants):
     for who, (kind, group, sessions) in enumerate(participants):
         for visit, (status, minute, trials) in enumerate(sessions[:1] if kind == "model" else sessions):
             completed_at = f"2026-01-02T10:{minute:02}:00.000+00:00" if status == "completed" else None
-            for place, (phase, response, rt_ms, focus_lost) in enumerate(trials):
+            for index, (phase, response, rt_ms, focus_lost) in enumerate(trials):
                 yield row(
                     kind=kind, participant=f"P{who}", session=f"P{who}-{visit}", status=status, group=group,
-                    run=f"R{who}" if kind == "model" else None, completed_at=completed_at, trial_index=place,
-                    phase=phase, item_id=f"{phase}{visit}{place}", response=response, focus_lost=focus_lost,
+                    run=f"R{who}" if kind == "model" else None, completed_at=completed_at, trial_index=index,
+                    phase=phase, item_id=f"{phase}{visit}{index}", response=response, focus_lost=focus_lost,
                     rt_ms=None if response is None else rt_ms,
                 )  # fmt: skip
 
@@ -415,7 +415,7 @@ class PlainAccount:
     def __init__(self, rows, rules):
         self.rows = [r | {"answer": None if r["response"] is None else json.loads(r["response"])} for r in rows]
         self.runs = self._lengths_of_runs()
-        self.by = {place: NOT_A_TEST_TRIAL for place, r in enumerate(self.rows) if r["phase"] != "test"}
+        self.by = {index: NOT_A_TEST_TRIAL for index, r in enumerate(self.rows) if r["phase"] != "test"}
         self.disposition = {}
         self.apply_rule("withdrawn", [p for p in self.left() if self.rows[p]["status"] == "withdrawn"])
         self.apply_rule("not_completed", [p for p in self.left() if self.rows[p]["status"] == "active"])
@@ -427,34 +427,34 @@ class PlainAccount:
             self.disposition.setdefault(name, "included" if there else "unanswered")
 
     def left(self):
-        return [place for place in range(len(self.rows)) if place not in self.by]
+        return [index for index in range(len(self.rows)) if index not in self.by]
 
     def people(self):
-        return [place for place in self.left() if self.rows[place]["kind"] != "model"]
+        return [index for index in self.left() if self.rows[index]["kind"] != "model"]
 
-    def apply_rule(self, step, places):
+    def apply_rule(self, step, indices):
         before = {self.rows[p]["participant"] for p in self.left()}
-        self.by |= dict.fromkeys((p for p in places if p not in self.by), step)
+        self.by |= dict.fromkeys((p for p in indices if p not in self.by), step)
         gone = before - {self.rows[p]["participant"] for p in self.left()}
         self.disposition |= dict.fromkeys(gone, step)
 
     def all_of(self, names):
         return [p for p in self.people() if self.rows[p]["participant"] in names]
 
-    def per_participant(self, places, value):
+    def per_participant(self, indices, value):
         found = defaultdict(list)
-        for place in places:
-            found[self.rows[place]["participant"]].append(value(place))
+        for index in indices:
+            found[self.rows[index]["participant"]].append(value(index))
         return found
 
     def _lengths_of_runs(self):
         lengths, last = {}, {}
-        for place, r in enumerate(self.rows):  # trials of a session are in their order
+        for index, r in enumerate(self.rows):  # trials of a session are in their order
             if r["phase"] == "practice" or r["answer"] is None:
                 continue
             answer, length = last.get(r["session"], (None, 0))
             last[r["session"]] = (r["answer"], length + 1 if answer == r["answer"] else 1)
-            lengths[place] = last[r["session"]][1]
+            lengths[index] = last[r["session"]][1]
         return lengths
 
     def _attention_check(self, rule):
@@ -498,8 +498,8 @@ class PlainAccount:
         return any(self.rows[p]["session"] == session for p in self.left())
 
     def _focus_lost(self, rule):
-        told = [p for p in self.people() if self.rows[p]["focus_lost"] is not None]
-        times = self.per_participant(told, lambda p: self.rows[p]["focus_lost"])
+        recorded = [p for p in self.people() if self.rows[p]["focus_lost"] is not None]
+        times = self.per_participant(recorded, lambda p: self.rows[p]["focus_lost"])
         return self.all_of({name for name, one in times.items() if sum(one) > rule["max_times"]})
 
     def _trial_focus_lost(self, _):
@@ -534,16 +534,16 @@ def test_all_tables_agree_for_any_data_and_plan(view, row, rules, participants):
     result = applied(view(rows), *rules)
 
     taken = result.trials["excluded_by"]
-    assert {place: step for place, step in enumerate(taken.tolist()) if pd.notna(step)} == account.by
+    assert {index: step for index, step in enumerate(taken.tolist()) if pd.notna(step)} == account.by
     assert dispositions(result) == account.disposition
 
     steps = ["withdrawn", "not_completed", *(rule["rule"] for rule in rules), "unanswered", "included"]
     for kind, flow in result.flow.groupby("kind"):
-        own = [place for place, r in enumerate(rows) if r["kind"] == kind and r["phase"] == "test"]
+        own = [index for index, r in enumerate(rows) if r["kind"] == kind and r["phase"] == "test"]
         names = {r["participant"] for r in rows if r["kind"] == kind}
         assert flow["step"].tolist() == steps
         for step, n_participants, n_trials in zip(flow["step"], flow["n_participants"], flow["n_trials"], strict=True):
-            assert n_trials == sum(account.by.get(place, "included") == step for place in own)
+            assert n_trials == sum(account.by.get(index, "included") == step for index in own)
             assert n_participants == sum(account.disposition[name] == step for name in names)
         assert flow["n_trials"].sum() == len(own)
         assert flow["n_participants"].sum() == len(names)
@@ -551,10 +551,10 @@ def test_all_tables_agree_for_any_data_and_plan(view, row, rules, participants):
 
     people = result.participants[result.participants["kind"] != "model"].set_index("participant")
     for name, described in people.iterrows():
-        own = [place for place, r in enumerate(rows) if r["participant"] == name and r["phase"] == "test"]
+        own = [index for index, r in enumerate(rows) if r["participant"] == name and r["phase"] == "test"]
         assert described["n_test_trials"] == len(own)
-        assert described["n_included"] == sum(place not in account.by for place in own)
-        assert described["n_answered"] == sum(rows[place]["response"] is not None for place in own)
+        assert described["n_included"] == sum(index not in account.by for index in own)
+        assert described["n_answered"] == sum(rows[index]["response"] is not None for index in own)
 
     by_group = exclusions_by_group(result)
     parts = by_group[by_group["group"] != "total"]

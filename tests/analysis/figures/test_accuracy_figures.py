@@ -140,10 +140,10 @@ def test_markers_and_intervals_are_at_their_numbers_in_the_row_of_their_name(rea
     readable(accuracy_figure(table, None, 0.25, 0.95, "a"))
     (axes,) = readable.figure.axes
     assert (0.25, 0, 0.25, 1) in segments(axes), "the chance line"
-    for place, row in enumerate(table.to_dict("records")):
-        assert (round(row["accuracy"], 6), place) in points(axes)
-        assert (round(row["ci_low"], 6), place, round(row["ci_high"], 6), place) in segments(axes)
-        at = axes.transData.transform((0, place))[1]
+    for index, row in enumerate(table.to_dict("records")):
+        assert (round(row["accuracy"], 6), index) in points(axes)
+        assert (round(row["ci_low"], 6), index, round(row["ci_high"], 6), index) in segments(axes)
+        at = axes.transData.transform((0, index))[1]
         assert height_of(readable.figure, row["subject"]) == pytest.approx(at, abs=2)
 
 

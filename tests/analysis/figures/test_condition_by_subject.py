@@ -49,8 +49,8 @@ def test_numbers_have_enough_contrast_to_every_fill(accuracy, chance):
 
 
 @given(st.integers(0, 50))
-def test_numbers_have_enough_contrast_to_every_tint(place):
-    assert contrast(ink_on(tint(place)), tint(place)) >= 4.5
+def test_numbers_have_enough_contrast_to_every_tint(position):
+    assert contrast(ink_on(tint(position)), tint(position)) >= 4.5
 
 
 def test_chance_is_white_and_what_lies_above_and_below_differs():
@@ -70,10 +70,10 @@ def test_each_number_is_in_its_row_and_column_on_its_colour(readable):
     table = accuracy_table(("gpt-4o",), condition=("B", "A")).assign(accuracy=[0.11, 0.22, 0.77, 0.88])
     readable(condition_by_subject(table, "condition", "a", 0.5, 0.95))
     figure = readable.figure
-    place = {text.get_text(): text.get_transform().transform(text.get_position()) for text in figure.findobj(Text)}
+    position = {text.get_text(): text.get_transform().transform(text.get_position()) for text in figure.findobj(Text)}
     for row, (subject, condition) in zip(table["accuracy"], table[["subject", "condition"]].to_numpy(), strict=True):
-        x, y = place[f"{100 * row:.0f}"]
-        assert x == pytest.approx(place[condition][0])
-        assert abs(y - place[subject][1]) < 10 * figure.dpi / 72
+        x, y = position[f"{100 * row:.0f}"]
+        assert x == pytest.approx(position[condition][0])
+        assert abs(y - position[subject][1]) < 10 * figure.dpi / 72
         (cell,) = [box for box in figure.axes[0].patches if box.get_window_extent().contains(x, y)]
         assert to_hex(cell.get_facecolor()) == fill_of(row, 0.5)

@@ -79,7 +79,7 @@ def test_without_recruited_participants_there_is_no_figure_and_kinds_are_separat
 
 def test_many_steps_with_long_words_can_be_read(readable):
     long = "participants who did something unusual for longer than they were told in the instructions " * 3
-    steps = [(f"a_very_long_name_of_a_rule_{place}", long, place % 2, 30 * (place % 2)) for place in range(12)]
+    steps = [(f"a_very_long_name_of_a_rule_{index}", long, index % 2, 30 * (index % 2)) for index in range(12)]
     readable(exclusion_flow(flow(steps, 123_456, 2_962_944), "human", "a"))
     readable(exclusion_flow(flow([(f"規則{n}", "參與者的反應時間太短" * 8, 1, 1) for n in range(3)]), "human", "a"))
 

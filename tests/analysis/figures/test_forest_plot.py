@@ -12,10 +12,10 @@ from tests.analysis.figures.tables import LONG_NAMES
 def table(n, *, scale=1.0, names=None):
     rng = np.random.default_rng(3)
     estimates = rng.normal(0.1, 0.3, n) * scale
-    labels = names or [f"model {place}" for place in range(n)]
+    labels = names or [f"model {index}" for index in range(n)]
     return pd.DataFrame(
         {"label": labels, "e": estimates, "low": estimates - 0.2 * scale, "high": estimates + 0.2 * scale,
-         "group": [f"group {place % 3}" for place in range(n)]}
+         "group": [f"group {index % 3}" for index in range(n)]}
     )  # fmt: skip
 
 
@@ -40,9 +40,9 @@ def test_groups_are_in_the_order_of_their_first_rows(readable):
     words = texts(readable(plot(table(7), group="group")))
     headings = [word for word in words if word.startswith("group")]
     assert headings == ["group 0", "group 1", "group 2"]
-    labels = sorted((f"model {place}" for place in range(7)), key=lambda label: -height_of(readable.figure, label))
+    labels = sorted((f"model {index}" for index in range(7)), key=lambda label: -height_of(readable.figure, label))
     assert height_of(readable.figure, "group 0") > height_of(readable.figure, "model 0")
-    assert labels == [f"model {place}" for place in (0, 3, 6, 1, 4, 2, 5)]
+    assert labels == [f"model {index}" for index in (0, 3, 6, 1, 4, 2, 5)]
 
 
 def test_every_group_may_have_the_same_label(readable):

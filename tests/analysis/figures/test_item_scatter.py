@@ -13,7 +13,7 @@ def items(n, n_people=9, n_model=5):
     rng = np.random.default_rng(4)
     people = rng.binomial(n_people, rng.beta(3, 1.5, n)) / n_people
     model = rng.binomial(n_model, np.clip(people + rng.normal(0, 0.1, n), 0, 1)) / n_model
-    return pd.DataFrame({"item_id": [f"i{place}" for place in range(n)], "accuracy_people": people,
+    return pd.DataFrame({"item_id": [f"i{position}" for position in range(n)], "accuracy_people": people,
                          "n_people": n_people, "accuracy_model": model, "n_model": n_model})  # fmt: skip
 
 
@@ -72,7 +72,9 @@ def test_discs_lie_at_the_accuracies_and_their_areas_are_the_numbers_of_items(re
     readable(item_scatter(table, "a", "people", "gpt-4o"))
     (axes,) = readable.figure.axes
     (discs,) = axes.collections
-    sizes = {tuple(place): size for place, size in zip(discs.get_offsets().tolist(), discs.get_sizes(), strict=True)}
+    sizes = {
+        tuple(position): size for position, size in zip(discs.get_offsets().tolist(), discs.get_sizes(), strict=True)
+    }
     assert set(sizes) == {(0.2, 0.4), (0.9, 0.1), (0.9, 0.8)}
     assert sizes[0.2, 0.4] == 3 * sizes[0.9, 0.1]
     assert (0, 0, 1, 1) in segments(axes), "the line on which both are the same"

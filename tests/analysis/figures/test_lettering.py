@@ -71,13 +71,13 @@ def test_a_repeated_name_has_the_same_label():
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=20), st.floats(0.1, 4))
 def test_labels_are_moved_apart_within_their_bounds_and_keep_their_order(wanted, gap):
-    places = moved_apart(wanted, gap, 0, 100)
-    ordered = sorted(places)
+    positions = moved_apart(wanted, gap, 0, 100)
+    ordered = sorted(positions)
     assert all(b - a >= gap - 1e-9 for a, b in pairwise(ordered))
     assert ordered[0] >= -1e-9
     assert ordered[-1] <= 100 + 1e-9
     for i, one in enumerate(wanted):
-        assert all(places[i] < places[j] for j, other in enumerate(wanted) if one < other)
+        assert all(positions[i] < positions[j] for j, other in enumerate(wanted) if one < other)
 
 
 def test_labels_that_do_not_overlap_are_not_moved():

@@ -20,8 +20,8 @@ def trials(participants=20, n_trials=24, levels=("A", "B"), kinds=("human",), rt
     rng = np.random.default_rng(5)
     rows = [
         (kind, f"{kind}{person}", "test", "completed", 1, rt_ms or float(np.exp(rng.normal(9, 0.7))),
-         levels[place % len(levels)])
-        for kind in kinds for person in range(participants) for place in range(n_trials)
+         levels[index % len(levels)])
+        for kind in kinds for person in range(participants) for index in range(n_trials)
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=["kind", "participant", "phase", "status", "response", "rt_ms", "condition"])
 

@@ -47,7 +47,7 @@ def test_published_runs_have_their_published_accuracy_and_eight_responses_are_re
     rows = [
         row(
             kind="model", run=result["modelName"], model_version=result["model"], task="blackbox_predict",
-            trial_index=100 * result["configIndex"] + place,
+            trial_index=100 * result["configIndex"] + index,
             item_id=f"{result['configIndex']}-{prediction['rayEntry']['side']}-{prediction['rayEntry']['pos']}",
             content={"size": 8, "atoms": result["atomConfig"],
                      "entry": f"{prediction['rayEntry']['side']}-{prediction['rayEntry']['pos']}"},
@@ -55,7 +55,7 @@ def test_published_runs_have_their_published_accuracy_and_eight_responses_are_re
             valid=int(prediction["predicted"] != "unknown"),
         )
         for result in stored["results"]
-        for place, prediction in enumerate(result["predictions"])
+        for index, prediction in enumerate(result["predictions"])
     ]  # fmt: skip
     trials = marked(view(rows))
     table = stored_scoring(trials).set_index("run")

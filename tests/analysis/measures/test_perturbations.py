@@ -26,10 +26,10 @@ def answers(row, right, start=0, **who):
     """Return a subject's trials: for each perturbation, whether item 0, 1, ... was right; None leaves it out."""
     cells = [(perturbation, n, each) for perturbation, all_ in right for n, each in enumerate(all_) if each is not None]
     return [
-        row(trial_index=start + place, item_id=f"story-{n}{perturbation_suffix(perturbation)}",
+        row(trial_index=start + index, item_id=f"story-{n}{perturbation_suffix(perturbation)}",
             factors={"scenario": f"story {n}", "variant": n, **perturbation_factors(perturbation)},
             response=1 if each else 2, **who)
-        for place, (perturbation, n, each) in enumerate(cells)
+        for index, (perturbation, n, each) in enumerate(cells)
     ]  # fmt: skip
 
 

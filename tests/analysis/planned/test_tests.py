@@ -216,9 +216,9 @@ def units(n=12, levels=("a", "b"), effect=1.0, seed=3, per_cell=1):
     """Return rows of units; each unit has every level of `condition`, and is in one of two groups."""
     rng = np.random.default_rng(seed)
     rows = [
-        (f"u{unit}", level, "even" if unit % 2 == 0 else "odd", effect * place + rng.normal() + unit / n)
+        (f"u{unit}", level, "even" if unit % 2 == 0 else "odd", effect * index + rng.normal() + unit / n)
         for unit in range(n)
-        for place, level in enumerate(levels)
+        for index, level in enumerate(levels)
         for _ in range(per_cell)
     ]
     return pd.DataFrame(rows, columns=["unit", "condition", "group", "value"])
@@ -287,8 +287,8 @@ def test_rows_are_chosen_before_units_are_made():
 
 def test_the_table_has_the_where_of_the_plan():
     data = units(n=10).assign(item=[1, 2] * 10, hard=[True, False] * 10)
-    told = one(data, **BETWEEN, where={"item": [1, 2], "hard": True})["where"]
-    assert re.fullmatch(r"item = 1(,| or) 2[;,] hard = true", told)
+    described = one(data, **BETWEEN, where={"item": [1, 2], "hard": True})["where"]
+    assert re.fullmatch(r"item = 1(,| or) 2[;,] hard = true", described)
 
 
 @pytest.mark.parametrize("factor", [[True, False], [1, 0], [0.5, 1.5], ["1", "0"], ["a, b", "ä"], ["", "x"]], ids=str)

@@ -150,9 +150,9 @@ def assert_unseen_is_unchanged(path, text, locks):
 
 def test_a_change_of_any_byte_is_detected_or_changes_no_content(two):
     text, locks = two.read_bytes(), read_locks(two)
-    for place, byte in enumerate(text):
-        put = [bytes([byte ^ 1]), b"7", bytes([byte ^ 128]), b"", b'"', b" ", bytes([byte, byte])][place % 7]
-        assert_unseen_is_unchanged(two, text[:place] + put + text[place + 1 :], locks)
+    for index, byte in enumerate(text):
+        put = [bytes([byte ^ 1]), b"7", bytes([byte ^ 128]), b"", b'"', b" ", bytes([byte, byte])][index % 7]
+        assert_unseen_is_unchanged(two, text[:index] + put + text[index + 1 :], locks)
 
 
 def test_a_truncated_file_is_refused(two):

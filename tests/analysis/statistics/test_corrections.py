@@ -48,9 +48,9 @@ def test_holm_lies_between_benjamini_hochberg_and_bonferroni(p):
 def test_holm_rejects_what_its_stepwise_rule_rejects(p, alpha):
     """Starting with the smallest p, compare with alpha/m, alpha/(m - 1), ...; stop at the first larger p."""
     m = len(p)
-    stepwise = [(m - place) * value for place, value in enumerate(sorted(p))]
+    stepwise = [(m - index) * value for index, value in enumerate(sorted(p))]
     assume_none_on_the_border(stepwise, alpha)
-    rejected = next((place for place, value in enumerate(stepwise) if value > alpha), m)
+    rejected = next((index for index, value in enumerate(stepwise) if value > alpha), m)
     assert int((holm(p) <= alpha).sum()) == rejected
 
 
@@ -58,9 +58,9 @@ def test_holm_rejects_what_its_stepwise_rule_rejects(p, alpha):
 def test_benjamini_hochberg_rejects_what_its_rule_rejects(p, alpha):
     """Return the tests up to the largest k whose p is at most k alpha/m."""
     m = len(p)
-    stepwise = [m / place * value for place, value in enumerate(sorted(p), start=1)]
+    stepwise = [m / index * value for index, value in enumerate(sorted(p), start=1)]
     assume_none_on_the_border(stepwise, alpha)
-    rejected = max((place for place, value in enumerate(stepwise, start=1) if value <= alpha), default=0)
+    rejected = max((index for index, value in enumerate(stepwise, start=1) if value <= alpha), default=0)
     assert int((benjamini_hochberg(p) <= alpha).sum()) == rejected
 
 

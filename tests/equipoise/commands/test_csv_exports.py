@@ -189,16 +189,16 @@ def test_results_in_an_open_folder_are_private_files_with_a_warning(hostile: Pat
     import shutil
     import tempfile
 
-    place = Path(tempfile.mkdtemp())
+    index = Path(tempfile.mkdtemp())
     try:
-        place.chmod(0o755)
-        (place / "results").mkdir(mode=0o755)
-        said = done("analyze", hostile, "-o", place / "results")
-        warning = f"Warning: {place / 'results'}: other users of this machine can read this folder. Fix: chmod -R go= "
+        index.chmod(0o755)
+        (index / "results").mkdir(mode=0o755)
+        said = done("analyze", hostile, "-o", index / "results")
+        warning = f"Warning: {index / 'results'}: other users of this machine can read this folder. Fix: chmod -R go= "
         assert warning in said
-        assert modes(place / "results") == {("folder", 0o755), *PRIVATE}
+        assert modes(index / "results") == {("folder", 0o755), *PRIVATE}
     finally:
-        shutil.rmtree(place)
+        shutil.rmtree(index)
 
 
 def test_the_results_of_a_table_are_guarded_and_its_texts_are_read_unchanged(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ class Fingers:
         return self._tap(self._X.ButtonPress, self._X.ButtonRelease, button, HELD_S)
 
     @contextmanager
-    def elsewhere(self) -> Iterator[None]:
+    def in_another_window(self) -> Iterator[None]:
         """Give the keyboard focus to another window, and then back to the window that had it."""
         before = self._display.get_input_focus().focus
         window = self._display.screen().root.create_window(0, 0, 10, 10, 0, self._X.CopyFromParent)

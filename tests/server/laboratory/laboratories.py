@@ -39,15 +39,15 @@ def new_id() -> str:
 def start_of(code: str | None = "P01", **fields: Any) -> SessionStart:
     """Return the request of a laboratory; without a code, the session is a rehearsal."""
     who: dict[str, Any] = {"kind": Kind.HUMAN, "identity": Identity("lab", code)} if code else {"kind": Kind.SIMULATED}
-    told = {"start_id": new_id(), "source": Source.LAB, "token_digest": new_id(), "consent_digest": "consent",
+    defaults = {"start_id": new_id(), "source": Source.LAB, "token_digest": new_id(), "consent_digest": "consent",
             "device": DEVICE, "session_number": 1}  # fmt: skip
-    return SessionStart(**(told | who | fields))
+    return SessionStart(**(defaults | who | fields))
 
 
 def taken(session: str = "00000000000000aa", **fields: Any) -> UploadedSession:
     """Return the fields of a session that was run on another machine."""
-    told = {"participant": "p-aaaaaaaaaaaa", "group": 1, "seed": 1, "started_at": BEGAN_AT}
-    return UploadedSession(session=session, **(told | fields))
+    defaults = {"participant": "p-aaaaaaaaaaaa", "group": 1, "seed": 1, "started_at": BEGAN_AT}
+    return UploadedSession(session=session, **(defaults | fields))
 
 
 def uploaded(one: LabSessionRecord, prefix: str = "") -> SessionStart:

@@ -61,8 +61,8 @@ class Experimenter:
     def body(self, participant: str = "P01", **more: Any) -> dict[str, Any]:
         """Return the body of a start."""
         digest = self.http.get("/api/study").get_json()["consent_digest"]
-        told = {"start_id": new_id(), "consent_digest": digest, "study_digest": self.study.digest}
-        return told | {"participant": participant, "device": DEVICE.model_dump()} | more
+        fields = {"start_id": new_id(), "consent_digest": digest, "study_digest": self.study.digest}
+        return fields | {"participant": participant, "device": DEVICE.model_dump()} | more
 
     def send(self, body: Any, headers: dict[str, str] = TOKEN) -> TestResponse:
         return self.http.post(ADDRESS, json=body, headers=headers)
@@ -76,7 +76,7 @@ class Experimenter:
     def find(self, headers: dict[str, str] = TOKEN, **who: Any) -> TestResponse:
         return self.http.get(ADDRESS, query_string=who, headers=headers)
 
-    def ask_for_place(self, participant: str = "P01", headers: dict[str, str] = TOKEN, **who: Any) -> TestResponse:
+    def check_slot(self, participant: str = "P01", headers: dict[str, str] = TOKEN, **who: Any) -> TestResponse:
         return self.http.get("/api/lab/slot", query_string={"participant": participant} | who, headers=headers)
 
     def post(self, address: str, **body: Any) -> TestResponse:
@@ -139,7 +139,7 @@ def lab(lab_of: LabOf) -> Experimenter:
 
 
 @pytest.fixture
-def elsewhere(small_study: Study, tmp_path: Path) -> Iterator[Experimenter]:
+def other_lab(small_study: Study, tmp_path: Path) -> Iterator[Experimenter]:
     """A laboratory without a connection, with a separate store."""
     with closing(SqliteStore(tmp_path / "elsewhere" / "equipoise.db")) as store:
         yield Experimenter(create_app(small_study, store, SECRETS, Settings()))
@@ -165,7 +165,7 @@ def test_a_laboratory_session_needs_the_researchers_token(
     before = held(any_store)
     assert "Authorization: Bearer" in refused(lab.send(lab.body(), headers), 403)
     assert "Authorization: Bearer" in refused(lab.find(headers, participant="P01"), 403)
-    assert "Authorization: Bearer" in refused(lab.ask_for_place(headers=headers), 403)
+    assert "Authorization: Bearer" in refused(lab.check_slot(headers=headers), 403)
     assert held(any_store) == before
 
 
@@ -331,33 +331,33 @@ def test_an_invalid_code_is_not_looked_up(lab: Experimenter, who: dict[str, str]
 
 @pytest.mark.parametrize("who", [{"participant": ""}, {"session_number": "0"}, {"group": "x"}, {"kind": "human"}])
 def test_a_check_for_an_invalid_slot_is_refused(lab: Experimenter, who: dict[str, str]) -> None:
-    refused(lab.ask_for_place(**who), 422)
+    refused(lab.check_slot(**who), 422)
 
 
 def test_the_check_of_a_slot_gives_the_same_result_as_the_start(lab_of: LabOf, any_store: Store) -> None:
     lab = lab_of(quota=2, quota_per_group=1)
     assert lab.start(group=3).status_code == 201
     before = held(any_store)
-    assert lab.ask_for_place("P02").status_code == lab.ask_for_place("P02", group="1").status_code == 200
-    assert "Group 3 is full" in refused(lab.ask_for_place("P02", group="3"), 409)
-    assert "no group 4" in refused(lab.ask_for_place("P02", group="4"), 409)
+    assert lab.check_slot("P02").status_code == lab.check_slot("P02", group="1").status_code == 200
+    assert "Group 3 is full" in refused(lab.check_slot("P02", group="3"), 409)
+    assert "no group 4" in refused(lab.check_slot("P02", group="4"), 409)
     assert held(any_store) == before
     assert lab.start("P02").status_code == 201
-    assert "no free slot for participant P03" in refused(lab.ask_for_place("P03"), 409)
+    assert "no free slot for participant P03" in refused(lab.check_slot("P03"), 409)
     assert lab.post("/api/withdraw").status_code == 200
-    assert lab.ask_for_place("P03").status_code == 200
-    assert "cannot begin this study again" in refused(lab.ask_for_place("P02"), 409)
+    assert lab.check_slot("P03").status_code == 200
+    assert "cannot begin this study again" in refused(lab.check_slot("P02"), 409)
 
 
 def test_the_check_of_a_slot_refuses_a_participant_who_cannot_resume(lab: Experimenter, any_store: Store) -> None:
     lab.start(group=2)
     before = held(any_store)
-    assert lab.ask_for_place().status_code == lab.ask_for_place(group="2").status_code == 200
-    assert "in group 2, not 1" in refused(lab.ask_for_place(group="1"), 409)
+    assert lab.check_slot().status_code == lab.check_slot(group="2").status_code == 200
+    assert "in group 2, not 1" in refused(lab.check_slot(group="1"), 409)
     assert held(any_store) == before
     lab.take()
-    assert refused(lab.ask_for_place(), 409) == refused(lab.start(), 409)
-    assert lab.ask_for_place(session_number="2").status_code == 200
+    assert refused(lab.check_slot(), 409) == refused(lab.start(), 409)
+    assert lab.check_slot(session_number="2").status_code == 200
 
 
 # Refusals
@@ -402,9 +402,9 @@ def test_a_start_is_json(lab: Experimenter) -> None:
 
 def test_a_start_with_another_study_is_refused(lab: Experimenter, any_store: Store) -> None:
     before = held(any_store)
-    told = refused(lab.start(study_digest="0" * 64), 409)
-    assert f"version 1.0 of `{lab.study.name}`" in told
-    assert "is not the served study" in told
+    message = refused(lab.start(study_digest="0" * 64), 409)
+    assert f"version 1.0 of `{lab.study.name}`" in message
+    assert "is not the served study" in message
     assert "study's consent text" in refused(lab.start(consent_digest="0" * 64), 422)
     assert held(any_store) == before
 
@@ -443,17 +443,17 @@ def bring(lab: Experimenter, taken: Experimenter, answers: list[dict[str, Any]],
 
 
 def test_an_uploaded_session_is_complete_and_a_second_upload_changes_nothing(
-    lab: Experimenter, elsewhere: Experimenter, any_store: Store
+    lab: Experimenter, other_lab: Experimenter, any_store: Store
 ) -> None:
-    elsewhere.start()
-    answers = elsewhere.answers()
-    assert elsewhere.respond(*answers[:2]).status_code == 201
-    assert bring(lab, elsewhere, answers[:2]).status_code == 201
-    assert elsewhere.respond(*answers[2:]).status_code == 201
-    there = elsewhere.post("/api/complete").get_json()
+    other_lab.start()
+    answers = other_lab.answers()
+    assert other_lab.respond(*answers[:2]).status_code == 201
+    assert bring(lab, other_lab, answers[:2]).status_code == 201
+    assert other_lab.respond(*answers[2:]).status_code == 201
+    there = other_lab.post("/api/complete").get_json()
     seen = []
     for _ in range(2):
-        assert bring(lab, elsewhere, answers).status_code == 200
+        assert bring(lab, other_lab, answers).status_code == 200
         completed = lab.post("/api/complete", completed_at="2026-11-22T11:30:00.000+01:00")
         assert completed.get_json() == there
         seen.append(verified(any_store))
@@ -461,19 +461,19 @@ def test_an_uploaded_session_is_complete_and_a_second_upload_changes_nothing(
     assert seen[0] == seen[1]
     (row,) = any_store.sessions(lab.study)
     assert row["completed_at"] == "2026-11-22T10:30:00.000+00:00"
-    assert row["started_at"] == as_text(datetime.fromisoformat(elsewhere.session["started_at"]))
+    assert row["started_at"] == as_text(datetime.fromisoformat(other_lab.session["started_at"]))
     assert row["uploaded_at"] is not None
     assert [trial["response"] for trial in any_store.trials(lab.study)] == ['"absorbed"'] * 3
 
 
-def test_a_session_can_be_uploaded_to_a_full_study(lab_of: LabOf, elsewhere: Experimenter, any_store: Store) -> None:
+def test_a_session_can_be_uploaded_to_a_full_study(lab_of: LabOf, other_lab: Experimenter, any_store: Store) -> None:
     lab = lab_of(quota=1)
     other = Participant(lab.http.application)
     other.start()
-    elsewhere.start()
-    answers = elsewhere.answers()
-    assert bring(lab, elsewhere, answers[:1]).status_code == 201
-    assert bring(lab, elsewhere, answers).status_code == 200
+    other_lab.start()
+    answers = other_lab.answers()
+    assert bring(lab, other_lab, answers[:1]).status_code == 201
+    assert bring(lab, other_lab, answers).status_code == 200
     for look in (lambda: lab.http.get("/api/session"), lambda: lab.post("/api/visit", visit_id=new_id())):
         assert look().status_code == 200
     assert lab.post("/api/complete").status_code == 200
@@ -487,75 +487,75 @@ def test_a_session_can_be_uploaded_to_a_full_study(lab_of: LabOf, elsewhere: Exp
     assert problems(any_store) == []
 
 
-def test_the_next_session_belongs_to_the_same_uploaded_participant(lab: Experimenter, elsewhere: Experimenter) -> None:
-    elsewhere.start()
-    bring(lab, elsewhere, elsewhere.answers())
+def test_the_next_session_belongs_to_the_same_uploaded_participant(lab: Experimenter, other_lab: Experimenter) -> None:
+    other_lab.start()
+    bring(lab, other_lab, other_lab.answers())
     lab.post("/api/complete")
     lab.start(session_number=2)
-    assert lab.session["participant"] == elsewhere.session["participant"]
-    elsewhere.start(session_number=3)
-    assert lab.start(session_number=3, uploaded=elsewhere.brought()).status_code == 201
-    assert "Another session" in refused(lab.start(session_number=4, uploaded=elsewhere.brought()), 409)
-    assert lab.find(participant="P01", session_number="3").get_json()["session"] == elsewhere.session["session"]
+    assert lab.session["participant"] == other_lab.session["participant"]
+    other_lab.start(session_number=3)
+    assert lab.start(session_number=3, uploaded=other_lab.brought()).status_code == 201
+    assert "Another session" in refused(lab.start(session_number=4, uploaded=other_lab.brought()), 409)
+    assert lab.find(participant="P01", session_number="3").get_json()["session"] == other_lab.session["session"]
 
 
 def test_a_session_begun_on_a_server_can_run_on_another_machine_and_be_uploaded(
-    lab_of: LabOf, elsewhere: Experimenter, any_store: Store
+    lab_of: LabOf, other_lab: Experimenter, any_store: Store
 ) -> None:
     """So the server chooses group and order, and the laboratory needs no connection for the rest of the session."""
     server = lab_of(quota_per_group=2)
     server.start("P00", group=3)
     server.start("P01", group=3)
-    assert elsewhere.start("P01", uploaded=server.brought()).status_code == 201
+    assert other_lab.start("P01", uploaded=server.brought()).status_code == 201
     planned = {
         name: server.session[name] for name in ("session", "participant", "group", "seed", "withdrawal_code", "trials")
     }
-    assert elsewhere.session.items() >= planned.items()
-    answers = elsewhere.answers()
+    assert other_lab.session.items() >= planned.items()
+    answers = other_lab.answers()
     for n_taken in range(1, 4):
-        assert elsewhere.respond(*answers[:n_taken]).status_code == 201
-        assert bring(server, elsewhere, answers[:n_taken]).status_code == 200
+        assert other_lab.respond(*answers[:n_taken]).status_code == 201
+        assert bring(server, other_lab, answers[:n_taken]).status_code == 200
         assert server.session["next_trial_index"] == n_taken - 1
-    assert elsewhere.start("P01").get_json()["next_trial_index"] == 3
-    there = elsewhere.post("/api/complete").get_json()
+    assert other_lab.start("P01").get_json()["next_trial_index"] == 3
+    there = other_lab.post("/api/complete").get_json()
     assert server.post("/api/complete", completed_at="2026-11-22T10:30:00Z").get_json() == there
-    (row,) = [row for row in any_store.sessions(server.study) if row["session"] == elsewhere.session["session"]]
+    (row,) = [row for row in any_store.sessions(server.study) if row["session"] == other_lab.session["session"]]
     assert (row["status"], row["slot"], row["n_visits"]) == ("completed", "confirmed", 1)
     assert row["completed_at"] == "2026-11-22T10:30:00.000+00:00"
     assert problems(any_store) == []
 
 
 def test_an_uploaded_withdrawal_withdraws_the_session_and_a_retry_changes_nothing(
-    lab: Experimenter, elsewhere: Experimenter, any_store: Store
+    lab: Experimenter, other_lab: Experimenter, any_store: Store
 ) -> None:
-    elsewhere.start()
-    bring(lab, elsewhere, elsewhere.answers(0, 1))
+    other_lab.start()
+    bring(lab, other_lab, other_lab.answers(0, 1))
     for _ in range(2):
-        assert bring(lab, elsewhere, []).status_code == 200
+        assert bring(lab, other_lab, []).status_code == 200
         assert lab.post("/api/withdraw").status_code == 200
-    assert lab.start(uploaded=elsewhere.brought()).get_json()["status"] == "withdrawn"
-    refused(lab.respond(*elsewhere.answers(0, 1)), 409)
+    assert lab.start(uploaded=other_lab.brought()).get_json()["status"] == "withdrawn"
+    refused(lab.respond(*other_lab.answers(0, 1)), 409)
     assert rows(any_store, "SELECT COUNT(*) FROM responses") == [(0,)]
     assert problems(any_store) == []
 
 
 def test_an_uploaded_withdrawal_of_an_unknown_session_does_not_withdraw_another_participant_with_the_code(
-    lab: Experimenter, elsewhere: Experimenter, any_store: Store
+    lab: Experimenter, other_lab: Experimenter, any_store: Store
 ) -> None:
     lab.start()
     lab.take()
-    elsewhere.start()
-    told = refused(lab.start(uploaded=elsewhere.brought(is_withdrawn=True), session_number=2), 409)
-    assert "`equipoise withdraw STUDY --participant P01`" in told
-    assert lab.start("B-P01", uploaded=elsewhere.brought(is_withdrawn=True), session_number=2).status_code == 201
+    other_lab.start()
+    message = refused(lab.start(uploaded=other_lab.brought(is_withdrawn=True), session_number=2), 409)
+    assert "`equipoise withdraw STUDY --participant P01`" in message
+    assert lab.start("B-P01", uploaded=other_lab.brought(is_withdrawn=True), session_number=2).status_code == 201
     assert lab.post("/api/withdraw").status_code == 200
     assert rows(any_store, "SELECT status FROM sessions ORDER BY 1") == [("completed",), ("withdrawn",)]
 
 
-def test_an_uploaded_rehearsal_stays_simulated(lab: Experimenter, elsewhere: Experimenter, any_store: Store) -> None:
-    elsewhere.start(kind="simulated")
-    assert bring(lab, elsewhere, elsewhere.answers()).status_code == 201
-    assert bring(lab, elsewhere, []).status_code == 200
+def test_an_uploaded_rehearsal_stays_simulated(lab: Experimenter, other_lab: Experimenter, any_store: Store) -> None:
+    other_lab.start(kind="simulated")
+    assert bring(lab, other_lab, other_lab.answers()).status_code == 201
+    assert bring(lab, other_lab, []).status_code == 200
     assert any_store.identities(lab.study) == []
     assert {row["kind"] for row in any_store.trials(lab.study)} == {"simulated"}
 
@@ -619,19 +619,19 @@ def test_uploaded_practice_has_the_same_result(
     ids=str,
 )  # fmt: skip
 def test_an_invalid_upload_is_refused(
-    lab: Experimenter, elsewhere: Experimenter, any_store: Store, change: dict[str, Any]
+    lab: Experimenter, other_lab: Experimenter, any_store: Store, change: dict[str, Any]
 ) -> None:
-    elsewhere.start()
+    other_lab.start()
     before = held(any_store)
-    refused(lab.start(uploaded=elsewhere.brought(**change)), 422)
+    refused(lab.start(uploaded=other_lab.brought(**change)), 422)
     assert held(any_store) == before
 
 
-def test_an_upload_with_another_group_or_seed_is_refused(lab: Experimenter, elsewhere: Experimenter) -> None:
-    elsewhere.start()
-    assert "differ" in refused(lab.start(uploaded=elsewhere.brought(), group=3), 422)
-    assert lab.start(uploaded=elsewhere.brought(), group=1).status_code == 201
-    assert "Another session" in refused(lab.start(uploaded=elsewhere.brought(seed=9)), 409)
+def test_an_upload_with_another_group_or_seed_is_refused(lab: Experimenter, other_lab: Experimenter) -> None:
+    other_lab.start()
+    assert "differ" in refused(lab.start(uploaded=other_lab.brought(), group=3), 422)
+    assert lab.start(uploaded=other_lab.brought(), group=1).status_code == 201
+    assert "Another session" in refused(lab.start(uploaded=other_lab.brought(seed=9)), 409)
 
 
 def test_a_web_session_cannot_send_its_completion_time(lab: Experimenter, any_store: Store) -> None:
@@ -648,9 +648,9 @@ def test_a_web_session_cannot_send_its_completion_time(lab: Experimenter, any_st
 def test_no_changed_value_in_a_start_causes_status_500(
     lab: Experimenter, any_store: Store, data: st.DataObject
 ) -> None:
-    told = {"session": f"{len(rows(any_store, 'SELECT 1 FROM sessions')):016x}", "participant": "p-0123456789ab",
+    uploaded = {"session": f"{len(rows(any_store, 'SELECT 1 FROM sessions')):016x}", "participant": "p-0123456789ab",
             "group": 1, "seed": 1, "started_at": "2026-11-22T10:00:00Z", "withdrawal_code": None}  # fmt: skip
-    body = lab.body(session_number=1, group=None, kind="human", uploaded=data.draw(st.sampled_from([None, told])))
+    body = lab.body(session_number=1, group=None, kind="human", uploaded=data.draw(st.sampled_from([None, uploaded])))
     reply = lab.send(mutated(data, body))
     assert_no_error_of_ours(reply)
     assert problems(any_store) == []

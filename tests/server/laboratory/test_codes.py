@@ -139,9 +139,9 @@ def test_an_uploaded_withdrawal_of_an_unknown_session_deletes_no_other_participa
     here = lab.start(session_number=1)
     lab.complete(here)
     before = verified(lab.store)
-    told = r"there is a participant P01 here. .* `equipoise withdraw STUDY --participant P01`; .*--prefix B-"
+    message = r"there is a participant P01 here. .* `equipoise withdraw STUDY --participant P01`; .*--prefix B-"
     for session_number in (1, 2):
-        with pytest.raises(Conflict, match=told):
+        with pytest.raises(Conflict, match=message):
             lab.add_uploaded(participant="p-bbbbbbbbbbbb", session_number=session_number, is_withdrawn=True)
     assert verified(lab.store) == before
     apart = lab.add_uploaded("B-P01", participant="p-bbbbbbbbbbbb", is_withdrawn=True)

@@ -80,8 +80,10 @@ def test_a_later_session_number_can_begin_before_an_earlier_session_ends(lab: La
 def test_a_completed_session_number_is_refused_and_the_next_number_is_named(lab: Laboratory) -> None:
     lab.complete(lab.start(session_number=2))
     before = verified(lab.store)
-    told = r"^Participant P01 has completed session 2 .* another person, use another code; .* `--session-number 3`\.$"
-    with pytest.raises(Conflict, match=told):
+    message = (
+        r"^Participant P01 has completed session 2 .* another person, use another code; .* `--session-number 3`\.$"
+    )
+    with pytest.raises(Conflict, match=message):
         lab.start(session_number=2)
     assert verified(lab.store) == before
     assert lab.start(session_number=3).is_new
@@ -149,8 +151,8 @@ def test_simultaneous_starts_of_one_session_number_are_one_session(lab: Laborato
     with closing(another(lab.store)) as other:
         stores = [lab.store, other][:n_servers]
         for number in (1, 2, 3):
-            starts = [partial(stores[place % n_servers].start_session, lab.study, start_of(session_number=number))
-                      for place in range(6)]  # fmt: skip
+            starts = [partial(stores[index % n_servers].start_session, lab.study, start_of(session_number=number))
+                      for index in range(6)]  # fmt: skip
             outcomes = at_once(*starts)
             begun = [one for one in outcomes if isinstance(one, StoredSession)]
             assert len({one.plan.session for one in begun}) == 1

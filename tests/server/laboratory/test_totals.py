@@ -89,9 +89,9 @@ def test_after_random_steps_the_books_balance_and_no_seed_is_repeated(
     with Clock().installed() as clock, closing(SqliteStore(tmp_path / f"{new_id()}.db")) as store:
         lab = Laboratory(store, study)
         store.register_study(study)
-        for what, *told in happenings:
+        for what, *details in happenings:
             with suppress(Conflict):
-                happen(lab, clock, what, *told)
+                happen(lab, clock, what, *details)
             with store.snapshot() as db:
                 assert verify(db).problems == []
         kinds = {row["session"]: row["kind"] for row in store.sessions(study)}
@@ -105,14 +105,14 @@ def test_after_random_steps_the_books_balance_and_no_seed_is_repeated(
         assert rows(store, one_person) == []
 
 
-def happen(lab: Laboratory, clock: Clock, what: str, *told: Any) -> None:
+def happen(lab: Laboratory, clock: Clock, what: str, *details: Any) -> None:
     """Do one event; an event of a session happens to the session that was opened last."""
     found = lab.store.find_session(lab.token)
     if what == "comes":
-        code, session_number, group = told
+        code, session_number, group = details
         lab.start(code, session_number=session_number, group=group)
     elif what == "brings":
-        code, number, group, seed = told
+        code, number, group, seed = details
         name = f"{number}{group}{seed}{(code or 'P00')[1:]:0>13}"
         lab.add_uploaded(
             code, session_number=session_number, session=name, group=group, seed=seed, participant=f"p-{name[-12:]}"

@@ -126,7 +126,7 @@ def person_of(sample_study: Study, store: SqliteStore) -> PersonOf:
     return make
 
 
-def place_of(store: SqliteStore, person: Participant) -> tuple[Any, ...]:
+def slot_of(store: SqliteStore, person: Participant) -> tuple[Any, ...]:
     (found,) = rows(
         store, "SELECT status, slot, release_reason FROM sessions WHERE session = ?", (person.session["session"],)
     )
@@ -136,7 +136,7 @@ def place_of(store: SqliteStore, person: Participant) -> tuple[Any, ...]:
 def test_a_participant_who_passes_the_checks_keeps_the_slot(person_of: PersonOf, store: SqliteStore) -> None:
     person = person_of(RIGHT, RIGHT)
     assert person.complete().status_code == 200
-    assert place_of(store, person) == ("completed", "confirmed", None)
+    assert slot_of(store, person) == ("completed", "confirmed", None)
 
 
 def test_a_participant_who_fails_too_many_checks_is_replaced_and_the_responses_are_kept(
@@ -144,7 +144,7 @@ def test_a_participant_who_fails_too_many_checks_is_replaced_and_the_responses_a
 ) -> None:
     person = person_of(RIGHT, WRONG)
     assert person.complete().status_code == 200
-    assert place_of(store, person) == ("completed", "released", "attention check")
+    assert slot_of(store, person) == ("completed", "released", "attention check")
     answered = rows(store, "SELECT trial_index FROM responses")
     assert len(answered) == len(person.session["trials"])
 
@@ -154,8 +154,8 @@ def test_no_reply_reveals_the_result_of_the_checks(person_of: PersonOf) -> None:
     passed, failed = person_of(RIGHT).complete(), person_of(WRONG).complete()
     assert passed.status_code == failed.status_code == 200
     own = {"completion_code", "withdrawal_code", "exit"}
-    told = [{name: value for name, value in one.get_json().items() if name not in own} for one in (passed, failed)]
-    assert told[0] == told[1]
+    replies = [{name: value for name, value in one.get_json().items() if name not in own} for one in (passed, failed)]
+    assert replies[0] == replies[1]
     assert [one.get_json()["exit"]["url"] for one in (passed, failed)] == [None, None]
 
 
@@ -163,7 +163,7 @@ def test_a_repeated_completion_changes_nothing_after_failed_checks(person_of: Pe
     person = person_of(WRONG)
     first = person.complete().get_json()
     assert person.complete().get_json() == first
-    assert place_of(store, person) == ("completed", "released", "attention check")
+    assert slot_of(store, person) == ("completed", "released", "attention check")
     assert person.http.get("/api/session").get_json()["completion_code"] == first["completion_code"]
 
 
@@ -197,20 +197,20 @@ def test_a_response_to_a_check_during_the_completion_is_judged_too(
     person.complete()
     send_what_is_left()
     assert person.complete().status_code == 200
-    assert place_of(store, person) == ("completed", "released", "attention check")
+    assert slot_of(store, person) == ("completed", "released", "attention check")
 
 
 def test_a_study_without_a_rule_replaces_no_participant(person_of: PersonOf, store: SqliteStore) -> None:
     person = person_of(WRONG, WRONG, max_failed=None)
     person.complete()
-    assert place_of(store, person) == ("completed", "confirmed", None)
+    assert slot_of(store, person) == ("completed", "confirmed", None)
 
 
 def test_a_simulated_participant_is_never_replaced(person_of: PersonOf, store: SqliteStore) -> None:
     """A simulation keeps the requested number of participants; the analysis excludes those that failed."""
     person = person_of(WRONG, kind="simulated")
     person.complete()
-    assert place_of(store, person) == ("completed", "confirmed", None)
+    assert slot_of(store, person) == ("completed", "confirmed", None)
 
 
 def test_the_slot_of_a_participant_who_failed_goes_to_another_participant(
@@ -224,7 +224,7 @@ def test_the_slot_of_a_participant_who_failed_goes_to_another_participant(
     second = person_of(RIGHT, quota=1)
     second.complete()
     assert late.get("/api/study").get_json()["notice"] is not None
-    assert place_of(store, second) == ("completed", "confirmed", None)
+    assert slot_of(store, second) == ("completed", "confirmed", None)
 
 
 def test_a_session_is_judged_by_the_rule_with_which_it_began(
@@ -238,4 +238,4 @@ def test_a_session_is_judged_by_the_rule_with_which_it_began(
     assert cookie is not None
     later.set_cookie(cookie.key, cookie.value)
     assert later.post("/api/complete", json={}).status_code == 200
-    assert place_of(store, person) == ("completed", "confirmed", None)
+    assert slot_of(store, person) == ("completed", "confirmed", None)

@@ -221,11 +221,11 @@ def test_a_resumed_session_continues_where_the_practice_led(
     cookie = person.http.get_cookie("equipoise_session_blackbox-predict")
     assert cookie is not None
     next_index, has_ended = 0, False
-    with closing(another(any_store)) as store_elsewhere:
-        elsewhere = create_app(studies[otherwise], store_elsewhere, SECRETS, NO_LIMITS).test_client()
-        elsewhere.set_cookie(cookie.key, cookie.value)
+    with closing(another(any_store)) as other_store:
+        other_browser = create_app(studies[otherwise], other_store, SECRETS, NO_LIMITS).test_client()
+        other_browser.set_cookie(cookie.key, cookie.value)
         while not has_ended and next_index < len(person.session["trials"]):
-            visited = elsewhere.post("/api/visit", json={"visit_id": str(uuid.uuid4())}).get_json()
+            visited = other_browser.post("/api/visit", json={"visit_id": str(uuid.uuid4())}).get_json()
             for session in (looked_at(person), visited, person.start().get_json()):
                 assert (session["status"], session["next_trial_index"]) == ("active", next_index)
             is_right = passed_in is not None and next_index // N_IN_ROUND + 1 == passed_in
@@ -235,7 +235,7 @@ def test_a_resumed_session_continues_where_the_practice_led(
             next_index = practice["next_trial_index"] if practice else next_index + 1
             has_ended = bool(practice and practice["ended"])
         assert has_ended == (otherwise == "end" and passed_in is None)
-        for session in (looked_at(person), elsewhere.get("/api/session").get_json(), person.start().get_json()):
+        for session in (looked_at(person), other_browser.get("/api/session").get_json(), person.start().get_json()):
             assert session["status"] == ("ended" if has_ended else "active")
     assert person.complete().status_code == (409 if has_ended else 200)
     assert problems(any_store) == []
@@ -629,8 +629,8 @@ def test_for_any_requests_questions_have_responses_only_after_passed_practice(
     person.start()
     for batch in batches:
         stored = answered(store, person)
-        told = looked_at(person)["next_trial_index"]
-        at = {"next": (stored[-1] + 1) if stored else 0, "told": told, "question": FIRST_QUESTION, "back": 0}
+        planned = looked_at(person)["next_trial_index"]
+        at = {"next": (stored[-1] + 1) if stored else 0, "told": planned, "question": FIRST_QUESTION, "back": 0}
         sent = []
         for where, response in batch:
             index = at[where]

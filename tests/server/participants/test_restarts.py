@@ -32,8 +32,8 @@ from tests.server.participants.returning import (
     new_id,
     opened,
     panel,
-    place_of,
     sessions_in,
+    slot_of,
     visit,
     visits_of,
 )
@@ -78,7 +78,7 @@ def test_a_restarted_session_has_the_same_participant_and_group(again: Person, a
     assert after.session.seed != before.session.seed
     assert {trial.item.item_id for trial in after.plan.trials} == {trial.item.item_id for trial in before.plan.trials}
     assert after.plan.withdrawal_code != before.plan.withdrawal_code
-    assert place_of(any_store, first) == ("active", "released", "restarted")
+    assert slot_of(any_store, first) == ("active", "released", "restarted")
     assert len(responses_of(any_store, first)) == 2, "the first answers stay with the first session"
     assert problems(any_store) == []
 
@@ -93,7 +93,7 @@ def test_the_restarted_session_can_be_completed_and_the_first_session_is_closed(
     again.sent = []
     again.complete()
     assert again.now.session.status is Status.COMPLETED
-    assert place_of(any_store, again.session) == ("completed", "confirmed", None)
+    assert slot_of(any_store, again.session) == ("completed", "confirmed", None)
     assert [len(responses_of(any_store, session)) for session in (first, again.session)] == [2, 3]
     assert problems(any_store) == []
     with closing(reopened(any_store)) as store:
@@ -239,7 +239,7 @@ def test_a_participant_whose_slot_was_released_cannot_restart_by_a_reload(
         with suppress(StudyFull):
             assert come().ended_for is not None
     assert sessions_in(any_store) == 1
-    assert place_of(any_store, session) == ("active", "released", reason.value), "the researcher's reason stays"
+    assert slot_of(any_store, session) == ("active", "released", reason.value), "the researcher's reason stays"
     assert problems(any_store) == []
 
 
@@ -311,7 +311,7 @@ def test_withdrawal_after_a_restart_deletes_the_responses_of_all_sessions(
     bystander = Person(any_store, again.study).complete()
     again.withdraw()
     for session in (first, again.session):
-        assert place_of(any_store, session)[:2] == ("withdrawn", "released")
+        assert slot_of(any_store, session)[:2] == ("withdrawn", "released")
         assert responses_of(any_store, session) == []
         assert rows(any_store, "SELECT demographics FROM sessions WHERE session = ?", (session,)) == [(None,)]
         assert {row[3] for row in visits_of(any_store, session)} == {None}
@@ -481,8 +481,8 @@ def happens(what: str, person: Person, left: set[str]) -> None:
 def test_the_log_names_the_session_that_a_restart_replaced(again: Person, any_store: Store) -> None:
     first = again.session
     visit(again)
-    told = [(event.event, event.session) for event in any_store.events(again.study)][1:]
-    assert told == [("reserved", first), ("released", first), ("reserved", again.session)]
+    logged = [(event.event, event.session) for event in any_store.events(again.study)][1:]
+    assert logged == [("reserved", first), ("released", first), ("reserved", again.session)]
     last = any_store.events(again.study)[-1]
     assert last.details["instead_of"] == first
     assert dataclasses.asdict(last)["event"] == "reserved"

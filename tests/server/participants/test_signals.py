@@ -94,11 +94,11 @@ def test_the_table_has_a_column_for_every_signal() -> None:
     assert {f"signal_{name}" for name in Signals.model_fields} == set(SIGNALS)
 
 
-@pytest.mark.parametrize("told", [None, {}, dict.fromkeys(ALL, 0)])
+@pytest.mark.parametrize("signals", [None, {}, dict.fromkeys(ALL, 0)])
 def test_absent_signals_are_zero_with_a_response_and_missing_without_one(
-    participant: Participant, any_store: Store, told: dict[str, int] | None
+    participant: Participant, any_store: Store, signals: dict[str, int] | None
 ) -> None:
-    participant.answer(0, signals=told)
+    participant.answer(0, signals=signals)
     table = table_of(any_store)
     assert table.loc[0, list(SIGNALS)].tolist() == [0] * len(SIGNALS)
     assert table.loc[1:, list(SIGNALS)].isna().all(axis=None)
@@ -115,7 +115,7 @@ def test_fields_that_an_older_page_does_not_send_are_missing_and_the_response_is
 
 
 @given(
-    told=st.none() | st.dictionaries(st.sampled_from(sorted(ALL)), st.integers(0, 1_000_000)),
+    signals=st.none() | st.dictionaries(st.sampled_from(sorted(ALL)), st.integers(0, 1_000_000)),
     attempt=st.integers(1, 1_000_000),
     visit=st.none() | st.integers(1, 1_000_000),
     given_by=st.sampled_from([None, "key", "mouse", "touch", "pen"]),
@@ -123,18 +123,18 @@ def test_fields_that_an_older_page_does_not_send_are_missing_and_the_response_is
 )
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_signals_within_the_bounds_are_returned_unchanged(
-    small_study: Study, any_store: Store, told: Any, attempt: int, visit: int | None, given_by: Any, elapsed: Any
+    small_study: Study, any_store: Store, signals: Any, attempt: int, visit: int | None, given_by: Any, elapsed: Any
 ) -> None:
     person = begun(small_study, any_store)
     jspsych = None if elapsed is None else JSPSYCH | {"time_elapsed_ms": elapsed}
-    sent = {"signals": told, "attempt": attempt, "visit": visit, "input": given_by, "jspsych": jspsych}
+    sent = {"signals": signals, "attempt": attempt, "visit": visit, "input": given_by, "jspsych": jspsych}
     assert person.answer(0, **sent).status_code == 201
     (found,) = [
         row for row in any_store.trials() if (row["session"], row["trial_index"]) == (person.session["session"], 0)
     ]
     assert (found["attempt"], found["visit"], found["input"]) == (attempt, visit, given_by)
     kept = json.loads(found["signals"]) if found["signals"] else {}
-    assert {name: n for name, n in kept.items() if n} == {name: n for name, n in (told or {}).items() if n}
+    assert {name: n for name, n in kept.items() if n} == {name: n for name, n in (signals or {}).items() if n}
     assert (json.loads(found["jspsych"]) if found["jspsych"] else None) == jspsych
 
 

@@ -25,8 +25,8 @@ from tests.server.participants.returning import (
     new_id,
     opened,
     panel,
-    place_of,
     sessions_in,
+    slot_of,
     visit,
     visits_of,
 )
@@ -185,7 +185,7 @@ def test_a_session_is_resumed_at_most_as_often_as_the_study_allows(
     for _ in range(2):
         assert visit(person, last).ended_for is Release.RELOADED
     assert visit(person).ended_for is Release.RELOADED
-    assert place_of(any_store, person.session)[1:] == ("released", "reloaded too often")
+    assert slot_of(any_store, person.session)[1:] == ("released", "reloaded too often")
     assert len(responses_of(any_store, person.session)) == 1, "the answers so far are kept"
     assert problems(any_store) == []
 
@@ -199,7 +199,7 @@ def test_a_session_is_resumed_up_to_its_greatest_age_and_not_later(
     person.answer()
     clock.advance(minutes=1)
     assert visit(person).ended_for is Release.TOO_OLD
-    assert place_of(any_store, person.session)[1:] == ("released", "too old to resume")
+    assert slot_of(any_store, person.session)[1:] == ("released", "too old to resume")
     assert problems(any_store) == []
 
 
@@ -279,7 +279,7 @@ def test_a_participant_of_an_ended_session_can_withdraw(browser_of: BrowserOf, a
     opened(browser)
     assert browser.withdraw().status_code == 200
     assert responses_of(any_store, browser.session["session"]) == []
-    assert place_of(any_store, browser.session["session"])[0] == "withdrawn"
+    assert slot_of(any_store, browser.session["session"])[0] == "withdrawn"
     assert problems(any_store) == []
 
 

@@ -199,10 +199,10 @@ def ended(app: Flask, kind: str = "human", panel_id: str | None = None) -> dict[
     if panel_id is not None:
         person.http.get(f"/?PROLIFIC_PID={panel_id}")
     person.start(kind=kind)
-    told: dict[str, Any] = person.answer(0).get_json()["responses"][0]["feedback"]["practice"]["ended"]
+    end_page: dict[str, Any] = person.answer(0).get_json()["responses"][0]["feedback"]["practice"]["ended"]
     session = person.http.get("/api/session").get_json()
-    assert (session["status"], session["exit"]) == ("ended", told["exit"])
-    return told
+    assert (session["status"], session["exit"]) == ("ended", end_page["exit"])
+    return end_page
 
 
 @pytest.fixture(scope="session")
@@ -231,8 +231,8 @@ def test_a_participant_who_resumes_too_often_or_too_late_gets_its_exit_or_an_emp
             person = Participant(app_of(study=study, **exits))
             person.start()
             clock.advance(minutes=2)
-            told = person.http.post("/api/visit", json={"visit_id": str(uuid.uuid4())}).get_json()
-            assert (told["status"], told["exit"]) == ("ended", exit_)
+            end_page = person.http.post("/api/visit", json={"visit_id": str(uuid.uuid4())}).get_json()
+            assert (end_page["status"], end_page["exit"]) == ("ended", exit_)
             assert person.http.get("/api/session").get_json()["exit"] == exit_
 
 

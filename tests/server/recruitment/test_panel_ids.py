@@ -206,9 +206,9 @@ def test_starts_with_known_ids_are_limited_and_those_of_other_addresses_are_not(
         for number in range(UNPROVEN_CLAIMS_PER_MINUTE + 5)
     ]
     assert statuses == [409] * UNPROVEN_CLAIMS_PER_MINUTE + [429] * 5
-    elsewhere = Visitor(app, from_panel(pid("new"), SESSION_ID="n"))
-    elsewhere.http.environ_base["REMOTE_ADDR"] = "198.51.100.23"
-    assert elsewhere.start().status_code == 201
+    distant = Visitor(app, from_panel(pid("new"), SESSION_ID="n"))
+    distant.http.environ_base["REMOTE_ADDR"] = "198.51.100.23"
+    assert distant.start().status_code == 201
 
 
 def test_starts_with_unknown_ids_in_a_full_study_are_limited_because_they_reveal_known_ids(app_of: AppOf) -> None:

@@ -124,13 +124,16 @@ def test_the_script_that_signs_in_is_a_file_of_the_server(app: Flask) -> None:
 def test_only_a_cookie_of_this_server_and_of_today_opens_the_page(
     app: Flask, participant: Any, sample_study: Study, store: SqliteStore
 ) -> None:
-    old, elsewhere = app.test_client(), create_app(sample_study, store, Secrets("key", TOKEN), Settings()).test_client()
+    old, other_server = (
+        app.test_client(),
+        create_app(sample_study, store, Secrets("key", TOKEN), Settings()).test_client(),
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TimestampSigner, "get_timestamp", lambda _self: int(time.time() - 13 * 3600))
         sign_in(old)
-    sign_in(elsewhere)
+    sign_in(other_server)
     session = participant.http.get_cookie("equipoise_session_blackbox-predict")
-    for cookie in ("", "x", TOKEN, session.value, cookie_of(old), cookie_of(elsewhere)):
+    for cookie in ("", "x", TOKEN, session.value, cookie_of(old), cookie_of(other_server)):
         assert with_cookie(app, cookie).get("/researcher/").status_code == 403, cookie
     new = app.test_client()
     sign_in(new)

@@ -44,7 +44,7 @@ def start(app: Flask, address: str = HERE, http: Any = None, **headers: str) -> 
     return reply
 
 
-def assert_told_to_wait(reply: TestResponse, longest_s: int) -> None:
+def assert_must_wait(reply: TestResponse, longest_s: int) -> None:
     assert reply.status_code == 429
     assert 1 <= int(reply.headers["Retry-After"]) <= longest_s
     assert reply.get_json() == {"error": "Too many requests; please wait a moment."}
@@ -57,7 +57,7 @@ def test_new_sessions_from_one_address_are_limited_and_those_of_another_are_not(
     app = app_of(starts_per_minute=3)
     assert [start(app).status_code for _ in range(3)] == [201] * 3
     for _ in range(3):
-        assert_told_to_wait(start(app), 60)
+        assert_must_wait(start(app), 60)
     assert len(rows(store, "SELECT * FROM sessions")) == 3
     assert start(app, THERE).status_code == 201
 
@@ -103,7 +103,7 @@ def test_the_requests_of_one_session_are_limited_and_those_of_another_are_not(
     refused = [reply for reply in replies if reply.status_code == 429]
     assert len(refused) >= 12  # 32 requests may need more than three seconds on a slow machine
     for reply in refused:
-        assert_told_to_wait(reply, 1)
+        assert_must_wait(reply, 1)
     assert other.get("/api/session").status_code == 200
     time.sleep(int(refused[-1].headers["Retry-After"]))
     assert hasty.get("/api/session").status_code == 200
@@ -188,7 +188,7 @@ def test_behind_a_counted_proxy_each_address_has_a_separate_limit(app_of: AppOf)
     app = app_of(proxies=1, starts_per_minute=1)
     proxy = "10.0.0.1"
     assert start(app, proxy, **{"X-Forwarded-For": HERE}).status_code == 201
-    assert_told_to_wait(start(app, proxy, **{"X-Forwarded-For": HERE}), 60)
+    assert_must_wait(start(app, proxy, **{"X-Forwarded-For": HERE}), 60)
     assert start(app, proxy, **{"X-Forwarded-For": THERE}).status_code == 201
 
 
@@ -196,17 +196,17 @@ def test_addresses_from_before_the_counted_proxies_are_not_trusted(app_of: AppOf
     """A client can send this header too; the proxy appends the address of the client."""
     app = app_of(proxies=1, starts_per_minute=1)
     start(app, "10.0.0.1", **{"X-Forwarded-For": HERE})
-    assert_told_to_wait(start(app, "10.0.0.1", **{"X-Forwarded-For": f"192.0.2.1, {HERE}"}), 60)
+    assert_must_wait(start(app, "10.0.0.1", **{"X-Forwarded-For": f"192.0.2.1, {HERE}"}), 60)
     two = app_of(proxies=2, starts_per_minute=1)
     start(two, "10.0.0.1", **{"X-Forwarded-For": f"192.0.2.1, {HERE}, 10.0.0.2"})
-    assert_told_to_wait(start(two, "10.0.0.1", **{"X-Forwarded-For": f"192.0.2.2, {HERE}, 10.0.0.2"}), 60)
+    assert_must_wait(start(two, "10.0.0.1", **{"X-Forwarded-For": f"192.0.2.2, {HERE}, 10.0.0.2"}), 60)
 
 
 def test_without_a_configured_proxy_forwarded_addresses_are_ignored(app_of: AppOf) -> None:
     app = app_of(proxies=0, starts_per_minute=1)
     assert start(app, **{"X-Forwarded-For": "192.0.2.1", "Forwarded": "for=192.0.2.1"}).status_code == 201
     for header in ("X-Forwarded-For", "X-Real-IP", "Forwarded", "Client-IP", "X-Client-IP", "True-Client-IP"):
-        assert_told_to_wait(start(app, **{header: "192.0.2.99"}), 60)
+        assert_must_wait(start(app, **{header: "192.0.2.99"}), 60)
     for number in range(10):
         guess(app, "form", f"guess-{number}")
     forged = {"X-Forwarded-For": "192.0.2.1"}
@@ -262,10 +262,10 @@ def test_an_ipv6_address_counts_as_its_network(address: str | None, key: str) ->
 def test_a_whole_ipv6_network_has_one_limit(app_of: AppOf) -> None:
     app = app_of(starts_per_minute=2)
     assert [start(app, f"2001:db8:1:2::{number}").status_code for number in (1, 2)] == [201] * 2
-    assert_told_to_wait(start(app, "2001:db8:1:2:ffff::3"), 60)
+    assert_must_wait(start(app, "2001:db8:1:2:ffff::3"), 60)
     assert start(app, "2001:db8:1:3::1").status_code == 201
     assert [start(app, address).status_code for address in (HERE, f"::ffff:{HERE}")] == [201] * 2
-    assert_told_to_wait(start(app, HERE), 60)
+    assert_must_wait(start(app, HERE), 60)
 
 
 # What the limits cost
@@ -307,8 +307,8 @@ def test_a_restarted_session_counts_as_a_start(small_study: Study, store: Sqlite
     assert start(app, http=http).status_code == 200  # restarts too
     assert open_again().status_code == 200
     for _ in range(3):
-        assert_told_to_wait(open_again(), 60)
-        assert_told_to_wait(start(app, http=http), 60)
+        assert_must_wait(open_again(), 60)
+        assert_must_wait(start(app, http=http), 60)
     assert len(rows(store, "SELECT * FROM sessions")) == 4
-    assert_told_to_wait(start(app), 60)
+    assert_must_wait(start(app), 60)
     assert start(app, THERE).status_code == 201

@@ -32,8 +32,8 @@ AppOf = Callable[..., Flask]
 def app_of(small_study: Study, store: SqliteStore) -> AppOf:
     """Serve the small study with two slots for each address."""
 
-    def make(places: int = 2, study: Study = small_study, **recruitment: Any) -> Flask:
-        settings = Settings(slots_per_address=places)
+    def make(slots: int = 2, study: Study = small_study, **recruitment: Any) -> Flask:
+        settings = Settings(slots_per_address=slots)
         return create_app(recruiting(study, **recruitment), store, SECRETS, settings)
 
     return make
@@ -99,7 +99,7 @@ def test_simultaneous_starts_do_not_exceed_the_limit_of_slots(
 
 
 def test_a_failed_start_does_not_count(app_of: AppOf, store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = app_of(places=1)
+    app = app_of(slots=1)
 
     def away(*_arguments: object) -> StoredSession:
         raise StoreUnavailable("away")
@@ -114,7 +114,7 @@ def test_a_failed_start_does_not_count(app_of: AppOf, store: SqliteStore, monkey
 def test_a_start_that_is_retried_before_it_is_stored_counts_once(
     app_of: AppOf, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app = app_of(places=1, entry="panel")
+    app = app_of(slots=1, entry="panel")
     anna, again = (person_at(app, HERE, from_panel(pid("anna"), SESSION_ID="anna")) for _ in range(2))
     start_id = str(uuid.uuid4())
     start_session, replies = store.start_session, []
@@ -146,7 +146,7 @@ def test_a_participant_with_a_session_resumes_at_the_limit_of_slots(app_of: AppO
 
 
 def test_a_start_id_that_no_longer_leads_to_a_session_counts_as_new(app_of: AppOf) -> None:
-    app = app_of(places=1, entry="panel")
+    app = app_of(slots=1, entry="panel")
     start_id = str(uuid.uuid4())
     coming = from_panel(pid("anna"), SESSION_ID="anna")
     first = person_at(app, THERE, coming)
@@ -171,7 +171,7 @@ def test_a_visit_under_the_start_id_of_another_session_hides_no_session(app_of: 
 
 def test_a_session_that_a_start_restarts_is_counted(app_of: AppOf, small_study: Study) -> None:
     resume = Resume(max_reloads=0, otherwise="restart")
-    app = app_of(places=1, entry="panel", study=saying(small_study, resume=resume))
+    app = app_of(slots=1, entry="panel", study=saying(small_study, resume=resume))
     coming = from_panel(pid("anna"), SESSION_ID="anna")
     first = person_at(app, HERE, coming)
     first.start()
@@ -184,7 +184,7 @@ def test_a_session_that_a_start_restarts_is_counted(app_of: AppOf, small_study: 
 def test_simulated_and_laboratory_sessions_do_not_count_as_slots_of_an_address(
     app_of: AppOf, small_study: Study
 ) -> None:
-    app = app_of(places=1)
+    app = app_of(slots=1)
     for _ in range(3):
         assert person_at(app, HERE).start(kind="simulated").status_code == 201
     lab = person_at(app, HERE)
@@ -210,7 +210,7 @@ def test_no_address_is_stored_or_logged(
     app_of: AppOf, store: SqliteStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    app = app_of(places=1)
+    app = app_of(slots=1)
     person_at(app, HERE).start()
     refused(person_at(app, HERE).start(), 409)
     assert HERE not in repr(held_by(store)) + caplog.text + repr([vars(record) for record in caplog.records])
@@ -240,14 +240,14 @@ def away(small_study: Study, tmp_path: Path) -> Iterator[Store]:
 def test_starts_of_an_address_are_forgotten_after_a_day(
     away: Store, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    places = SlotsPerAddress(1, small_study, away)
+    slots = SlotsPerAddress(1, small_study, away)
     for number in range(3):
-        places.add(f"{HERE}-{number}", Person(away, small_study).session)
-    with pytest.raises(Refusal), places.one_more(f"{HERE}-0", "new"):
+        slots.add(f"{HERE}-{number}", Person(away, small_study).session)
+    with pytest.raises(Refusal), slots.one_more(f"{HERE}-0", "new"):
         pass
     monkeypatch.setattr("server.security.starts_per_address.time.monotonic", lambda: float("inf"))
-    with places.one_more(f"{HERE}-0", "new"):
-        assert not places._sessions
-        assert not places._begun
-    assert not places._starting
+    with slots.one_more(f"{HERE}-0", "new"):
+        assert not slots._sessions
+        assert not slots._begun
+    assert not slots._starting
     assert REMEMBERED_S >= 24 * 3600

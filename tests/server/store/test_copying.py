@@ -57,12 +57,12 @@ def test_a_copy_between_stores_of_any_kind_is_complete(
     lived_in: tuple[Store, dict[str, Person]], target: Store
 ) -> None:
     source, _ = lived_in
-    told: list[int] = []
-    copied = copy_store(source, target, told.append)
+    counts: list[int] = []
+    copied = copy_store(source, target, counts.append)
     assert content(target) == content(source)
     assert verified(target) == copied == verified(source)
     assert copied.problems == []
-    assert sum(told) == sum(map(len, content(source).values()))
+    assert sum(counts) == sum(map(len, content(source).values()))
     assert sorted(target.trials(), key=repr) == sorted(source.trials(), key=repr)
 
 
@@ -165,9 +165,9 @@ def test_a_value_that_a_database_cannot_store_is_reported_by_the_copy(
     target: Store, small_study: Study, tmp_path: Path
 ) -> None:
     run = run_baseline(small_study, "baseline/tracer")
-    told = tuple(one.model_copy(update={"text": "nothing: \x00"}) for one in run.responses)
+    unstorable = tuple(one.model_copy(update={"text": "nothing: \x00"}) for one in run.responses)
     with closing(SqliteStore(tmp_path / "source.db")) as source:
-        source.add_runs(small_study, [run.model_copy(update={"responses": told})])
+        source.add_runs(small_study, [run.model_copy(update={"responses": unstorable})])
         try:
             copied = copy_store(source, target)
         except InputError:

@@ -193,8 +193,8 @@ def test_a_change_of_wording_is_named_and_refused_until_it_is_accepted(
     assert [batteries[person.session] for person in (first, second)] == [study.battery.digest, revised.battery.digest]
     (event,) = [event for event in any_store.events(revised) if event.event == "revised"]
     assert (event.details["reason"], event.details["changed"]) == ("typo", [name])
-    (told,) = any_store.revisions(revised)
-    assert (told.reason, told.changed, told.n_sessions) == ("typo", (name,), 1)
+    (revision,) = any_store.revisions(revised)
+    assert (revision.reason, revision.changed, revision.n_sessions) == ("typo", (name,), 1)
     assert problems(any_store) == []
 
 
@@ -212,9 +212,9 @@ def test_a_session_restarted_after_a_revision_keeps_its_consent(any_store: Store
     assert again.session.revision == 1
     assert again.plan.texts == study.texts
     assert all(trial.item == study.battery.by_id[trial.item.item_id] for trial in again.plan.trials)
-    told = [(row["study_revision"], row["content_digest"], row["consent_version"], row["consent_digest"])
+    stored = [(row["study_revision"], row["content_digest"], row["consent_version"], row["consent_digest"])
             for row in any_store.sessions(revised)]  # fmt: skip
-    assert told[0] == told[1]
+    assert stored[0] == stored[1]
     assert Person(any_store, revised).stored.session.revision == 2
     assert problems(any_store) == []
 
@@ -257,8 +257,8 @@ def test_a_revision_shows_which_options_changed_into_what(any_store: Store, stud
     revised = with_item(
         study, lambda item: item.model_copy(update={"content": item.content | {"options": ["1.", "2", "none of them"]}})
     )
-    told = any_store.revise_study(revised, "clearer")
-    assert told.options == ("item `q1`, option 1: “1” -> “1.”", "item `q1`, option 3: “none” -> “none of them”")
+    decision = any_store.revise_study(revised, "clearer")
+    assert decision.options == ("item `q1`, option 1: “1” -> “1.”", "item `q1`, option 3: “none” -> “none of them”")
     assert any_store.revise_study(REWORDINGS["title"][0](revised), "clearer").options == ()
 
 
@@ -335,8 +335,8 @@ def test_model_runs_belong_to_the_revision_with_which_they_were_made(any_store: 
         any_store.add_runs(revised, [run_baseline(revised, "baseline/tracer")])
     any_store.revise_study(revised, "a number for what was reworded")
     any_store.add_runs(revised, [run_baseline(revised, "baseline/tracer")])
-    told = {(row["study_revision"], row["battery"]) for row in any_store.trials() if row["kind"] == "model"}
-    assert told == {(1, small_study.battery.digest), (2, battery.digest)}
+    of_models = {(row["study_revision"], row["battery"]) for row in any_store.trials() if row["kind"] == "model"}
+    assert of_models == {(1, small_study.battery.digest), (2, battery.digest)}
     assert problems(any_store) == []
 
 

@@ -149,8 +149,8 @@ def test_equal_rows_are_not_duplicates_if_another_column_differs_or_the_outcome_
     twice = pd.concat([rows, rows], ignore_index=True)
     assert warned(twice.assign(trial=range(180)), "rt ~ load + (1 | person)") == ""
     assert warned(twice[["right", "touch", "person"]], "right ~ touch + (1 | person)", family="binomial") == ""
-    told = warned(twice.assign(answer=[{"a": 1}] * 180), "rt ~ load + (1 | person)")
-    assert told.startswith("90 of 180 rows are equal")
+    message = warned(twice.assign(answer=[{"a": 1}] * 180), "rt ~ load + (1 | person)")
+    assert message.startswith("90 of 180 rows are equal")
 
 
 def test_columns_that_are_not_in_the_formula_may_have_any_values(rows):
@@ -206,8 +206,8 @@ def test_an_interaction_cell_with_only_one_outcome_is_reported_as_separation(row
 
 def test_a_covariate_that_predicts_the_outcome_is_reported_as_separation(rows):
     for scale in (1, 1000, 0.001):
-        told = rows.assign(right=(rows["load"] > 0).astype(int), load=scale * rows["load"])
-        assert "(separation)" in warned(told, "right ~ load", family="binomial")
+        separated = rows.assign(right=(rows["load"] > 0).astype(int), load=scale * rows["load"])
+        assert "(separation)" in warned(separated, "right ~ load", family="binomial")
         assert "(separation)" not in warned(rows.assign(load=scale * rows["load"]), "right ~ load", family="binomial")
 
 

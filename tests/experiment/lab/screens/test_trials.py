@@ -263,8 +263,8 @@ def test_feedback_on_a_board_marks_the_exit_of_the_ray(sample_study):
     sheet = sheet_of(SMALL)
     wrong = draw(sheet, item, judged(item, "absorbed", ENGLISH))
     assert {"RAY", "IN"} <= set(words(wrong)) and "YOU" not in words(wrong)
-    elsewhere = draw(sheet, item, judged(item, "south-2", ENGLISH))
-    assert {"RAY", "IN", "YOU"} <= set(words(elsewhere))
+    other = draw(sheet, item, judged(item, "south-2", ENGLISH))
+    assert {"RAY", "IN", "YOU"} <= set(words(other))
     right = draw(sheet, item, judged(item, item.key, ENGLISH))
     assert "RAY" not in words(right) and "YOU" not in words(right)
     assert sheet_module.RIGHT in {colour for _, colour in right.image.getcolors(1 << 20)}

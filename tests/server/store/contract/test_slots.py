@@ -35,7 +35,7 @@ def test_simultaneous_starts_fill_the_groups_evenly(store: Store, small_study: S
     people = at_once(*[lambda: Person(store, small_study)] * 60)
     assert Counter(person.group for person in people) == {1: 20, 2: 20, 3: 20}
     assert Counter(person.stored.session.seed for person in people) == dict.fromkeys(range(1, 21), 3)
-    assert [place for (place,) in rows(store, "SELECT slot FROM sessions")] == ["reserved"] * 60
+    assert [slot for (slot,) in rows(store, "SELECT slot FROM sessions")] == ["reserved"] * 60
     assert problems(store) == []
 
 

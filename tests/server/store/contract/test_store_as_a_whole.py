@@ -111,12 +111,12 @@ def test_the_view_has_a_row_for_every_planned_trial_even_without_its_item(store:
 
 def test_the_trials_of_one_study_are_found_by_its_name(store: Store, small_study: Study) -> None:
     definition = small_study.definition.model_copy(update={"study": "another-study"})
-    elsewhere, later = dataclasses.replace(small_study, definition=definition), version_of(small_study, "1.1")
-    store.register_study(elsewhere)
+    other_study, later = dataclasses.replace(small_study, definition=definition), version_of(small_study, "1.1")
+    store.register_study(other_study)
     store.register_study(later)
-    people = [Person(store, study) for study in (small_study, later, elsewhere)]
+    people = [Person(store, study) for study in (small_study, later, other_study)]
     assert {row["session"] for row in store.trials(small_study)} == {person.session for person in people[:2]}
-    assert {row["session"] for row in store.trials(elsewhere)} == {people[2].session}
+    assert {row["session"] for row in store.trials(other_study)} == {people[2].session}
     assert {row["session"] for row in store.trials()} == {person.session for person in people}
 
 

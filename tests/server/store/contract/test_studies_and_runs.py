@@ -162,8 +162,8 @@ def test_simultaneous_runs_with_the_same_label_get_different_numbers(store: Stor
 def test_any_text_of_a_model_is_stored_unchanged(store: Store, small_study: Study) -> None:
     run = small_run(small_study, parameters={"stop": ["\x00", "é"], "top_p": 0.1})
     texts = ["I think\nthat – 🙂", "ends in nothing: \x00", ""] * 2
-    told = zip(run.responses, texts, strict=True)
-    responses = tuple(one.model_copy(update={"text": text, "valid": False}) for one, text in told)
+    pairs = zip(run.responses, texts, strict=True)
+    responses = tuple(one.model_copy(update={"text": text, "valid": False}) for one, text in pairs)
     with_texts = run.model_copy(update={"responses": responses})
     if isinstance(store, SqliteStore):
         store.add_runs(small_study, [with_texts])
@@ -188,6 +188,6 @@ def test_an_incomplete_run_is_stored_unchanged(store: Store, small_study: Study)
 
 
 def test_times_are_stored_in_utc(store: Store, small_study: Study) -> None:
-    elsewhere = datetime(2026, 11, 21, 23, 30, tzinfo=timezone(timedelta(hours=-5)))
-    store.add_runs(small_study, [small_run(small_study, started_at=elsewhere)])
+    local_time = datetime(2026, 11, 21, 23, 30, tzinfo=timezone(timedelta(hours=-5)))
+    store.add_runs(small_study, [small_run(small_study, started_at=local_time)])
     assert {row["started_at"] for row in store.trials()} == {"2026-11-22T04:30:00.000+00:00"}

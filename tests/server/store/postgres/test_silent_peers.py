@@ -237,7 +237,7 @@ def begin(url: str, timeout: float) -> int:
         return http.post("/api/session", json=start).status_code
 
 
-def begin_again_and_again(url: str, is_over: threading.Event) -> None:
+def begin_repeatedly(url: str, is_over: threading.Event) -> None:
     while not is_over.is_set():
         with suppress(httpx.HTTPError):
             begin(url, timeout=3)
@@ -264,7 +264,7 @@ def test_a_frozen_server_with_the_log_locked_blocks_other_servers_only_briefly(
         psycopg.connect(location) as database,
     ):
         is_over = threading.Event()
-        load = [threading.Thread(target=begin_again_and_again, args=(url, is_over)) for _ in range(4)]
+        load = [threading.Thread(target=begin_repeatedly, args=(url, is_over)) for _ in range(4)]
         for thread in load:
             thread.start()
         try:

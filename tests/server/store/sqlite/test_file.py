@@ -211,8 +211,8 @@ def test_a_deletion_reports_files_that_may_contain_deleted_data(store: SqliteSto
     aside = store.path.with_name(f"{store.path.name}-{name}")
     aside.write_bytes(b"what was there")
     person.withdraw()
-    (told,) = store.kept_traces()
-    assert str(aside) in told and "may contain deleted data. Fix: " in told
+    (message,) = store.kept_traces()
+    assert str(aside) in message and "may contain deleted data. Fix: " in message
 
 
 def test_a_withdrawal_during_a_backup_blocks_no_request(store: SqliteStore, person: Person, small_study: Study) -> None:

@@ -204,16 +204,16 @@ def test_a_store_of_the_second_version_passes_all_checks(first: tuple[FirstStore
         kept = rows(store, "SELECT session, trial_index, checksum FROM responses ORDER BY session, trial_index")
         assert kept == sorted((row["session"], row["trial_index"], row["checksum"]) for row in checksums)
         under_way = sessions["under way"]
-        told = response(2, visit=2, input="key", signals={"hidden": 1})
-        store.add_responses(under_way["session"], under_way["token"], [told])
+        new_response = response(2, visit=2, input="key", signals={"hidden": 1})
+        store.add_responses(under_way["session"], under_way["token"], [new_response])
         assert verified(store).problems == []
 
 
 def test_slots_follow_the_state_of_older_sessions(first: tuple[FirstStore, dict[str, Any]], small_study: Study) -> None:
     old, sessions = first
     with closing(SqliteStore(old.path)) as store:
-        places = dict(rows(store, "SELECT session, slot FROM sessions"))
-        assert {name: places[one["session"]] for name, one in sessions.items()} == {
+        slots = dict(rows(store, "SELECT session, slot FROM sessions"))
+        assert {name: slots[one["session"]] for name, one in sessions.items()} == {
             "completed": "confirmed",
             "under way": "reserved",
             "begun": "reserved",
@@ -222,7 +222,7 @@ def test_slots_follow_the_state_of_older_sessions(first: tuple[FirstStore, dict[
             "simulated under way": "reserved",
             "in the later version": "reserved",
         }
-        assert places["run-0123456789abcdef"] is None
+        assert slots["run-0123456789abcdef"] is None
         progress = {(one.kind, one.group): one for one in store.progress(small_study)}
         counts = [
             (one.n_begun, one.n_under_way, one.n_completed, one.n_withdrawn)

@@ -349,8 +349,8 @@ def test_a_store_that_was_unwritable_for_a_while_continues_by_itself(
         person.store = again
         if was_used:
             assert person.answer() == [True]
-        place = public_folder if what == "folder" else store.path
-        modes = {path: path.stat().st_mode for path in (place, *public_folder.iterdir())}
+        target = public_folder if what == "folder" else store.path
+        modes = {path: path.stat().st_mode for path in (target, *public_folder.iterdir())}
         with as_root():
             for path, mode in modes.items():
                 path.chmod(mode & ~0o222)
