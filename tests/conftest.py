@@ -45,7 +45,7 @@ def edit() -> Callable[[Path, str, str], None]:
 
     def replace(path: Path, old: str, new: str) -> None:
         text = path.read_text(encoding="utf-8")
-        assert old in text, f"{path} does not hold {old!r}"
+        assert old in text, f"{path} does not contain {old!r}"
         path.write_text(text.replace(old, new, 1), encoding="utf-8")
 
     return replace

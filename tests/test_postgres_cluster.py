@@ -33,7 +33,7 @@ def url(postgres: PostgresCluster) -> str:
     return url
 
 
-def test_a_kill_keeps_what_was_committed_and_loses_what_was_not(postgres: PostgresCluster, url: str) -> None:
+def test_a_kill_keeps_committed_rows_and_loses_uncommitted_rows(postgres: PostgresCluster, url: str) -> None:
     run(url, "INSERT INTO numbers VALUES (1)")
     with closing(psycopg.connect(url)) as uncommitted:
         uncommitted.execute("INSERT INTO numbers VALUES (2)")
@@ -103,7 +103,7 @@ def test_nothing_remains_of_a_cluster_that_was_killed_last(postgres: PostgresClu
         assert url != postgres.url("postgres")
         cluster.kill()
         segment = (folder / "data" / "postmaster.pid").read_text().splitlines()[6].split()[1]
-        assert segment in shared_memory(), "the kill left nothing that could be forgotten"
+        assert segment in shared_memory(), "the kill left no shared memory"
     assert not folder.exists()
     assert segment not in shared_memory()
     with pytest.raises(psycopg.OperationalError):

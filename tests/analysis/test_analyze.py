@@ -221,7 +221,7 @@ def test_an_earlier_analysis_is_replaced_and_other_files_are_kept(rows, tmp_path
     (out / "tables" / "mine.csv").write_text("mine")
     run(rows, out, AnalysisPlan(bootstrap_resamples=1000))
     written = files_in(out)
-    assert "figures/accuracy_by_condition.svg" not in written, "a figure the new plan has not is no longer there"
+    assert "figures/accuracy_by_condition.svg" not in written, "a figure that the new plan lacks is removed"
     assert written["notes.txt"] == written["tables/mine.csv"] == b"mine"
 
 

@@ -49,7 +49,7 @@ def changed(recipe: str, *changes: tuple[str, str]) -> str:
     """Return a shipped recipe with this machine's names; each replaced name must be in the recipe."""
     text = (DEPLOY / recipe).read_text(encoding="utf-8")
     for pattern, new in changes:
-        assert re.search(pattern, text), f"{recipe} does not hold {pattern!r}"
+        assert re.search(pattern, text), f"{recipe} does not contain {pattern!r}"
         text = re.sub(pattern, new, text)
     return text
 

@@ -201,7 +201,7 @@ def test_a_valid_body_with_one_change_is_accepted_or_refused_and_affects_no_othe
     assert_no_server_error(reply)
     stored = rows(store, "SELECT trial_index FROM responses WHERE session = ? ORDER BY 1", (session,))
     if reply.status_code >= 400:
-        assert stored == [], "a batch that was refused left something behind"
+        assert stored == [], "a refused request stored a response"
     else:
         assert stored
         assert stored == [(index,) for index in range(len(stored))]
@@ -533,7 +533,7 @@ class ManyPeople(RuleBasedStateMachine):
     def respond_in_another_participants_session(self, data: st.DataObject) -> None:
         browser = self.any_browser(data)
         others = [known for panel_id, known in self.known.items() if panel_id != browser.panel_id]
-        theirs = data.draw(st.sampled_from(others), label="whose")
+        theirs = data.draw(st.sampled_from(others), label="other participant")
         reply = self.send(browser, [self.new_answer(len(theirs.answers))], session=theirs.session)
         self.check(reply, *((409, 422) if browser.has_session else (401, 409, 422)))
 

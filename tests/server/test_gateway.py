@@ -221,7 +221,7 @@ def test_unreadable_cookies_are_logged_and_no_session_is_lost(server: Server) ->
     foreign = {"Cookie": f"city=Zürich; {own}".encode()}
     body = participant.body(0)
     with httpx.Client(base_url=server.url, headers=foreign) as http:
-        assert http.get("/").status_code == 200, "the page is there to show why"
+        assert http.get("/").status_code == 200, "the page exists, so it can show the reason"
         replies = [
             http.get("/api/study"),
             http.get("/researcher/"),

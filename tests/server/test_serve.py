@@ -83,7 +83,7 @@ def test_a_server_without_its_store_file_is_not_ready_until_the_file_returns(
     for request in (lambda: http.get("/readyz"), lambda: participant.answer(1)):
         reply = request()
         assert (reply.status_code, reply.headers["Retry-After"]) == (503, "1")
-    assert not store.path.exists(), "a new store was begun, without the sessions that there are"
+    assert not store.path.exists(), "a new store was made, without the existing sessions"
     away.rename(store.path)
     assert http.get("/readyz").status_code == 200
     assert participant.answer(1).status_code == 201
@@ -580,7 +580,7 @@ def test_a_killed_worker_is_replaced_and_sessions_continue(study_folder: Path) -
         deadline = time.monotonic() + 30
         reply = None
         while reply is None or reply.status_code != 200:
-            assert time.monotonic() < deadline, "no new worker answers"
+            assert time.monotonic() < deadline, "no new worker replies"
             with suppress(httpx.TransportError):
                 reply = participant.http.get("/api/session")
         assert reply.json()["next_trial_index"] == 3

@@ -292,7 +292,7 @@ def test_a_table_written_by_a_program_is_read_unchanged(read, rows):
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=30))
-def test_every_number_comes_back_to_the_last_bit(read, values):
+def test_every_number_is_read_back_to_the_last_bit(read, values):
     assert read("x,y\n" + "".join(f"{value!r},1\n" for value in values))["x"].tolist() == values
 
 

@@ -268,14 +268,14 @@ def test_text_that_a_spreadsheet_would_run_survives_a_guarded_export(view, row, 
     assert read_trials(tmp_path / "export.csv")["participant"].tolist() == ["=1+1", "'=x", "-5"]
 
 
-def test_whole_numbers_keep_their_value_whatever_their_size(view, row):
+def test_whole_numbers_of_any_size_keep_their_value(view, row):
     seeds = [None, 0, -1, 2**31 - 1, -(2**31), 2**31, -(2**63), 2**63 - 1]
     for some in (seeds[:1], seeds[:5], seeds):
         table = tidy_trials(view([row(trial_index=index, seed=seed) for index, seed in enumerate(some)]))
         assert [None if pd.isna(seed) else seed for seed in table["seed"]] == some
 
 
-def test_a_row_of_the_tidy_table_takes_few_bytes(view, session):
+def test_a_row_of_the_tidy_table_needs_few_bytes(view, session):
     """A million responses are analyzed in one gigabyte. With texts as objects, a row would take 600 bytes."""
     factors = {f"f{index}": "level" for index in range(10)} | {f"n{index}": index for index in range(10)}
     table = tidy_trials(view([session(participant=f"P{n}", n_test=50, factors=factors) for n in range(40)]))

@@ -36,7 +36,7 @@ def test_every_column_is_of_a_session_an_item_or_a_trial():
     assert sorted((*OF_SESSION, *OF_ITEM, *OF_TRIAL)) == sorted(VIEW_COLUMNS)
 
 
-def test_cells_are_as_they_were_written_and_empty_ones_missing(both, view, session, row):
+def test_cells_are_read_unchanged_and_empty_cells_are_missing(both, view, session, row):
     rows = view(session(participant="007"), row(participant="8", response=None, rt_ms=None, trial_index=4))
     for found in both(rows):
         assert found.columns.tolist() == list(RAW_COLUMNS)

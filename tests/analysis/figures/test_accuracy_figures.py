@@ -112,7 +112,7 @@ def test_panels_of_many_levels_can_be_read(n_levels, models, readable):
     table = accuracy_table(models, scenario=LONG_LEVELS[:n_levels], demand=("信念", "اعتقادات", None))
     drawing = accuracy_panels(table, "scenario", "demand", 0.25, 0.95, "a")
     if n_levels == 24 and models:
-        assert drawing is None, "24 levels of 5 subjects could not be told apart"
+        assert drawing is None, "24 levels of 5 subjects could not be distinguished"
     else:
         readable(drawing)
 
@@ -122,7 +122,7 @@ def test_twelve_subjects_in_panels_can_be_read(readable):
     readable(accuracy_panels(table, "condition", "demand", 0.25, 0.95, "a"))
 
 
-def test_nothing_to_draw_gives_no_panels():
+def test_without_data_there_are_no_panels():
     empty = accuracy_table(condition=("A",), demand=("x",)).assign(accuracy=float("nan"))
     assert accuracy_panels(empty, "condition", "demand", 0.25, 0.95, "a") is None
     panels = accuracy_table((), condition=("A",), demand=tuple(range(25)))

@@ -53,7 +53,7 @@ def test_numbers_have_enough_contrast_to_every_tint(position):
     assert contrast(ink_on(tint(position)), tint(position)) >= 4.5
 
 
-def test_chance_is_white_and_what_lies_above_and_below_differs():
+def test_chance_is_white_and_values_above_and_below_chance_differ():
     assert fill_of(0.25, 0.25) == fill_of(0, 0) == fill_of(1, 1)
     assert len({fill_of(share, 0.25) for share in (0, 0.1, 0.25, 0.5, 1)}) == 5
 

@@ -87,7 +87,7 @@ def test_conditions_that_do_not_fit_are_counted_together(readable):
     assert "×3" in words
 
 
-def test_one_factor_or_none_gives_numbers_alone(readable):
+def test_without_two_factors_only_numbers_are_shown(readable):
     assert set(readable(matrix(square(), ["condition"])).data.columns) == {
         "condition", "group", "n_participants", "n_trials",
     }  # fmt: skip

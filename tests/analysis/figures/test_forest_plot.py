@@ -66,7 +66,7 @@ def test_one_very_wide_interval_does_not_compress_the_other_intervals(readable):
     drawing = readable(plot(rows))
     ticks = [float(word.replace("−", "-")) for word in texts(drawing) if re.fullmatch(r"−?\d+(\.\d+)?", word)]
     assert max(map(abs, ticks)) < 10
-    assert any("[−5,000.00, 5,000.00]" in word for word in texts(drawing)), "the numbers are told in full"
+    assert any("[−5,000.00, 5,000.00]" in word for word in texts(drawing)), "the numbers are written in full"
 
 
 @pytest.mark.parametrize("scale", [1e-4, 1, 1e5])
@@ -83,7 +83,7 @@ def test_many_rows_are_cut_and_the_figure_says_so(readable):
     assert "model 60" not in texts(drawing)
 
 
-def test_nothing_to_draw_gives_no_figure():
+def test_without_data_there_is_no_figure():
     assert plot(table(0)) is None
     assert plot(table(2).assign(e=np.nan)) is None
 

@@ -41,7 +41,7 @@ def test_any_levels_and_scales_can_be_read(levels, scale, readable):
     readable(plot(means(levels, ["people", *LONG_NAMES[:10]], scale=scale, gaps=True), "response time in ms " * 12))
 
 
-def test_one_line_without_a_name_has_none(readable):
+def test_a_single_line_without_a_name_has_no_label(readable):
     drawing = readable(plot(means(["A", "B"], [""])))
     assert "gpt" not in "".join(texts(drawing))
     assert drawing.title.endswith("by condition")
@@ -72,7 +72,7 @@ def test_twelve_hard_subjects_can_be_read(readable):
     readable(difficulty_figure(accuracy_table((), level=(2,)), "a", confidence=0.9))
 
 
-def test_accuracy_over_too_many_subjects_or_of_none_is_not_drawn():
+def test_accuracy_of_too_many_subjects_or_no_subjects_is_not_drawn():
     assert difficulty_figure(accuracy_table(range(12), level=(0, 1)), "a") is None
     assert difficulty_figure(accuracy_table(level=(0, 1)).assign(accuracy=np.nan), "a") is None
 

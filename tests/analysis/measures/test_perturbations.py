@@ -134,7 +134,7 @@ def test_batteries_without_perturbed_or_unperturbed_items_have_different_errors(
     assert perturbation_effects(marked(view(run((CLEAN, [1, 0])))), PLAN).empty
 
 
-def test_subjects_are_in_order_whatever_the_order_of_rows(view, run, row):
+def test_the_order_of_subjects_does_not_depend_on_the_order_of_rows(view, run, row):
     people = answers(row, [(CLEAN, [1, 0]), (CAPITALS, [1, 1])], participant="P")
     models = [run((CLEAN, [1, 0]), (CAPITALS, [0, 0]), run=name) for name in ("Model 10", "Model 9")]
     trials = marked(view(models, people))

@@ -153,7 +153,7 @@ PILOT = {
 }  # fmt: skip
 
 
-def test_in_a_pilot_a_plan_that_names_people_means_the_simulated_ones(view, session):
+def test_in_a_pilot_a_plan_that_names_people_means_simulated_participants(view, session):
     trials = marked(view(session(participant="S", kind="simulated"), session(kind="model", run="M")))
     plan = plan_for(trials, AnalysisPlan.model_validate(PILOT))
     simulated = "simulated participants"
@@ -164,7 +164,7 @@ def test_in_a_pilot_a_plan_that_names_people_means_the_simulated_ones(view, sess
     assert plan.tests["by_kind"].where == {"subject": (simulated, "M")}
 
 
-def test_in_a_pilot_a_flag_that_names_people_means_the_simulated_ones_too(view, session):
+def test_in_a_pilot_a_flag_that_names_people_means_simulated_participants_too(view, session):
     trials = marked(view(session(participant="S", kind="simulated"), session(kind="model", run="M")))
     plan = plan_for(trials, AnalysisPlan.model_validate(PILOT))
     assert plan.flags == {"is_person": {"subject": "simulated participants"}}

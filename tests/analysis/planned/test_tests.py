@@ -186,7 +186,7 @@ def plan_of_table_5(folder, names):
 
 
 @pytest.mark.parametrize(("name", "statistic", "p"), [row[:3] for row in TABLE_5], ids=[row[0] for row in TABLE_5])
-def test_a_row_of_table_5_comes_out_of_its_plan_as_printed(answers, tmp_path, name, statistic, p):
+def test_the_plan_of_a_row_of_table_5_gives_the_printed_row(answers, tmp_path, name, statistic, p):
     found = planned_tests(lambda _: answers, plan_of_table_5(tmp_path, [name]))
     row = found[found["form"] == AS_PLANNED].iloc[0]
     assert (f"{row['statistic']:.4f}", f"{row['p_value']:.4f}") == (statistic, p)
@@ -253,7 +253,7 @@ def test_a_paired_test_of_counts_has_the_sign_of_its_difference():
     assert np.sign(row["effect"]) == np.sign(row["estimate"])
 
 
-def test_a_unit_counts_once_however_many_rows_it_has():
+def test_a_unit_with_any_number_of_rows_counts_once():
     rng = np.random.default_rng(5)
     data = pd.DataFrame({"unit": np.repeat(range(20), 7), "group": np.repeat(["x", "y"] * 10, 7)})
     data["value"] = rng.normal(size=len(data))

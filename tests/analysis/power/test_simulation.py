@@ -91,7 +91,7 @@ def test_logits_of_marginal_accuracies_are_those_that_r_finds(case):
 
 
 @given(accuracy=st.floats(0.001, 0.999), sd=st.floats(0, 10))
-def test_averaging_over_the_population_gives_the_accuracy_back(accuracy, sd):
+def test_averaging_over_the_population_returns_the_accuracy(accuracy, sd):
     (logit,) = conditional_logits(np.array([accuracy]), sd)
     nodes, weights = np.polynomial.hermite_e.hermegauss(201)
     assert (expit(logit + sd * nodes) * weights).sum() / weights.sum() == pytest.approx(accuracy, abs=2e-3)
@@ -103,7 +103,7 @@ def test_an_impossible_standard_deviation_is_refused(sd):
         conditional_logits(np.array([0.5]), sd)
 
 
-def test_simulated_accuracies_are_the_requested_ones():
+def test_simulated_accuracies_are_the_requested_accuracies():
     effects = [EFFECT, Effect({"condition": "B", "level": 3}, -0.15), Effect({"level": "2"}, 0.05)]
     trials = planned_trials(latin_square(), 120)
     accuracy = accuracies(trials.table, 0.8, effects)
@@ -208,7 +208,7 @@ def test_stories_that_are_seen_in_every_condition_do_not_inflate_the_test():
     assert found["ci_low"][0] < 0.05
 
 
-def test_power_grows_with_participants_and_with_the_effect_and_exclusion_lowers_it():
+def test_power_increases_with_participants_and_effect_and_decreases_with_exclusion():
     population = Population(1.0, 0.3)
     by_n = simulated(one_group(), 60, [EFFECT], population, ns=[10, 20, 40, 60])
     assert significant_of(by_n) == sorted(significant_of(by_n))
@@ -223,7 +223,7 @@ def test_power_grows_with_participants_and_with_the_effect_and_exclusion_lowers_
     assert significant_of(fewer)[0] == pytest.approx(significant_of(ten)[0], abs=0.06)
 
 
-def test_the_same_seed_gives_the_same_numbers_whatever_the_other_arguments():
+def test_the_same_seed_gives_the_same_numbers_for_any_other_arguments():
     alone = simulated(latin_square(), 12, [EFFECT], Population(1.0, 0.5, excluded=0.2), simulations=60)
     both = simulated(latin_square(), 30, [EFFECT], Population(1.0, 0.5, excluded=0.2), simulations=60, ns=[12, 30])
     pd.testing.assert_frame_equal(alone, both.iloc[:1])

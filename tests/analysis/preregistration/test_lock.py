@@ -92,7 +92,7 @@ def test_the_file_can_be_read_by_people(path):
         datetime(2026, 1, 1, 23, 0, 0, 999_999, tzinfo=timezone(-timedelta(hours=11))),
     ],
 )
-def test_the_time_is_in_utc_whatever_the_clock(path, now):
+def test_the_time_is_in_utc_for_any_clock(path, now):
     assert lock(path, now=now).locked_at == "2026-01-02T10:00:00+00:00"
 
 
@@ -210,7 +210,7 @@ def test_a_file_that_is_not_a_lock_file_is_refused(path, content):
     with pytest.raises(InputError) as error:
         read_locks(path)
     assert "\n" not in str(error.value)
-    assert "Error" not in str(error.value), "the name of an exception tells a scientist nothing"
+    assert "Error" not in str(error.value), "the name of an exception does not help a scientist"
 
 
 def test_a_file_without_locks_is_not_a_lock_file(path):

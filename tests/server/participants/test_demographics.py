@@ -101,7 +101,9 @@ def test_a_study_without_demographic_questions_accepts_no_answers(small_study: S
     assert "`age`" in refused.get_json()["error"]
 
 
-def test_demographic_answers_are_stored_unchanged_and_not_asked_again(person: Participant, any_store: Store) -> None:
+def test_demographic_answers_are_stored_unchanged_and_questions_are_not_repeated(
+    person: Participant, any_store: Store
+) -> None:
     reply = say(person, SAID)
     assert (reply.status_code, reply.get_json()) == (200, {})
     assert kept(any_store, person) == SAID
@@ -122,7 +124,7 @@ def test_only_the_first_demographic_answers_count(
 
 
 @pytest.mark.parametrize("said", [{}, {"age": None, "gender": None, "work": None}, {"work": ""}])
-def test_every_question_can_be_skipped_and_is_then_not_asked_again(
+def test_every_question_can_be_skipped_and_is_then_not_repeated(
     person: Participant, any_store: Store, said: dict[str, Any]
 ) -> None:
     assert say(person, said).status_code == 200
@@ -262,7 +264,7 @@ def test_a_withdrawal_deletes_only_the_participants_demographic_answers(person: 
     person.withdraw()
     assert [kept(any_store, person), kept(any_store, other)] == [None, SAID]
     assert say(person, SAID).status_code in {200, 409}
-    assert kept(any_store, person) is None, "who has left is not asked again"
+    assert kept(any_store, person) is None, "a participant who withdrew gets no questions"
     assert problems(any_store) == []
 
 

@@ -227,7 +227,7 @@ def test_resuming_in_another_browser_makes_the_earlier_cookie_invalid(panel: Fla
     assert second.answer(1).status_code == 201
 
 
-def test_a_completed_participant_gets_the_code_again_and_no_second_session(panel: Flask, store: SqliteStore) -> None:
+def test_a_completed_participant_gets_the_same_code_and_no_second_session(panel: Flask, store: SqliteStore) -> None:
     first = Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     first.start()
     code = first.complete().get_json()["completion_code"]

@@ -258,7 +258,7 @@ def test_a_session_ends_although_the_server_stopped_before_it_stored_the_end(
     assert answered(any_store, person) == list(range(FIRST_QUESTION))
     session = person.http.post("/api/visit", json={"visit_id": str(uuid.uuid4())}).get_json()
     goes_on = send(person, answer_to(session["next_trial_index"])).status_code == 201
-    assert (session["status"] == "active") == goes_on, "who is told to go on can go on, and who cannot is told so"
+    assert (session["status"] == "active") == goes_on, "the page and the server agree on whether the session continues"
     assert session["status"] == "ended"
 
 
@@ -369,7 +369,7 @@ def test_a_request_beyond_the_last_round_is_accepted_only_if_the_study_continues
     assert problems(any_store) == []
 
 
-def test_skipped_practice_trials_cannot_be_answered_later(person_of: PersonOf, any_store: Store) -> None:
+def test_skipped_practice_trials_accept_no_later_response(person_of: PersonOf, any_store: Store) -> None:
     person = person_of()
     practise(person, 0, RIGHT, RIGHT)
     send(person, answer_to(FIRST_QUESTION))

@@ -189,7 +189,7 @@ def test_two_simultaneous_browsers_of_a_panel_participant_restart_once(study_of:
         assert problems(any_store) == []
 
 
-def test_a_restarted_session_keeps_the_answers_about_the_participant(again: Person, any_store: Store) -> None:
+def test_a_restarted_session_keeps_the_demographic_answers(again: Person, any_store: Store) -> None:
     any_store.add_demographics(again.session, {"age": 30})
     assert visit(again).has_demographics
     assert not any_store.add_demographics(again.session, {"age": 31})
@@ -243,7 +243,9 @@ def test_a_participant_whose_slot_was_released_cannot_restart_by_a_reload(
     assert problems(any_store) == []
 
 
-def test_releasing_the_slot_of_an_ended_session_does_not_open_it(study_of: StudyOf, any_store: Store) -> None:
+def test_releasing_the_slot_of_an_ended_session_does_not_reopen_the_session(
+    study_of: StudyOf, any_store: Store
+) -> None:
     person = Person(any_store, study_of(max_reloads=0, otherwise="end"))
     assert visit(person).ended_for is Release.RELOADED
     before = any_store.events(person.study)
@@ -446,7 +448,7 @@ def test_slots_add_up_and_each_participant_has_one_group_after_random_steps(
     assert len({participant for participant, *_ in found}) == len(people)
     assert len({row[:2] for row in found}) == len(people), "a person stays in one group"
     taken = [row for row in found if row[2] != "released"]
-    assert len({row[0] for row in taken}) == len(taken), "a person holds one place at most"
+    assert len({row[0] for row in taken}) == len(taken), "a participant has at most one slot"
     assert quota is None or len(taken) <= quota
     assert sum(group.n_begun for group in any_store.progress(study)) == len(found)
     for participant, _, _, status in found:

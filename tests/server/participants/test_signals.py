@@ -268,7 +268,7 @@ def test_a_missing_response_is_stored_shown_and_scored_as_none(study_of: StudyOf
     assert table["correct"].isna().tolist() == [False, True, True]
     assert table["received_at"].notna().all()
     assert table["signal_hidden"].tolist()[:2] == [0, 1]
-    assert pd.isna(table["signal_hidden"][2]), "of what nobody saw, nobody told"
+    assert pd.isna(table["signal_hidden"][2]), "no client reported this signal"
     assert table["same_response_run"].isna().tolist() == [
         True,
         True,

@@ -312,7 +312,7 @@ def test_a_known_start_id_of_another_participant_gives_no_session(
     assert reply.get_json()["error"] == "This start was used before. Please reload the page and begin again."
     assert not reply.headers.getlist("Set-Cookie")
     assert rows(store, "SELECT session, token_digest FROM sessions") == before
-    assert newcomer.http.get("/api/session").status_code == 200, "anyone who began it goes on"
+    assert newcomer.http.get("/api/session").status_code == 200, "the participant of the session continues"
     assert thief.start().status_code == 201
 
 
@@ -391,7 +391,7 @@ def test_groups_fill_evenly_and_seeds_count_up(app: Flask, store: SqliteStore, n
     }
 
 
-def test_simulated_participants_take_no_slots_of_human_participants(
+def test_simulated_participants_use_no_slots_of_human_participants(
     app: Flask, store: SqliteStore, newcomer: Any
 ) -> None:
     for kind in ["simulated"] * 7 + ["human"]:
@@ -502,7 +502,7 @@ def test_no_reply_reveals_which_question_is_an_attention_check(
     assert b"attention" not in b"".join(one)
 
 
-def test_every_page_carries_strict_headers(participant: Any) -> None:
+def test_every_page_has_strict_headers(participant: Any) -> None:
     for address in ("/", "/api/study", "/api/session", "/static/equipoise.js", "/nowhere"):
         with participant.http.get(address) as page:
             headers = page.headers

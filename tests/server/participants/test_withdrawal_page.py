@@ -174,7 +174,7 @@ def test_a_repeated_code_gets_the_same_status_and_changes_nothing(served: Flask,
     assert problems(any_store) == []
 
 
-def test_a_participant_who_withdrew_by_the_button_can_use_the_code_too(served: Flask, any_store: Store) -> None:
+def test_a_participant_who_withdrew_by_the_button_can_enter_the_code_too(served: Flask, any_store: Store) -> None:
     person, code = taken(served)
     person.withdraw()
     assert give(person.http, code).status_code == 200
@@ -316,7 +316,7 @@ def test_guesses_of_codes_are_limited_and_a_right_code_is_accepted(served: Flask
         assert 1 <= int(stopped.headers["Retry-After"]) <= 60
     assert status_of(any_store, person) == "completed"
     assert http.get("/withdraw").status_code == 200
-    assert give(http, code).status_code == 200, "others at the same address keep nobody from their right"
+    assert give(http, code).status_code == 200, "other clients of the same address do not prevent a withdrawal"
     assert status_of(any_store, person) == "withdrawn"
 
 

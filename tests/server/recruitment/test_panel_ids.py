@@ -198,7 +198,7 @@ def test_in_a_full_study_only_the_submission_that_began_resumes_and_guesses_are_
     assert hers.start().status_code == 429
 
 
-def test_starts_with_known_ids_are_limited_and_those_of_other_addresses_are_not(app_of: AppOf) -> None:
+def test_starts_with_known_ids_are_limited_for_each_address_separately(app_of: AppOf) -> None:
     app = app_of()
     victim_of(app)
     statuses = [

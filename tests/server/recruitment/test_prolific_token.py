@@ -195,7 +195,7 @@ def test_a_token_opens_a_completed_session_in_one_other_browser(secured: Flask) 
     assert "open the study from there again" in refused(Visitor(secured, coming(later)).start(), 409)
 
 
-def test_a_newer_token_takes_the_session_back_after_a_replay_of_the_first_token(secured: Flask) -> None:
+def test_a_newer_token_reopens_the_session_after_a_replay_of_the_first_token(secured: Flask) -> None:
     signed = token(iat=int(time.time()) - 5)
     thief = Visitor(secured, coming(signed))
     thief.start()

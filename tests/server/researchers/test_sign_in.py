@@ -96,7 +96,7 @@ def test_no_address_accepts_the_token(app: Flask, caplog: pytest.LogCaptureFixtu
 
 
 @pytest.mark.parametrize("given", ["", "x", TOKEN[:-1], f"{TOKEN}x", TOKEN.upper(), "ÿþ", "日本", "x" * 5_000])
-def test_a_wrong_token_opens_nothing_and_is_not_shown_again(app: Flask, given: str) -> None:
+def test_a_wrong_token_opens_nothing_and_is_not_shown(app: Flask, given: str) -> None:
     http = app.test_client()
     page = sign_in(http, given)
     assert page.status_code == 403

@@ -51,9 +51,7 @@ def assert_must_wait(reply: TestResponse, longest_s: int) -> None:
     assert "Content-Security-Policy" in reply.headers
 
 
-def test_new_sessions_from_one_address_are_limited_and_those_of_another_are_not(
-    app_of: AppOf, store: SqliteStore
-) -> None:
+def test_new_sessions_are_limited_for_each_address_separately(app_of: AppOf, store: SqliteStore) -> None:
     app = app_of(starts_per_minute=3)
     assert [start(app).status_code for _ in range(3)] == [201] * 3
     for _ in range(3):
@@ -87,9 +85,7 @@ def test_the_limit_ends_with_its_window(app_of: AppOf, monkeypatch: pytest.Monke
     assert start(app).status_code == 201
 
 
-def test_the_requests_of_one_session_are_limited_and_those_of_another_are_not(
-    app_of: AppOf, store: SqliteStore
-) -> None:
+def test_requests_are_limited_for_each_session_separately(app_of: AppOf, store: SqliteStore) -> None:
     app = app_of(requests_per_second=5)
     hasty, other = app.test_client(), app.test_client()
     session = start(app, http=hasty).get_json()["session"]

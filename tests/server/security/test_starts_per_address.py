@@ -145,7 +145,7 @@ def test_a_participant_with_a_session_resumes_at_the_limit_of_slots(app_of: AppO
     assert bert.start(start_id=start_id).status_code == 201  # a start whose reply was lost
 
 
-def test_a_start_id_that_no_longer_leads_to_a_session_counts_as_new(app_of: AppOf) -> None:
+def test_a_start_id_without_an_existing_session_counts_as_new(app_of: AppOf) -> None:
     app = app_of(slots=1, entry="panel")
     start_id = str(uuid.uuid4())
     coming = from_panel(pid("anna"), SESSION_ID="anna")

@@ -145,7 +145,7 @@ def test_a_change_of_the_analysis_plan_changes_nothing_that_is_served(any_store:
     assert Person(any_store, later).group not in {person.group for person in people}
     assert rows(any_store, "SELECT COUNT(*) FROM studies") == [(1,)]
     (registered,) = any_store.registered_definitions(study)
-    assert registered.definition.analysis == study.definition.analysis, "the plan that stood before the data is kept"
+    assert registered.definition.analysis == study.definition.analysis, "the plan from before the data is kept"
 
 
 @pytest.mark.parametrize("kind", REWORDINGS)

@@ -451,7 +451,7 @@ def test_all_responses_are_counted_during_the_check(lived_in: tuple[Store, dict[
 # The digest.
 
 
-def test_the_digest_changes_with_the_data_and_with_nothing_else(any_store: Store, small_study: Study) -> None:
+def test_the_digest_changes_only_with_the_data(any_store: Store, small_study: Study) -> None:
     store, study = any_store, recruiting(small_study, quota=50)
     seen = [verified(store).digest]
 

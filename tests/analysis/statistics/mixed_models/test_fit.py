@@ -128,7 +128,7 @@ def test_the_reference_level_may_be_given_as_text():
     assert fit_mixed_model(trials, "rt ~ plus").coefficients["term"].tolist() == ["(Intercept)", "plusTrue"]
 
 
-def test_a_confidence_widens_the_intervals_and_nothing_else():
+def test_a_confidence_level_only_changes_the_intervals():
     wide = fit_mixed_model(data_of("trials"), "rt ~ load + (1 | item)", confidence=0.99).coefficients
     narrow = fit_mixed_model(data_of("trials"), "rt ~ load + (1 | item)", confidence=0.9).coefficients
     assert (wide["ci_low"] < narrow["ci_low"]).all()

@@ -49,13 +49,13 @@ def test_levels_are_in_natural_order(rows):
 
 
 @pytest.mark.parametrize("dtype", ["object", "category", "str"])
-def test_text_is_a_factor_however_it_is_stored(rows, dtype):
+def test_text_of_any_storage_type_is_a_factor(rows, dtype):
     expected = fit_mixed_model(rows, "rt ~ model + (1 | person)").coefficients
     stored = rows.astype({"model": dtype, "person": dtype})
     pd.testing.assert_frame_equal(fit_mixed_model(stored, "rt ~ model + (1 | person)").coefficients, expected)
 
 
-def test_yes_and_no_are_a_factor_and_numbers_a_covariate_however_they_are_stored(rows):
+def test_yes_and_no_are_a_factor_and_numbers_a_covariate_for_any_storage_type(rows):
     formula = "right ~ touch + day + (1 | person)"
     expected = fit_mixed_model(rows, formula, family="binomial").coefficients
     for types in ({"touch": "boolean", "day": "Int64", "right": "boolean"}, {"touch": object, "right": bool},
@@ -89,7 +89,7 @@ def test_duplicate_names_of_coefficients_give_a_warning(rows):
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.text(max_size=6), min_size=3, max_size=3, unique=True), st.text(min_size=1, max_size=6))
-def test_any_level_and_any_name_give_the_same_numbers(levels, name):
+def test_all_levels_and_names_give_the_same_numbers(levels, name):
     generator = np.random.default_rng(1)
     codes = np.arange(36) % 3
     y = codes + generator.normal(size=36)

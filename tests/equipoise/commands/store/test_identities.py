@@ -90,7 +90,7 @@ def test_a_parameter_with_the_name_of_a_column_does_not_replace_the_column(empty
     assert row["withdrawal_code"] != "PAID"
 
 
-def test_the_id_of_one_participant_is_deleted_and_nothing_else(stored: StoredStudy) -> None:
+def test_only_the_id_of_one_participant_is_deleted(stored: StoredStudy) -> None:
     with stored.opened() as store:
         before = (store.trials(), rows(store, "SELECT * FROM sessions"))
     assert (
@@ -115,7 +115,7 @@ def test_the_actions_of_a_researcher_are_in_the_log_without_personal_data(stored
     done("store", "sessions", stored.folder, "-o", tmp_path / "sessions.csv", *stored.option)
     done("store", "backup", stored.folder, "-o", tmp_path / "backup.db", *stored.option)
     done("store", "copy", stored.location, tmp_path / "copy.db")
-    assert digest_of(done("store", "verify", stored.folder, *stored.option)) == digest, "who looks changes nothing"
+    assert digest_of(done("store", "verify", stored.folder, *stored.option)) == digest, "reading changes nothing"
     done("assignment", "close", stored.folder, "--group", "1", *stored.option)
     done("assignment", "open", stored.folder, "--group", "1", *stored.option)
     done("withdraw", stored.folder, "--panel-id", "bert", *stored.option)

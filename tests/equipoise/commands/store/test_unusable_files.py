@@ -144,7 +144,7 @@ def test_verify_reports_a_store_without_any_study(by_panel: Path) -> None:
     assert "all there" not in result.output
 
 
-def test_a_deletion_names_the_file_that_may_still_hold_the_responses(by_panel: Path) -> None:
+def test_a_deletion_names_the_file_that_may_still_contain_the_responses(by_panel: Path) -> None:
     stored = on_a_file(by_panel)
     answer(stored, "anna", n_answers=1)
     answer(stored, "bert", n_answers=1)

@@ -44,7 +44,7 @@ def test_a_participant_who_stops_resumes_at_the_same_trial(lab, small):
         lab(study)
 
 
-def test_a_participant_who_presses_escape_and_stays_sees_the_trial_again(lab, small):
+def test_a_participant_who_presses_escape_and_continues_repeats_the_trial(lab, small):
     study = load_study(small)
     visit = lab(study, leaving_at(2, ["1"]))
     assert visit.outcome is VisitOutcome.COMPLETED

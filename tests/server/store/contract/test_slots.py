@@ -47,7 +47,7 @@ def test_the_slot_of_a_withdrawn_session_is_filled_again(store: Store, small_stu
     assert successor.stored.session.seed == 2  # A seed is never used twice, so no two plans are equal.
 
 
-def test_simulated_participants_take_no_slots_of_people(store: Store, small_study: Study) -> None:
+def test_simulated_participants_use_no_slots_of_people(store: Store, small_study: Study) -> None:
     study = recruiting(small_study, quota=2, quota_per_group=1)
     simulated = [Person(store, study, Kind.SIMULATED) for _ in range(7)]
     assert [person.group for person in simulated] == [1, 2, 3, 1, 2, 3, 1]

@@ -57,7 +57,7 @@ def test_a_changed_study_with_sessions_needs_a_new_version(
     assert problems(any_store) == []
 
 
-def test_a_study_is_registered_once_however_many_servers_start(any_store: Store, small_study: Study) -> None:
+def test_a_study_is_registered_once_for_any_number_of_servers(any_store: Store, small_study: Study) -> None:
     with closing(another(any_store)) as other:
         register = [partial(one.register_study, small_study) for one in (any_store, other)]
         assert at_once(*register * 5) == [None] * 10

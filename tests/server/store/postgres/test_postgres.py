@@ -109,7 +109,7 @@ def wait_for_progress(clients: list[Client], within_s: float, n: int = 1) -> Non
     deadline = time.monotonic() + within_s
     so_far = [len(client.acknowledged) for client in clients]
     while not all(len(client.acknowledged) >= before + n for client, before in zip(clients, so_far, strict=True)):
-        assert time.monotonic() < deadline, "some client got no further"
+        assert time.monotonic() < deadline, "some client got no more acknowledgements"
         time.sleep(0.01)
 
 

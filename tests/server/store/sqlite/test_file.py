@@ -94,7 +94,7 @@ def test_a_store_that_others_can_read_is_warned_about_and_not_changed(
     assert caplog.text == ""
 
 
-def test_threads_that_come_and_go_leave_no_connections_behind(store: SqliteStore, person: Person) -> None:
+def test_ended_threads_leave_no_open_connections(store: SqliteStore, person: Person) -> None:
     for _ in range(100):
         thread = threading.Thread(target=store.find_session, args=(person.token,))
         thread.start()

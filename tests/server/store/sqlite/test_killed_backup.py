@@ -53,7 +53,7 @@ def test_a_killed_backup_leaves_only_visible_files_and_the_next_backup_names_the
     copy.close()
 
 
-def test_a_backup_whose_log_cannot_be_emptied_is_refused_and_leaves_nothing(
+def test_a_backup_whose_log_cannot_be_emptied_is_refused_and_leaves_no_file(
     store: SqliteStore, small_study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a nearly full disk the copy is complete in its log, but does not fit into the file."""

@@ -320,7 +320,7 @@ def test_a_study_with_older_sessions_still_needs_a_new_version(
             store.register_study(make_small(sample_study, groups=4))
 
 
-def test_a_store_is_migrated_once_however_many_servers_open_it(first: tuple[FirstStore, dict[str, Any]]) -> None:
+def test_a_store_is_migrated_once_for_any_number_of_servers(first: tuple[FirstStore, dict[str, Any]]) -> None:
     old, _ = first
     stores = at_once(*[partial(SqliteStore, old.path)] * 5)
     assert of(SqliteStore, stores) == 5, stores

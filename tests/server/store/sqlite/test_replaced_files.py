@@ -55,9 +55,7 @@ def test_a_missing_file_is_reported_and_no_new_file_is_made(
     assert problems(store) == []
 
 
-def test_responses_refused_while_the_file_was_missing_are_stored_when_sent_again(
-    store: SqliteStore, person: Person
-) -> None:
+def test_responses_refused_while_the_file_was_missing_are_stored_by_a_retry(store: SqliteStore, person: Person) -> None:
     aside = store.path.with_name("aside.db")
     store.path.rename(aside)
     sent = response(1)

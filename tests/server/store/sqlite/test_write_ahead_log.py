@@ -72,7 +72,7 @@ def test_a_closed_store_has_everything_in_one_file(store: SqliteStore, small_stu
         assert len(responses_of(again, person.session)) == 3
 
 
-def test_a_store_that_is_closed_while_others_read_it_has_everything_in_its_file(
+def test_a_store_that_is_closed_during_other_reads_has_everything_in_its_file(
     store: SqliteStore, small_study: Study, tmp_path: Path
 ) -> None:
     store.register_study(small_study)
