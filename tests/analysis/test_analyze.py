@@ -137,7 +137,7 @@ def test_the_report_states_that_it_contains_simulated_participants(view, session
 
 
 @pytest.mark.parametrize(
-    ("sources", "said"),
+    ("sources", "expected"),
     [
         (["web"], "A program made their responses and response times to test the study. These data say nothing"),
         (
@@ -150,11 +150,11 @@ def test_the_report_states_that_it_contains_simulated_participants(view, session
         ),
     ],
 )
-def test_the_report_distinguishes_rehearsals_from_simulated_sessions(view, session, tmp_path, sources, said):
+def test_the_report_distinguishes_rehearsals_from_simulated_sessions(view, session, tmp_path, sources, expected):
     rows = view([session(kind="simulated", participant=source, source=source) for source in sources])
     run(rows, tmp_path / "out", AnalysisPlan(bootstrap_resamples=1000))
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
-    assert said in page
+    assert expected in page
     assert (" program made the" in page) == ("web" in sources)
     assert ("lab (rehearsals)" in page) == ("lab" in sources)
 

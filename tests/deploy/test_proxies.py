@@ -159,8 +159,8 @@ def a_false_address_is_not_believed(site: Site) -> None:
     for number in range(2 * STARTS_PER_MINUTE):
         with site.client() as client:
             client.get(f"/?PROLIFIC_PID={PANEL_ID[:-2]}{number:02}")
-            said = {"Forwarded": f"for=192.0.2.{number}"} | dict.fromkeys(SPELLINGS, f"192.0.2.{number}")
-            n_begun += begin(client, **said).status_code == 201
+            headers = {"Forwarded": f"for=192.0.2.{number}"} | dict.fromkeys(SPELLINGS, f"192.0.2.{number}")
+            n_begun += begin(client, **headers).status_code == 201
     assert n_begun == STARTS_PER_MINUTE
 
 

@@ -183,7 +183,7 @@ def test_the_commands_on_the_page_about_vignettes_print_its_output(
     monkeypatch.chdir(tmp_path)
     (spec,) = [text for words, text in fences(page) if words == "yaml spec"]
     Path("spec.yaml").write_text(spec, encoding="utf-8")
-    (said,) = [text.strip() for words, text in fences(page) if words == "text"]
+    (output,) = [text.strip() for words, text in fences(page) if words == "text"]
     done = {}
     for name, line in typed_commands():
         if name == name_of(page) and not line.startswith("equipoise serve"):
@@ -191,7 +191,7 @@ def test_the_commands_on_the_page_about_vignettes_print_its_output(
             result = CliRunner().invoke(command_line, arguments)
             assert result.exit_code == 0, (line, result.output)
             done[line] = result.stdout.strip()
-    assert done["equipoise battery build intuition -o battery.jsonl"] == said
+    assert done["equipoise battery build intuition -o battery.jsonl"] == output
     assert load_battery(Path("battery-again.jsonl")).by_id == load_battery(Path("battery.jsonl")).by_id
 
 

@@ -181,8 +181,8 @@ def simulate(study: Path) -> None:
 
 def test_a_study_is_analyzed_by_its_locked_plan_and_deviations_are_reported(study_folder: Path, edit: Edit) -> None:
     edit(study_folder / "study.yaml", "  by: [outcome]\n", IN_STUDY)
-    said = done(study_folder, "--lock")
-    digest = said.strip().removesuffix(".").split()[-1]
+    printed = done(study_folder, "--lock")
+    digest = printed.strip().removesuffix(".").split()[-1]
     assert len(digest) == 64
     again = analyze(study_folder, "--lock")
     assert again.exit_code == 2

@@ -141,9 +141,9 @@ def test_no_body_of_64_kb_makes_the_server_fail_or_say_more_than_a_few_sentences
 def test_no_bytes_of_any_type_make_the_server_fail(
     participant: Any, address: str, body: bytes, content_type: str
 ) -> None:
-    for said in ("application/json", content_type.encode("latin-1", "replace").decode("latin-1")):
+    for media_type in ("application/json", content_type.encode("latin-1", "replace").decode("latin-1")):
         environ = {
-            "REQUEST_METHOD": "POST", "PATH_INFO": address, "wsgi.input": BytesIO(body), "CONTENT_TYPE": said,
+            "REQUEST_METHOD": "POST", "PATH_INFO": address, "wsgi.input": BytesIO(body), "CONTENT_TYPE": media_type,
             "CONTENT_LENGTH": str(len(body)),
         }  # fmt: skip
         assert_no_server_error(participant.http.open(environ_overrides=environ))
@@ -339,7 +339,7 @@ class Known:
     answers: list[dict[str, Any]] = field(default_factory=list)
     n_trials: int = 0
     visit_ids: list[str] = field(default_factory=list)
-    said: dict[str, Any] | None = None
+    demographics: dict[str, Any] | None = None
     """The demographic answers."""
 
 
@@ -574,13 +574,15 @@ class ManyPeople(RuleBasedStateMachine):
             self.check(reply, 409)
         else:
             self.check(reply, 200)
-            if known.status == "active" and known.said is None:
-                known.said = {"age": age}
+            if known.status == "active" and known.demographics is None:
+                known.demographics = {"age": age}
 
-    @rule(data=st.data(), said=st.sampled_from([{"age": 17}, {"age": "30"}, {"age": True}, {"name": "Anna"}, []]))
-    def send_invalid_demographic_answers(self, data: st.DataObject, said: Any) -> None:
+    @rule(
+        data=st.data(), demographics=st.sampled_from([{"age": 17}, {"age": "30"}, {"age": True}, {"name": "Anna"}, []])
+    )
+    def send_invalid_demographic_answers(self, data: st.DataObject, demographics: Any) -> None:
         browser, known = self.browser_inside(data)
-        body = {"session": known.session, "answers": said}
+        body = {"session": known.session, "answers": demographics}
         self.check(browser.http.post("/api/demographics", json=body), 422)
 
     @rule(data=st.data())
@@ -602,7 +604,7 @@ class ManyPeople(RuleBasedStateMachine):
         self.check(browser.http.post("/api/withdraw", json={}), 200 if browser.has_session else 401)
         if browser.has_session:
             known = self.known[browser.panel_id]
-            known.status, known.answers, known.said = "withdrawn", [], None
+            known.status, known.answers, known.demographics = "withdrawn", [], None
 
     @rule(data=st.data(), address=st.sampled_from(POSTS[:2]), body=values)
     def send_nonsense(self, data: st.DataObject, address: str, body: Any) -> None:
@@ -630,9 +632,9 @@ class ManyPeople(RuleBasedStateMachine):
             assert stored[known.session] == [
                 (one["trial_index"], one["response_id"], json.dumps(one["response"])) for one in known.answers
             ]
-        for session, said in rows(self.store, "SELECT session, demographics FROM sessions"):
+        for session, demographics in rows(self.store, "SELECT session, demographics FROM sessions"):
             (known,) = [one for one in self.known.values() if one.session == session]
-            assert (json.loads(said)["answers"] if said else None) == known.said
+            assert (json.loads(demographics)["answers"] if demographics else None) == known.demographics
         visits = rows(self.store, "SELECT session, visit_id FROM visits ORDER BY session, visit")
         for known in self.known.values():
             assert [visit_id for session, visit_id in visits if session == known.session] == known.visit_ids

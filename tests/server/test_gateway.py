@@ -409,8 +409,8 @@ def test_a_server_whose_data_other_users_can_read_logs_a_warning_with_a_fix() ->
         data.mkdir(mode=0o755)
         data.parent.chmod(0o755)
         with Server(data.parent) as server:
-            said = messages(server)
-        assert any(f"{data}: other users of this machine can read this folder. Fix: chmod" in line for line in said)
+            logged = messages(server)
+        assert any(f"{data}: other users of this machine can read this folder. Fix: chmod" in line for line in logged)
         data.chmod(0o700)
         with Server(data.parent) as server:
             assert not any("other users" in line for line in messages(server))

@@ -28,13 +28,13 @@ def read(tmp_path):
 
 @pytest.fixture
 def refused(read):
-    def said(content):
+    def message_of(content):
         with pytest.raises(InputError) as error:
             read(content)
         assert "\n" not in str(error.value)
         return str(error.value).split("data.csv", 1)[1]
 
-    return said
+    return message_of
 
 
 def cells(table):
@@ -68,8 +68,8 @@ def test_commas_quotes_and_line_ends_inside_quotes_are_part_of_the_cell(read):
 
 
 def test_letters_of_every_language_and_rare_separators_stay(read):
-    said = ["Ä", "日本", "\u2028", "a\x85b", "😀", "e\u0301"]
-    assert read("say,x\n" + "".join(f"{one},1\n" for one in said))["say"].tolist() == said
+    texts = ["Ä", "日本", "\u2028", "a\x85b", "😀", "e\u0301"]
+    assert read("say,x\n" + "".join(f"{one},1\n" for one in texts))["say"].tolist() == texts
 
 
 def test_names_of_columns_keep_their_capitals(read):
@@ -80,7 +80,7 @@ def test_names_of_columns_keep_their_capitals(read):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "expected"),
     [
         ("", ": the file is empty"),
         ("\n\n", ": the file is empty"),
@@ -104,9 +104,9 @@ def test_names_of_columns_keep_their_capitals(read):
         ("'=a,=a\n1,2\n", ", line 1: duplicate column `=a`"),
     ],
 )
-def test_a_file_that_is_not_a_table_is_refused_with_its_line_and_a_fix(refused, content, said):
+def test_a_file_that_is_not_a_table_is_refused_with_its_line_and_a_fix(refused, content, expected):
     message = refused(content)
-    assert said in message
+    assert expected in message
     assert message.rstrip().endswith(".")
 
 
@@ -303,11 +303,11 @@ def test_any_file_is_read_or_refused_with_one_sentence(read, content):
     try:
         table = read(content)
     except InputError as error:
-        said = str(error)
+        message = str(error)
     else:
-        said = "."
+        message = "."
         assert len(table) > 0
         assert table.columns.is_unique
         assert all(name for name in table.columns)
         json.dumps(columns_in_words(table).to_dict("list"), default=str)
-    assert said.endswith(".")
+    assert message.endswith(".")

@@ -41,17 +41,17 @@ def test_each_group_has_each_row_in_one_condition(readable):
 
 
 def test_the_numbers_of_participants_in_the_analysis_are_above_the_groups(readable):
-    said = readable(matrix(square())).description
-    assert "53\u00a0participants in the analysis (group 1: 8, group 2: 9," in said
-    assert "has 8 to 9 responses over all groups" in said
+    description = readable(matrix(square())).description
+    assert "53\u00a0participants in the analysis (group 1: 8, group 2: 9," in description
+    assert "has 8 to 9 responses over all groups" in description
 
 
 def test_a_participant_in_two_groups_is_counted_in_both_and_is_one_participant(readable):
     trials = square(per_group=2).assign(excluded_by=None)
     trials["participant"] = trials["participant"].replace({"1-0": "again", "2-0": "again"})
-    said = readable(matrix(trials)).description
-    assert "11\u00a0participants in the analysis (group 1: 2, group 2: 2," in said
-    assert "group 6: 2; a participant in several groups is counted in each group)" in said
+    description = readable(matrix(trials)).description
+    assert "11\u00a0participants in the analysis (group 1: 2, group 2: 2," in description
+    assert "group 6: 2; a participant in several groups is counted in each group)" in description
 
 
 def test_two_versions_share_a_cell(readable):

@@ -43,10 +43,10 @@ def test_steps_without_exclusions_are_in_small_print_and_not_in_a_box(readable):
 
 
 def test_the_description_names_every_step(readable):
-    said = readable(exclusion_flow(flow(), "human", "a")).description.replace("\u00a0", " ")
-    assert "Recruited: 54 participants, 1,296 test trials." in said
-    assert "median RT (median response time under 20,000 ms): 3 participants, 72 test trials excluded" in said
-    assert "In the analysis: 50 participants, 1,111 test trials." in said
+    description = readable(exclusion_flow(flow(), "human", "a")).description.replace("\u00a0", " ")
+    assert "Recruited: 54 participants, 1,296 test trials." in description
+    assert "median RT (median response time under 20,000 ms): 3 participants, 72 test trials excluded" in description
+    assert "In the analysis: 50 participants, 1,111 test trials." in description
 
 
 COUNTS = ["n_participants", "n_trials"]
@@ -85,7 +85,7 @@ def test_many_steps_with_long_words_can_be_read(readable):
 
 
 def test_without_exclusions_there_are_two_boxes(readable):
-    drawing = readable(exclusion_flow(flow([(step, said, 0, 0) for step, said, *_ in STEPS]), "human", "a"))
+    drawing = readable(exclusion_flow(flow([(step, rule, 0, 0) for step, rule, *_ in STEPS]), "human", "a"))
     assert "No step excluded anyone." in drawing.description
 
 

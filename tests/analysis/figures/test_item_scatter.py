@@ -22,9 +22,9 @@ def test_the_correlation_is_pearsons_with_its_interval(readable):
     drawing = readable(item_scatter(table, "a", "people", "gpt-4o"))
     found = pearsonr(table["accuracy_people"], table["accuracy_model"])
     low, high = found.confidence_interval(0.95)
-    said = f"Pearson's r = {found.statistic:.2f}, 95\u00a0% CI [{low:.2f}, {high:.2f}]"
-    assert said in drawing.description
-    assert said.split(",", maxsplit=1)[0] in " ".join(texts(drawing))
+    sentence = f"Pearson's r = {found.statistic:.2f}, 95\u00a0% CI [{low:.2f}, {high:.2f}]"
+    assert sentence in drawing.description
+    assert sentence.split(",", maxsplit=1)[0] in " ".join(texts(drawing))
     assert {"people: percent correct", "gpt-4o: percent correct"} <= set(texts(drawing))
 
 

@@ -584,7 +584,7 @@ def test_each_test_gets_the_rows_of_its_participants():
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "expected"),
     [
         ({"of": "valeu"}, "there is no column `valeu` in the data. Fix: name one of unit, condition, group, value"),
         ({"per": "units"}, "there is no column `units`"),
@@ -597,10 +597,10 @@ def test_each_test_gets_the_rows_of_its_participants():
         ({"where": {"unit": ["u0", "u1", "u2"]}}, "and a test needs at least 2"),
     ],
 )
-def test_a_test_that_cannot_be_computed_is_refused_in_a_sentence_with_its_name(changes, said):
+def test_a_test_that_cannot_be_computed_is_refused_in_a_sentence_with_its_name(changes, expected):
     message = refused(units(), **BETWEEN | changes)
     assert message.startswith("the test `it`: ")
-    assert said in message
+    assert expected in message
     assert "\n" not in message
 
 
@@ -674,12 +674,12 @@ def test_any_data_have_a_finite_result_or_an_error(rows, test, way, levels, of, 
     try:
         table = run(data, {"it": asked})
     except InputError as error:
-        said = str(error)
-        event(f"refused: {said[:60]}")
+        message = str(error)
+        event(f"refused: {message[:60]}")
     else:
-        said = "the test `it`: ."
+        message = "the test `it`: ."
         check_finite(table, len(data), data["unit"].nunique(), test)
-    assert re.fullmatch(r"the test `it`: .*\.", said)
+    assert re.fullmatch(r"the test `it`: .*\.", message)
 
 
 def check_finite(table, n_rows, n_units, test):

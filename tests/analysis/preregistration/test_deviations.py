@@ -248,9 +248,9 @@ def test_the_report_says_whether_the_lock_came_before_the_first_session(locks, f
 @pytest.mark.parametrize(("n_sessions", "words"), [(1, "1 session had already"), (1200, "1,200 sessions had already")])
 def test_sessions_before_the_lock_are_counted(path, n_sessions, words):
     add_lock(path, plan(), of=OF, n_sessions=n_sessions, software="e", now=AT)
-    said = registration_of(read_locks(path), plan(), OF, "2026-01-02T09:00:00+00:00").words.replace("\xa0", " ")
-    assert words in said
-    assert "before the start of the first session" not in said
+    statement = registration_of(read_locks(path), plan(), OF, "2026-01-02T09:00:00+00:00").words.replace("\xa0", " ")
+    assert words in statement
+    assert "before the start of the first session" not in statement
 
 
 def test_deviations_are_in_the_registration_and_in_its_json(locks):

@@ -585,10 +585,10 @@ RIGHT, WRONG = "east-5", "absorbed"
 
 @pytest.mark.parametrize("otherwise", ["continue", "end"])
 @pytest.mark.parametrize(
-    "said", [(RIGHT, RIGHT), (WRONG, RIGHT, RIGHT, RIGHT), (WRONG,) * 6], ids=["at once", "second", "never"]
+    "practice", [(RIGHT, RIGHT), (WRONG, RIGHT, RIGHT, RIGHT), (WRONG,) * 6], ids=["at once", "second", "never"]
 )
 def test_uploaded_practice_has_the_same_result(
-    small_study: Study, any_store: Store, tmp_path: Path, otherwise: str, said: tuple[str, ...]
+    small_study: Study, any_store: Store, tmp_path: Path, otherwise: str, practice: tuple[str, ...]
 ) -> None:
     criterion = PracticeCriterion(correct=2, rounds=3, otherwise=otherwise)
     study = practising(version_of(small_study, "practising"), 2, criterion)
@@ -596,7 +596,7 @@ def test_uploaded_practice_has_the_same_result(
     with closing(SqliteStore(tmp_path / "elsewhere" / "equipoise.db")) as store:
         taken = Experimenter(create_app(study, store, SECRETS, Settings()))
         taken.start()
-        answers = [answer(index, response) for index, response in enumerate(said)]
+        answers = [answer(index, response) for index, response in enumerate(practice)]
         for one in answers:
             led_to = taken.respond(one).get_json()["responses"][0]["feedback"].get("practice")
         if not led_to["ended"]:

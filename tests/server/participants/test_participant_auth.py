@@ -463,14 +463,14 @@ def test_a_cookie_from_http_is_invalid_over_https(panel: Flask) -> None:
 
 
 @pytest.mark.parametrize(
-    ("proxies", "said", "is_https"),
+    ("proxies", "protocol", "is_https"),
     [(1, "https", True), (1, "http", False), (1, "http, https", True), (1, "https, http", False), (1, "", False),
      (1, "HTTPS://", False), (2, "https, http", True), (2, "https", False), (0, "https", False),
      (0, "https, https", False)],
 )  # fmt: skip
-def test_only_configured_proxies_can_report_https(app_of: AppOf, proxies: int, said: str, is_https: bool) -> None:
+def test_only_configured_proxies_can_report_https(app_of: AppOf, proxies: int, protocol: str, is_https: bool) -> None:
     app = app_of(Settings(proxies=proxies), entry="panel")
-    reply = app.test_client().get(from_panel(PANEL_ID), headers={"X-Forwarded-Proto": said})
+    reply = app.test_client().get(from_panel(PANEL_ID), headers={"X-Forwarded-Proto": protocol})
     assert sent(reply, "entry").startswith("__Host-equipoise_entry_") == is_https
     assert ("Secure" in sent(reply, "entry")) == is_https
     assert ("Strict-Transport-Security" in reply.headers) == is_https

@@ -74,9 +74,9 @@ def send(person: Participant, *answers: dict[str, Any]) -> TestResponse:
     return person.http.post("/api/responses", json=body)
 
 
-def practise(person: Participant, first: int, *said: str) -> dict[str, Any]:
+def practise(person: Participant, first: int, *responses: str) -> dict[str, Any]:
     """Respond to practice trials one by one; return the result in the reply to the last trial."""
-    for number, response in enumerate(said):
+    for number, response in enumerate(responses):
         reply = send(person, answer_to(first + number, response))
         assert reply.status_code == 201, reply.text
     led_to: dict[str, Any] = reply.get_json()["responses"][-1]["feedback"]["practice"]
@@ -142,10 +142,10 @@ def test_a_passed_round_leads_to_the_questions(person_of: PersonOf, any_store: S
     assert problems(any_store) == []
 
 
-@pytest.mark.parametrize("said", [(WRONG, RIGHT), (RIGHT, WRONG), (WRONG, WRONG)])
-def test_a_failed_round_leads_to_the_next_round(person_of: PersonOf, said: tuple[str, ...]) -> None:
-    led_to = practise(person_of("end"), 0, *said)
-    assert (led_to["passed"], led_to["correct"]) == (False, said.count(RIGHT))
+@pytest.mark.parametrize("responses", [(WRONG, RIGHT), (RIGHT, WRONG), (WRONG, WRONG)])
+def test_a_failed_round_leads_to_the_next_round(person_of: PersonOf, responses: tuple[str, ...]) -> None:
+    led_to = practise(person_of("end"), 0, *responses)
+    assert (led_to["passed"], led_to["correct"]) == (False, responses.count(RIGHT))
     assert (led_to["next_trial_index"], led_to["ended"]) == (N_IN_ROUND, None)
 
 
@@ -288,24 +288,24 @@ def test_the_reply_about_the_end_can_be_requested_again(
 
 
 @pytest.mark.parametrize("otherwise", ["continue", "end"])
-@pytest.mark.parametrize("said", [(), (RIGHT,), (WRONG, RIGHT), (WRONG,) * 3, (WRONG, WRONG, WRONG, RIGHT, RIGHT)])
+@pytest.mark.parametrize("responses", [(), (RIGHT,), (WRONG, RIGHT), (WRONG,) * 3, (WRONG, WRONG, WRONG, RIGHT, RIGHT)])
 def test_no_response_to_a_question_is_accepted_before_the_practice_is_passed(
-    person_of: PersonOf, any_store: Store, otherwise: str, said: tuple[str, ...]
+    person_of: PersonOf, any_store: Store, otherwise: str, responses: tuple[str, ...]
 ) -> None:
     person = person_of(otherwise)
-    for index, response in enumerate(said):
+    for index, response in enumerate(responses):
         assert send(person, answer_to(index, response)).status_code == 201
     for batch in (
         [answer_to(FIRST_QUESTION)],
         [answer_to(FIRST_QUESTION), answer_to(FIRST_QUESTION + 1)],
         [answer_to(FIRST_QUESTION + 1)],
-        [answer_to(FIRST_QUESTION), *(answer_to(index, RIGHT) for index in range(len(said), FIRST_QUESTION))],
+        [answer_to(FIRST_QUESTION), *(answer_to(index, RIGHT) for index in range(len(responses), FIRST_QUESTION))],
     ):
         reply = send(person, *batch)
         assert reply.status_code == 409, reply.text
-    assert answered(any_store, person) == list(range(len(said)))
+    assert answered(any_store, person) == list(range(len(responses)))
     assert person.complete().status_code == 409
-    assert looked_at(person)["next_trial_index"] == len(said)
+    assert looked_at(person)["next_trial_index"] == len(responses)
 
 
 def test_a_practice_response_cannot_be_corrected_later(person_of: PersonOf, any_store: Store) -> None:
@@ -405,8 +405,8 @@ def test_a_retried_response_returns_the_result_of_its_round_at_any_later_time(
 ) -> None:
     person = person_of()
     last_of = {}
-    said = [WRONG, WRONG, RIGHT, RIGHT]
-    for index, response in enumerate(said):
+    responses = [WRONG, WRONG, RIGHT, RIGHT]
+    for index, response in enumerate(responses):
         sent = answer_to(index, response)
         last_of[index] = (sent, send(person, sent).get_json())
     assert finish(person).status_code == 200
@@ -538,14 +538,14 @@ def of_session(problems: list[str], person: Participant) -> list[str]:
     return [problem for problem in problems if session_of(person) in problem]
 
 
-@pytest.mark.parametrize("said", [(RIGHT, RIGHT), (WRONG, WRONG, RIGHT, RIGHT), (WRONG,) * FIRST_QUESTION])
+@pytest.mark.parametrize("responses", [(RIGHT, RIGHT), (WRONG, WRONG, RIGHT, RIGHT), (WRONG,) * FIRST_QUESTION])
 @pytest.mark.parametrize("is_whole", [True, False])
 def test_verification_finds_a_deleted_practice_response_although_other_trials_were_skipped(
-    person_of: PersonOf, any_store: Store, said: tuple[str, ...], is_whole: bool
+    person_of: PersonOf, any_store: Store, responses: tuple[str, ...], is_whole: bool
 ) -> None:
-    for index in range(len(said)):
+    for index in range(len(responses)):
         person = person_of()
-        practise(person, 0, *said)
+        practise(person, 0, *responses)
         if is_whole:
             assert finish(person).status_code == 200
         assert not of_session(problems(any_store), person)

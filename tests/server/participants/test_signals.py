@@ -63,9 +63,9 @@ def table_of(store: Store) -> pd.DataFrame:
 def sentence(reply: TestResponse) -> str:
     """Return the one sentence of a refusal."""
     assert reply.status_code == 422, reply.text
-    said: str = reply.get_json()["error"]
-    assert "\n" not in said and said.endswith(".")
-    return said
+    message: str = reply.get_json()["error"]
+    assert "\n" not in message and message.endswith(".")
+    return message
 
 
 # Stored as sent

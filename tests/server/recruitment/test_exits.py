@@ -168,10 +168,10 @@ def test_exits_can_change_during_data_collection(app_of: AppOf) -> None:
 
 
 def test_the_study_reply_has_the_exits_before_the_start(app_of: AppOf, store: Store) -> None:
-    said = app_of(
+    app = app_of(
         no_consent=Exit(code="NO-CONSENT", link=f"{PANEL}?cc={{code}}"), incompatible_device=Exit(code="DEVICE")
     )
-    exits = said.test_client().get("/api/study").get_json()["exits"]
+    exits = app.test_client().get("/api/study").get_json()["exits"]
     assert exits == {
         "no_consent": {"code": "NO-CONSENT", "url": f"{PANEL}?cc=NO-CONSENT"},
         "incompatible_device": {"code": "DEVICE", "url": None},

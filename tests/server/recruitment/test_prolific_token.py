@@ -262,7 +262,7 @@ def test_a_damaged_key_file_is_logged_and_the_earlier_keys_stay_valid(
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "expected"),
     [
         (None, "this file does not exist"),
         ("", "not a JSON Web Key Set"),
@@ -276,13 +276,13 @@ def test_a_damaged_key_file_is_logged_and_the_earlier_keys_stay_valid(
     ],
 )
 def test_a_file_without_usable_keys_is_refused_when_the_server_starts(
-    small_study: Study, store: SqliteStore, tmp_path: Path, content: str | None, said: str
+    small_study: Study, store: SqliteStore, tmp_path: Path, content: str | None, expected: str
 ) -> None:
     path = tmp_path / "keys.json"
     if content is not None:
         path.write_text(content, encoding="utf-8")
     study = recruiting(small_study, entry="panel", prolific_secured_url=STUDY_URL)
-    with pytest.raises(InputError, match=said) as error:
+    with pytest.raises(InputError, match=expected) as error:
         create_app(study, store, SECRETS, Settings(prolific_keys=str(path)))
     assert str(path) in str(error.value)
 

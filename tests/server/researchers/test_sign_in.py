@@ -245,8 +245,8 @@ def test_sign_in_and_sign_out_are_logged_and_the_store_verifies(
     assert refusal == {"number": 1}
     assert sign_in_ == sign_out
     assert problems(any_store) == []
-    for said in ("sign-in refused", "signed in", "signed out"):
-        assert said in caplog.text
+    for message in ("sign-in refused", "signed in", "signed out"):
+        assert message in caplog.text
     held = repr(rows(any_store, "SELECT * FROM events")) + caplog.text + repr([vars(one) for one in caplog.records])
     for secret in ("a-guess", TOKEN, "127.0.0.1"):
         assert secret not in held

@@ -47,8 +47,8 @@ def last_status(server: Server, *headers: str) -> int:
     """Guess the researcher's token repeatedly; `FORGED` becomes a new address each time, and `SEEN` a fixed address."""
     seen = f"198.51.100.{next(numbers)}"
     for number in range(N_GUESSES):
-        said = [line.replace("FORGED", f"203.0.113.{number}").replace("SEEN", seen) for line in headers]
-        status = status_of(server, "/metrics", "Host: localhost", "Authorization: Bearer a-guess", *said)
+        sent = [line.replace("FORGED", f"203.0.113.{number}").replace("SEEN", seen) for line in headers]
+        status = status_of(server, "/metrics", "Host: localhost", "Authorization: Bearer a-guess", *sent)
     return status
 
 
@@ -71,8 +71,8 @@ def test_only_the_value_that_a_counted_proxy_adds_is_trusted(behind_a_proxy: Ser
     "name", ["X-Forwarded-For", "X_Forwarded_For", "X-Real-IP", "Forwarded", "Remote-Addr", "REMOTE_ADDR"]
 )
 def test_without_a_counted_proxy_no_header_gives_another_address(alone: Server, name: str) -> None:
-    said = "for=FORGED" if name == "Forwarded" else "FORGED"
-    assert last_status(alone, f"{name}: {said}") == 429
+    value = "for=FORGED" if name == "Forwarded" else "FORGED"
+    assert last_status(alone, f"{name}: {value}") == 429
 
 
 @pytest.mark.parametrize(

@@ -33,8 +33,8 @@ def test_means_agree_with_emmeans(name, index):
         if column == "df" and logistic:
             assert means["df"].isna().all()
         else:
-            said = numbers(expected["means"][theirs])
-            np.testing.assert_allclose(means[column], said, rtol=tolerance, atol=tolerance, err_msg=column)
+            of_r = numbers(expected["means"][theirs])
+            np.testing.assert_allclose(means[column], of_r, rtol=tolerance, atol=tolerance, err_msg=column)
     assert ("probability" in means) == logistic
 
 
@@ -45,8 +45,8 @@ def test_pairs_agree_with_emmeans(name, index):
     assert pairs["contrast"].tolist() == list(np.atleast_1d(expected["pairs"]["contrast"]))
     columns = {"estimate": "estimate", "std_error": "SE", "statistic": "statistic", "ci_low": "low", "ci_high": "high"}
     for column, theirs in columns.items():
-        said = numbers(expected["pairs"][theirs])
-        np.testing.assert_allclose(pairs[column], said, rtol=tolerance, atol=tolerance, err_msg=column)
+        of_r = numbers(expected["pairs"][theirs])
+        np.testing.assert_allclose(pairs[column], of_r, rtol=tolerance, atol=tolerance, err_msg=column)
     if not logistic:
         np.testing.assert_allclose(pairs["df"], numbers(expected["pairs"]["df"]), rtol=tolerance)
 

@@ -116,9 +116,9 @@ def test_rows_with_a_missing_value_are_left_out_and_counted(rows):
 def test_levels_without_rows_give_a_warning(rows):
     gone = rows.assign(rt=rows["rt"].where(rows["model"] != "m2"), touch=rows["touch"].astype("category"))
     gone["touch"] = gone["touch"].cat.add_categories("eyes")
-    said = warned(gone, "rt ~ model + touch")
-    assert "No row to fit has these levels of `model`, so they were left out: `m2`." in said
-    assert "No row to fit has these levels of `touch`, so they were left out: `eyes`." in said
+    message = warned(gone, "rt ~ model + touch")
+    assert "No row to fit has these levels of `model`, so they were left out: `m2`." in message
+    assert "No row to fit has these levels of `touch`, so they were left out: `eyes`." in message
     assert "`m2` is not a level of `model`. Fix: choose the reference level from `m1`, `m10`" in refused(
         gone, "rt ~ model", reference={"model": "m2"}
     )
@@ -136,13 +136,13 @@ def test_redundant_columns_are_left_out_with_a_warning(rows):
 
 
 def test_a_covariate_too_far_from_zero_gives_a_warning(rows):
-    said = warned(rows.assign(clock=1e12 + rows["load"]), "rt ~ clock")
-    assert "Too far from 0 relative to its variation: `clock`. Fix: subtract its mean first." in said
+    message = warned(rows.assign(clock=1e12 + rows["load"]), "rt ~ clock")
+    assert "Too far from 0 relative to its variation: `clock`. Fix: subtract its mean first." in message
 
 
 def test_duplicate_rows_give_a_warning(rows):
-    said = warned(pd.concat([rows, rows.iloc[:2]]), "rt ~ load + (1 | person)")
-    assert said == "2 of 92 rows are equal to an earlier one in every column. Fix: remove them if they are copies."
+    message = warned(pd.concat([rows, rows.iloc[:2]]), "rt ~ load + (1 | person)")
+    assert message == "2 of 92 rows are equal to an earlier one in every column. Fix: remove them if they are copies."
 
 
 def test_equal_rows_are_not_duplicates_if_another_column_differs_or_the_outcome_has_few_values(rows):
@@ -200,8 +200,8 @@ def test_a_cell_with_only_one_outcome_is_reported_as_separation(rows):
 
 def test_an_interaction_cell_with_only_one_outcome_is_reported_as_separation(rows):
     both = (rows["model"] == "m1") & rows["touch"]
-    said = warned(rows.assign(right=rows["right"].where(~both, 0)), "right ~ model * touch", family="binomial")
-    assert "Every outcome is 0 at `model` m1 and `touch` True (separation)" in said
+    message = warned(rows.assign(right=rows["right"].where(~both, 0)), "right ~ model * touch", family="binomial")
+    assert "Every outcome is 0 at `model` m1 and `touch` True (separation)" in message
 
 
 def test_a_covariate_that_predicts_the_outcome_is_reported_as_separation(rows):

@@ -53,8 +53,8 @@ def refused(*arguments: object, code: int = 2) -> str:
     if result.exit_code != code or "Traceback" in result.output:
         raise AssertionError(f"exit code {result.exit_code}: {result.output}") from result.exception
     assert result.stdout == ""
-    said = result.stderr.replace("\n\t", " ")  # click prints the choices so
-    lines = [line for line in said.splitlines() if line and not line.startswith(("Usage:", "Try "))]
+    printed = result.stderr.replace("\n\t", " ")  # click prints the choices so
+    lines = [line for line in printed.splitlines() if line and not line.startswith(("Usage:", "Try "))]
     assert len(lines) == 1, result.stderr
     assert lines[0].startswith("Error: ")
     return lines[0]

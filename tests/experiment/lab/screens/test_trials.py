@@ -71,12 +71,12 @@ def draw(sheet, item, moment=ASKING):
 
 
 def judged(item, response, words_of_study):
-    said = task_named(item.task).feedback(item.content, item.key, response)
-    message = words_of_study.say(said.text, **said.values)
+    feedback = task_named(item.task).feedback(item.content, item.key, response)
+    message = words_of_study.say(feedback.text, **feedback.values)
     return TrialMoment(
         progress="Practice",
         response_state=ResponseState(response, response),
-        feedback=ShownFeedback(said.correct, message, said.solution, words_of_study.say("last_practice")),
+        feedback=ShownFeedback(feedback.correct, message, feedback.solution, words_of_study.say("last_practice")),
         actions=GO_ON,
     )
 

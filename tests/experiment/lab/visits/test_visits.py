@@ -213,6 +213,6 @@ def test_demographic_questions_can_be_answered_or_skipped(lab, small, edit):
     visit = lab(study, person)
     with local_client(study, None) as (_, store):
         (session,) = store.sessions(study)
-    said = {name: session[f"demographics_{name}"] for name in ("age", "hand", "remark")}
-    assert said == {"age": 42, "hand": "right", "remark": None}
+    answers = {name: session[f"demographics_{name}"] for name in ("age", "hand", "remark")}
+    assert answers == {"age": 42, "hand": "right", "remark": None}
     assert visit.outcome is VisitOutcome.COMPLETED
