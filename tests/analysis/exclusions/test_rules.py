@@ -32,7 +32,7 @@ def dispositions(result):
     return dict(zip(result.participants["participant"], result.participants["disposition"], strict=True))
 
 
-def taken_trials(result, step):
+def excluded_trials(result, step):
     return int((result.trials["excluded_by"] == step).sum())
 
 
@@ -115,7 +115,7 @@ def test_the_first_completed_session_is_kept_for_any_name_and_position_in_the_fi
     kept = result.trials[result.trials["excluded_by"].isna()]
     assert set(kept["session"]) == {"z", "b"}
     assert dispositions(result) == {"A": "included", "B": "included"}
-    assert taken_trials(result, "duplicates") == 8
+    assert excluded_trials(result, "duplicates") == 8
 
 
 def test_a_session_that_was_begun_first_but_completed_later_is_the_later_one(view, session):
@@ -136,7 +136,7 @@ def test_incomplete_sessions_are_not_duplicates(view, session):
         session(participant="A", session="third"),
     )
     result = applied(rows, {"rule": "duplicates"})
-    assert taken_trials(result, "duplicates") == 0
+    assert excluded_trials(result, "duplicates") == 0
     assert dispositions(result) == {"A": "included"}
 
 
@@ -179,7 +179,7 @@ def test_two_runs_of_a_model_are_not_duplicates(view, session):
         session(kind="model", run="M, first", participant="M", session="a"),
         session(kind="model", run="M, second", participant="M", session="b"),
     )
-    assert taken_trials(applied(rows, {"rule": "duplicates"}), "duplicates") == 0
+    assert excluded_trials(applied(rows, {"rule": "duplicates"}), "duplicates") == 0
 
 
 def test_the_second_session_never_replaces_a_first_session_that_lost_its_trials(view, session):
@@ -214,7 +214,7 @@ def test_only_trials_with_a_focus_loss_are_excluded(view, session, row):
         row(participant="A", trial_index=6, item_id="i6", focus_lost=None),
     )
     result = applied(rows, {"rule": "trial_focus_lost"})
-    assert taken_trials(result, "trial_focus_lost") == 1
+    assert excluded_trials(result, "trial_focus_lost") == 1
     assert result.notes == [
         "1\u00a0answered test trial without a record of the focus: the rule `trial_focus_lost` did not use them."
     ]
@@ -298,7 +298,7 @@ def test_rules_ignore_the_response_time_of_a_trial_without_a_response(view, sess
         row |= {"response": None, "rt_ms": 1.0}
     result = applied(view(rows), {"rule": "trial_rt", "min_ms": 200}, {"rule": "median_rt", "min_ms": 200})
     assert dispositions(result) == {"A": "included"}
-    assert taken_trials(result, "unanswered") == 6
+    assert excluded_trials(result, "unanswered") == 6
 
 
 # people and simulated participants
@@ -533,8 +533,8 @@ def test_all_tables_agree_for_any_data_and_plan(view, row, rules, participants):
         assume(False)
     result = applied(view(rows), *rules)
 
-    taken = result.trials["excluded_by"]
-    assert {index: step for index, step in enumerate(taken.tolist()) if pd.notna(step)} == account.by
+    excluded = result.trials["excluded_by"]
+    assert {index: step for index, step in enumerate(excluded.tolist()) if pd.notna(step)} == account.by
     assert dispositions(result) == account.disposition
 
     steps = ["withdrawn", "not_completed", *(rule["rule"] for rule in rules), "unanswered", "included"]

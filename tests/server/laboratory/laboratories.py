@@ -44,7 +44,7 @@ def start_of(code: str | None = "P01", **fields: Any) -> SessionStart:
     return SessionStart(**(defaults | who | fields))
 
 
-def taken(session: str = "00000000000000aa", **fields: Any) -> UploadedSession:
+def uploaded_session(session: str = "00000000000000aa", **fields: Any) -> UploadedSession:
     """Return the fields of a session that was run on another machine."""
     defaults = {"participant": "p-aaaaaaaaaaaa", "group": 1, "seed": 1, "started_at": BEGAN_AT}
     return UploadedSession(session=session, **(defaults | fields))
@@ -79,7 +79,7 @@ class Laboratory:
     def add_uploaded(self, code: str | None = "P01", **fields: Any) -> StoredSession:
         session_number = fields.pop("session_number", 1)
         start_id = fields.pop("start_id", new_id())
-        return self.start(code, session_number=session_number, start_id=start_id, uploaded=taken(**fields))
+        return self.start(code, session_number=session_number, start_id=start_id, uploaded=uploaded_session(**fields))
 
     def answer(self, stored: StoredSession, n: int | None = None) -> list[bool]:
         n_trials = len(stored.plan.trials)

@@ -433,9 +433,9 @@ def test_a_laboratory_code_is_in_no_log_and_on_no_page(lab: Experimenter, caplog
 # Uploads
 
 
-def bring(lab: Experimenter, taken: Experimenter, answers: list[dict[str, Any]], **more: Any) -> TestResponse:
+def bring(lab: Experimenter, source: Experimenter, answers: list[dict[str, Any]], **more: Any) -> TestResponse:
     """Upload a session with its responses from another machine."""
-    reply = lab.start(uploaded=taken.brought(**more), kind=taken.session["kind"])
+    reply = lab.start(uploaded=source.brought(**more), kind=source.session["kind"])
     if reply.status_code < 300 and answers:
         sent = lab.respond(*answers)
         assert sent.status_code in {200, 201}, sent.text
@@ -566,15 +566,15 @@ def test_a_large_file_is_uploaded_100_responses_at_a_time_without_a_limit(
     """The responses are sent as fast as the server accepts them, under the default limits of a server."""
     lab = Experimenter(create_app(sample_study, any_store, SECRETS, Settings()))
     with closing(SqliteStore(tmp_path / "elsewhere" / "equipoise.db")) as store:
-        taken = Experimenter(create_app(sample_study, store, SECRETS, Settings()))
+        source = Experimenter(create_app(sample_study, store, SECRETS, Settings()))
         for number in range(4):
-            taken.start(f"P{number}")
+            source.start(f"P{number}")
             answers = [
                 answer(trial["trial_index"]) | ({} if trial["task"] == "blackbox_predict" else {"response": 2})
-                for trial in taken.session["trials"]
+                for trial in source.session["trials"]
             ]
             assert len(answers) > 20
-            assert lab.start(f"P{number}", uploaded=taken.brought()).status_code == 201
+            assert lab.start(f"P{number}", uploaded=source.brought()).status_code == 201
             assert lab.respond(*answers[:100]).status_code == 201
             assert lab.post("/api/complete").status_code == 200
     assert problems(any_store) == []
@@ -594,18 +594,18 @@ def test_uploaded_practice_has_the_same_result(
     study = practising(version_of(small_study, "practising"), 2, criterion)
     lab = Experimenter(create_app(study, any_store, SECRETS, Settings()))
     with closing(SqliteStore(tmp_path / "elsewhere" / "equipoise.db")) as store:
-        taken = Experimenter(create_app(study, store, SECRETS, Settings()))
-        taken.start()
+        source = Experimenter(create_app(study, store, SECRETS, Settings()))
+        source.start()
         answers = [answer(index, response) for index, response in enumerate(practice)]
         for one in answers:
-            led_to = taken.respond(one).get_json()["responses"][0]["feedback"].get("practice")
-        if not led_to["ended"]:
-            rest = [answer(index) for index in range(6, len(taken.session["trials"]))]
-            assert taken.respond(*rest).status_code == 201
+            result = source.respond(one).get_json()["responses"][0]["feedback"].get("practice")
+        if not result["ended"]:
+            rest = [answer(index) for index in range(6, len(source.session["trials"]))]
+            assert source.respond(*rest).status_code == 201
             answers += rest
-        there = taken.http.get("/api/session").get_json()
+        there = source.http.get("/api/session").get_json()
         for _ in range(2):
-            assert bring(lab, taken, answers).status_code in {200, 201}
+            assert bring(lab, source, answers).status_code in {200, 201}
             here = lab.http.get("/api/session").get_json()
             assert {**here, "visit": 1} == {**there, "visit": 1}
     assert problems(any_store) == []

@@ -22,7 +22,7 @@ def codes(lab: Laboratory) -> list[str]:
     return [code for (code,) in rows(lab.store, "SELECT external_id FROM identities ORDER BY 1")]
 
 
-def taken_in(lab: Laboratory) -> list[LabSessionRecord]:
+def lab_records(lab: Laboratory) -> list[LabSessionRecord]:
     with lab.store.snapshot() as db:
         return lab_session_records(db, lab.study)
 
@@ -43,7 +43,7 @@ def test_sessions_without_a_code_are_counted_because_they_cannot_be_uploaded(lab
     lab.store.delete_identities(lab.study)
     with lab.store.snapshot() as db:
         assert n_without_code(db, lab.study) == 1
-    assert taken_in(lab) == []
+    assert lab_records(lab) == []
 
 
 def test_a_session_can_be_uploaded_again_after_its_code_was_deleted(lab: Laboratory) -> None:
@@ -220,24 +220,24 @@ def test_all_sessions_of_a_restarted_participant_are_uploaded(
         there.answer(lab_session, n_answers)
     if is_old:
         execute_sql(there.store, "UPDATE sessions SET start_id = NULL")
-    taken = taken_in(there)
-    assert sorted(len(one.responses) for one in taken) == [1, 2, 3]
-    assert len({one.start_id for one in taken}) == 3
-    assert all(re.fullmatch(UUID_PATTERN, one.start_id) for one in taken)
-    assert taken_in(there) == taken
+    records = lab_records(there)
+    assert sorted(len(one.responses) for one in records) == [1, 2, 3]
+    assert len({one.start_id for one in records}) == 3
+    assert all(re.fullmatch(UUID_PATTERN, one.start_id) for one in records)
+    assert lab_records(there) == records
     with closing(SqliteStore(tmp_path / "merged.db")) as store:
         store.register_study(there.study)
         merged = Laboratory(store, there.study)
         if is_known:
             merged.complete(merged.start(session_number=1))
         for is_new in (True, False):
-            for one in taken:
+            for one in records:
                 start = uploaded(one)
                 assert store.start_session(there.study, start).is_new is is_new
                 stored = store.add_responses(one.session, start.token_digest, one.responses)
                 assert set(stored) == {is_new}
-        assert {one.session: one.responses for one in taken_in(merged) if one.session_number == 2} == {
-            one.session: one.responses for one in taken
+        assert {one.session: one.responses for one in lab_records(merged) if one.session_number == 2} == {
+            one.session: one.responses for one in records
         }
         assert rows(store, "SELECT COUNT(*) FROM participants") == [(1,)]
         assert problems(store) == []

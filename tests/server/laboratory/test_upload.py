@@ -10,7 +10,7 @@ import pytest
 from experiment.plan import plan_session
 from experiment.records import Source, Status
 from server.store import Conflict, Refusal, SlotState, StoredSession
-from tests.server.laboratory.laboratories import BEGAN_AT, Laboratory, log_of, n_sessions, start_of, taken
+from tests.server.laboratory.laboratories import BEGAN_AT, Laboratory, log_of, n_sessions, start_of, uploaded_session
 from tests.server.stores import Person, another, at_once, of, problems, response, rows, verified, version_of
 
 
@@ -52,7 +52,7 @@ def test_repeated_uploads_store_a_session_once_and_the_latest_token_is_valid(lab
 
 def test_simultaneous_uploads_of_one_session_are_one_session(lab: Laboratory) -> None:
     with closing(another(lab.store)) as other:
-        starts = [start_of(uploaded=taken()) for _ in range(6)]
+        starts = [start_of(uploaded=uploaded_session()) for _ in range(6)]
         outcomes = at_once(*(partial((lab.store, other)[n % 2].start_session, lab.study, start)
                              for n, start in enumerate(starts)))  # fmt: skip
     assert of(StoredSession, outcomes) + of(Refusal, outcomes) == 6

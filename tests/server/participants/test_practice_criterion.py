@@ -79,8 +79,8 @@ def practise(person: Participant, first: int, *responses: str) -> dict[str, Any]
     for number, response in enumerate(responses):
         reply = send(person, answer_to(first + number, response))
         assert reply.status_code == 201, reply.text
-    led_to: dict[str, Any] = reply.get_json()["responses"][-1]["feedback"]["practice"]
-    return led_to
+    result: dict[str, Any] = reply.get_json()["responses"][-1]["feedback"]["practice"]
+    return result
 
 
 def fail_all_rounds(person: Participant) -> dict[str, Any]:
@@ -93,12 +93,12 @@ def finish(person: Participant) -> TestResponse:
     return person.complete()
 
 
-def looked_at(person: Participant) -> dict[str, Any]:
+def current_session(person: Participant) -> dict[str, Any]:
     session: dict[str, Any] = person.http.get("/api/session").get_json()
     return session
 
 
-def answered(store: Store, person: Participant) -> list[int]:
+def stored_trials(store: Store, person: Participant) -> list[int]:
     return [index for index, _ in responses_of(store, person.session["session"])]
 
 
@@ -133,40 +133,40 @@ def test_only_the_reply_to_the_last_trial_of_a_round_has_its_result(person_of: P
 
 def test_a_passed_round_leads_to_the_questions(person_of: PersonOf, any_store: Store) -> None:
     person = person_of()
-    led_to = practise(person, 0, RIGHT, RIGHT)
-    assert led_to == {
+    result = practise(person, 0, RIGHT, RIGHT)
+    assert result == {
         "passed": True, "correct": 2, "needed": 2, "next_trial_index": FIRST_QUESTION, "ended": None,
     }  # fmt: skip
     assert finish(person).status_code == 200
-    assert answered(any_store, person) == [0, 1, FIRST_QUESTION, FIRST_QUESTION + 1]
+    assert stored_trials(any_store, person) == [0, 1, FIRST_QUESTION, FIRST_QUESTION + 1]
     assert problems(any_store) == []
 
 
 @pytest.mark.parametrize("responses", [(WRONG, RIGHT), (RIGHT, WRONG), (WRONG, WRONG)])
 def test_a_failed_round_leads_to_the_next_round(person_of: PersonOf, responses: tuple[str, ...]) -> None:
-    led_to = practise(person_of("end"), 0, *responses)
-    assert (led_to["passed"], led_to["correct"]) == (False, responses.count(RIGHT))
-    assert (led_to["next_trial_index"], led_to["ended"]) == (N_IN_ROUND, None)
+    result = practise(person_of("end"), 0, *responses)
+    assert (result["passed"], result["correct"]) == (False, responses.count(RIGHT))
+    assert (result["next_trial_index"], result["ended"]) == (N_IN_ROUND, None)
 
 
 def test_right_responses_of_different_rounds_are_not_added(person_of: PersonOf) -> None:
     """Right responses in half of the first round and half of the second round do not pass a round."""
-    led_to = practise(person_of(), 0, WRONG, RIGHT, RIGHT, WRONG)
-    assert (led_to["passed"], led_to["correct"], led_to["next_trial_index"]) == (False, 1, 2 * N_IN_ROUND)
+    result = practise(person_of(), 0, WRONG, RIGHT, RIGHT, WRONG)
+    assert (result["passed"], result["correct"], result["next_trial_index"]) == (False, 1, 2 * N_IN_ROUND)
 
 
 def test_the_criterion_can_be_fewer_right_responses_than_trials(small_study: Study, person_of: PersonOf) -> None:
     study = practising(small_study, 3, PracticeCriterion(correct=1, rounds=2))
-    led_to = practise(person_of(study=study), 0, WRONG, WRONG, RIGHT)
-    assert (led_to["passed"], led_to["correct"], led_to["needed"], led_to["next_trial_index"]) == (True, 1, 1, 6)
+    result = practise(person_of(study=study), 0, WRONG, WRONG, RIGHT)
+    assert (result["passed"], result["correct"], result["needed"], result["next_trial_index"]) == (True, 1, 1, 6)
 
 
 def test_a_participant_who_never_passes_continues_if_the_study_allows_it(person_of: PersonOf, any_store: Store) -> None:
     person = person_of("continue")
-    led_to = fail_all_rounds(person)
-    assert (led_to["passed"], led_to["next_trial_index"], led_to["ended"]) == (False, FIRST_QUESTION, None)
+    result = fail_all_rounds(person)
+    assert (result["passed"], result["next_trial_index"], result["ended"]) == (False, FIRST_QUESTION, None)
     assert finish(person).status_code == 200
-    assert answered(any_store, person) == list(range(len(person.session["trials"])))
+    assert stored_trials(any_store, person) == list(range(len(person.session["trials"])))
     assert problems(any_store) == []
 
 
@@ -176,10 +176,10 @@ def test_a_participant_who_never_passes_ends_if_the_study_requires_it(person_of:
     assert "too few right answers" in ended["message"]
     assert ended["exit"] == {"code": None, "url": None}
     assert ended["contact_html"] is not None
-    session = looked_at(person)
+    session = current_session(person)
     assert session["status"] == "ended"
     assert {name: session[name] for name in ended} == ended
-    assert answered(any_store, person) == list(range(FIRST_QUESTION)), "the answers to the practice are kept"
+    assert stored_trials(any_store, person) == list(range(FIRST_QUESTION)), "the answers to the practice are kept"
     assert problems(any_store) == []
 
 
@@ -226,7 +226,7 @@ def test_a_resumed_session_continues_where_the_practice_led(
         other_browser.set_cookie(cookie.key, cookie.value)
         while not has_ended and next_index < len(person.session["trials"]):
             visited = other_browser.post("/api/visit", json={"visit_id": str(uuid.uuid4())}).get_json()
-            for session in (looked_at(person), visited, person.start().get_json()):
+            for session in (current_session(person), visited, person.start().get_json()):
                 assert (session["status"], session["next_trial_index"]) == ("active", next_index)
             is_right = passed_in is not None and next_index // N_IN_ROUND + 1 == passed_in
             reply = send(person, answer_to(next_index, RIGHT if is_right else WRONG))
@@ -235,7 +235,11 @@ def test_a_resumed_session_continues_where_the_practice_led(
             next_index = practice["next_trial_index"] if practice else next_index + 1
             has_ended = bool(practice and practice["ended"])
         assert has_ended == (otherwise == "end" and passed_in is None)
-        for session in (looked_at(person), other_browser.get("/api/session").get_json(), person.start().get_json()):
+        for session in (
+            current_session(person),
+            other_browser.get("/api/session").get_json(),
+            person.start().get_json(),
+        ):
             assert session["status"] == ("ended" if has_ended else "active")
     assert person.complete().status_code == (409 if has_ended else 200)
     assert problems(any_store) == []
@@ -255,10 +259,12 @@ def test_a_session_ends_although_the_server_stopped_before_it_stored_the_end(
 
         patch.setattr(any_store, "release_slot", away)
         assert send(person, answer_to(FIRST_QUESTION - 1)).status_code == 503
-    assert answered(any_store, person) == list(range(FIRST_QUESTION))
+    assert stored_trials(any_store, person) == list(range(FIRST_QUESTION))
     session = person.http.post("/api/visit", json={"visit_id": str(uuid.uuid4())}).get_json()
-    goes_on = send(person, answer_to(session["next_trial_index"])).status_code == 201
-    assert (session["status"] == "active") == goes_on, "the page and the server agree on whether the session continues"
+    continues = send(person, answer_to(session["next_trial_index"])).status_code == 201
+    assert (session["status"] == "active") == continues, (
+        "the page and the server agree on whether the session continues"
+    )
     assert session["status"] == "ended"
 
 
@@ -280,7 +286,7 @@ def test_the_reply_about_the_end_can_be_requested_again(
     assert first.status_code == again.status_code == 200
     assert first.get_json() == again.get_json()
     assert first.get_json()["responses"][0]["feedback"]["practice"]["ended"] is not None
-    assert looked_at(person)["status"] == "ended"
+    assert current_session(person)["status"] == "ended"
     assert problems(any_store) == []
 
 
@@ -303,9 +309,9 @@ def test_no_response_to_a_question_is_accepted_before_the_practice_is_passed(
     ):
         reply = send(person, *batch)
         assert reply.status_code == 409, reply.text
-    assert answered(any_store, person) == list(range(len(responses)))
+    assert stored_trials(any_store, person) == list(range(len(responses)))
     assert person.complete().status_code == 409
-    assert looked_at(person)["next_trial_index"] == len(responses)
+    assert current_session(person)["next_trial_index"] == len(responses)
 
 
 def test_a_practice_response_cannot_be_corrected_later(person_of: PersonOf, any_store: Store) -> None:
@@ -316,7 +322,7 @@ def test_a_practice_response_cannot_be_corrected_later(person_of: PersonOf, any_
     for first in (better, better | {"response_id": sent[0]["response_id"]}):
         assert send(person, first, answer_to(FIRST_QUESTION)).status_code == 409
         assert send(person, first, sent[1], answer_to(FIRST_QUESTION)).status_code == 409
-    assert answered(any_store, person) == [0, 1]
+    assert stored_trials(any_store, person) == [0, 1]
     assert [answer for _, answer in sorted(any_store.responses(person.session["session"]).items())] == [WRONG, RIGHT]
 
 
@@ -327,8 +333,8 @@ def test_without_passed_practice_there_are_no_questions_and_no_code(person_of: P
         assert send(person, answer_to(first)).status_code == 409
     assert send(person, answer_to(FIRST_QUESTION), answer_to(FIRST_QUESTION + 1)).status_code == 409
     assert person.complete().status_code == 409
-    assert answered(any_store, person) == list(range(FIRST_QUESTION))
-    assert "completion_code" not in looked_at(person)
+    assert stored_trials(any_store, person) == list(range(FIRST_QUESTION))
+    assert "completion_code" not in current_session(person)
     assert problems(any_store) == []
 
 
@@ -352,10 +358,10 @@ def test_a_request_that_continues_beyond_a_failed_round_is_refused_completely(
 ) -> None:
     person = person_of(otherwise)
     assert send(person, answer_to(0, WRONG), answer_to(1, RIGHT), answer_to(FIRST_QUESTION)).status_code == 409
-    assert answered(any_store, person) == []
+    assert stored_trials(any_store, person) == []
     practise(person, 0, RIGHT, WRONG)
     assert send(person, answer_to(2, RIGHT), answer_to(3, WRONG), answer_to(FIRST_QUESTION)).status_code == 409
-    assert answered(any_store, person) == [0, 1]
+    assert stored_trials(any_store, person) == [0, 1]
 
 
 @pytest.mark.parametrize(("otherwise", "status"), [("continue", 201), ("end", 409)])
@@ -365,7 +371,7 @@ def test_a_request_beyond_the_last_round_is_accepted_only_if_the_study_continues
     person = person_of(otherwise)
     practise(person, 0, *[WRONG] * 4)
     assert send(person, answer_to(4), answer_to(5), answer_to(FIRST_QUESTION)).status_code == status
-    assert answered(any_store, person) == list(range(FIRST_QUESTION + 1) if status == 201 else range(4))
+    assert stored_trials(any_store, person) == list(range(FIRST_QUESTION + 1) if status == 201 else range(4))
     assert problems(any_store) == []
 
 
@@ -395,7 +401,7 @@ def test_a_participant_who_passed_can_always_continue_with_the_questions(
     practise(person, 0, RIGHT, RIGHT)
     for index in range(N_IN_ROUND, FIRST_QUESTION):
         send(person, answer_to(index, WRONG))
-        assert looked_at(person)["status"] == "active"
+        assert current_session(person)["status"] == "active"
     assert send(person, answer_to(FIRST_QUESTION)).status_code == 201
     assert problems(any_store) == []
 
@@ -413,7 +419,7 @@ def test_a_retried_response_returns_the_result_of_its_round_at_any_later_time(
     for sent, first in last_of.values():
         again = send(person, sent)
         assert (again.status_code, again.get_json()) == (200, first)
-    assert answered(any_store, person) == [0, 1, 2, 3, 6, 7]
+    assert stored_trials(any_store, person) == [0, 1, 2, 3, 6, 7]
 
 
 # Simultaneous requests
@@ -434,7 +440,7 @@ def test_two_simultaneous_responses_to_the_first_question_are_one_response(
         return send(window, answer_to(FIRST_QUESTION)).status_code
 
     assert sorted(at_once(*[job] * 8)) == [201, *[409] * 7]
-    assert answered(any_store, person) == [0, 1, FIRST_QUESTION]
+    assert stored_trials(any_store, person) == [0, 1, FIRST_QUESTION]
     assert problems(any_store) == []
 
 
@@ -455,7 +461,7 @@ def test_simultaneous_responses_to_a_question_and_another_round_leave_a_session_
 
         statuses = at_once(lambda job=job: job(FIRST_QUESTION), lambda job=job: job(N_IN_ROUND))
         assert statuses[0] in {201, 409}
-        session = looked_at(person)
+        session = current_session(person)
         assert session["status"] == "active"
         assert session["next_trial_index"] >= FIRST_QUESTION or statuses[1] == 201
         assert problems(any_store) == []
@@ -485,7 +491,7 @@ def test_a_response_to_a_question_at_the_same_time_as_the_last_practice_response
     with monkeypatch.context() as patch:
         patch.setattr(any_store, "responses", answers_of_a_moment_ago)
         assert send(person, answer_to(FIRST_QUESTION)).status_code == 409
-    assert answered(any_store, person) == list(range(FIRST_QUESTION))
+    assert stored_trials(any_store, person) == list(range(FIRST_QUESTION))
     statuses = {"continue": 201, "end": 409}
     assert send(person, answer_to(FIRST_QUESTION)).status_code == statuses[otherwise]
     assert problems(any_store) == []
@@ -504,7 +510,7 @@ def test_a_failed_practice_ends_the_session_although_a_question_has_a_response(
         assert person.http.post("/api/visit", json={"visit_id": str(uuid.uuid4())}).status_code == 200
     else:
         assert person.start().status_code == 200
-    assert looked_at(person)["status"] == "ended"
+    assert current_session(person)["status"] == "ended"
     assert send(person, answer_to(FIRST_QUESTION + 1)).status_code == 409
     assert person.complete().status_code == 409
     assert problems(any_store) == []
@@ -588,7 +594,7 @@ def test_withdrawal_after_skipped_rounds_deletes_all_responses(person_of: Person
     practise(person, 0, RIGHT, RIGHT)
     finish(person)
     assert person.withdraw().status_code == 200
-    assert answered(any_store, person) == []
+    assert stored_trials(any_store, person) == []
     assert problems(any_store) == []
 
 
@@ -628,8 +634,8 @@ def test_for_any_requests_questions_have_responses_only_after_passed_practice(
     person = Participant(create_app(studies[otherwise], store, SECRETS, NO_LIMITS))
     person.start()
     for batch in batches:
-        stored = answered(store, person)
-        planned = looked_at(person)["next_trial_index"]
+        stored = stored_trials(store, person)
+        planned = current_session(person)["next_trial_index"]
         at = {"next": (stored[-1] + 1) if stored else 0, "told": planned, "question": FIRST_QUESTION, "back": 0}
         sent = []
         for where, response in batch:
@@ -640,7 +646,7 @@ def test_for_any_requests_questions_have_responses_only_after_passed_practice(
         if sent:
             reply = send(person, *sent)
             assert reply.status_code in {201, 409}, reply.text
-            new = set(answered(store, person)) - set(stored)
+            new = set(stored_trials(store, person)) - set(stored)
             assert len(new) == (len(sent) if reply.status_code == 201 else 0)
     given_answers = store.responses(person.session["session"])
     rounds = [

@@ -24,7 +24,7 @@ from tests.server.conftest import SECRETS, Participant
 from tests.server.stores import Clock, execute_sql, rows
 
 
-def answered(store: SqliteStore) -> list[dict[str, Any]]:
+def stored_responses(store: SqliteStore) -> list[dict[str, Any]]:
     return [row for row in store.trials() if row["response"] is not None]
 
 
@@ -63,7 +63,7 @@ def test_a_retry_is_stored_once_and_gets_the_same_reply(participant: Any, store:
     again = participant.answer(0, response_id=response_id)
     assert (first.status_code, again.status_code) == (201, 200)
     assert first.get_json() == again.get_json()
-    assert len(answered(store)) == 1
+    assert len(stored_responses(store)) == 1
 
 
 def test_a_retry_of_the_last_response_is_accepted_after_completion(participant: Any, store: SqliteStore) -> None:
@@ -74,7 +74,7 @@ def test_a_retry_of_the_last_response_is_accepted_after_completion(participant: 
     participant.answer(last, response_id=response_id)
     participant.complete()
     assert participant.answer(last, response_id=response_id).status_code == 200
-    assert len(answered(store)) == last + 1
+    assert len(stored_responses(store)) == last + 1
 
 
 def test_an_id_cannot_be_used_for_another_response(participant: Any, store: SqliteStore) -> None:
@@ -82,7 +82,7 @@ def test_an_id_cannot_be_used_for_another_response(participant: Any, store: Sqli
     participant.answer(0, response_id=response_id)
     assert participant.answer(0, response_id=response_id, response="reflected").status_code == 409
     assert participant.answer(1, response_id=response_id).status_code == 409
-    assert [row["response"] for row in answered(store)] == ['"absorbed"']
+    assert [row["response"] for row in stored_responses(store)] == ['"absorbed"']
 
 
 def test_responses_out_of_order_and_second_responses_are_refused(participant: Any, store: SqliteStore) -> None:
@@ -90,7 +90,7 @@ def test_responses_out_of_order_and_second_responses_are_refused(participant: An
     assert participant.answer(0).status_code == 201
     assert participant.answer(0).status_code == 409
     assert participant.answer(2).status_code == 409
-    assert [row["trial_index"] for row in answered(store)] == [0]
+    assert [row["trial_index"] for row in stored_responses(store)] == [0]
 
 
 def test_a_trial_that_is_not_in_the_plan_is_refused(participant: Any, store: SqliteStore) -> None:
@@ -98,15 +98,15 @@ def test_a_trial_that_is_not_in_the_plan_is_refused(participant: Any, store: Sql
     assert refused.status_code == 422
     assert "There is no trial" in refused.get_json()["error"]
     assert participant.answer(-1).status_code == 422
-    assert answered(store) == []
+    assert stored_responses(store) == []
 
 
 def test_no_response_is_accepted_after_completion(participant: Any, store: SqliteStore) -> None:
     participant.answer_all()
     participant.complete()
-    n_stored = len(answered(store))
+    n_stored = len(stored_responses(store))
     assert participant.answer(n_stored - 1).status_code == 409
-    assert len(answered(store)) == n_stored
+    assert len(stored_responses(store)) == n_stored
 
 
 def test_completion_needs_every_response_and_can_be_repeated(participant: Any) -> None:
@@ -141,7 +141,7 @@ def test_a_response_of_the_wrong_form_is_refused(participant: Any, store: Sqlite
     refused = participant.answer(**{"trial_index": 0} | changes)
     assert refused.status_code == 422
     assert refused.get_json()["error"]
-    assert answered(store) == []
+    assert stored_responses(store) == []
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'"x"', b"\xff\xfe", b'{"rt_ms": NaN}', b"[" * 5_000])
@@ -181,7 +181,7 @@ def test_a_body_over_64_kb_is_refused(participant: Any, store: SqliteStore) -> N
     refused = participant.answer(0, response="x" * 65_536)
     assert refused.status_code == 413
     assert "64 KB" in refused.get_json()["error"]
-    assert answered(store) == []
+    assert stored_responses(store) == []
 
 
 @pytest.mark.parametrize("address", ["/api/responses", "/api/complete", "/api/withdraw", "/api/session"])
@@ -195,7 +195,7 @@ def test_a_response_that_waited_in_the_browser_is_never_stored_in_another_sessio
     newcomer.start()
     refused = newcomer.answer(0, session=participant.session["session"])
     assert refused.status_code == 409
-    assert answered(store) == []
+    assert stored_responses(store) == []
 
 
 def test_a_forged_or_missing_session_is_refused(app: Flask, participant: Any, store: SqliteStore) -> None:
@@ -206,7 +206,7 @@ def test_a_forged_or_missing_session_is_refused(app: Flask, participant: Any, st
         for address in ("/api/responses", "/api/complete", "/api/withdraw"):
             assert stranger.post(address, json={}).status_code == 401
         assert stranger.get("/api/session").status_code == 401
-    assert answered(store) == []
+    assert stored_responses(store) == []
     assert {row["status"] for row in store.trials()} == {"active"}
 
 
@@ -362,7 +362,7 @@ def test_withdrawing_deletes_the_responses_and_closes_the_session(participant: A
     participant.answer(0)
     participant.answer(1)
     assert participant.withdraw().status_code == 200
-    assert answered(store) == []
+    assert stored_responses(store) == []
     assert {row["status"] for row in store.trials()} == {"withdrawn"}  # the session is still counted
     assert participant.answer(0).status_code == 409
     assert participant.complete().status_code == 409

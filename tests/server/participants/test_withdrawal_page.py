@@ -39,7 +39,7 @@ def unlimited(served: Flask, monkeypatch: pytest.MonkeyPatch) -> Flask:
     return served
 
 
-def taken(app: Flask) -> tuple[Participant, str]:
+def completed_participant(app: Flask) -> tuple[Participant, str]:
     """Return a participant who has completed, and their withdrawal code."""
     person = Participant(app)
     person.start()
@@ -103,7 +103,7 @@ def test_the_page_works_without_scripts_and_loads_nothing_from_other_sites(serve
 
 
 def test_the_page_has_the_strict_headers_and_no_cookie_and_is_never_cached(served: Flask) -> None:
-    _, code = taken(served)
+    _, code = completed_participant(served)
     http = served.test_client()
     for page in (http.get("/withdraw"), give(http, "no such code"), give(http, code)):
         policy = page.headers["Content-Security-Policy"]
@@ -121,7 +121,7 @@ def test_the_page_is_in_the_studys_language(small_study: Study, store: SqliteSto
     app = create_app(study, store, SECRETS, NO_LIMITS)
     words = texts_in(language, {})
     http = app.test_client()
-    _, code = taken(app)
+    _, code = completed_participant(app)
     for page, text in (
         (http.get("/withdraw"), "delete_help"),
         (give(http, "no such code"), "delete_unknown"),
@@ -156,7 +156,7 @@ def test_the_page_uses_the_studys_texts(small_study: Study, store: SqliteStore) 
 def test_a_code_in_any_typed_form_deletes_the_responses(
     served: Flask, any_store: Store, typed: Callable[[str], str]
 ) -> None:
-    (person, code), (other, _) = taken(served), taken(served)
+    (person, code), (other, _) = completed_participant(served), completed_participant(served)
     page = give(served.test_client(), typed(code))
     assert page.status_code == 200
     assert "Your answers were deleted." in page.text
@@ -168,14 +168,14 @@ def test_a_code_in_any_typed_form_deletes_the_responses(
 
 
 def test_a_repeated_code_gets_the_same_status_and_changes_nothing(served: Flask, any_store: Store) -> None:
-    person, code = taken(served)
+    person, code = completed_participant(served)
     assert [give(served.test_client(), code).status_code for _ in range(3)] == [200] * 3
     assert status_of(any_store, person) == "withdrawn"
     assert problems(any_store) == []
 
 
 def test_a_participant_who_withdrew_by_the_button_can_enter_the_code_too(served: Flask, any_store: Store) -> None:
-    person, code = taken(served)
+    person, code = completed_participant(served)
     person.withdraw()
     assert give(person.http, code).status_code == 200
     assert problems(any_store) == []
@@ -194,7 +194,7 @@ def test_the_code_works_before_the_end_too_and_closes_the_session(served: Flask,
 
 
 def test_the_participants_browser_gets_the_withdrawn_status(served: Flask) -> None:
-    person, code = taken(served)
+    person, code = completed_participant(served)
     give(served.test_client(), code)
     session = person.http.get("/api/session").get_json()
     assert session["status"] == "withdrawn"
@@ -205,7 +205,7 @@ def test_the_participants_browser_gets_the_withdrawn_status(served: Flask) -> No
 def test_a_code_of_another_study_version_is_accepted_but_a_code_of_another_study_is_not(
     served: Flask, small_study: Study, any_store: Store
 ) -> None:
-    person, code = taken(served)
+    person, code = completed_participant(served)
     another_study = create_app(saying(small_study, study="another"), any_store, SECRETS, NO_LIMITS)
     assert give(another_study.test_client(), code).status_code == 404
     assert status_of(any_store, person) == "completed"
@@ -239,7 +239,7 @@ def test_a_code_of_another_study_version_is_accepted_but_a_code_of_another_study
 def test_an_unknown_code_deletes_nothing_and_the_page_reports_it(
     served: Flask, any_store: Store, code: str | None
 ) -> None:
-    person, _ = taken(served)
+    person, _ = completed_participant(served)
     page = give(served.test_client(), code)
     assert page.status_code == 404
     assert page.mimetype == "text/html"
@@ -277,7 +277,7 @@ def test_html_in_a_code_stays_text(served: Flask, code: str) -> None:
 
 def test_the_code_is_neither_in_the_address_nor_in_the_log(served: Flask, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
-    person, code = taken(served)
+    person, code = completed_participant(served)
     http = served.test_client()
     assert http.get("/withdraw", query_string={"code": code}).status_code == 200
     assert person.http.get("/api/session").get_json()["status"] == "completed"
@@ -288,7 +288,7 @@ def test_the_code_is_neither_in_the_address_nor_in_the_log(served: Flask, caplog
 
 @pytest.mark.parametrize("content_type", ["application/json", "text/plain", "multipart/form-data; boundary=x"])
 def test_a_body_that_is_not_a_form_contains_no_code(served: Flask, any_store: Store, content_type: str) -> None:
-    person, code = taken(served)
+    person, code = completed_participant(served)
     body = f'{{"code": "{code}"}}'
     http = served.test_client()
     for _ in range(CODES_TRIED_PER_MINUTE + 1):
@@ -306,7 +306,7 @@ def test_other_methods_are_refused(served: Flask) -> None:
 
 
 def test_guesses_of_codes_are_limited_and_a_right_code_is_accepted(served: Flask, any_store: Store) -> None:
-    person, code = taken(served)
+    person, code = completed_participant(served)
     http = served.test_client()
     for _ in range(CODES_TRIED_PER_MINUTE):
         assert give(http, uuid.uuid4().hex[:10]).status_code == 404
@@ -321,7 +321,7 @@ def test_guesses_of_codes_are_limited_and_a_right_code_is_accepted(served: Flask
 
 
 def test_right_codes_and_retries_are_not_counted(served: Flask) -> None:
-    _, code = taken(served)
+    _, code = completed_participant(served)
     http = served.test_client()
     for _ in range(2 * CODES_TRIED_PER_MINUTE):
         assert give(http, code).status_code == 200
@@ -338,7 +338,7 @@ def test_after_the_wait_a_limited_client_can_try_again(served: Flask, monkeypatc
 
 
 def test_a_form_of_another_site_deletes_nothing(served: Flask, any_store: Store) -> None:
-    person, code = taken(served)
+    person, code = completed_participant(served)
     for headers in ELSEWHERE:
         reply = served.test_client().post("/withdraw", data={"code": code}, headers=headers)
         assert reply.status_code == 403, headers
@@ -353,7 +353,7 @@ def test_a_form_of_another_site_deletes_nothing(served: Flask, any_store: Store)
 def test_without_the_store_no_deletion_is_reported(
     served: Flask, any_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    person, code = taken(served)
+    person, code = completed_participant(served)
 
     def away(*_args: object) -> None:
         raise StoreUnavailable("disk I/O error at /secret/place")
@@ -371,7 +371,7 @@ def test_a_limited_or_failed_request_gets_a_page_and_not_json(
     served: Flask, any_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without JavaScript, no page reads JSON, and the text must not promise to send a response again."""
-    _, code = taken(served)
+    _, code = completed_participant(served)
     http = served.test_client()
 
     def away(*_args: object) -> None:
