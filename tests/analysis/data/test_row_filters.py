@@ -181,15 +181,15 @@ VALUES = st.one_of(
 @given(values=VALUES, data=st.data())
 def test_exactly_the_rows_with_the_requested_levels_are_chosen(values, data):
     frame = pd.DataFrame({"x": pd.Series(values)})
-    there = [value for value in frame["x"].tolist() if not pd.isna(value)]
-    if not there:
+    present = [value for value in frame["x"].tolist() if not pd.isna(value)]
+    if not present:
         return
-    asked = data.draw(st.lists(st.sampled_from(there), min_size=1))
+    asked = data.draw(st.lists(st.sampled_from(present), min_size=1))
     texts = [level_text(level) for level in asked]
     expected = [not pd.isna(value) and level_text(value) in texts for value in frame["x"].tolist()]
     assert matching(frame, {"x": asked}, WHAT).tolist() == expected
     assert matching(frame, {"x": tuple(texts)}, WHAT).tolist() == expected
-    assert len(levels_of(frame, "x", WHAT)) == len({level_text(value) for value in there})
+    assert len(levels_of(frame, "x", WHAT)) == len({level_text(value) for value in present})
 
 
 # Flags

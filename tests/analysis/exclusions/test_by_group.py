@@ -227,9 +227,9 @@ def test_each_group_has_its_trials_and_participants_for_any_number_of_sessions(v
     assert sorted(table["group"]) == sorted(of_group)
     for group, own in of_group.items():
         kept = own[own["excluded_by"].isna()]
-        there, stay = set(own["participant"]), set(kept["participant"])
+        all_of_group, stay = set(own["participant"]), set(kept["participant"])
         lost = own[own["excluded_by"].notna()]
         of_gone = int((~lost["participant"].isin(stay)).sum())
         assert counts(table, "human", group) == (
-            len(there), len(own), len(there - stay), of_gone, len(lost) - of_gone, len(stay), len(kept)
+            len(all_of_group), len(own), len(all_of_group - stay), of_gone, len(lost) - of_gone, len(stay), len(kept)
         )  # fmt: skip

@@ -423,8 +423,8 @@ class PlainAccount:
             self.apply_rule(rule["rule"], getattr(self, f"_{rule['rule']}")(rule))
         self.apply_rule("unanswered", [p for p in self.people() if self.rows[p]["answer"] is None])
         for name in {r["participant"] for r in self.rows}:
-            there = any(self.rows[p]["participant"] == name for p in self.left())
-            self.disposition.setdefault(name, "included" if there else "unanswered")
+            is_included = any(self.rows[p]["participant"] == name for p in self.left())
+            self.disposition.setdefault(name, "included" if is_included else "unanswered")
 
     def left(self):
         return [index for index in range(len(self.rows)) if index not in self.by]
@@ -458,8 +458,10 @@ class PlainAccount:
         return lengths
 
     def _attention_check(self, rule):
-        here = {self.rows[p]["session"] for p in self.people()}
-        checks = [p for p, r in enumerate(self.rows) if r["phase"] == "attention_check" and r["session"] in here]
+        remaining_sessions = {self.rows[p]["session"] for p in self.people()}
+        checks = [
+            p for p, r in enumerate(self.rows) if r["phase"] == "attention_check" and r["session"] in remaining_sessions
+        ]
         failed = self.per_participant(checks, lambda p: self.rows[p]["answer"] != 1)
         return self.all_of({name for name, fails in failed.items() if sum(fails) > rule["max_failed"]})
 

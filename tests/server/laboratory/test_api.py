@@ -450,12 +450,12 @@ def test_an_uploaded_session_is_complete_and_a_second_upload_changes_nothing(
     assert other_lab.respond(*answers[:2]).status_code == 201
     assert bring(lab, other_lab, answers[:2]).status_code == 201
     assert other_lab.respond(*answers[2:]).status_code == 201
-    there = other_lab.post("/api/complete").get_json()
+    completion = other_lab.post("/api/complete").get_json()
     seen = []
     for _ in range(2):
         assert bring(lab, other_lab, answers).status_code == 200
         completed = lab.post("/api/complete", completed_at="2026-11-22T11:30:00.000+01:00")
-        assert completed.get_json() == there
+        assert completed.get_json() == completion
         seen.append(verified(any_store))
         assert (seen[-1].problems, seen[-1].n_responses) == ([], 3)
     assert seen[0] == seen[1]
@@ -517,8 +517,8 @@ def test_a_session_begun_on_a_server_can_run_on_another_machine_and_be_uploaded(
         assert bring(server, other_lab, answers[:n_taken]).status_code == 200
         assert server.session["next_trial_index"] == n_taken - 1
     assert other_lab.start("P01").get_json()["next_trial_index"] == 3
-    there = other_lab.post("/api/complete").get_json()
-    assert server.post("/api/complete", completed_at="2026-11-22T10:30:00Z").get_json() == there
+    completion = other_lab.post("/api/complete").get_json()
+    assert server.post("/api/complete", completed_at="2026-11-22T10:30:00Z").get_json() == completion
     (row,) = [row for row in any_store.sessions(server.study) if row["session"] == other_lab.session["session"]]
     assert (row["status"], row["slot"], row["n_visits"]) == ("completed", "confirmed", 1)
     assert row["completed_at"] == "2026-11-22T10:30:00.000+00:00"
@@ -603,11 +603,11 @@ def test_uploaded_practice_has_the_same_result(
             rest = [answer(index) for index in range(6, len(source.session["trials"]))]
             assert source.respond(*rest).status_code == 201
             answers += rest
-        there = source.http.get("/api/session").get_json()
+        in_source = source.http.get("/api/session").get_json()
         for _ in range(2):
             assert bring(lab, source, answers).status_code in {200, 201}
-            here = lab.http.get("/api/session").get_json()
-            assert {**here, "visit": 1} == {**there, "visit": 1}
+            in_target = lab.http.get("/api/session").get_json()
+            assert {**in_target, "visit": 1} == {**in_source, "visit": 1}
     assert problems(any_store) == []
 
 

@@ -81,9 +81,9 @@ def test_the_check_and_the_start_refuse_a_full_study_with_the_same_message(lab_i
     lab.start("P12")
     if is_done:
         lab.take()
-    beforehand, at_start = lab.check_slot("P13"), lab.start("P13")
-    assert refused(beforehand, 409) == refused(at_start, 409)
-    assert_contains(refused(at_start, 409), "no free slot for participant P13", *RAISE_OR_RELEASE)
+    by_check, by_start = lab.check_slot("P13"), lab.start("P13")
+    assert refused(by_check, 409) == refused(by_start, 409)
+    assert_contains(refused(by_start, 409), "no free slot for participant P13", *RAISE_OR_RELEASE)
 
 
 def test_a_start_that_began_another_participants_session_is_refused_by_the_code(lab_in: LabIn) -> None:

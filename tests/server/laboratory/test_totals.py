@@ -62,8 +62,8 @@ def test_all_data_are_present_after_reopening(lab: Laboratory) -> None:
     with closing(reopened(lab.store)) as again:
         found = again.find_session(lab.token)
         assert found == uploaded
-        there = again.session_on(lab.study, Identity("lab", "P01"), 2)
-        assert there is not None
+        reopened_session = again.session_on(lab.study, Identity("lab", "P01"), 2)
+        assert reopened_session is not None
         assert problems(again) == []
 
 
