@@ -189,16 +189,16 @@ def test_results_in_an_open_folder_are_private_files_with_a_warning(hostile: Pat
     import shutil
     import tempfile
 
-    index = Path(tempfile.mkdtemp())
+    folder = Path(tempfile.mkdtemp())
     try:
-        index.chmod(0o755)
-        (index / "results").mkdir(mode=0o755)
-        printed = done("analyze", hostile, "-o", index / "results")
-        warning = f"Warning: {index / 'results'}: other users of this machine can read this folder. Fix: chmod -R go= "
+        folder.chmod(0o755)
+        (folder / "results").mkdir(mode=0o755)
+        printed = done("analyze", hostile, "-o", folder / "results")
+        warning = f"Warning: {folder / 'results'}: other users of this machine can read this folder. Fix: chmod -R go= "
         assert warning in printed
-        assert modes(index / "results") == {("folder", 0o755), *PRIVATE}
+        assert modes(folder / "results") == {("folder", 0o755), *PRIVATE}
     finally:
-        shutil.rmtree(index)
+        shutil.rmtree(folder)
 
 
 def test_the_results_of_a_table_are_guarded_and_its_texts_are_read_unchanged(tmp_path: Path) -> None:

@@ -32,8 +32,8 @@ def test_an_unusable_path_is_named_and_no_file_remains(stored: StoredStudy, tmp_
         paths = [tmp_path / "folder", tmp_path / "file" / "out.csv", "/proc/out.csv", ""]
         if command[1] != "backup":  # this command makes the folder
             paths.append(tmp_path / "nowhere" / "out.csv")
-        for index in paths:
-            refused(*command, index)
+        for unusable in paths:
+            refused(*command, unusable)
     assert sorted(path for path in tmp_path.rglob("*") if "equipoise.db" not in path.name) == [
         path for path in before if "equipoise.db" not in path.name
     ]

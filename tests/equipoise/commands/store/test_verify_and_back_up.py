@@ -103,10 +103,10 @@ def test_a_backup_is_a_store_in_a_private_file(stored: StoredStudy, tmp_path: Pa
 def test_a_backup_replaces_a_lost_store(stored: StoredStudy, tmp_path: Path) -> None:
     path = tmp_path / "backup.db"
     done("store", "backup", stored.folder, "-o", path, *stored.option)
-    index = stored.folder / "data" / "equipoise.db"
-    for lost in index.parent.glob("equipoise.db*"):
+    store_path = stored.folder / "data" / "equipoise.db"
+    for lost in store_path.parent.glob("equipoise.db*"):
         lost.unlink()
-    path.rename(index)
+    path.rename(store_path)
     restored = on_a_file(stored.folder)
     answer(restored, "bert", n_answers=0)
     assert restored.sessions["bert"] == stored.sessions["bert"]
