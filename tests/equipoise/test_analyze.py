@@ -186,7 +186,7 @@ def test_a_study_is_analyzed_by_its_locked_plan_and_deviations_are_reported(stud
     assert len(digest) == 64
     again = analyze(study_folder, "--lock")
     assert again.exit_code == 2
-    assert "is already locked since" in again.stderr
+    assert "was already locked at" in again.stderr
     simulate(study_folder)
     out = study_folder / "results"
     done(study_folder, "-o", out)

@@ -594,7 +594,7 @@ def test_each_test_gets_the_rows_of_its_participants():
         ({"levels": ["even", "none"]}, "`group` has no level none. Fix: name one of even, odd."),
         ({"where": {"group": "even"}}, "so that two levels remain"),
         ({"of": "condition"}, "the column `condition` contains text, such as 'a'"),
-        ({"where": {"unit": ["u0", "u1", "u2"]}}, "and a test needs at least 2"),
+        ({"where": {"unit": ["u0", "u1", "u2"]}}, "a test needs at least 2"),
     ],
 )
 def test_a_test_that_cannot_be_computed_is_refused_in_a_sentence_with_its_name(changes, expected):

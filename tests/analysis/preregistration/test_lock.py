@@ -105,7 +105,7 @@ def test_a_lock_without_a_given_time_has_the_present_time(path):
 def test_the_same_plan_is_not_locked_twice(path):
     first = lock(path)
     text = path.read_bytes()
-    with pytest.raises(InputError, match=f"is already locked since 2026-01-02T10:00:00.*{first.digest}") as error:
+    with pytest.raises(InputError, match=f"was already locked at 2026-01-02T10:00:00.*{first.digest}") as error:
         lock(path, plan(), now=AT + timedelta(days=3), n_sessions=40)
     assert "before you lock it again" in str(error.value)
     assert path.read_bytes() == text
@@ -113,7 +113,7 @@ def test_the_same_plan_is_not_locked_twice(path):
 
 def test_a_plan_that_only_states_a_default_is_the_same_plan(path):
     lock(path)
-    with pytest.raises(InputError, match="is already locked since"):
+    with pytest.raises(InputError, match="was already locked at"):
         lock(path, plan(confidence=0.95, correction="holm", models={}))
 
 
@@ -294,7 +294,7 @@ def test_the_order_of_rules_and_factors_is_part_of_the_plan_and_the_order_of_nam
     assert lock(path, plan(exclusions=rules)).plan != first.plan
     tables = {name: {"by": ["condition"], "of": ["rt_ms"]} for name in ("a", "b")}
     lock(path, plan(tables=tables))
-    with pytest.raises(InputError, match="is already locked since"):
+    with pytest.raises(InputError, match="was already locked at"):
         lock(path, plan(tables=dict(reversed(tables.items()))))
 
 
@@ -323,5 +323,5 @@ def test_a_plan_that_was_locked_under_a_former_key_is_the_same_plan(tmp_path: Pa
     path.write_text(json.dumps({"locks": [lock.model_dump()], "digest": lock.digest}), encoding="utf-8")
     plan = AnalysisPlan(difficulty="level")
     assert deviations(read_locks(path)[0], plan, {}) == []
-    with pytest.raises(InputError, match="is already locked since"):
+    with pytest.raises(InputError, match="was already locked at"):
         add_lock(path, plan, of={}, n_sessions=0, software="new")

@@ -191,7 +191,7 @@ def test_a_further_session_with_a_changed_code_is_refused_and_the_refusal_names_
     lab.add_uploaded("B-P01", participant="p-bbbbbbbbbbbb")
     before = verified(lab.store)
     further = {"participant": "p-bbbbbbbbbbbb", "session_number": 2, "session": "00000000000000bb"}
-    with pytest.raises(Conflict, match=r"another code, B-P01 and not P01. .* `equipoise lab upload --prefix B-`"):
+    with pytest.raises(Conflict, match=r"has the code B-P01 here, not P01. .* `equipoise lab upload --prefix B-`"):
         lab.add_uploaded("P01", **further)
     with pytest.raises(Conflict, match=r"another code, B-P01 and not C-P01. Fix: upload it under the code B-P01"):
         lab.add_uploaded("C-P01", **further)

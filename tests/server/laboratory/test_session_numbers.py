@@ -207,6 +207,6 @@ def test_a_session_of_another_version_is_not_resumed(lab: Laboratory) -> None:
     begun = lab.start()
     newer = version_of(lab.study, "9")
     lab.store.register_study(newer)
-    with pytest.raises(Conflict, match=r"begun session 1 with version 1.* another person, .* folder of that version"):
+    with pytest.raises(Conflict, match=r"begun session 1 with version 1.* another person, .* folder of version 1.0"):
         Laboratory(lab.store, newer).start()
     assert lab.start().plan.session == begun.plan.session

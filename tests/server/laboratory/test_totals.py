@@ -115,7 +115,7 @@ def happen(lab: Laboratory, clock: Clock, what: str, *details: Any) -> None:
         code, number, group, seed = details
         name = f"{number}{group}{seed}{(code or 'P00')[1:]:0>13}"
         lab.add_uploaded(
-            code, session_number=session_number, session=name, group=group, seed=seed, participant=f"p-{name[-12:]}"
+            code, session_number=number, session=name, group=group, seed=seed, participant=f"p-{name[-12:]}"
         )
     elif what == "web":
         Person(lab.store, lab.study)

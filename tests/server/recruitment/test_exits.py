@@ -248,7 +248,7 @@ def test_a_participant_of_an_ended_session_gets_a_withdrawal_code(
 
 def test_a_link_with_a_missing_code_is_refused(app_of: AppOf, strict_study: Study) -> None:
     """A panel treats an empty code as a wrong code."""
-    with pytest.raises(ValueError, match="add its `code`"):
+    with pytest.raises(ValueError, match="Fix: add `code`"):
         app_of(study=strict_study, practice_not_passed=Exit(link=f"{PANEL}?cc={{code}}"))
 
 
