@@ -95,9 +95,9 @@ def test_an_error_in_the_questions_is_one_sentence_with_file_and_line(
 ) -> None:
     with pytest.raises(InputError, match=message) as error:
         asking(text)
-    said = str(error.value)
-    assert "about-you.yaml" in said and "\n" not in said
-    assert said.endswith(".")
+    sentence = str(error.value)
+    assert "about-you.yaml" in sentence and "\n" not in sentence
+    assert sentence.endswith(".")
 
 
 @pytest.mark.parametrize("name", ["Age", "a b", "1st", "é"])
