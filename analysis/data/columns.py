@@ -20,7 +20,7 @@ LATER_COLUMNS = ("fixation_frames_intended", "frame_ms", "onset_source", "visit"
                  "jspsych", "session_number", "study_revision", "excluded_at", "excluded_reason")  # fmt: skip
 """Columns that stores and exports of an earlier Equipoise lack; they are read as missing."""
 
-FORMER_COLUMNS = {"session_number": "session_number"}
+FORMER_COLUMNS = {"session_number": "occasion"}
 """Columns with another name in stores and exports of an earlier Equipoise, and that former name."""
 
 NEVER_EMPTY = ("study", "study_version", "battery", "session", "participant", "kind", "source", "status",

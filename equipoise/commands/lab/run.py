@@ -15,7 +15,7 @@ from equipoise.commands.lab.clients import local_client, remote_client
 from equipoise.commands.lab.files import LabFiles, delete_withdrawn
 from equipoise.commands.lab.syncing_client import SyncingClient
 from equipoise.commands.lab.upload import upload_withdrawals
-from equipoise.commands.store_access import StudyFolder, loaded
+from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded
 from experiment.lab.hardware.psychopy_import import require_psychopy
 from experiment.lab.requirements import check_device, check_tasks
 from experiment.lab.server_client import LabClient
@@ -48,7 +48,7 @@ def lab_run(
     visitor: Visitor,
     setup: Setup | None = None,
     server: str | None = None,
-    store: str | None = None,
+    store: StoreAddress | None = None,
     warn: Callable[[str], None] = warnings.warn,
 ) -> LabVisit:
     """Run one visit of a participant in a PsychoPy window.
@@ -68,6 +68,11 @@ def lab_run(
     warn
         Function that receives each warning for the experimenter before the window opens, such as a likely typing error
         in the code.
+
+    Returns
+    -------
+    LabVisit
+        The outcome of the visit, and the problems that the experimenter must know.
 
     Raises
     ------
