@@ -1,4 +1,4 @@
-"""The analysis of any tidy file with a plan: a folder of tables, models, figures and a report."""
+"""Analyze any tidy file by a plan, and write a folder with tables, models, figures and a report."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,20 +28,22 @@ def analyze_table(
     registration: Registration = NOT_LOCKED,
     made_at: datetime | None = None,
 ) -> TableAnalysis:
-    """Analyse a tidy CSV file by a plan; write `tables/`, `models/`, `tests.csv`, `figures/`, `report.html`.
+    """Analyse a tidy CSV file by a plan, and write `tables/`, `models/`, `tests.csv`, `figures/` and `report.html`.
 
     Parameters
     ----------
     path : Path
         The file: a header, and one row per observation.
     plan : PlannedAnalyses
-        Tables, models and tests. Their `who` does not apply, because only a study distinguishes people from models.
+        Tables, models and tests. The field `who` of a table, model or test has no effect, because only a study
+        distinguishes people from models.
     out : Path
-        The folder of the results; it is made if necessary. After a failure the folder is unchanged.
+        The folder for the results. The function makes the folder if it does not exist. After a failure the folder is
+        unchanged.
     software_version : str
         Version of Equipoise.
     registration : Registration
-        The report's statement on the plan's preregistration.
+        The statement of the report on the preregistration of the plan.
     made_at : datetime, optional
         Time of the analysis; now by default.
 
@@ -56,8 +58,8 @@ def analyze_table(
     data = read_data_file(path)
     if plan.subject is not None and plan.subject not in data.columns:
         raise InputError(
-            f"{path}: there is no column `{plan.subject}`, which the plan names as `subject`. Fix: name one of "
-            f"{', '.join(data.columns)}."
+            f"{path}: the plan has `subject: {plan.subject}`, but the file has no column with this name. Fix: choose "
+            f"one of the columns {', '.join(data.columns)}."
         )
     results = run_planned(lambda _who: data, plan)
     analysis = TableAnalysis(

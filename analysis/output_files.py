@@ -15,7 +15,10 @@ from batteries.files.csv_files import cell_text
 
 
 def analysis_files(analysis: Analysis) -> dict[str, bytes | Iterable[bytes]]:
-    """Return the tables, models and figures of a study's analysis by their paths in its folder, without the report."""
+    """Return the files of the analysis of a study: tables, models and figures, but not the report.
+
+    The keys are paths in the folder of the results.
+    """
     files: dict[str, bytes | Iterable[bytes]] = {
         f"tables/{name}.csv": csv_bytes(table) for name, table in analysis.tables.items()
     }
@@ -27,7 +30,10 @@ def analysis_files(analysis: Analysis) -> dict[str, bytes | Iterable[bytes]]:
 
 
 def table_analysis_files(analysis: TableAnalysis) -> dict[str, bytes]:
-    """Return the tables, models and figures of a table's analysis by their paths in its folder, without the report."""
+    """Return the files of the analysis of any other table: tables, models and figures, but not the report.
+
+    The keys are paths in the folder of the results.
+    """
     files = {f"{name}.csv": csv_bytes(table) for name, table in analysis.planned.files().items()}
     for drawing in chain.from_iterable(analysis.figures_of_models.values()):
         files |= drawing_files(drawing)
@@ -35,9 +41,10 @@ def table_analysis_files(analysis: TableAnalysis) -> dict[str, bytes]:
 
 
 def _trials_csv(trials: pd.DataFrame) -> Iterator[bytes]:
-    """Yield the tidy table as CSV in portions of rows, because the whole text would fill the memory.
+    """Yield the tidy table as CSV, some rows at a time, because the whole text would fill the memory.
 
-    The rows are sorted. The column `content` is omitted, because the battery contains it. Lists are written as JSON.
+    The rows are sorted. The column `content` is omitted, because the battery contains the content of each item. Lists
+    and dictionaries are written as JSON.
     """
     table = trials.drop(columns="content")
     by = ["kind", "participant", "session", "trial_index"]
@@ -51,20 +58,22 @@ def _trials_csv(trials: pd.DataFrame) -> Iterator[bytes]:
 
 
 def drawing_files(drawing: Drawing) -> dict[str, bytes]:
-    """Return a figure's files by their paths in the folder of an analysis."""
+    """Return the files of a figure. The keys are paths in the folder of the results."""
     name = f"figures/{drawing.name}"
     return {f"{name}.svg": drawing.svg.encode(), f"{name}.pdf": drawing.pdf, f"{name}.csv": csv_bytes(drawing.data)}
 
 
 def csv_bytes(table: pd.DataFrame, *, heading: bool = True) -> bytes:
-    """Return a table as CSV in UTF-8 with Unix line ends. Texts are guarded; missing values are empty cells.
+    """Return a table as CSV in UTF-8 with Unix line ends.
+
+    A text that a spreadsheet program would read as a formula is guarded. A missing value is an empty cell.
 
     Parameters
     ----------
     table : DataFrame
         Any table.
     heading : bool
-        True to write the header first; False if `table` continues an earlier portion.
+        True to write the header first. False if earlier rows of the same file are already written.
     """
     file = io.BytesIO()
     if heading:
@@ -78,5 +87,8 @@ def csv_bytes(table: pd.DataFrame, *, heading: bool = True) -> bytes:
 
 
 def _only_cell(value: Any) -> str:
-    """Return a value as the only cell of its row; a reader would ignore an empty line, so an empty cell has quotes."""
+    """Return the text of a cell in a table with one column.
+
+    An empty cell is written as two quotation marks, because programs ignore an empty line in a CSV file.
+    """
     return cell_text(value) or '""'

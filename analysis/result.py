@@ -1,4 +1,4 @@
-"""The results of an analysis: of a study, or of any other table."""
+"""The results of the analysis of a study, and of the analysis of any other table."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,36 +20,36 @@ class Analysis:
     out: Path
     """The folder of the results."""
     exclusions: Exclusions
-    """Marked trials, participants, and the flow."""
+    """The trials and participants with their exclusions, and the flow table."""
     tables: dict[str, pd.DataFrame]
-    """Every table by its file's name without `.csv`."""
+    """All tables. The keys are file names without `.csv`."""
     planned: PlannedResults
-    """The plan's own tables, models and tests."""
+    """The tables, statistical models and tests that the plan requests."""
     figures: dict[str, Drawing]
-    """Every figure of the study by its file's name without the ending."""
+    """All figures of the study. The keys are file names without the ending."""
     figures_of_models: dict[str, list[Drawing]]
-    """The figures of each model of the plan."""
+    """The figures of each statistical model of the plan. The keys are the names of the models."""
     notes: list[str]
-    """Notes for the reader, in sentences; the report contains them."""
+    """Notes for the reader, in sentences. The report contains all notes."""
     provenance: Provenance
-    """Origin of the numbers."""
+    """The data, the plan and the software of the analysis, and its time."""
     registration: Registration
-    """State of the preregistration: whether the plan was locked before the data, and the deviations from it."""
+    """The statement on the preregistration: when the plan was locked, and deviations from the locked plan."""
 
 
 @dataclass(frozen=True)
 class TableAnalysis:
-    """The results of the analysis of any other table."""
+    """The results of the analysis of a table that is not a study's trials."""
 
     data: pd.DataFrame
-    """The table."""
+    """The analyzed table."""
     planned: PlannedResults
-    """The plan's tables, models and tests."""
+    """The tables, statistical models and tests that the plan requests."""
     figures_of_models: dict[str, list[Drawing]]
-    """The figures of each model of the plan."""
+    """The figures of each statistical model of the plan. The keys are the names of the models."""
     notes: list[str]
-    """Notes for the reader, in sentences; the report contains them."""
+    """Notes for the reader, in sentences. The report contains all notes."""
     provenance: DataFileProvenance
-    """Origin of the numbers."""
+    """The data, the plan and the software of the analysis, and its time."""
     registration: Registration
-    """State of the preregistration: whether the plan was locked before the data, and the deviations from it."""
+    """The statement on the preregistration: when the plan was locked, and deviations from the locked plan."""

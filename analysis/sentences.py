@@ -62,7 +62,7 @@ def count(number: int, one: str, many: str | None = None) -> str:
 
 
 def level_words(level: Any) -> str:
-    """Return a level of a factor as shown to a reader."""
+    """Return the text of a factor's level for a reader."""
     if pd.isna(level):
         return "(not set)"
     if isinstance(level, bool):
@@ -71,7 +71,7 @@ def level_words(level: Any) -> str:
 
 
 def source_words(kind: str, source: str) -> str:
-    """Return the source of responses in words; simulated participants with the source `lab` are rehearsals.
+    """Return the source of responses in words; a simulated participant's session in the laboratory is a rehearsal.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def source_words(kind: str, source: str) -> str:
 
 
 def simulated_words(sources: Collection[str], *, has_people: bool) -> str:
-    """Return a note on simulated participants: a program, or a person in a rehearsal in the laboratory."""
+    """Return a note on the origin of simulated participants' responses: a program, or a person in a rehearsal."""
     rehearsals = "rehearsals in the laboratory, in which a person pressed keys to test the study"
     if "lab" not in sources:
         origin = "A program made their responses and response times to test the study."
@@ -126,7 +126,10 @@ def difference_sentence(row: dict[str, Any], plan: AnalysisPlan) -> str:
 
 
 def comparison_sentence(row: dict[str, Any], planned: PlannedComparison, plan: AnalysisPlan) -> str:
-    """Return one row of a planned comparison as a sentence, with the result for its equivalence margin."""
+    """Return one row of a planned comparison as a sentence.
+
+    If the comparison has an equivalence margin, a second sentence states the result for this margin.
+    """
     sentence = difference_sentence(row, plan)
     if pd.notna(row["accuracy_ratio"]):
         sentence += f" Ratio of accuracies, model / {row['people']}: {percent(row['accuracy_ratio'], 0)}."
@@ -151,7 +154,7 @@ def _capital(text: str) -> str:
 
 
 def rule_sentences(plan: AnalysisPlan) -> list[str]:
-    """Return how the numbers are computed, one rule per item."""
+    """Return the rules by which the numbers are computed. Each entry of the list is one rule."""
     level = percent(plan.confidence, 0)
     return [
         "The same grader scores the raw responses of people and models. A model's invalid responses and unanswered "
@@ -164,9 +167,9 @@ def rule_sentences(plan: AnalysisPlan) -> list[str]:
         f"CI of one participant or one run ({level}): Wilson's interval over the trials. The interval treats the "
         "trials as independent draws. A program that always gives the same response has no such variation.",
         "Difference: people's accuracy minus the model's accuracy, over the items that people answered and the model "
-        "was asked. In the model's accuracy, the weight of an item is its number of people's responses. The model's "
-        "Wilson interval uses the effective number of trials (Kish, 1965). MOVER combines the intervals of people "
-        "and model (Zou & Donner, 2008).",
+        "was asked. In the model's accuracy, the weight of an item is the number of people's responses to the item. "
+        "The model's Wilson interval uses the effective number of trials (Kish, 1965). MOVER combines the intervals of "
+        "people and model (Zou & Donner, 2008).",
         "The CIs generalize to other participants and other responses to these items. They do not generalize to "
         "other items, and they are not adjusted for the number of comparisons.",
         "The chance level is the mean accuracy of random responses over the test trials in the analysis.",

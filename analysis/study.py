@@ -34,7 +34,7 @@ def analyze_trials(
     made_at: datetime | None = None,
     notes: Sequence[str] = (),
 ) -> Analysis:
-    """Analyse a tidy table by a plan; write `tables/`, `models/`, `figures/`, `report.html` and `provenance.json`.
+    """Analyse a tidy table by a plan, and write `tables/`, `models/`, `figures/`, `report.html` and `provenance.json`.
 
     Parameters
     ----------
@@ -43,24 +43,27 @@ def analyze_trials(
     plan : AnalysisPlan
         Exclusion rules, factors, tables, models, tests, confidence, bootstrap.
     out : Path
-        The folder of the results; it is made if necessary. After a failure the folder is unchanged. The files of an
-        earlier analysis in this folder are replaced. Other files in it are never overwritten or removed.
+        The folder for the results. The function makes the folder if it does not exist. After a failure the folder is
+        unchanged. The files of an earlier analysis in this folder are replaced. Other files in this folder are never
+        overwritten or removed.
     title : str
         Title of the study, for the report.
     software_version : str
         Version of Equipoise.
     registration : Registration
-        The report's statement on the plan's preregistration (`analysis.preregistration.deviations.registration_of`).
+        The statement of the report on the preregistration of the plan
+        (`analysis.preregistration.deviations.registration_of`).
     made_at : datetime, optional
         Time of the analysis; now by default.
     notes : sequence of str
-        Notes of the caller, in sentences. They are the first notes of the report; `provenance.json` has them too.
+        Further notes for the reader, in sentences. The report lists these notes first. `provenance.json` contains these
+        notes too.
 
     Raises
     ------
     InputError
-        If no trial remains, if the data lack something that the plan names, if a result cannot be computed, if an item
-        changed between sessions, or if `out` cannot be used.
+        If no trial remains after the exclusions, if the data lack something that the plan names, if a result cannot be
+        computed, if an item changed between sessions, or if `out` cannot be used.
     """
     for factors in (plan.by, *(compared.by for compared in plan.comparisons.values())):
         check_factors(trials, factors)

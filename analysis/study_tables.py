@@ -1,4 +1,4 @@
-"""Every table of a study's analysis by the name of its file, and the plan's models and tests."""
+"""Compute the numbers of a study's analysis: all tables, and the statistical models and tests of the plan."""
 
 from dataclasses import dataclass, replace
 
@@ -23,11 +23,11 @@ class StudyTables:
     """The numbers of a study, for its figures and its report."""
 
     tables: dict[str, pd.DataFrame]
-    """Every table by its file's name without `.csv`."""
+    """All tables. The keys are file names without `.csv`."""
     planned: PlannedResults
-    """The plan's tables, models and tests, and a sentence for each result that cannot be computed."""
+    """The tables, models and tests that the plan requests, and a sentence for each result that cannot be computed."""
     by_factor: list[FactorAccuracy]
-    """The accuracy by each factor of the plan."""
+    """The accuracy by each factor of the plan, one entry for each factor."""
 
 
 def study_tables(trials: pd.DataFrame, exclusions: Exclusions, plan: AnalysisPlan) -> StudyTables:
@@ -36,9 +36,9 @@ def study_tables(trials: pd.DataFrame, exclusions: Exclusions, plan: AnalysisPla
     Parameters
     ----------
     trials : DataFrame
-        The tidy table before exclusions; the sensitivity to each rule needs it.
+        The tidy table before exclusions. The sensitivity to each rule is computed from this table.
     exclusions : Exclusions
-        The exclusions by the plan (`analysis.exclusions.flow.apply_exclusions`).
+        The result of the plan's exclusion rules (`analysis.exclusions.flow.apply_exclusions`).
     plan : AnalysisPlan
         Factors, comparisons, measures, models and tests.
 

@@ -42,7 +42,7 @@ PLAIN_TYPES: dict[Any, str] = {
 
 ARGUMENTS = {
     "files": "The files with the runs, as JSON.",
-    "folder": "The new folder; it must not exist, or be empty.",
+    "folder": "The new folder. If the folder exists, it must be empty.",
     "study": "The study's folder.",
     "source": "A study's folder, or a battery's file.",
     "equipoise audit source": "CSV file of the table as printed.",
@@ -163,7 +163,7 @@ print(eq.audit("table.csv")[["row", "check", "verdict"]])""",
 STUDY_INTRO = """# study.yaml
 
 A study is a folder with a file `study.yaml` (YAML 1.2, UTF-8). This page lists all fields of the file. An unknown field
-causes an error with file and line. File names are relative to the folder.
+causes an error with file and line. File names in the file are relative to the folder of the study.
 
 An editor with the YAML language server checks the file while you type. It uses the JSON Schema `study.schema.json`,
 which `equipoise new` writes into the same folder; `equipoise schema study` prints this schema.
@@ -210,9 +210,9 @@ header, and each further line is one item. In YAML, the header's fields are at t
 `items`. [Write a battery](../how-to/write-a-battery.md) has an example of each form. `equipoise schema item` prints the
 JSON Schema of an item.
 
-The digest identifies a battery. It is the SHA-256 of the canonical JSON (RFC 8785) of name, version and items. A
-changed letter of a text changes the digest. The order of the items, the order of the fields and the form of the file do
-not change it. The description and the canary are not part of the digest.
+The digest identifies a battery. The digest is the SHA-256 of the canonical JSON (RFC 8785) of name, version and items.
+A changed letter of a text changes the digest. The order of the items, the order of the fields and the form of the file
+do not change the digest. The description and the canary are not part of the digest.
 """
 
 SPEC_INTRO = """# SPEC.yaml
@@ -228,8 +228,8 @@ SETTINGS_INTRO = """# Settings of a server
 
 This page lists the settings of a server; the properties of a study are in [study.yaml](study-yaml.md). Each setting is
 an environment variable. Some settings are also options of `equipoise serve`; an option has precedence over its
-variable. The server refuses a variable whose name is almost that of a setting, so that a typing error does not send
-responses to another store.
+variable. The server refuses a variable whose name is almost the name of a setting, so that a typing error does not send
+responses to the wrong store.
 
 No secret has a default. The server makes its two secrets at the first start, in files that only the owner can read (see
 `EQUIPOISE_SECRETS`). The address of a database may contain a password; the server neither logs nor shows the address.
@@ -237,7 +237,7 @@ No secret has a default. The server makes its two secrets at the first start, in
 
 COMMANDS_INTRO = """# The command line
 
-`equipoise --help` lists the commands, and every command has its own `--help`. A study is named by its folder.
+`equipoise --help` lists the commands, and every command has its own `--help`. The argument STUDY is a study's folder.
 
 | exit code | meaning |
 |---|---|
@@ -497,7 +497,7 @@ def _default_words(field: FieldInfo) -> str:
 
 
 def _yaml_words(value: Any) -> str:
-    """Return a default in YAML; a model is written as its own defaults."""
+    """Return a default in YAML. A pydantic model is written as `{}`, because its fields have defaults."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):

@@ -2,8 +2,8 @@
 
 This module is the public Python API. Each command of the command line is a function with the same name, parameters and
 result: `equipoise store verify my-study` is `eq.store_verify("my-study")`. Other names are parts of the commands, such
-as `load_study`. A name is imported at its first use, so that a command starts fast and a server does not import the
-statistics.
+as `load_study`. A name is imported when it is first used, so that a command starts fast and a server does not import
+the statistics.
 """
 
 from importlib import import_module
@@ -144,5 +144,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """Return also the names that are imported at first use, for completion in an editor or a notebook."""
+    """Return all public names, also names that are not imported yet, so that editors and notebooks complete them."""
     return sorted({*globals(), *__all__})

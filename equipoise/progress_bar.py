@@ -19,7 +19,7 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def spinner(what: str) -> Iterator[None]:
-    """Show that work continues, for work without countable steps."""
+    """Show on a terminal that work continues. Use it for work without countable steps."""
     console = Console(stderr=True)
     if console.is_terminal:
         with console.status(what):

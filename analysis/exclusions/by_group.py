@@ -1,4 +1,4 @@
-"""Excluded and included participants and trials by counterbalance group; all rows and totals add up."""
+"""The numbers of excluded and included participants and trials in each counterbalance group."""
 
 import pandas as pd
 
@@ -12,36 +12,38 @@ TOTAL = "total"
 
 
 def exclusions_by_group(exclusions: Exclusions) -> pd.DataFrame:
-    """Return people's participants and test trials by counterbalance group.
+    """Return the numbers of participants and test trials by counterbalance group. Models are not counted.
 
     Returns
     -------
     DataFrame
-        `kind`, `group` (with a row `total` for each kind) and `COUNTS`. `excluded_trials` counts single trials of
-        included participants. `trials_of_excluded_participants` counts all trials of excluded participants. In each
-        row, `planned_trials` is the sum of these two columns and `final_trials`. Participants without a group are in
-        the group `none`.
+        The columns `kind`, `group` and `COUNTS`. Each kind has a row `total`. `excluded_trials` is the number of
+        excluded trials of included participants. `trials_of_excluded_participants` is the number of all trials of
+        excluded participants. In each row, `planned_trials` is the sum of `excluded_trials`,
+        `trials_of_excluded_participants` and `final_trials`. Participants without a group are in the group `none`.
 
     Raises
     ------
     RuntimeError
-        If a row does not add up, or disagrees with the other tables. Such a table must not be published.
+        If a row does not add up, or if the table disagrees with the table of participants. A table with this error must
+        not be published.
 
     Notes
     -----
-    The table has the columns of exclusion tables in published counterbalanced studies, and one more column for the
-    trials of excluded participants. Without this column, trials cannot be checked against participants.
+    Exclusion tables in published counterbalanced studies have these columns, except
+    `trials_of_excluded_participants`. Without this column, a reader cannot check whether the numbers of trials agree
+    with the numbers of participants.
 
-    A trial is counted in the group of its session. A participant with several sessions may have several groups. Such a
+    A trial is counted in the group of its session. A participant with several sessions may be in several groups. Such a
     participant is counted in each of these groups, and once in the total. In a group, the participant counts as
-    excluded if no trial of that group is in the analysis. The participants of the groups then add up to more than the
-    total (`notes_on_several_groups`). Planned and final trials always add up to the total.
+    excluded if none of the participant's trials in this group is in the analysis. The participants of the groups then
+    add up to more than the total (`notes_on_several_groups`). Planned and final trials always add up to the total.
     """
     by = ["kind", "participant", "group"]
     trials = exclusions.trials[[*by, "excluded_by"]]
     trials = trials[trials["kind"].isin(list(PEOPLE))]
     work = trials[by].assign(n_planned=trials["excluded_by"] != NOT_A_TEST_TRIAL, n_final=trials["excluded_by"].isna())
-    work = work.groupby(by, dropna=False, sort=False).sum().reset_index()  # Few rows remain before groups become texts.
+    work = work.groupby(by, dropna=False, sort=False).sum().reset_index()  # Few rows remain for `_named`.
     work["group"] = _named(work["group"])
     of_groups, totals = _counted(work), _counted(work.assign(group=TOTAL))
     rows = []
@@ -65,8 +67,8 @@ def notes_on_several_groups(exclusions: Exclusions) -> list[str]:
     return [
         f"{count(n_people, 'participant was', 'participants were')} in more than one counterbalance group. Such a "
         "participant is counted in each of their groups, and once in the total. In a group, the participant counts as "
-        "excluded if no trial of that group is in the analysis. So the participants of the groups add up to more than "
-        "the total."
+        "excluded if none of the participant's trials in this group is in the analysis. So the participants of the "
+        "groups add up to more than the total."
     ]
 
 
@@ -75,7 +77,10 @@ def _named(groups: pd.Series) -> pd.Series:
 
 
 def _counted(work: pd.DataFrame) -> pd.DataFrame:
-    """Return `COUNTS` by kind and group; a participant without a final trial in a group is excluded from this group."""
+    """Return `COUNTS` by kind and group.
+
+    A participant without a final trial in a group counts as excluded in this group.
+    """
     participants = work.groupby(["kind", "group", "participant"], sort=False)[["n_planned", "n_final"]].sum()
     is_included = participants["n_final"] > 0
     n_lost = participants["n_planned"] - participants["n_final"]

@@ -1,11 +1,11 @@
-"""Sessions that the researcher excluded by name (`equipoise exclude`): their step in the flow, and their reasons."""
+"""Sessions that the researcher excluded with `equipoise exclude`: the step in the flow, and the reasons."""
 
 import pandas as pd
 
 from analysis.sentences import count
 
 BY_RESEARCHER = "excluded_by_researcher"
-"""Name of the step in the flow. The step exists only if a session was excluded by name."""
+"""Name of the step in the flow. The flow has this step only if the researcher excluded a session."""
 BY_RESEARCHER_WORDS = "excluded by the researcher, not by a rule; see the reasons in the notes"
 
 
@@ -38,7 +38,7 @@ def exclusion_notes(trials: pd.DataFrame) -> list[str]:
 
 
 def exclusion_deviations(trials: pd.DataFrame) -> list[str]:
-    """Return the deviations from a locked plan by the researcher's exclusions, in sentences."""
+    """Return sentences on the researcher's exclusions, which are deviations from a locked plan."""
     excluded = excluded_sessions(trials)
     if excluded.empty:
         return []
@@ -47,7 +47,7 @@ def exclusion_deviations(trials: pd.DataFrame) -> list[str]:
     )
     return [
         f"The researcher excluded {count(len(excluded), 'session')} without a rule of the plan; {n_after:,} of these "
-        "exclusions were after the last response of the session."
+        "exclusions were made after the last response of the session."
     ]
 
 

@@ -1,28 +1,29 @@
 """The preregistered exclusions in the order of the plan, and a flow table that adds up.
 
 Every recruited participant and every planned test trial is in exactly one row of the flow. The rows are `withdrawn`,
-`not_completed`, `excluded_by_researcher` (only if sessions were excluded by name), the rules in the order of the plan,
-`unanswered`, and `included`. The definitions are:
+`not_completed`, `excluded_by_researcher` (only if the researcher excluded sessions), the rules in the order of the
+plan, `unanswered`, and `included`. The definitions are:
 
 - Only test trials are counted. Practice trials and attention checks are marked `not_a_test_trial`. So a missing
   `excluded_by` in the marked table always means that the trial is in the analysis.
-- A participant is in the row of the step that excluded their last test trial. For instance, a participant whose last
-  trials were excluded by `trial_rt` is in the row `trial_rt`. A participant whose remaining trials are all unanswered
-  is in the row `unanswered`.
-- A rule uses only the trials that remain after the earlier steps. For instance, a median after `trial_rt` is the median
-  of the remaining trials.
+- A participant is in the row of the step after which no test trial of this participant remains. For instance, if
+  `trial_rt` excludes all remaining trials of a participant, the participant is in the row `trial_rt`. A participant
+  whose remaining trials are all unanswered is in the row `unanswered`.
+- A rule uses only the trials that remain after the earlier steps. For instance, if the rule `median_rt` follows the
+  rule `trial_rt`, the median is computed over the remaining trials.
 - Bounds are inclusive: a response time equal to `min_ms` or `max_ms` is not excluded. If a trial lacks the value that a
   rule needs, the rule does not exclude the trial, and a note states the number of such trials.
-- Only the attention checks of completed sessions count. An unanswered attention check is failed.
-- A session that was excluded by name is treated as not completed. So `duplicates` can keep another session of the
-  participant.
-- No rule applies to models. Their unanswered and invalid trials remain, and count as not correct. A run that was not
-  completed is excluded.
-- A person with several sessions is one participant. The trials of a withdrawn or incomplete session are excluded at
-  that step. The participant is excluded at that step too, unless another session was completed.
-- Two completed sessions of one person are an error in two cases: if they have the same session number, and if a session
-  has no number. The rule `duplicates` resolves the error. Completed sessions with different session numbers, which are
-  planned sessions in the laboratory, all remain, and a note states this.
+- Only the attention checks of completed sessions count. An unanswered attention check counts as failed.
+- A session that the researcher excluded counts as not completed. So the rule `duplicates` can keep another session of
+  the participant.
+- No rule applies to models. The unanswered and invalid trials of a model remain, and count as not correct. A run that
+  was not completed is excluded.
+- A person with several sessions is one participant. The trials of a withdrawn session are excluded at the step
+  `withdrawn`, and the trials of an incomplete session are excluded at the step `not_completed`. The participant remains
+  if another session was completed.
+- It is an error if two completed sessions of one person have the same session number, or if one of the two sessions has
+  no session number. The rule `duplicates` resolves the error. Completed sessions with different session numbers are
+  planned sessions in the laboratory. All planned sessions remain, and a note states this.
 - A rule about a participant (failed checks, a median, a share) uses all sessions of the participant together.
 
 The rules are in `analysis.exclusions.rules`.
@@ -47,19 +48,26 @@ FLOW_COLUMNS = ["kind", "step", "criterion", "n_participants", "n_trials", "part
 
 @dataclass(frozen=True)
 class Exclusions:
-    """The excluded trials and participants by step, and the included trials and participants."""
+    """The step that excluded each trial and each participant, and the flow table."""
 
     trials: pd.DataFrame
-    """The tidy table with `excluded_by`: the step that excluded the trial; missing for a trial in the analysis."""
+    """The tidy table with the column `excluded_by`, the step that excluded the trial.
+
+    For a trial in the analysis, the value is missing.
+    """
     participants: pd.DataFrame
-    """One row per participant or run, with `disposition`: the step that excluded the participant, or `included`.
+    """One row per participant or run. `disposition` is the step that excluded the participant, or `included`.
 
     If a participant has several sessions, `source` and `group` list the values of all sessions, and counts are over all
-    sessions. `status`, `started_at` and `completed_at` are those of the first completed session. Without a completed
-    session, they are those of the first session.
+    sessions. `status`, `started_at` and `completed_at` have the values of the first completed session. If no session
+    was completed, these three columns have the values of the first session.
     """
     flow: pd.DataFrame
-    """One row per kind and step: participants and test trials that the step excluded, and that remain after it."""
+    """One row per kind and step.
+
+    A row has the numbers of participants and test trials that the step excluded, and the numbers that remain after the
+    step.
+    """
     notes: list[str]
     """Notes on the exclusions, in sentences."""
 
@@ -72,12 +80,13 @@ def apply_exclusions(trials: pd.DataFrame, plan: AnalysisPlan) -> Exclusions:
     trials : DataFrame
         The tidy table (`analysis.data.tidy_table.read_trials`).
     plan : AnalysisPlan
-        The plan; its rules are applied in their order.
+        The plan. Its exclusion rules are applied in the order of the plan.
 
     Raises
     ------
     InputError
-        If a person completed the study twice, and the two sessions do not have different session numbers.
+        If two completed sessions of one person have the same session number, or if one of the two sessions has no
+        session number.
     RuntimeError
         If the flow does not add up. This would be a bug in Equipoise.
     """
@@ -89,7 +98,7 @@ def apply_exclusions(trials: pd.DataFrame, plan: AnalysisPlan) -> Exclusions:
 
 
 def excluded_by(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.Series:
-    """Return the step that excludes each trial, as in `Exclusions.trials`; the tables are not computed."""
+    """Return the column `excluded_by` of `Exclusions.trials`; the tables are not computed."""
     return _applied(trials, plan)[0].excluded_by.astype("str")
 
 
@@ -118,7 +127,10 @@ def _steps(plan: AnalysisPlan, is_by_researcher: bool) -> list[str]:
 
 
 class _Tally:
-    """The step that excluded each trial and each participant. Values that many trials share are categories."""
+    """Record of the step that excluded each trial and each participant.
+
+    Columns with few different values are categories, to save memory.
+    """
 
     def __init__(self, trials: pd.DataFrame, steps: list[str]) -> None:
         self.steps = steps
@@ -132,7 +144,7 @@ class _Tally:
         )  # fmt: skip
         in_order = recruited.assign(place=recruited["kind"].map(KINDS.index)).sort_values(["place", "unit"]).index
         self.recruited = pd.MultiIndex.from_frame(recruited.loc[in_order])
-        """Kind and name of each participant or run. `unit` in the table is the position in this index, from 0."""
+        """Kind and name of each participant or run. The column `unit` of `table` is a position in this index."""
         self.table = pd.DataFrame(
             {"kind": kind, "unit": np.argsort(in_order)[pair], "session": session, "status": status, "phase": phase,
              "session_number": trials["session_number"], "completed_at": trials["completed_at"],
@@ -150,13 +162,13 @@ class _Tally:
         return self.excluded_by.isna()
 
     def exclude(self, step: str, trials: pd.Series) -> None:
-        """Exclude trials; a participant who loses their last trial is excluded at the same step."""
+        """Exclude trials. If no trial of a participant remains, exclude the participant at the same step."""
         before = self._present()
         self.excluded_by[trials & self.left()] = step
         self._disposition[before & ~self._present()] = step
 
     def close(self) -> None:
-        """Include the remaining participants; a participant without any test trial is in the row `unanswered`."""
+        """Mark the remaining participants as included. A participant who had no test trials is in `unanswered`."""
         self._disposition[self._present()] = INCLUDED
         self._disposition[pd.isna(self._disposition)] = "unanswered"
 
@@ -262,7 +274,7 @@ def _participants(marked: pd.DataFrame, tally: _Tally) -> pd.DataFrame:
 
 
 def _of_all_sessions(sessions: pd.DataFrame, column: str) -> pd.Series:
-    """Return the value of a column in each participant's sessions; different values are joined to one text."""
+    """Return the value of a column for each participant. Different values of several sessions are joined to a text."""
     different = sessions[["unit", column]].dropna().drop_duplicates()
     if not different["unit"].duplicated().any():
         return different.set_index("unit")[column]
@@ -270,7 +282,10 @@ def _of_all_sessions(sessions: pd.DataFrame, column: str) -> pd.Series:
 
 
 def _several_sessions_notes(trials: pd.DataFrame, table: pd.DataFrame) -> list[str]:
-    """Return a note on participants with several planned sessions; refuse sessions with equal or missing numbers."""
+    """Return a note on participants with several planned sessions.
+
+    Refuse completed sessions of a participant with equal or missing session numbers.
+    """
     of_people = (table["kind"] != "model") & (table["status"] == "completed") & ~table["by_researcher"]
     sessions = table.loc[of_people, ["unit", "session", "session_number"]].drop_duplicates("session")
     several = sessions[sessions["unit"].duplicated(keep=False)]

@@ -1,4 +1,4 @@
-"""The exclusion rules: one function per rule returns the excluded trials, and a note on trials without a needed value.
+"""The exclusion rules, one function for each rule. A function returns the excluded trials, and notes.
 
 A rule uses the trials that remain after the earlier steps. No rule applies to models. A trial may lack the value that a
 rule needs, such as the response time or the record of the focus. The rule does not exclude such a trial, and a note
@@ -30,7 +30,10 @@ class RuleResult(NamedTuple):
     """Result of a rule."""
 
     trials: pd.Series
-    """True for each excluded row. Rows that are not test trials, or that an earlier step excluded, do not count."""
+    """True for each row that the rule excludes.
+
+    The caller ignores rows that are not test trials, and rows that an earlier step excluded.
+    """
     notes: list[str]
     """Sentences on trials that lack the value that the rule needs."""
 
@@ -54,7 +57,10 @@ def apply_rule(rule: ExclusionRule, table: pd.DataFrame, left: pd.Series) -> Rul
 
 
 def checks_that_count(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the attention checks of completed sessions, because a withdrawn session has no further responses."""
+    """Return the attention checks of completed sessions.
+
+    In a session that was not completed, a missing response does not mean that the participant failed the check.
+    """
     return table[(table["phase"] == "attention_check") & (table["status"] == "completed")]
 
 
@@ -131,7 +137,7 @@ _RULES: dict[type, Callable[[Any, pd.DataFrame, pd.Series], RuleResult]] = {
 
 
 def _exclude_participants(table: pd.DataFrame, participants: pd.Index, notes: list[str] | None = None) -> RuleResult:
-    """Exclude all trials of some participants."""
+    """Return the result of a rule that excludes all trials of `participants`."""
     return RuleResult(table["unit"].isin(participants) & (table["kind"] != "model"), notes or [])
 
 

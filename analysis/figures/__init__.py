@@ -6,15 +6,15 @@
     difficulty.py            `difficulty_figure`: accuracy over levels of inference
     interaction.py           `interaction_plot`: estimates of two factors
     forest.py                `forest_plot`: estimates with intervals, and a reference line
-    item_scatter.py          `item_scatter`: accuracy by item, people against a model
+    item_scatter.py          `item_scatter`: accuracy by item, of people and of a model
     response_times.py        `response_times_figure`, `rt_distributions`
     exclusion_flow.py        `exclusion_flow`: from recruitment to the analysis
     counterbalance.py        `counterbalance_matrix`: the conditions of each group
     drawing/                 the sheet in points, axes, text, lines, and the styles of subjects
 
 Every figure is 88 or 180 mm wide, and its text is at least 7 points high. A missing interval is not drawn; the figure
-or its description states that the interval is missing. A function returns None if it has nothing to draw, or too much
-for a page. Its docstring names these cases.
+or its description states that the interval is missing. A function returns None if there is nothing to draw, or if the
+drawing would not fit on a page. The docstring of each function lists the cases in which it returns None.
 """
 
 from analysis.figures.accuracy import MOST_LEVELS, accuracy_figure

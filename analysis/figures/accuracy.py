@@ -22,8 +22,8 @@ MOST_LEVELS = 24
 PERCENT_TICKS, PERCENT_LABELS = [0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100"]
 CHANCE_DASHES = (0, (4, 3))
 MOST_IN_WORDS = 40
-"""Greatest number of accuracies in a description. A longer description would tire a listener; it names the lowest and
-the highest accuracy instead."""
+"""Greatest number of accuracies in a description. If there are more, the description has only the lowest and the
+highest accuracy, because a longer text would tire a listener."""
 
 
 def accuracy_figure(table: pd.DataFrame, by: str | None, chance: float, confidence: float, name: str) -> Drawing:
@@ -32,7 +32,7 @@ def accuracy_figure(table: pd.DataFrame, by: str | None, chance: float, confiden
     Parameters
     ----------
     table : DataFrame
-        A table of `accuracy` for one factor or without a factor; it is not empty.
+        A table of `accuracy` for one factor or without a factor. The table must not be empty.
     by : str or None
         The factor, with at most `MOST_LEVELS` levels; None for one panel.
     chance : float
@@ -59,7 +59,7 @@ def accuracy_figure(table: pd.DataFrame, by: str | None, chance: float, confiden
 
 @dataclass(frozen=True)
 class _Layout:
-    """Positions of the panels of `accuracy_figure`; in points."""
+    """Sizes and positions in `accuracy_figure`, in points."""
 
     names: list[list[str]]
     left: float
@@ -125,7 +125,7 @@ def _subject_rows(
 
 
 def cells_of(table: pd.DataFrame, factor: str, level: Any) -> pd.DataFrame:
-    """Return the rows of a level; a missing level counts as a level."""
+    """Return the rows with a level of a factor. For a missing level, return the rows without a level."""
     return table[table[factor].isna() if pd.isna(level) else table[factor].eq(level)]
 
 

@@ -1,4 +1,4 @@
-"""Accuracy by one factor in one panel per level of a second factor: people and models side by side."""
+"""Accuracy by one factor, in one panel for each level of a second factor. People and models are side by side."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -26,9 +26,9 @@ from analysis.statistics.factor_levels import level_order
 def accuracy_panels(
     table: pd.DataFrame, by: str, panel_by: str, chance: float, confidence: float, name: str
 ) -> Drawing | None:
-    """Draw accuracy by one factor in one panel per level of a second factor, with a dashed line at chance.
+    """Draw accuracy by one factor, in one panel for each level of a second factor.
 
-    People and models are side by side.
+    People and models are side by side. The dashed line is the chance level.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def accuracy_panels(
 
 
 _LEFT, _GAP, _ABOVE, _PANEL_HEIGHT, _PITCH = 40.0, 14.0, 26.0, 126.0, 4.0
-"""In points: space at the left of the panels, between them, and above them; height of a panel; distance of subjects."""
+"""In points: space left of the panels, between panels and above a panel; panel height; distance between subjects."""
 
 
 def _columns(n_panels: int) -> list[int]:

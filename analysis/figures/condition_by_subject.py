@@ -1,4 +1,4 @@
-"""The table of conditions and subjects: each cell has an accuracy, and its colour is the distance from chance."""
+"""A table of conditions and subjects. Each cell has an accuracy, and its colour shows the distance from chance."""
 
 import math
 
@@ -24,8 +24,9 @@ def condition_by_subject(
 ) -> Drawing | None:
     """Draw one row per subject and one column per condition, with the accuracy and its interval in each cell.
 
-    Blue cells are above chance and orange cells are below chance. A stronger colour is a greater distance. The colours
-    repeat the numbers, so a grey print has the same information. Columns that do not fit continue in a second band.
+    Blue cells are above chance, and orange cells are below chance. A stronger colour means a greater distance from
+    chance. The colours repeat the numbers, so a grey print has the same information. Columns that do not fit are drawn
+    in a second band below the first band.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ def condition_by_subject(
 
 
 _LEAST, _ROW = 36.0, 2 * SIZE * LINE + 3
-"""Least width and the height of a cell, in points."""
+"""Smallest width of a cell, and height of a cell, in points."""
 
 
 def _cell(
@@ -111,7 +112,7 @@ def fill_of(accuracy: float, chance: float) -> str:
 
 
 def ink_on(fill: str) -> str:
-    """Return the text colour with the greater contrast to a fill; it is at least 4.5 to 1 (WCAG 2.2) on any fill."""
+    """Return the text colour with the greater contrast to a fill. The contrast is at least 4.5 to 1 (WCAG 2.2)."""
     parts = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(fill)]
     luminance = 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
     return ON_LIGHT if luminance > 0.179 else ON_DARK

@@ -1,4 +1,4 @@
-"""The conditions of each counterbalance group, and the number of responses in the analysis in each condition."""
+"""The conditions of each counterbalance group, and the number of analyzed responses in each condition."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +34,8 @@ def counterbalance_matrix(trials: pd.DataFrame, name: str, factors: Sequence[str
     """Draw the conditions of each group: one row per level of the first factor, one column per group.
 
     A cell is divided among its conditions. Each condition has a colour, its name, and the number of responses in the
-    analysis. An assigned condition without responses has a 0. If names do not fit, letters replace them, with a legend.
+    analysis. An assigned condition without responses has a 0. If the names do not fit, letters replace the names, and a
+    legend explains the letters.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def counterbalance_matrix(trials: pd.DataFrame, name: str, factors: Sequence[str
         of the figure have one row per cell and condition: `<first factor or item_id>, group, <other factors>,
         n_participants, n_trials`.
     """
-    kept_trials(trials.head(0))  # Refuses trials without exclusions applied.
+    kept_trials(trials.head(0))  # Refuses a table to which no exclusions were applied.
     row_factor, *conditions_by = list(factors) or ["item_id"]
     columns = dict.fromkeys(["kind", "participant", "group", "phase", "excluded_by", "item_id", *factors])
     is_assigned = (trials["phase"] == "test") & trials["group"].notna() & trials["kind"].isin(list(PEOPLE))
@@ -82,9 +83,9 @@ class _Matrix:
     """The name of the condition of each row of `counts`."""
     conditions: list[str]
     participants: dict[int, int]
-    """Participants in the analysis by group; a participant in several groups is counted in each of them."""
+    """Number of participants in the analysis by group. A participant in several groups is counted in each group."""
     n_participants: int
-    """Number of participants in the analysis; each is counted once."""
+    """Number of participants in the analysis. Each participant is counted once."""
 
 
 def _matrix(assigned: pd.DataFrame, row_factor: str, conditions_by: list[str]) -> _Matrix:
@@ -163,7 +164,7 @@ def _letters(place: int) -> str:
 
 
 def _have_room(seen: pd.DataFrame, codes: Sequence[str], width: float) -> bool:
-    """Return True if the conditions of a cell fit side by side; their names are among `codes`."""
+    """Return True if the conditions of a cell fit side by side. `codes` has the names of all conditions."""
     return max(text_width(text, SMALL) for text in [*codes, *seen["n_trials"].map(str)]) <= width / len(seen) - 1
 
 

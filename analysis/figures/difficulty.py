@@ -20,18 +20,18 @@ from analysis.statistics.factor_levels import level_order
 def difficulty_figure(
     table: pd.DataFrame, name: str, *, confidence: float = 0.95, chance: float | None = None
 ) -> Drawing | None:
-    """Draw accuracy over the levels of inference, one line with intervals per subject.
+    """Draw accuracy over the levels of inference. Each subject has one line, with intervals.
 
     Parameters
     ----------
     table : DataFrame
-        `subject, kind, level, accuracy, ci_low, ci_high`; levels are drawn in their order, at equal distances.
+        `subject, kind, level, accuracy, ci_low, ci_high`; levels are drawn in natural order, at equal distances.
     name : str
         The file's name.
     confidence : float
         Coverage of the intervals, for the axis.
     chance : float, optional
-        Mean chance level of the trials; its line is dashed.
+        Mean chance level of the trials, drawn as a dashed line.
 
     Returns
     -------

@@ -14,7 +14,7 @@ from analysis.figures.drawing.sheet import SINGLE, SOFT, Drawing, FigureSheet, f
 from analysis.sentences import count
 
 _MAIN, _SIDE, _BETWEEN, _PAD = 106.0, 122.0, 9.0, 5.0
-"""In points: widths of the main boxes and of the side boxes, distance between boxes, and margin of their text."""
+"""In points: width of the main boxes, width of the side boxes, distance between boxes, margin of text in a box."""
 
 
 def exclusion_flow(flow: pd.DataFrame, kind: str, name: str) -> Drawing | None:
@@ -35,7 +35,7 @@ def exclusion_flow(flow: pd.DataFrame, kind: str, name: str) -> Drawing | None:
     Returns
     -------
     Drawing or None
-        None if nobody of the kind was recruited.
+        None if no participant of this kind was recruited.
 
     Raises
     ------

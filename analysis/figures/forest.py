@@ -23,14 +23,14 @@ from analysis.figures.drawing.subject_styles import BLUE, Look, draw_marker
 from analysis.sentences import level_words
 
 MOST_ROWS = 60
-"""Greatest number of rows in a figure. Of a longer table the first rows are drawn; the figure states the total."""
+"""Greatest number of rows in a figure. For a longer table, the first rows are drawn, and a note states the total."""
 
 
 def forest_plot(
     table: pd.DataFrame, name: str, *, label: str, estimate: str, ci_low: str, ci_high: str, reference: float = 0,
     x_label: str, group: str | None = None,
 ) -> Drawing | None:  # fmt: skip
-    """Draw one estimate with its interval per row of the table, and write its numbers at the right.
+    """Draw one estimate with its interval for each row of the table, and write the numbers at the right.
 
     Parameters
     ----------
@@ -39,10 +39,11 @@ def forest_plot(
     name : str
         The file's name.
     label, estimate, ci_low, ci_high : str
-        Columns. A missing estimate or interval is not drawn; the figure writes that it is missing. An interval that is
-        much wider than the other intervals is cut off with an arrow. Its numbers are at the right.
+        Columns of the table. A missing estimate or interval is not drawn, and the figure states that it is missing. An
+        interval that is much wider than the other intervals is cut off, and an arrow marks the cut. The numbers at the
+        right are complete.
     reference : float
-        Position of the dashed line: no difference.
+        Position of the dashed line, such as 0 for no difference.
     x_label : str
         The measure, its unit, and the kind of interval.
     group : str, optional
@@ -51,7 +52,8 @@ def forest_plot(
     Returns
     -------
     Drawing or None
-        None if there is no estimate. Of more than `MOST_ROWS` rows the first are drawn; the data have all rows.
+        None if there is no estimate. If the table has more than `MOST_ROWS` rows, the first rows are drawn, and the
+        data of the figure have all rows.
     """
     finite = table.assign(**{column: _finite(table[column]) for column in (estimate, ci_low, ci_high)})
     if finite[estimate].isna().all():
@@ -137,7 +139,11 @@ def _draw(rows: Sequence[_Row], reference: float, x_label: str, note: str) -> Fi
 
 
 def _limits(rows: Sequence[_Row], reference: float) -> tuple[float, float]:
-    """Return the limits of the axis: all estimates, and intervals up to twice the usual width."""
+    """Return the limits of the axis, which contain all estimates.
+
+    Intervals extend the axis by at most twice their median width, or twice the range of the estimates if this range is
+    greater.
+    """
     estimates = [row.estimate for row in rows if np.isfinite(row.estimate)] + [reference]
     bounds = [bound for row in rows for bound in (row.ci_low, row.ci_high) if np.isfinite(bound)]
     widths = [row.ci_high - row.ci_low for row in rows if np.isfinite(row.ci_high - row.ci_low)]

@@ -21,8 +21,9 @@ def interaction_plot(
     means : DataFrame
         One row per combination of levels of `x` and `lines`, such as estimated marginal means.
     x, lines : str
-        The factors. Levels of `x` are drawn in their order, at equal distances; lines keep the order of the table. A
-        line with an empty name has no label. `people` and `simulated participants` have one style in every figure.
+        The factors. Levels of `x` are drawn in natural order, at equal distances. The lines are in the order of the
+        table. A line with an empty name has no label. `people` and `simulated participants` each have the same style in
+        all figures.
     name : str
         The file's name.
     estimate, ci_low, ci_high : str

@@ -1,4 +1,4 @@
-"""Accuracy by item: people against a model."""
+"""Accuracy by item, of people and of a model."""
 
 import numpy as np
 import pandas as pd
@@ -13,23 +13,25 @@ from analysis.sentences import count, percent
 from analysis.statistics.intervals import wilson
 
 MOST_INTERVALS = 30
-"""Greatest number of points with intervals; more intervals would hide the points. The data have all intervals."""
+"""Greatest number of points with intervals. For more points, no intervals are drawn, because they would hide the
+points. The data of the figure have all intervals."""
 
 
 def item_scatter(
     items: pd.DataFrame, name: str, people: str, model: str, *, confidence: float = 0.95
 ) -> Drawing | None:
-    """Draw people's accuracy at each item against the model's accuracy, with the line of equality.
+    """Draw people's accuracy and the model's accuracy at each item as a scatter plot, with the line of equality.
 
-    Items at the same position are one disc. Its area is proportional to their number; positions are not jittered.
-    Wilson's intervals are drawn for up to `MOST_INTERVALS` positions with more than one response. At a position with
-    several items, the widest interval is drawn.
+    Items at the same position are drawn as one disc. The area of the disc is proportional to the number of items.
+    Positions are not jittered. If there are at most `MOST_INTERVALS` positions, Wilson's intervals are drawn for
+    accuracies of more than one response. At a position with several items, the widest interval is drawn.
 
     Parameters
     ----------
     items : DataFrame
-        One row per item: `item_id, accuracy_people, n_people, accuracy_model, n_model`; the columns `n_` are numbers of
-        responses. An item without one of the two accuracies is not drawn. The description counts such items.
+        One row per item: `item_id, accuracy_people, n_people, accuracy_model, n_model`. `n_people` and `n_model` are
+        numbers of responses. An item without one of the two accuracies is not drawn. The description states the number
+        of items that are not drawn.
     name : str
         The file's name.
     people, model : str
@@ -123,7 +125,7 @@ def _words(items: pd.DataFrame, both: pd.DataFrame, said: str, people: str, mode
         both["accuracy_people"] < both["accuracy_model"],
     )
     n_without = len(items) - len(both)
-    note = f" Not drawn: {count(n_without, 'item')} without responses of both." if n_without else ""
+    note = f" Not drawn: {count(n_without, 'item')} without responses of both subjects." if n_without else ""
     return (
         f"{said} Items with a higher accuracy of {people}: {int(better.sum())}; of {model}: {int(worse.sum())}; with "
         f"equal accuracies: {int((~better & ~worse).sum())}.{note}"

@@ -34,19 +34,19 @@ RtRule = MedianRtRule | TrialRtRule
 
 
 def response_times_figure(trials: pd.DataFrame, plan: AnalysisPlan, name: str) -> Drawing | None:
-    """Draw the response times of people, with the plan's thresholds and the excluded ranges shaded.
+    """Draw the response times of people, with the thresholds of the plan. The excluded ranges are shaded.
 
-    Each kind of people has two panels. The upper panel is a histogram of the test trials that were answered in
-    completed sessions, before any exclusion rule; its 50 bins have equal widths on the logarithmic axis. The lower
-    panel has one point per participant, the median of these trials. Points are jittered vertically, so that they do not
-    hide one another.
+    People and simulated participants have two panels each. The upper panel is a histogram of the test trials that were
+    answered in completed sessions, before any exclusion rule. The 50 bins have equal widths on the logarithmic axis.
+    The lower panel has one point per participant: the median of the participant's trials in the histogram. Points are
+    jittered vertically, so that they do not hide one another.
 
     Parameters
     ----------
     trials : DataFrame
         The tidy table.
     plan : AnalysisPlan
-        The exclusion rules; the thresholds of `trial_rt` and `median_rt` are drawn.
+        The plan. The thresholds of its exclusion rules `trial_rt` and `median_rt` are drawn.
     name : str
         The file's name.
 
@@ -92,10 +92,11 @@ def response_times_figure(trials: pd.DataFrame, plan: AnalysisPlan, name: str) -
 
 
 def rt_distributions(trials: pd.DataFrame, by: str | None, name: str) -> Drawing | None:
-    """Draw the distribution of people's response times, one row for each kind of people and each level of a factor.
+    """Draw the distributions of response times, one row for each level of a factor.
 
-    Each row has a density of the logarithm of the response times (Gaussian kernel, Scott's bandwidth). The area of the
-    density is the same in all rows. The point with its number is the median; the bar is the interquartile range.
+    People and simulated participants have separate rows. Each row has a density of the logarithm of the response times
+    (Gaussian kernel, Scott's bandwidth). The area of the density is the same in all rows. The point is the median, and
+    its value is at the right. The bar is the interquartile range.
 
     Parameters
     ----------
@@ -103,7 +104,7 @@ def rt_distributions(trials: pd.DataFrame, by: str | None, name: str) -> Drawing
         The tidy table. The test trials that were answered in completed sessions are drawn. If the table has
         `excluded_by`, only the trials in the analysis are drawn.
     by : str or None
-        The factor, or None for one row per kind of people.
+        The factor. None for one row of people, and one row of simulated participants.
     name : str
         The file's name.
 
@@ -152,7 +153,7 @@ class _Row(NamedTuple):
 
 
 _HEADING = 19.0
-"""Height of a heading over the rows of a kind of people, in points."""
+"""Height of the heading over the rows of people or of simulated participants, in points."""
 
 
 def _ridges(
@@ -196,12 +197,12 @@ def _ridges(
 
 
 def _density(log_rt: np.ndarray[Any, np.dtype[np.float64]], grid: Any) -> Any:
-    """Return the density of logarithms on a grid; None if there are no two different values."""
+    """Return the density of logarithms on a grid. Return None if there is one value, or if all values are equal."""
     return gaussian_kde(log_rt)(grid) if len(log_rt) > 1 and np.ptp(log_rt) > 1e-6 else None
 
 
 def _timed(trials: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """Return the drawn response times with some columns only, because the table of trials may be large."""
+    """Return the response times to draw, with `columns` only, because the table of trials may be large."""
     return trials[["rt_ms", *columns]][
         (trials["kind"] != "model") & (trials["phase"] == "test") & (trials["status"] == "completed")
         & trials["response"].notna() & (trials["rt_ms"] > 0)
@@ -234,7 +235,7 @@ def _label_log_x(sheet: FigureSheet, axes: Axes, limits: tuple[float, float], ti
 
 
 def _draw_bounds(sheet: FigureSheet, axes: Axes, rule: RtRule | None, limits: tuple[float, float]) -> None:
-    """Draw a rule's thresholds; their labels are above the axes and are moved apart if they would overlap."""
+    """Draw the thresholds of a rule. Their labels are above the axes; labels that would overlap are moved apart."""
     if rule is None:
         return
     words = {bound: f"excluded {side} {milliseconds(bound)}"

@@ -9,11 +9,11 @@ from analysis.planned.models import FittedModel
 from analysis.sentences import level_words, percent
 
 MOST_COEFFICIENTS = 40
-"""Greatest number of rows in a readable forest plot; the table has all coefficients."""
+"""Greatest number of coefficients in a forest plot. A model with more coefficients has only the table."""
 
 
 def model_figures(fitted: FittedModel, confidence: float) -> list[Drawing]:
-    """Return the figures of a fitted statistical model; `confidence` is the coverage of its intervals."""
+    """Return the figures of a fitted statistical model; `confidence` is the coverage of the confidence intervals."""
     interval = f"with {percent(confidence, 0)} CI"
     coefficients = fitted.model.coefficients.query("term != '(Intercept)'")
     figures: list[Drawing | None] = []
@@ -42,7 +42,7 @@ def model_figures(fitted: FittedModel, confidence: float) -> list[Drawing]:
 
 
 def _lines(means: pd.DataFrame, factors: list[str]) -> list[str]:
-    """Return the name of the line of each mean; a level `yes` or `no` follows the name of its factor."""
+    """Return the line name of each marginal mean. A level `yes` or `no` is written after the name of its factor."""
     words = [
         means[factor].map(
             lambda level, factor=factor: f"{factor}: {level_words(level)}" if _is_yes_no(level) else level_words(level)

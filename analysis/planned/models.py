@@ -14,22 +14,22 @@ from experiment.study.planned_analyses import PlannedModel
 
 @dataclass(frozen=True)
 class FittedModel:
-    """A statistical model of the plan, and all its reported results."""
+    """A fitted statistical model of the plan, with all results for the report."""
 
     name: str
     planned: PlannedModel
     model: MixedModel
     means: tuple[pd.DataFrame, ...]
-    """Estimated marginal means, one table for each of the plan's contrasts."""
+    """Estimated marginal means, one table for each entry of `contrasts` in the plan."""
     contrasts: tuple[pd.DataFrame, ...]
-    """Pairwise contrasts, one table for each of the plan's contrasts."""
+    """Pairwise contrasts, one table for each entry of `contrasts` in the plan."""
     standardized: pd.DataFrame
-    """Coefficients of the model with outcome and covariates in standard deviations."""
+    """Standardized coefficients: outcome and covariates are in standard deviations."""
     odds_ratios: pd.DataFrame | None
     """Odds ratios of a logistic model; None for a linear model."""
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Return the tables of the model by the names of their files without `.csv`."""
+        """Return the tables of the model. The keys are file names without `.csv`."""
         model = self.model
         tables = {"coefficients": model.coefficients, "anova": model.anova, "random": model.random, "fit": model.fit,
                   "standardized": self.standardized}  # fmt: skip
@@ -44,7 +44,7 @@ class FittedModel:
 
 
 def fit_planned_model(data: pd.DataFrame, name: str, planned: PlannedModel, confidence: float) -> FittedModel:
-    """Fit the statistical model `name` of the plan to the rows that its `where` selects.
+    """Fit the statistical model `name` of the plan to the rows that the model's `where` selects.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""All tables, statistical models and tests that a plan requests of rows with any columns."""
+"""Compute all tables, statistical models and tests of a plan. The rows may have any columns."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -23,12 +23,12 @@ class PlannedResults:
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
     models: dict[str, FittedModel] = field(default_factory=dict)
     tests: pd.DataFrame = field(default_factory=pd.DataFrame)
-    """One row per test and form; empty if the plan has no tests."""
+    """One row for each form of each test (see `planned_tests`); empty if the plan has no tests."""
     not_computed: list[str] = field(default_factory=list)
     """One sentence for each requested result that cannot be computed from the present data."""
 
     def files(self) -> dict[str, pd.DataFrame]:
-        """Return every table by its path without `.csv`."""
+        """Return all tables. The keys are paths without `.csv`."""
         files = {f"tables/{name}": table for name, table in self.tables.items()}
         for model in self.models.values():
             files |= {f"models/{name}": table for name, table in model.tables().items()}
@@ -51,8 +51,8 @@ def run_planned(rows_of: RowsOf, plan: PlannedAnalyses, *, as_far_as_possible: b
     Raises
     ------
     InputError
-        If a column or level that the plan names is missing, or a result cannot be computed. Never raised with
-        `as_far_as_possible`.
+        If the rows lack a column or level of the plan, or if a result cannot be computed. With `as_far_as_possible`,
+        this error is never raised.
     """
     known: dict[Who, pd.DataFrame] = {}
 

@@ -25,14 +25,15 @@ def sensitivity(trials: pd.DataFrame, plan: AnalysisPlan, planned: Exclusions) -
     plan : AnalysisPlan
         The plan with all its rules.
     planned : Exclusions
-        The exclusions by all rules of the plan.
+        The result of all exclusion rules of the plan.
 
     Returns
     -------
     dict of DataFrame
-        `sensitivity_accuracy` and `sensitivity_differences`. If the plan has tests or models, also `sensitivity_tests`
-        and `sensitivity_models`. The first column is `rules`: `as planned`, `without <rule>`, or `without any rule`. A
-        result that cannot be computed has no row. The dictionary is empty if the plan has no rules.
+        The tables `sensitivity_accuracy` and `sensitivity_differences`. If the plan has tests or models, also the
+        tables `sensitivity_tests` and `sensitivity_models`. The first column is `rules`: `as planned`, `without
+        <rule>`, or `without any rule`. A result that cannot be computed has no row. The dictionary is empty if the plan
+        has no rules.
     """
     if not plan.exclusions:
         return {}
@@ -56,7 +57,7 @@ def _variants(trials: pd.DataFrame, plan: AnalysisPlan, planned: Exclusions) -> 
         try:
             fewer = plan.model_copy(update={"exclusions": tuple(rules)})
             yield name, trials.assign(excluded_by=excluded_by(trials, fewer))
-        except InputError:  # A participant completed the study twice. Only the rule `duplicates` resolves this.
+        except InputError:  # Without `duplicates`, a participant may have two sessions.
             continue
 
 

@@ -1,4 +1,4 @@
-"""The rows of a study for the plan's tables, models and tests."""
+"""The rows of a study for the tables, models and tests of the plan."""
 
 import json
 from functools import cache
@@ -17,10 +17,11 @@ Planned = TypeVar("Planned", PlannedTable, PlannedModel, PlannedTest)
 
 
 def plan_for(trials: pd.DataFrame, plan: AnalysisPlan) -> AnalysisPlan:
-    """Return the plan; if the data have no people, simulated participants replace people in it.
+    """Return the plan. If the data have no people, simulated participants replace people in the plan.
 
-    A plan uses the levels `people` of `subject` and `human` of `kind`. In a pilot without people, the plan uses
-    `simulated participants` and `simulated` instead. The report states that the participants are simulated.
+    In a plan, people are the level `people` of the column `subject`, and the level `human` of the column `kind`. In a
+    pilot without people, these two levels become `simulated participants` and `simulated`. The report states that the
+    participants are simulated.
     """
     if (trials["kind"] == "human").any():
         return plan
@@ -66,7 +67,7 @@ _NOT_FOR_TABLES = ["content", "key", "excluded_by"]
 
 
 def study_rows(trials: pd.DataFrame) -> RowsOf:
-    """Return a function that returns the included trials of people, of language models, or of everyone.
+    """Return a function for `run_planned`. It returns the trials in the analysis of people, of models, or of both.
 
     Parameters
     ----------
@@ -75,16 +76,16 @@ def study_rows(trials: pd.DataFrame) -> RowsOf:
 
     Notes
     -----
-    The rows have the columns of the tidy table and `subject` (people, or the run of a model). `correct` is 1 or 0; a
-    missing response of a model has 0. Simulated participants are never pooled with people: the rows include simulated
-    participants only if there are no people.
+    The rows have the columns of the tidy table and the column `subject` (people, or the run of a model). `correct` is 1
+    or 0; for a missing response of a model, `correct` is 0. Simulated participants are never pooled with people: the
+    rows include simulated participants only if there are no people.
     """
-    kept_trials(trials.head(0))  # Refuses trials without exclusions applied.
+    kept_trials(trials.head(0))  # Refuses a table to which no exclusions were applied.
     people = "human" if (trials["kind"] == "human").any() else "simulated"
     of_kind: dict[Who, list[str]] = {"people": [people], "models": ["model"], "everyone": [people, "model"]}
 
     @cache
-    def rows() -> pd.DataFrame:  # Computed only if a plan requests them, because there are many rows.
+    def rows() -> pd.DataFrame:  # There are many rows, so they are computed only for a plan.
         kept = kept_trials(trials)
         rows = kept.drop(columns=_NOT_FOR_TABLES)
         texts = dict.fromkeys(
@@ -102,7 +103,9 @@ def study_rows(trials: pd.DataFrame) -> RowsOf:
         chosen = chosen[chosen["kind"].isin(of_kind[who])]
         if chosen.empty:
             missing = {"people": "trials of people", "models": "model runs", "everyone": "trials"}[who]
-            raise InputError(f"the plan names {who}, but the analysis has no {missing}. Fix: collect {missing}.")
+            raise InputError(
+                f"the plan requests results of {who}, but the analysis has no {missing}. Fix: collect {missing}."
+            )
         return chosen.reset_index(drop=True)
 
     return rows_of

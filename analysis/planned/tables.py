@@ -26,10 +26,11 @@ def planned_table(data: pd.DataFrame, name: str, planned: PlannedTable) -> pd.Da
     Returns
     -------
     DataFrame
-        The factors, `n` (number of rows), and three columns for each column of `of`: `<column>_mean`, `<column>_sd`
-        (with n - 1; missing for one row) and `<column>_se` (sd divided by the square root of the number of values). If
-        values are missing, `<column>_n` is the number of present values. The rows are in the natural order of the
-        levels, or in the order of `order_by`.
+        The factors, `n` (number of rows), and three columns for each column in `of`: `<column>_mean`, `<column>_sd` and
+        `<column>_se`. The standard deviation divides by n - 1, and is missing for one row. The standard error is the
+        standard deviation divided by the square root of the number of values. If values are missing, `<column>_n` is
+        the number of values that are not missing. The rows are in the natural order of the levels, or in the order of
+        `order_by`.
 
     Raises
     ------
@@ -39,7 +40,7 @@ def planned_table(data: pd.DataFrame, name: str, planned: PlannedTable) -> pd.Da
     what = f"the table `{name}`"
     require_columns(data, [*planned.by, *planned.of], what)
     if len(set(planned.by)) < len(planned.by):
-        raise InputError(f"{what}: duplicate factor in `by` ({', '.join(planned.by)}). Fix: name each factor once.")
+        raise InputError(f"{what}: duplicate factor in `by` ({', '.join(planned.by)}). Fix: write each factor once.")
     own = {"n", *(f"{column}_{measure}" for column in planned.of for measure in ("n", "mean", "sd", "se"))}
     for factor in planned.by:
         if factor in own:
@@ -102,6 +103,6 @@ def _column_of(table: pd.DataFrame, name: str, what: str) -> Any:
         if candidate in table.columns:
             return candidate
     raise InputError(
-        f"{what}: `order_by` names `{name}`, which is not a column of the table. Fix: name one of "
+        f"{what}: `order_by` has `{name}`, which is not a column of the table. Fix: choose one of the columns "
         f"{', '.join(table.columns)}."
     )

@@ -1,4 +1,4 @@
-"""The hypothesis tests of a plan. If the data are within units, the paired form of a test is added."""
+"""The hypothesis tests of a plan. If a unit has values at several levels, the paired form of the test is added."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -28,10 +28,10 @@ COLUMNS = ["name", "form", "test", "of", "factor", "levels", "where", "n", "stat
 
 @dataclass(frozen=True)
 class _Values:
-    """The values of a test."""
+    """The values that a test compares."""
 
     of_units: pd.DataFrame
-    """One row per unit and one column per level; missing if the unit has no value at the level."""
+    """One row per unit and one column per level. A cell is missing if the unit has no value at the level."""
     warnings: tuple[str, ...]
 
     @property
@@ -60,16 +60,17 @@ def planned_tests(
     Returns
     -------
     DataFrame
-        `COLUMNS`, one row per test and `form`. The form is `as planned`; `paired form`, if the planned test treats
-        values of the same unit at several levels as independent; or `equivalence`, if a margin is given. `p_holm` and
-        `p_bh` are corrected within a family of tests. Confirmatory and exploratory tests are corrected separately. For
-        a paired form, the family has this form in place of the test. Equivalence tests are a separate family. `levels`
-        are in the order of the difference. `warnings` are the reasons why a result may be misleading.
+        The columns `COLUMNS`, one row for each form of each test. The form `as planned` is the test of the plan. The
+        form `paired form` is added if the planned test treats values of the same unit at several levels as independent.
+        The form `equivalence` is added if the test has a margin. `p_holm` and `p_bh` are the p values after correction
+        within a family of tests. Confirmatory and exploratory tests are corrected separately. To correct a paired form,
+        the paired form replaces its test in the family. Equivalence tests are a separate family. `levels` has the
+        levels in the order of the subtraction. `warnings` has the reasons why a result may be misleading.
 
     Raises
     ------
     InputError
-        If a test cannot be computed. The message names the test. Never raised with `not_computed`.
+        If a test cannot be computed. The message names the test. With `not_computed`, this error is never raised.
     """
     rows: list[dict[str, Any]] = []
     for name, planned in plan.tests.items():
@@ -98,7 +99,7 @@ def _rows(data: pd.DataFrame, name: str, planned: PlannedTest, confidence: float
     if len(levels) < 2 or (planned.test in {"t", "welch_t"} and len(levels) != 2):
         raise InputError(
             f"{what}: the levels of `{planned.factor}` in these rows are "
-            f"{', '.join(map(level_text, levels)) or 'none'}. Fix: "
+            f"{', '.join(map(level_text, levels)) or 'none'}, but the test compares two levels. Fix: "
             f"{'name two levels in `levels`' if len(levels) > 2 else 'correct `where`, so that two levels remain'}."
         )
     n_without_level = int(chosen[planned.factor].isna().sum())
@@ -197,7 +198,10 @@ def _independent(values: _Values, levels: list[Any], planned: PlannedTest, confi
 def _paired(values: _Values, levels: list[Any], planned: PlannedTest, confidence: float) -> HypothesisTest:
     complete = values.of_units.dropna()
     n_left_out = len(values.of_units) - len(complete)
-    left_out = f"{n_left_out:,} {'unit' if n_left_out == 1 else 'units'} without a value at every level excluded."
+    left_out = (
+        f"{n_left_out:,} {'unit' if n_left_out == 1 else 'units'} without a value at every level "
+        f"{'was' if n_left_out == 1 else 'were'} excluded."
+    )
     notes = (*values.warnings, *([left_out] if n_left_out else []))
     if planned.test == "anova":
         return _with(repeated_measures_anova(complete), notes)
@@ -229,7 +233,7 @@ def _chi_square(rows: pd.DataFrame, levels: list[Any], planned: PlannedTest) -> 
     if planned.per is not None and (n_units := counted[planned.per].nunique()) < len(counted):
         notes.append(
             f"The test treats the {len(counted):,} responses of {n_units} units as independent. A mixed model with the "
-            "unit as a random effect does not."
+            "unit as a random effect does not treat these responses as independent."
         )
     gone = [level_text(level) for level in levels if level not in set(counted[planned.factor])]
     if gone:
@@ -261,7 +265,10 @@ def _equivalence(values: _Values, levels: list[Any], planned: PlannedTest, confi
     paired = planned.within is not None or 2 * len(complete) >= len(values.of_units)
     notes = values.warnings
     if paired and len(complete) < len(values.of_units):
-        notes = (*notes, f"{len(values.of_units) - len(complete):,} units without a value at every level excluded.")
+        notes = (
+            *notes,
+            f"{len(values.of_units) - len(complete):,} units without a value at every level were excluded.",
+        )
     elif not paired and len(complete):
         notes = (*notes, f"{len(complete):,} units with values at both levels are treated as independent.")
     table = complete if paired else values.of_units

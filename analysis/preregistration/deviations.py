@@ -1,4 +1,4 @@
-"""Deviations of a plan from its lock. The analyses that deviate are exploratory."""
+"""Compare a plan with the locked plan. An analysis that differs from the locked plan is exploratory."""
 
 import json
 import re
@@ -17,7 +17,10 @@ NAMED = ("tables", "models", "tests", "comparisons", "signals")
 
 
 def deviations(lock: Lock, plan: PlannedAnalyses, of: dict[str, str]) -> list[str]:
-    """Return one sentence for each difference between a lock and a plan with its subject."""
+    """Return one sentence for each difference between the locked plan and the plan of this analysis.
+
+    `of` is the subject of the plan of this analysis. A subject that differs from the locked subject has a sentence too.
+    """
     locked, run = lock.content, plan_content(plan)
     sentences = [
         f"The {what.replace('_', ' ')} differs from the {what.replace('_', ' ')} at the time of the lock."
@@ -37,7 +40,9 @@ def deviations(lock: Lock, plan: PlannedAnalyses, of: dict[str, str]) -> list[st
 
 def _named_deviations(part: str, locked: dict[str, Any], run: dict[str, Any]) -> list[str]:
     missing = [
-        f"The {part} `{name}` was locked, but the plan of this analysis lacks it." for name in locked if name not in run
+        f"The {part} `{name}` is in the locked plan, but not in the plan of this analysis."
+        for name in locked
+        if name not in run
     ]
     new = [f"The {part} `{name}` was not locked, so it is exploratory." for name in run if name not in locked]
     changed = [
@@ -54,7 +59,10 @@ def _shown(value: object) -> str:
 
 
 def with_exploratory_marked(plan: Plan, locks: Sequence[Lock]) -> Plan:
-    """Return the plan with every entry of `NAMED` that differs from the lock marked as exploratory."""
+    """Return the plan. Mark as exploratory each table, model, test, comparison or signal that differs from the lock.
+
+    An entry also differs from the lock if it uses a flag whose definition changed.
+    """
     if not locks:
         return plan
     locked, run = lock_that_counts(locks).content, plan_content(plan)
@@ -74,22 +82,23 @@ def with_exploratory_marked(plan: Plan, locks: Sequence[Lock]) -> Plan:
 
 
 def lock_that_counts(locks: Sequence[Lock]) -> Lock:
-    """Return the newest lock before the first session; a later lock cannot make an analysis confirmatory.
+    """Return the newest lock that was made before the first session.
 
-    If every lock is later than the first session, return the first lock.
+    A lock that was made after the first session cannot make an analysis confirmatory. If all locks were made after the
+    first session, return the first lock.
     """
     return next((lock for lock in reversed(locks) if not lock.n_sessions), locks[0])
 
 
 def _uses(planned: Any, flags: set[str]) -> bool:
-    """Return True if a part of a plan uses a flag, as a column or in a formula."""
+    """Return True if an entry of a plan uses one of the flags, as a column or in a formula."""
     words = set(re.findall(r"[A-Za-z0-9_-]+", json.dumps(planned)))
     return bool(words & flags)
 
 
 @dataclass(frozen=True)
 class Registration:
-    """The report's statement on a plan's preregistration."""
+    """The statement of the report on the preregistration of a plan."""
 
     words: str
     deviations: list[str]
@@ -100,8 +109,8 @@ class Registration:
 
 
 NOT_LOCKED = Registration(
-    "No plan was locked before the data were seen. So these analyses may have been chosen for their results. For the "
-    "next study, lock the plan first: `equipoise analyze ... --lock`.",
+    "No plan was locked before the data were seen. So the researcher may have chosen these analyses after seeing the "
+    "results. For the next study, lock the plan first: `equipoise analyze ... --lock`.",
     [],
 )
 
@@ -113,7 +122,7 @@ def registration_of(
     first_at: str | None,
     by_researcher: Sequence[str] = (),
 ) -> Registration:
-    """Return whether and when a plan was locked, and the deviations of this analysis from the locked plan.
+    """Return the statement on the lock of a plan, with the deviations of this analysis from the locked plan.
 
     Parameters
     ----------
@@ -122,9 +131,10 @@ def registration_of(
     plan, of
         The plan of this analysis, and the subject of the plan.
     first_at
-        Start of the first person's session in the data (UTC, ISO 8601); None if unknown.
+        Start of the first session of a person in the data (UTC, ISO 8601); None if unknown.
     by_researcher
-        Sentences on exclusions by the researcher, which are deviations without a change of the plan.
+        Sentences on sessions that the researcher excluded. Such an exclusion is a deviation although the plan is the
+        same.
     """
     if not locks:
         return NOT_LOCKED

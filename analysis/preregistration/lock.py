@@ -1,7 +1,8 @@
-"""Lock a plan: store the plan, its digest and the time before data are seen.
+"""Lock a plan before data are seen: store the plan, its digest and the time.
 
-Locks are stored in a JSON file beside the plan. Each lock has the digest of the previous lock, so a removed or changed
-lock is detected. A digest that was published, for instance in a public registry, proves that the file is unchanged.
+The locks are in a JSON file in the folder of the plan. Each lock contains the digest of the previous lock, so that
+Equipoise detects a removed or changed lock. If the researcher publishes a digest, for instance in a public registry,
+readers can check that the locked plan is unchanged.
 """
 
 from datetime import UTC, datetime
@@ -25,18 +26,18 @@ class Lock(BaseModel):
     plan: dict[str, Any]
     """The plan without default values."""
     of: dict[str, str]
-    """Subject of the plan, such as the digests of the study's battery."""
+    """Subject of the plan, such as the digest of the study's battery."""
     n_sessions: int | None
     """Number of sessions that had started at the time of the lock; None if unknown."""
     locked_at: str
-    """UTC, ISO 8601."""
+    """Time of the lock (UTC, ISO 8601)."""
     software: str
     previous: str
     """Digest of the previous lock; an empty text for the first lock."""
 
     @property
     def content(self) -> dict[str, Any]:
-        """The plan with the current names of its entries."""
+        """The plan, in which the present names replace the former names of entries."""
         return with_present_names(self.plan)
 
     @property
@@ -55,13 +56,13 @@ class _LockFile(BaseModel):
 def plan_content(plan: PlannedAnalyses) -> dict[str, Any]:
     """Return the content of a plan with present names and without default values.
 
-    So a new optional field changes no lock.
+    Because default values are omitted, a new optional field in the definition of plans does not change a lock.
     """
     return with_present_names(plan.model_dump(mode="json", exclude_defaults=True))
 
 
 def read_locks(path: Path) -> list[Lock]:
-    """Return the locks in a file, the oldest first; empty if the file does not exist.
+    """Return the locks in a file, the oldest first. Return an empty list if the file does not exist.
 
     Raises
     ------
@@ -90,7 +91,7 @@ def add_lock(
     path: Path, plan: PlannedAnalyses, *, of: dict[str, str], n_sessions: int | None, software: str,
     now: datetime | None = None,
 ) -> Lock:  # fmt: skip
-    """Lock a plan: add it to the file of locks.
+    """Lock a plan: add a new lock to the file of locks.
 
     Raises
     ------

@@ -1,4 +1,7 @@
-"""Changes of items within the data: rewording within a version of a study is allowed; other changes are refused."""
+"""Changes of items between sessions.
+
+A new wording of an item within one version of a study is allowed. Any other change of an item is refused.
+"""
 
 import json
 from itertools import combinations
@@ -18,10 +21,10 @@ VERSION = ["study", "study_version"]
 
 
 def refuse_changed_items(trials: pd.DataFrame) -> None:
-    """Raise InputError if one item id names two different items, for instance after an edit of the battery.
+    """Raise InputError if two different items have the same item id, for instance after an edit of the battery.
 
-    Within one version of a study, the wording of an item may change by `equipoise revise`. `notes_on_rewording` names
-    these items.
+    Within one version of a study, `equipoise revise` may change the wording of an item. `notes_on_rewording` lists the
+    items with a changed wording.
     """
     texts = _item_texts(trials)
     substance = texts.drop(columns=["content", *VERSION]).drop_duplicates()["item_id"]
@@ -39,7 +42,7 @@ def refuse_changed_items(trials: pd.DataFrame) -> None:
 
 
 def notes_on_rewording(trials: pd.DataFrame) -> list[str]:
-    """Return a note that names the items with several wordings in the data; empty if each item has one wording."""
+    """Return a note that lists the items with several wordings. Return an empty list if each item has one wording."""
     names = [json.loads(item_id) for item_id, _ in _reworded(_item_texts(trials))]
     if not names:
         return []
@@ -50,10 +53,10 @@ def notes_on_rewording(trials: pd.DataFrame) -> list[str]:
 
 
 def _item_texts(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the distinct test items of each version of the study, as JSON texts."""
+    """Return the different test items of each version of the study. Each cell is a JSON text."""
     names = ["item_id", "task", "content", "key", *VERSION]
     is_test = trials["phase"] == "test"
-    if trials["battery"][is_test].nunique() > 1:  # With changed levels, an item would be in different cells.
+    if trials["battery"][is_test].nunique() > 1:  # An item with changed levels would be in two cells.
         names += factor_columns(trials)
     test = trials.loc[is_test, names]
     number = np.zeros(len(test), dtype="int64")
@@ -65,14 +68,18 @@ def _item_texts(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def _reworded(texts: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """Return the items with more than one content, and their rows."""
+    """Return each item that has more than one content, and the rows of this item."""
     contents = texts[["item_id", "content"]].drop_duplicates()["item_id"]
     some = texts[texts["item_id"].isin(contents[contents.duplicated()])]
     return [(str(item_id), own) for item_id, own in some.groupby("item_id")]
 
 
 def _is_one(own: pd.DataFrame) -> bool:
-    """Return True if the contents of an item differ only in wording, and only by a revision within a version."""
+    """Return True if all contents of an item are wordings of one item.
+
+    The contents may differ only in wording. Because the wording may change only within a version of the study, any two
+    versions must have a content in common.
+    """
     of_versions = [set(contents) for _, contents in own.groupby(VERSION)["content"]]
     if any(one.isdisjoint(other) for one, other in combinations(of_versions, 2)):
         return False
@@ -83,7 +90,8 @@ def _is_one(own: pd.DataFrame) -> bool:
 def _numbered(column: pd.Series) -> npt.NDArray[np.int64]:
     """Return an index from 0 for each cell, or -1 for a missing cell.
 
-    Equal texts and numbers have the same index. References to one object have the same index too.
+    In a column of texts or numbers, equal cells have the same index. In a column of objects, cells with the same object
+    have the same index.
     """
     if column.dtype == object:
         return pd.factorize(np.fromiter(map(id, column.tolist()), dtype="int64", count=len(column)))[0]

@@ -12,18 +12,18 @@ from experiment.study.planned_analyses import PlannedAnalyses
 
 @dataclass(frozen=True)
 class DataFileProvenance:
-    """The basis of every table, figure and report of the analysis of one CSV file."""
+    """The data, the plan and the software from which the results of one CSV file were made."""
 
     data: str
     """Name of the file."""
     data_sha256: str
     """SHA-256 of the file (hexadecimal)."""
     plan: PlannedAnalyses
-    """Tables, models and tests."""
+    """The plan: tables, models and tests."""
     software_version: str
     """Version of Equipoise."""
     made_at: str
-    """ISO 8601, UTC."""
+    """Time of the analysis (UTC, ISO 8601)."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the provenance as plain JSON values."""

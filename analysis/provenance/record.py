@@ -1,4 +1,4 @@
-"""Provenance of the numbers: the digest of the data, and everything that a report must name (design, invariant 8)."""
+"""Provenance of the numbers in a report: study, data digest, plan, software and time (design, invariant 8)."""
 
 import hashlib
 from collections.abc import Sequence
@@ -17,17 +17,18 @@ from experiment.study.analysis_plan import AnalysisPlan
 
 
 def data_digest(trials: pd.DataFrame | Path) -> str:
-    """Return the SHA-256 (hexadecimal) of the trials; it does not depend on the order of rows and columns.
+    """Return the SHA-256 (hexadecimal) of the trials. The order of rows and columns does not change the digest.
 
     Each row becomes canonical JSON: columns are sorted by name, and missing values are null. The derived columns
-    (`correct`, `score`, `chance`, `excluded_by`) are omitted. A column of `SINCE_THE_DIGEST` is omitted if it is empty.
+    (`correct`, `score`, `chance`, `excluded_by`) are omitted. An empty column of `SINCE_THE_DIGEST` is omitted too.
     The digest is the SHA-256 of the sorted SHA-256 digests of the rows. A store and its export have the same digest.
-    A renamed column (`FORMER_COLUMNS`) has its former name in this JSON, so that the digest of older data stays.
+    A renamed column (`FORMER_COLUMNS`) has its former name in this JSON, so that the digest of older data does not
+    change.
 
     Parameters
     ----------
     trials : DataFrame or Path
-        The tidy table (`read_trials`), or the file to read it from.
+        The tidy table (`read_trials`), or the path of a file with the trials.
     """
     table = read_trials(trials) if isinstance(trials, Path) else trials
     left_out = {*DERIVED, *(column for column in SINCE_THE_DIGEST if table[column].isna().all())}
@@ -39,7 +40,7 @@ def data_digest(trials: pd.DataFrame | Path) -> str:
 
 @dataclass(frozen=True)
 class Provenance:
-    """The basis of every table, figure and report of one analysis."""
+    """The data, the plan and the software from which the results of one analysis were made."""
 
     studies: list[str]
     """Studies and versions, such as `blackbox-predict, version 1.0`."""
@@ -48,13 +49,13 @@ class Provenance:
     data_digest: str
     """Digest of the trials (function `data_digest`)."""
     plan: AnalysisPlan
-    """Exclusion rules, factors and interval settings."""
+    """The plan, for instance exclusion rules, factors and the coverage of confidence intervals."""
     software_version: str
     """Version of Equipoise."""
     made_at: str
-    """ISO 8601, UTC."""
+    """Time of the analysis (UTC, ISO 8601)."""
     notes: list[str]
-    """Notes of the caller, in sentences."""
+    """Further notes for the reader, in sentences."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the provenance as plain JSON values."""
@@ -72,7 +73,7 @@ class Provenance:
 def provenance_of(
     trials: pd.DataFrame, plan: AnalysisPlan, software_version: str, made_at: datetime, notes: Sequence[str] = ()
 ) -> Provenance:
-    """Return the provenance of an analysis of `trials` by `plan`, with the notes of the caller."""
+    """Return the provenance of an analysis of `trials` by `plan`. `notes` are further notes for the reader."""
     studies = trials[["study", "study_version"]].drop_duplicates().sort_values(["study", "study_version"])
     return Provenance(
         studies=[f"{study}, version {version}" for study, version in studies.itertuples(index=False)],

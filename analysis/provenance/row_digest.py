@@ -1,6 +1,7 @@
-"""Fast digests of rows: JSON texts are joined from cells, and each distinct cell is encoded once.
+"""Fast digests of the rows of a table.
 
-`benchmarks/accuracy_pipeline.py` measures the time of the data digest, which is made from these digests.
+The JSON text of a row is joined from the texts of its cells, and equal cells of a column are encoded only once.
+`benchmarks/accuracy_pipeline.py` measures the time of the data digest, which is computed from the digests of the rows.
 """
 
 import hashlib
@@ -19,15 +20,15 @@ _encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
 def row_digests(table: pd.DataFrame, names: Mapping[str, str]) -> bytearray:
     """Return the SHA-256 digests of the rows, one after another.
 
-    The text of a row is its cells as JSON, `"name":value`, sorted by name and separated by commas; a missing value is
-    null.
+    Each cell is written as JSON, `"name":value`; a missing value is null. The text of a row is its cells, sorted by
+    name and separated by commas.
 
     Parameters
     ----------
     table : DataFrame
         The rows.
     names : mapping
-        The columns that are part of the digest, and the name of each in the text.
+        The name of each column in the text of a row. A column without a name is not part of the digest.
     """
     columns = sorted(names, key=lambda column: names[column])
     digests = bytearray()
@@ -46,5 +47,5 @@ def _named(name: str) -> Callable[[Any], str]:
 
 def sorted_json(value: Any) -> str:
     """Return a value as JSON with sorted keys; equal values have equal texts."""
-    # The encoder itself is only fast for texts.
+    # For a finite number, `repr` returns the same text and is faster than the encoder.
     return repr(value) if isinstance(value, float) and math.isfinite(value) else _encode(value)

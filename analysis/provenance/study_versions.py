@@ -1,4 +1,4 @@
-"""The versions of the study in the data: their numbers of trials, and the differences between their data."""
+"""The versions of the study in the data: numbers of sessions and trials, and differences between the versions."""
 
 import pandas as pd
 
@@ -27,7 +27,7 @@ def study_versions(trials: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `study, study_version, kind, n_sessions, n_completed, n_test_trials, n_included, n_test_items,
+        The columns `study, study_version, kind, n_sessions, n_completed, n_test_trials, n_included, n_test_items,
         first_started_at, last_started_at, battery`, one row per version and kind. For models, a session is a run.
         `battery` has the digests of all batteries.
     """
@@ -60,7 +60,7 @@ def study_versions(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def notes_on_versions(trials: pd.DataFrame) -> list[str]:
-    """Return notes on the versions of the study and their differences in the data; empty if there is one version."""
+    """Return notes on the versions of the study and their differences. For one version, return an empty list."""
     if not has_several_versions(trials):
         return []
     table = study_versions(trials)
@@ -87,10 +87,10 @@ def notes_on_versions(trials: pd.DataFrame) -> list[str]:
 
 
 def notes_on_revisions(trials: pd.DataFrame) -> list[str]:
-    """Return a note for each version of the study with several revisions: the number of sessions by revision."""
+    """Return a note for each version of the study that was revised, with the number of sessions for each revision."""
     columns = ["session", "study", "study_version", "study_revision"]
     sessions = trials.loc[trials["kind"] != "model", columns].drop_duplicates("session")
-    sessions = sessions.assign(study_revision=sessions["study_revision"].fillna(1))  # Sessions older than revisions.
+    sessions = sessions.assign(study_revision=sessions["study_revision"].fillna(1))  # Older sessions have no revision.
     notes = []
     for (_, version), own in sessions.groupby(["study", "study_version"]):
         n_sessions = own["study_revision"].value_counts().sort_index()
@@ -101,7 +101,7 @@ def notes_on_revisions(trials: pd.DataFrame) -> list[str]:
 
 
 def _difference_words(trials: pd.DataFrame, names: dict[tuple[str, str], str]) -> str:
-    """Return the differences between the data of the versions: batteries, and trials per phase in a session."""
+    """Return a sentence on the differences between the versions: the battery, and the trials of each phase."""
     sessions = sessions_of(trials).set_index("session")
     different = []
     batteries = sessions.groupby(["study", "study_version"])["battery"].agg(lambda one: ", ".join(sorted(set(one))))

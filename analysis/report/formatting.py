@@ -1,4 +1,4 @@
-"""Tables in the report: rounded numbers, headings in words. The files keep every digit."""
+"""Tables in the report: rounded numbers, and headings in words. The CSV files keep every digit."""
 
 import math
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ def shown(table: pd.DataFrame, confidence: float | None = None) -> ShownTable:
     table
         Any table of an analysis.
     confidence
-        Coverage of its confidence intervals, for the headings. None if the rows differ in it.
+        Coverage of the confidence intervals, for the headings. None if the rows have different coverages.
     """
     numeric = [
         pd.api.types.is_numeric_dtype(table[column]) and not pd.api.types.is_bool_dtype(table[column])
@@ -89,7 +89,7 @@ def heading(name: str, confidence: float | None = None) -> str:
 
 
 def cell_words(column: str, cell: Any) -> str:
-    """Return a cell in the form of the report.
+    """Return the text of a cell in the report.
 
     Examples
     --------

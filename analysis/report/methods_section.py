@@ -1,4 +1,4 @@
-"""The methods section of a paper, with its references, from the plan and the results."""
+"""Write the methods section of a paper, with its references, from the plan and the results."""
 
 from dataclasses import dataclass, field
 
@@ -70,7 +70,7 @@ def _add_accuracy(methods: Methods, plan: AnalysisPlan, *, has_models: bool) -> 
             "The same grader scored the raw responses of people and models.",
             "Invalid and missing responses of a model counted as not correct.",
             "People were compared with each model over the shared items.",
-            "In the model's accuracy, each item was weighted by its number of people's responses (Kish, 1965).",
+            "In the model's accuracy, each item was weighted by the number of people's responses to it (Kish, 1965).",
             "The confidence intervals of people and model were combined by MOVER (Zou & Donner, 2008).",
         ]
         cited += ["kish", "mover"]

@@ -16,7 +16,7 @@ from experiment.study.analysis_plan import AnalysisPlan
 
 
 def exclusion_steps_words(flow: pd.DataFrame) -> str:
-    """Return the steps that excluded participants, for the error if no trial remains."""
+    """Return the steps that excluded participants in words, for the error message if no trial remains."""
     rows: list[dict[str, Any]] = flow[flow["n_participants"] > 0].to_dict("records")  # type: ignore[assignment]
     parts = [
         f"{row['n_participants']} of kind {row['kind']} excluded at `{row['step']}` ({row['criterion']})"
@@ -38,7 +38,8 @@ def study_notes(exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: A
     reworded = notes_on_rewording(trials)
     if trials["battery"].nunique() > 1 and not reworded:
         notes.append(
-            "The sessions used more than one version of the battery. The test items in several versions are unchanged."
+            "The sessions used more than one version of the battery. A test item that is in several of these versions "
+            "is unchanged."
         )
     notes += notes_on_versions(trials)
     notes += notes_on_revisions(trials)
@@ -62,7 +63,7 @@ def study_notes(exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: A
             f"{count(without['item_id'].nunique(), 'test item does', 'test items do')} not have the factor {factor}. "
             "In the tables, these items have an empty level."
         )
-    notes += [f"The factor {factor} has more than {MOST_LEVELS} levels, so it has a table and no figure."
+    notes += [f"The factor {factor} has more than {MOST_LEVELS} levels, so there is a table, but no figure."
               for factor in plan.by if kept[factor].nunique(dropna=False) > MOST_LEVELS]  # fmt: skip
     notes += _notes_on_people(kept, tables)
     for row in tables["differences_overall"].to_dict("records"):
@@ -95,7 +96,7 @@ def _notes_on_people(kept: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> lis
             if (kept["kind"] == "model").any():
                 note += (
                     " A model's accuracy has equal weights of all items. To compare people with a model, use the "
-                    "differences: there, an item has the same weight for people and model."
+                    "differences, in which an item has the same weight for people and for the model."
                 )
             notes.append(note)
     return notes

@@ -13,11 +13,11 @@ from analysis.statistics.factor_levels import level_order
 
 KIND_NAMES = {"human": "People", "simulated": "Simulated participants", "model": "Models"}
 NOT_SHOWN = ["first_started_at", "last_started_at", "battery"]
-"""Columns of the table of study versions that the report omits; the file has them."""
+"""Columns that the report omits from the table of study versions. The CSV file has these columns."""
 
 
 def participants_section(exclusions: Exclusions, tables: dict[str, pd.DataFrame]) -> dict[str, Any]:
-    """Return the participants of each subject and the flow of exclusions; the same by study version and by group.
+    """Return the participants and the flow of exclusions, also by study version and by counterbalance group.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def participants_section(exclusions: Exclusions, tables: dict[str, pd.DataFrame]
 
 
 def exclusion_rules(flow: pd.DataFrame) -> list[str]:
-    """Return the steps of the flow in words. The steps of people are returned if people are in the data."""
+    """Return the steps of the flow in words: the steps for people, or for models if there are only models."""
     kind = next((kind for kind in PEOPLE if (flow["kind"] == kind).any()), "model")
     rows = flow[(flow["kind"] == kind) & (flow["step"] != "included")]
     return [f"{step}: {words}" for step, words in rows[["step", "criterion"]].itertuples(index=False)]
@@ -76,13 +76,13 @@ def _subjects(exclusions: Exclusions) -> list[dict[str, Any]]:
 
 
 def _days(times: pd.Series) -> list[str]:
-    """Return the days of the times in UTC, sorted; a time without an offset is UTC."""
+    """Return the dates of the times, sorted. The dates are in UTC, and a time without an offset is read as UTC."""
     moments = pd.to_datetime(times.dropna(), utc=True, format="ISO8601", errors="coerce").dropna()
     return [moment.strftime("%Y-%m-%d") for moment in moments.sort_values()]
 
 
 def _flows(flow: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the flow of each kind with its totals. Rules that do not apply to models are omitted from their flow."""
+    """Return the flow of each kind with its totals. The flow of models omits the rules that do not apply to models."""
     flows = []
     for kind in [kind for kind in KINDS if (flow["kind"] == kind).any()]:
         rows = flow[flow["kind"] == kind]

@@ -18,12 +18,12 @@ from experiment.study.planned_analyses import PlannedAnalyses, PlannedTable
 PARTS = {
     "anova": (
         "Terms",
-        "Type III Wald χ² tests with treatment contrasts: a main effect is the effect at the reference levels of "
-        "the factors in its interactions.",
+        "Type III Wald χ² tests with treatment contrasts. The main effect of a factor is its effect at the reference "
+        "levels of the other factors that interact with this factor.",
     ),
     "means": (
         "Estimated marginal means",
-        "Means average over the other factors with equal weights; covariates are at their means.",
+        "Each mean is averaged over the other factors with equal weights. Covariates are set to their means.",
     ),
     "contrasts": ("Contrasts of marginal means", "An estimate is the first mean minus the second mean."),
     "coefficients": (
@@ -45,7 +45,7 @@ PARTS = {
 def planned_section(
     results: PlannedResults, plan: PlannedAnalyses, figures: dict[str, list[Drawing]]
 ) -> dict[str, Any]:
-    """Return the input of the template `planned.html`; `figures` has the figures of each model by its name."""
+    """Return the input of the template `planned.html`. The keys of `figures` are the names of the models."""
     rows = results.tests.to_dict("records")
     return {
         "not_computed": results.not_computed,
@@ -64,7 +64,11 @@ def planned_section(
 
 
 def _tests(tests: pd.DataFrame, confidence: float) -> ShownTable:
-    """Return the table of tests; an equivalence test has an interval of a smaller coverage than the other tests."""
+    """Return the table of tests.
+
+    The confidence interval of an equivalence test has a smaller coverage than the intervals of other tests. So the
+    headings of a table with equivalence tests do not state a coverage.
+    """
     return shown(tests.drop(columns=["warnings", "exploratory"]), None if _has_equivalence(tests) else confidence)
 
 

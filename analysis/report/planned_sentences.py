@@ -1,4 +1,4 @@
-"""The plan's tests and statistical models in sentences that claim no more than the numbers."""
+"""Sentences on the plan's tests and statistical models. The sentences claim no more than the numbers show."""
 
 from collections.abc import Mapping
 from typing import Any

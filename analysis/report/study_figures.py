@@ -24,7 +24,7 @@ from analysis.sentences import percent
 from experiment.study.analysis_plan import AnalysisPlan
 
 MOST_SCATTERS = 12
-"""Greatest number of scatter plots of items; the table has all models."""
+"""Greatest number of scatter plots of items. The table of items has all models."""
 
 
 def study_figures(
@@ -34,18 +34,18 @@ def study_figures(
     tables: dict[str, pd.DataFrame],
     by_factor: list[FactorAccuracy],
 ) -> dict[str, Drawing]:
-    """Return every figure by its name.
+    """Return all figures. The keys are the names of the figures.
 
     Parameters
     ----------
     trials : DataFrame
         The tidy table.
     exclusions : Exclusions
-        The exclusions.
+        The result of the plan's exclusion rules.
     plan : AnalysisPlan
         The plan.
     tables : dict of DataFrame
-        The tables of the analysis by name.
+        The tables of the analysis. The keys are the names of the tables.
     by_factor : list of FactorAccuracy
         The accuracy by each factor of the plan. A factor with too many levels has no figure.
     """
@@ -78,7 +78,7 @@ def study_figures(
 
 
 def _items(items: pd.DataFrame, plan: AnalysisPlan) -> list[Drawing | None]:
-    """Draw people's accuracy at each item against the accuracy of each model."""
+    """Draw one scatter plot per model: people's accuracy and the model's accuracy at each item."""
     pairs = enumerate(items.groupby(["people", "model"], sort=False), start=1)
     return [
         item_scatter(own, f"items_{place}", str(people), str(model), confidence=plan.confidence)
@@ -88,7 +88,11 @@ def _items(items: pd.DataFrame, plan: AnalysisPlan) -> list[Drawing | None]:
 
 
 def _row_factor(trials: pd.DataFrame, plan: AnalysisPlan) -> list[str]:
-    """Return the counterbalanced factor, such as the scenario; every group has all levels of this factor."""
+    """Return the counterbalanced factor, such as the scenario, in a list. The list is empty if there is none.
+
+    Every group has all levels of a counterbalanced factor. If there are several such factors, the factor with the most
+    levels is returned.
+    """
     found = {}
     for factor in factor_columns(trials):
         kept = kept_trials(trials, ["kind", "group", factor])

@@ -106,7 +106,7 @@ def _items(trials: pd.DataFrame) -> dict[str, Any]:
 
 
 def _accuracy(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, Any]:
-    """Return the accuracy of each subject and its differences, with a sentence for each."""
+    """Return the accuracies and the differences from models, with a sentence for each overall number."""
     overall, gaps = records(tables["accuracy_overall"]), records(tables["differences_overall"])
     return {
         "overall": overall,

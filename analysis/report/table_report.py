@@ -1,4 +1,4 @@
-"""The report on any other table than a study's trials: one self-contained HTML page, which needs no network."""
+"""The report on a table that is not a study's trials: one self-contained HTML page, which needs no network."""
 
 from analysis.data.data_file_reader import columns_in_words
 from analysis.report.formatting import minute, shown

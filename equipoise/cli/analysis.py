@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--data", type=click.Path(path_type=Path), help="Analyze this CSV file instead of a study.")
 @click.option("--plan", type=click.Path(path_type=Path), help="Analysis plan for --data, a YAML file.")
 @click.option(
-    "--lock", is_flag=True, help="Lock the plan with its digest and time before data are seen, and analyze nothing."
+    "--lock", is_flag=True, help="Lock the plan before data are seen: store its digest and the time. Analyze nothing."
 )
 @click.option("--study-version", help="Include only sessions of this version of the study.  [default: all]")
 @click.option("--without-simulated", is_flag=True, help="Exclude simulated participants, for instance after a pilot.")
@@ -36,8 +36,8 @@ def analyze(
 ) -> None:
     """Apply the preregistered exclusions, compare people with language models, and write the report.
 
-    The analysis plan is `analysis:` in the study.yaml of STUDY. To analyze another table, name it with --data and its
-    plan with --plan. The results are tables, statistical models, figures and report.html.
+    The analysis plan is `analysis:` in the study.yaml of STUDY. To analyze another table, name the table with --data
+    and its plan with --plan. The results are tables, statistical models, figures and report.html.
     """
     from equipoise.commands.analyze import analyze as run_analysis
 
@@ -55,7 +55,7 @@ def analyze(
 def _print_lock(locked: "Lock") -> None:
     click.echo(f"The plan was locked at {locked.locked_at}; its digest is {locked.digest}.")
     if locked.n_sessions:
-        click.echo(f"Before that, {locked.n_sessions:,} sessions had begun; the report states this number.")
+        click.echo(f"Before the lock, {locked.n_sessions:,} sessions had begun; the report states this number.")
 
 
 @click.command(epilog="Example: equipoise audit table-2.csv --participants 169 --trials 24")
@@ -64,7 +64,7 @@ def _print_lock(locked: "Lock") -> None:
 @click.option("--trials", type=click.IntRange(1), help="Number of trials of one participant in one row of the table.")
 @click.option("--items", type=click.IntRange(1), help="Number of responses in the mean of one participant.")
 @click.option("--scale", nargs=2, type=int, metavar="LOW HIGH", help="Lowest and highest response, as whole numbers.")
-@click.option("--whole-numbers", is_flag=True, help="Check means and SDs, because responses are whole numbers.")
+@click.option("--whole-numbers", is_flag=True, help="Responses are whole numbers, so check means and SDs.")
 @click.option("--total", "totals", multiple=True, metavar="LABEL", help="Label of a row with a total; may be repeated.")
 @click.option("--column", "columns", multiple=True, metavar="WHAT=HEADER", help="Meaning of a column; may be repeated.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the findings, .csv.")
@@ -149,9 +149,10 @@ def power(
     participant_sd: float, item_sd: float, item_columns: tuple[str, ...], ns: tuple[int, ...], simulations: int,
     alpha: float, excluded: float, seed: int, output: Path | None,
 ) -> None:  # fmt: skip
-    """Find the number of participants: simulate responses to a study's items many times, and analyze them.
+    """Find the number of participants: simulate responses to a study's items many times, and analyze the responses.
 
-    Several effects are added. With an effect of 0 the printed rates are false-positive rates. No response is stored.
+    Several effects are added to each other. If the effect is 0, the printed rates are false-positive rates. No response
+    is stored.
     """
     from equipoise.commands.power import power as find_power
 

@@ -31,7 +31,7 @@ class _RunsByDefault(click.Group):
 
 
 def _with_visitor(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that name a participant's session; the command receives one `Visitor`."""
+    """Add the options that identify a participant's session. The command receives the options as one `Visitor`."""
 
     @click.option("--participant", required=True, help="Participant code of your choice, such as P01.")
     @click.option(
@@ -43,9 +43,11 @@ def _with_visitor(command: Callable[..., None]) -> Callable[..., None]:
     )
     @click.option("--occasion", "--session", "former_number", type=click.IntRange(1), hidden=True)  # Former names.
     @click.option(
-        "--group", type=click.IntRange(1), help="Counterbalance group.  [default: the one with the fewest participants]"
+        "--group",
+        type=click.IntRange(1),
+        help="Counterbalance group.  [default: the group with the fewest participants]",
     )
-    @click.option("--rehearsal", is_flag=True, help="Store the responses as those of a simulated participant.")
+    @click.option("--rehearsal", is_flag=True, help="Store the responses as responses of a simulated participant.")
     @wraps(command)
     def with_options(
         participant: str,
@@ -65,7 +67,7 @@ def _with_visitor(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _with_setup(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of the machine; the command receives one `Setup`."""
+    """Add the options of the machine. The command receives the options as one `Setup`."""
 
     @click.option("--monitor", help="Name of a monitor in PsychoPy's Monitor Center.")
     @click.option("--screen", default=0, show_default=True, type=click.IntRange(0), help="Screen number, from 0.")
@@ -106,7 +108,7 @@ def lab() -> None:
 @click.option("--trigger", help="Destination of event codes: serial:PORT, parallel:ADDRESS or lsl:NAME.")
 @_with_setup
 def run(study: Path, store: str | None, visitor: "Visitor", server: str | None, setup: "Setup") -> None:
-    """Run a participant's session, or resume one.
+    """Run a participant's session, or resume an interrupted session.
 
     Responses are stored in the study's store. With --server, the responses are also uploaded during the session; the
     session never waits for the network.
@@ -145,7 +147,7 @@ def _outcome_sentence(outcome: str, visitor: "Visitor") -> str:
 
 
 def _report_upload(visit: "LabVisit", command: str) -> bool:
-    """Report an incomplete upload; return True if the server has not yet deleted responses of a withdrawal."""
+    """Report an incomplete upload. Return True if the server has not yet deleted the responses of a withdrawal."""
     is_withdrawn = visit.outcome == "withdrawn"
     if visit.waiting_for is not None and is_withdrawn:
         click.echo(
@@ -208,14 +210,14 @@ def _print_result(result: "UploadResult") -> None:
         click.echo(f"Withdrawn on the server, and deleted on this machine too: {result.n_withdrawn:,}.")
     for version, n in result.n_of_other_versions.items():
         click.echo(
-            f"Sessions of version {version}, not uploaded: {n:,}. Fix: upload these sessions from the folder of that "
-            "version.",
+            f"Sessions of version {version} that were not uploaded: {n:,}. Fix: upload these sessions from the folder "
+            f"of version {version}.",
             err=True,
         )
     if result.n_without_code:
         click.echo(
-            f"Sessions whose participant code was deleted, not uploaded: {result.n_without_code:,}. "
-            "Fix: to move these sessions, copy the complete store with `equipoise store copy`.",
+            f"Sessions that were not uploaded, because their participant code was deleted: {result.n_without_code:,}. "
+            "Fix: copy the complete store with `equipoise store copy`.",
             err=True,
         )
     if result.excluded:

@@ -30,7 +30,7 @@ class _Commands(click.Group):
             raise _BadInput(str(error)) from None
         except UnicodeEncodeError:
             raise _BadInput(
-                "a letter of this command is not in the encoding of the terminal. Fix: set the encoding to UTF-8."
+                "a character of this command is not in the encoding of the terminal. Fix: set the encoding to UTF-8."
             ) from None
 
 
@@ -107,7 +107,7 @@ TABLES = click.option(
 @click.option(
     "--spec",
     type=click.Path(path_type=Path),
-    help="Check only the part that this SPEC.yaml selects.  [default: everything]",
+    help="Check only the templates that this SPEC.yaml selects.  [default: all templates]",
 )
 def check_battery(templates: Path, tables: Path | None, spec: Path | None) -> None:
     """Report all mistakes in story templates and their tables.
@@ -219,7 +219,7 @@ def serve(
 ) -> None:  # fmt: skip
     """Serve a study to participants, and its progress page to the researcher, until Ctrl-C.
 
-    Environment variables can set every option and further settings; docs/reference/settings.md lists them.
+    An environment variable can set each option. docs/reference/settings.md lists these variables and further settings.
     """
     from equipoise.commands.server_process import serve as serve_until_stopped
 
@@ -263,7 +263,7 @@ def withdraw(
 ) -> None:
     """Delete the responses of a participant on request, in the store and in the laboratory's files.
 
-    Name the participant by withdrawal code, session, panel id or the laboratory's code.
+    Identify the participant by the withdrawal code, a session, the panel id or the laboratory's code.
     """
     from equipoise.commands.store.withdraw import withdraw as delete_responses
 
@@ -316,7 +316,7 @@ def jspsych_plugins(output: Path) -> None:
 @main.command(epilog="Example: equipoise schema study > study.schema.json")
 @click.argument("what", type=click.Choice(["study", "plan", "item", "spec"]))
 def schema(what: str) -> None:
-    """Print the JSON Schema of study.yaml, of a plan, of a battery's item or of a vignette battery's SPEC.yaml."""
+    """Print the JSON Schema of a kind of file: study.yaml, an analysis plan, an item of a battery, or SPEC.yaml."""
     from equipoise.commands.new import schema as schema_of
 
     click.echo(json.dumps(schema_of(what), indent=2, ensure_ascii=False))

@@ -41,7 +41,7 @@ def store() -> None:
 def back_up(study: Path, store: str | None, output: Path) -> None:
     """Write a backup of all responses to a new file; the server may be running.
 
-    The backup is itself a store: put it in the place of a damaged store, or name the backup with --store.
+    A backup is a complete store. To use the backup, replace a damaged store with the backup, or name it with --store.
     """
     from equipoise.commands.store.store import store_backup
 
@@ -56,7 +56,7 @@ def back_up(study: Path, store: str | None, output: Path) -> None:
 def verify(study: Path, store: str | None) -> None:
     """Check that every acknowledged response is stored unchanged. The exit code is 1 if there is a problem.
 
-    Record or publish the digest, because any later change of the responses changes the digest.
+    Record or publish the printed digest. Any later change of the responses changes the digest.
     """
     from equipoise.commands.store.store import store_verify
 
@@ -70,7 +70,7 @@ def verify(study: Path, store: str | None) -> None:
 
 
 def _print_problems(found: "Verified", advice: str) -> None:
-    """Print the problems of a store and exit with code 1; return if there is no problem."""
+    """Print the problems of a store, and exit with code 1 if there is a problem."""
     for problem in found.problems:
         click.echo(problem, err=True)
     if found.problems:
@@ -82,7 +82,7 @@ def _print_problems(found: "Verified", advice: str) -> None:
 @STORE
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
 def list_sessions(study: Path, store: str | None, output: Path) -> None:
-    """Write one row per session: status, consent, device, and the responses about the participant."""
+    """Write one row per session: status, consent, device, and the responses to the demographic questions."""
     from equipoise.commands.store.store import store_sessions
 
     click.echo(f"Made {output} with {store_sessions(study, output, store):,} sessions.")
@@ -92,7 +92,7 @@ def list_sessions(study: Path, store: str | None, output: Path) -> None:
 @click.argument("source")
 @click.argument("target")
 def copy(source: str, target: str) -> None:
-    """Copy a store into an empty store. Each is a file or a database; stop the server first."""
+    """Copy a store into an empty store. Each store is a file or a database. Stop the server first."""
     from equipoise.commands.store.store import store_copy
 
     found = store_copy(source, target)
@@ -169,7 +169,7 @@ def release(
 @STORE
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
 def log(study: Path, store: str | None, output: Path) -> None:
-    """Write the log of all decisions about slots, and of what the researcher viewed and changed."""
+    """Write the log of all decisions about slots, and of everything that the researcher viewed or changed."""
     from equipoise.commands.store.assignment import assignment_log
 
     click.echo(f"Made {output} with {assignment_log(study, output, store):,} entries.")

@@ -1,4 +1,4 @@
-"""The commands for a study under way: revise its wording, exclude a session by name."""
+"""The commands for a study that has sessions: revise the wording, and exclude a session."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from equipoise.cli.stores import PANEL_ID, PARTICIPANT, SESSION, STORE, STUDY
 REASON = click.option(
     "--reason",
     required=True,
-    help="Reason, in one sentence. It is in the log and the report, so it must not identify a person.",
+    help="Reason, in one sentence. The log and the report print the reason, so it must not identify a person.",
 )
 
 
@@ -18,11 +18,11 @@ REASON = click.option(
 @STORE
 @REASON
 def revise(study: Path, store: str | None, reason: str) -> None:
-    """Accept a change of wording in a study that has sessions; its version, groups and quotas stay.
+    """Accept a change of wording in a study that has sessions. The version, groups and quotas of the study stay.
 
-    These may change: pages, the title, the wording of items, and own `texts` that do not label responses or positions.
+    You may change pages, the title, the wording of items, and own `texts` that do not label responses or positions.
     Other changes need a new `version`. Equipoise cannot check the meaning of new words, so read the changed options
-    that it prints. Sessions under way keep their wording; restart the server for later sessions.
+    that this command prints. Sessions under way keep their wording; restart the server for later sessions.
     """
     from equipoise.commands.store.study_changes import revise as accept_revision
     from experiment.study.revision import listed
@@ -56,8 +56,8 @@ def exclude(
 ) -> None:  # fmt: skip
     """Exclude a participant's session from the analysis; the responses stay, and another participant is recruited.
 
-    --session names one session; --panel-id and --participant mean all sessions of the participant. The report has a row
-    for these exclusions and states every reason.
+    --session selects one session; --panel-id and --participant select all sessions of the participant. The report has a
+    row for these exclusions and states every reason.
     """
     from equipoise.commands.store.study_changes import exclude as exclude_sessions
 
@@ -72,6 +72,6 @@ def exclude(
         slot = (
             "it has a slot again"
             if has_slot
-            else "it has no slot, because another participant has this slot, or the session lost it before"
+            else "it has no slot, because another participant has its slot, or because its slot was released before"
         )
         click.echo(f"Session {name} is in the analysis again; {slot}.")

@@ -54,7 +54,7 @@ def analyze(
     output
         Folder for the results.
     data, plan
-        Instead of a study: a CSV file with one row per observation, and the YAML file of its plan.
+        To analyze a table instead of a study: a CSV file with one row per observation, and the YAML file of its plan.
     lock
         True to lock the plan before data are seen; nothing is analyzed.
     study_version
@@ -120,7 +120,7 @@ def _analyze_study(
 
 
 def _analyze_file(data: Path, plan_path: Path, output: Path) -> None:
-    """Analyze a CSV file by a plan in a YAML file; the file is any tidy table, or an export of the view `trials`.
+    """Analyze a CSV file by a plan in a YAML file. The CSV file is any tidy table, or an export of the view `trials`.
 
     Raises
     ------

@@ -16,7 +16,7 @@ from batteries.files.file_reading import read_text
 from batteries.vignettes.battery_writer import check_output
 
 NARROWEST = 30
-"""Smallest width of a sentence, also on a narrow terminal."""
+"""Smallest width of the column `finding`, in characters, also on a narrow terminal."""
 
 
 def audit(
@@ -31,7 +31,7 @@ def audit(
     columns: Sequence[str] = (),
     output: Path | str | None = None,
 ) -> pd.DataFrame:
-    """Audit a table in a CSV file, and write the findings if a file for them is named.
+    """Audit a table in a CSV file. If `output` is given, write the findings to this file.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def audit(
     totals
         Labels of the rows with totals.
     columns
-        Meanings of columns, each as `trials=Responses`: the meaning and the header.
+        Meanings of columns. An entry is the meaning and the header of one column, such as `trials=Responses`.
     output
         File for the findings, `.csv`.
 
@@ -62,7 +62,7 @@ def audit(
     Raises
     ------
     InputError
-        If the file is not such a table, an argument does not fit the table, or the findings cannot be written.
+        If the file is not a table, if an argument does not fit the table, or if the findings cannot be written.
     """
     source, output = Path(source), None if output is None else Path(output)
     if output is not None:
@@ -95,7 +95,7 @@ def read_printed(path: Path) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If the file cannot be read, is empty, or a row has more or fewer cells than the header.
+        If the file cannot be read or is empty, or if a row has more or fewer cells than the header.
     """
     text = read_text(path)
     heading = next((line for line in text.splitlines() if line.strip()), "")
@@ -108,7 +108,7 @@ def _named(column: str) -> tuple[str, str]:
     role, equals, header = column.partition("=")
     if not equals:
         raise InputError(
-            f"--column {column}: unknown form. Fix: write the column's meaning and header, such as trials=Responses."
+            f"--column {column}: unknown form. Fix: write the meaning and the header, such as trials=Responses."
         )
     return role.strip(), header.strip()
 

@@ -40,7 +40,7 @@ def _path(given: Path | str | None) -> Path | None:
 def battery_check(
     templates: Path | str, tables: Path | str | None = None, spec: Path | str | None = None
 ) -> tuple[TemplateSet, list[str]]:
-    """Check story templates and their tables, completely or for a specification.
+    """Check story templates and their tables. Check all templates, or only the templates of a specification.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def battery_check(
     tables
         Folder of the five CSV tables; by default `tables` in the folder of the templates.
     spec
-        File SPEC.yaml; with it, only the templates that it selects are checked.
+        File SPEC.yaml, to check only the templates that this file selects; by default all templates are checked.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def battery_check(
     Raises
     ------
     InputError
-        If there are mistakes; one sentence for each.
+        If there are mistakes. The message has one sentence for each mistake.
     """
     spec = _path(spec)
     problems = Problems()
@@ -101,7 +101,8 @@ def battery_build(
     Raises
     ------
     InputError
-        If templates, tables or specification have mistakes; one sentence for each. Then nothing is written.
+        If templates, tables or specification have mistakes. The message has one sentence for each mistake, and no file
+        is written.
     """
     output, spec = Path(output), _path(spec)
     check_output(output)
@@ -113,7 +114,7 @@ def battery_build(
 
 
 def battery_import(source: Path | str, output: Path | str) -> Battery:
-    """Read a battery from CSV with the columns of the published vignette batteries, and write it as a battery file.
+    """Convert a CSV file with the columns of the published vignette batteries to a battery file.
 
     Parameters
     ----------
@@ -140,7 +141,7 @@ def battery_import(source: Path | str, output: Path | str) -> Battery:
 
 
 def battery_preview(source: Path | str, output: Path | str) -> None:
-    """Write an HTML page of a study's battery with its counterbalance groups, or of a battery alone.
+    """Write an HTML page that shows a battery. For a study, the page also shows the counterbalance groups.
 
     Parameters
     ----------
@@ -162,7 +163,7 @@ def battery_preview(source: Path | str, output: Path | str) -> None:
 
 
 def battery_export(source: Path | str, form: str, output: Path | str, answers: bool = False) -> int | None:
-    """Export a study's battery, or a battery alone, for other programs.
+    """Export the battery of a study, or the battery in a file, for other programs.
 
     Parameters
     ----------
@@ -178,7 +179,7 @@ def battery_export(source: Path | str, form: str, output: Path | str, answers: b
     Returns
     -------
     int or None
-        Number of counterbalance groups; None for a battery alone.
+        Number of counterbalance groups; None for a battery's file, which has no groups.
 
     Raises
     ------
@@ -212,7 +213,7 @@ def _battery_and_study(source: Path) -> tuple[Battery, Study | None]:
         return study.battery, study
     if source.suffix == ".csv":
         raise InputError(
-            f"{source}: a CSV file is not a battery file. Fix: make a battery file of it: `equipoise battery import "
+            f"{source}: a CSV file is not a battery file. Fix: convert the CSV file with `equipoise battery import "
             f"{source} -o battery.jsonl`."
         )
     return load_battery(source), None

@@ -20,9 +20,9 @@ def changes_since_sessions(study: Study, store: str, versions: set[str], batteri
     study
         The study as it is now.
     store
-        Its store, a file or the address of a database.
+        The study's store, a file or the address of a database.
     versions, batteries
-        The versions of the study, and the digests of the batteries, in the trials of the analysis.
+        The versions of the study and the digests of the batteries that occur in the trials of the analysis.
     """
     battery = _battery_change(study, batteries)
     try:
@@ -31,7 +31,8 @@ def changes_since_sessions(study: Study, store: str, versions: set[str], batteri
             registered, revisions = opened.registered_definitions(study), opened.revisions(study)
     except (InputError, StoreUnavailable):  # For instance a read-only copy; such a store can still be analyzed.
         return [
-            "The plan at the start of the sessions could not be read. So it was not compared with this plan.",
+            "The plan at the start of the sessions could not be read, so it was not compared with the plan of this "
+            "analysis.",
             *battery,
         ]
     in_analysis = [one for one in registered if one.definition.version in versions]
@@ -54,8 +55,8 @@ def _plan_changes(study: Study, registered: Sequence[RegisteredDefinition]) -> l
         if changed:
             sentences.append(
                 f"The analysis plan differs from the plan registered with version {earlier.definition.version} of "
-                f"the study ({_minute(earlier.registered_at)}), before its {earlier.n_sessions} sessions began: "
-                f"{', '.join(changed)} changed since."
+                f"the study ({_minute(earlier.registered_at)}), before the {earlier.n_sessions} sessions of this "
+                f"version began. Changed entries of the plan: {', '.join(changed)}."
             )
     return sentences
 
@@ -72,7 +73,7 @@ def _minute(time: str) -> str:
 
 
 def _version_differences(definitions: Sequence[StudyDefinition]) -> list[str]:
-    """Return the entries of `study.yaml` in which the versions of the sessions differ from each other."""
+    """Return a sentence on the entries of `study.yaml` that differ between the versions of the sessions."""
     if len(definitions) < 2:
         return []
     entries_of = [entries(one.model_dump(mode="json", exclude={"version"})) for one in definitions]
@@ -81,8 +82,8 @@ def _version_differences(definitions: Sequence[StudyDefinition]) -> list[str]:
     versions = " and ".join(one.version for one in definitions)
     if not different:
         return [
-            f"`study.yaml` has the same entries in versions {versions}. The files named in it may differ between "
-            "these versions."
+            f"`study.yaml` has the same entries in versions {versions}. The files named in `study.yaml` may differ "
+            "between these versions."
         ]
     return [
         f"The definitions of versions {versions} differ from each other in "

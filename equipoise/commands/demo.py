@@ -25,7 +25,7 @@ def demo(folder: Path | str | None = None, n_participants: int = 40, seed: int =
     Parameters
     ----------
     folder
-        Folder to make; by default `equipoise-demo`, or this name with a number if it exists.
+        Folder to make; by default `equipoise-demo`. If this folder exists, a number is added to the name.
     n_participants
         Number of simulated participants.
     seed
@@ -51,7 +51,7 @@ def demo(folder: Path | str | None = None, n_participants: int = 40, seed: int =
     analyze(study, folder / "results")
     click.echo(f"4. Exclusions, tables, figures and report: {(folder / 'results' / 'report.html').resolve()}")
     if keep_serving:
-        # Name the command by the path of this call: in a new clone it is in .venv/bin, which is not in PATH.
+        # Print the path of this command: in a new clone, the command is in .venv/bin, which is not in PATH.
         command = sys.argv[0] if Path(sys.argv[0]).stem == "equipoise" else "equipoise"
         click.echo(f"5. Take the study yourself, then run: {command} analyze {folder} -o {folder / 'results'}")
         settings = read_settings(port=free_port())

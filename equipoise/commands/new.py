@@ -26,7 +26,7 @@ def new(folder: Path | str, sample: str = "blackbox-predict") -> None:
     Parameters
     ----------
     folder
-        The new folder; it must not exist, or be empty.
+        The new folder. If the folder exists, it must be empty.
     sample
         Name of the sample study.
 
@@ -58,5 +58,5 @@ def schema(what: str) -> dict[str, Any]:
         If the kind of file is unknown.
     """
     if what not in SCHEMAS:
-        raise InputError(f"there is no schema `{what}`. Fix: name one of {', '.join(SCHEMAS)}.")
+        raise InputError(f"there is no schema of `{what}`. Fix: write one of {', '.join(SCHEMAS)}.")
     return SCHEMAS[what].model_json_schema()

@@ -13,14 +13,14 @@ from server.settings import read_settings
 
 
 def lock_study(study: Study, location: str | None = None) -> Lock:
-    """Lock the analysis plan of a study: store the plan, its digest and the time before data are seen.
+    """Lock the analysis plan of a study before data are seen: store the plan, its digest and the time.
 
     Parameters
     ----------
     study
         The study.
     location
-        Its store, a file or the address of a database; by default the store in the settings.
+        The study's store, a file or the address of a database; by default the store in the settings.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def lock_study(study: Study, location: str | None = None) -> Lock:
 
 
 def lock_plan_file(plan_path: Path) -> Lock:
-    """Lock the plan in a YAML file: store the plan, its digest and the time before data are seen.
+    """Lock the plan in a YAML file before data are seen: store the plan, its digest and the time.
 
     Raises
     ------
@@ -54,12 +54,12 @@ def lock_plan_file(plan_path: Path) -> Lock:
 
 
 def study_lock_path(folder: Path) -> Path:
-    """Return the path of the locked plans of the study in a folder."""
+    """Return the path of the file with the locks of a study's plan. `folder` is the folder of the study."""
     return folder / "analysis.lock.json"
 
 
 def plan_lock_path(plan_path: Path) -> Path:
-    """Return the path of the locks of a plan in a YAML file."""
+    """Return the path of the file with the locks of a plan. `plan_path` is the YAML file of the plan."""
     return plan_path.with_suffix(".lock.json")
 
 

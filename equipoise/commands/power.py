@@ -1,4 +1,4 @@
-"""`equipoise power`: the power of a study for numbers of participants, from simulated responses to its test items."""
+"""`equipoise power`: find the power of a study for several numbers of participants, from simulated responses."""
 
 import math
 from collections.abc import Sequence
@@ -67,7 +67,7 @@ def parse_effect(text: str) -> Effect:
     Raises
     ------
     InputError
-        If the text has another form.
+        If the text does not have this form.
 
     Examples
     --------
@@ -137,15 +137,15 @@ def power(
     seed: int = 1,
     output: Path | str | None = None,
 ) -> str:
-    """Simulate responses to a study's test items, analyze them, and report the power for each number of participants.
+    """Simulate and analyze responses to a study's test items, and report the power for each number of participants.
 
     Parameters
     ----------
     study
         The study or its folder.
     effects
-        One effect or several, which are added: levels and their difference in accuracy, such as
-        `condition=B,inference_level=3:-0.15`.
+        One effect or several effects. An effect is levels and their difference in accuracy, such as
+        `condition=B,inference_level=3:-0.15`. Several effects are added to each other.
     test
         Name of a test in the analysis plan; by default a paired t test of the first effect.
     model
@@ -165,7 +165,7 @@ def power(
     alpha
         Level of significance, two-sided, between 0 and 1.
     excluded
-        Share of participants lost to exclusion, from 0 and less than 1.
+        Share of participants that are excluded: 0 or more, and less than 1.
     seed
         Seed of the simulated responses.
     output
@@ -222,20 +222,20 @@ def power(
 def _parsed(effects: Sequence[str | Effect] | str | Effect) -> tuple[Effect, ...]:
     given = [effects] if isinstance(effects, (str, Effect)) else effects
     if not given:
-        raise InputError("there is no effect. Fix: write at least one, such as `condition=B:-0.10`.")
+        raise InputError("there is no effect. Fix: write at least one effect, such as `condition=B:-0.10`.")
     return tuple(parse_effect(effect) if isinstance(effect, str) else effect for effect in given)
 
 
 def _checked_ns(ns: Sequence[int]) -> tuple[int, ...]:
     """Return the different numbers of participants, the smallest first."""
     if not ns:
-        raise InputError("there is no number of participants. Fix: name at least one, such as 30.")
+        raise InputError("there is no number of participants. Fix: give at least one number, such as 30.")
     smallest, largest = LIMITS_OF_N
     for n in ns:
         if not smallest <= n <= largest:
             raise InputError(
                 f"{n:,} {'participant' if n == 1 else 'participants'}: a study cannot be simulated with this number. "
-                f"Fix: name numbers from {smallest} to {largest:,}."
+                f"Fix: give numbers from {smallest} to {largest:,}."
             )
     return tuple(sorted(set(ns)))
 
@@ -249,7 +249,7 @@ def _refuse_invalid(
         ("item_sd", item_sd, 0 <= item_sd <= 5, "from 0 to 5"),
         ("simulations", simulations, 20 <= simulations <= 1_000_000, "from 20 to 1,000,000"),
         ("alpha", alpha, 0 < alpha < 1, "more than 0 and less than 1"),
-        ("excluded", excluded, 0 <= excluded < 1, "from 0 and less than 1"),
+        ("excluded", excluded, 0 <= excluded < 1, "of 0 or more and less than 1"),
         ("seed", seed, seed >= 0, "of 0 or more"),
     ):
         if not is_valid:
@@ -266,7 +266,7 @@ def _figure(table: pd.DataFrame, effect: bool) -> Drawing | None:
 def _analysis(study: Study, trials: PlannedTrials, request: Request) -> PowerAnalysis:
     plan = study.definition.analysis
     if request.test is not None and request.model is not None:
-        raise InputError("a test and a mixed model are named. Fix: name only one of them.")
+        raise InputError("a test and a mixed model are named. Fix: omit the test or the mixed model.")
     if request.term is not None and request.model is None:
         raise InputError("only a mixed model has terms. Fix: name the mixed model with --model.")
     if request.test is not None:
@@ -277,10 +277,10 @@ def _analysis(study: Study, trials: PlannedTrials, request: Request) -> PowerAna
 
 
 def _refuse_results_of_analysis(output: Path) -> None:
-    """Refuse a folder with other results, because they would be removed as outdated files."""
+    """Refuse a folder with the results of an analysis, because these results would be removed as outdated files."""
     manifest = output / MANIFEST
     if manifest.is_file() and '"power"' not in manifest.read_text(encoding="utf-8", errors="replace")[:200]:
-        raise InputError(f"{output}: this folder holds the results of an analysis. Fix: choose another folder.")
+        raise InputError(f"{output}: this folder contains the results of an analysis. Fix: choose another folder.")
 
 
 def _in_words(
@@ -333,7 +333,7 @@ def _table_lines(table: pd.DataFrame, analysis: PowerAnalysis, effect: bool, is_
 
 
 def _findings(table: pd.DataFrame) -> list[str]:
-    """Return the sufficient numbers, and the rate of false positives."""
+    """Return the smallest sufficient number of participants for each target, and the rate of false positives."""
     tried = table[table["effect"] == "as given"].sort_values("n_participants")
     smallest = []
     for target in TARGETS:
@@ -354,9 +354,9 @@ def _warnings(table: pd.DataFrame, request: Request) -> list[str]:
     flawed = float(table[[NOT_CONVERGED, SINGULAR, NOT_COMPUTABLE]].sum(axis=1).max())
     if flawed:
         said.append(
-            "A study counts as not significant if its mixed model did not converge or was singular, or its responses "
-            f"could not be analysed. These are up to {_percent(flawed)} of studies. `with singular` is the power if "
-            "singular models are accepted."
+            "A study counts as not significant if its mixed model did not converge or was singular, or if its "
+            f"responses could not be analysed. This was the case in up to {_percent(flawed)} of studies. `with "
+            "singular` is the power if singular models are accepted."
         )
     null = table if not any(effect.difference for effect in request.effects) else table[table["effect"] == "none"]
     if (null["ci_low"] > request.alpha).any():

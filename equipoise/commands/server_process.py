@@ -1,4 +1,4 @@
-"""`equipoise serve` and `equipoise simulate`: serve a study, and run simulated participants through it."""
+"""`equipoise serve` and `equipoise simulate`: serve a study, and run simulated participants through a study."""
 
 import os
 import subprocess
@@ -30,7 +30,7 @@ STOP_TIMEOUT_S = 15
 
 @contextmanager
 def running_server(folder: Path, location: StoreAddress | None = None) -> Iterator[str]:
-    """Serve a study on a free port of this machine and yield the URL; the server stops with the block.
+    """Serve a study on a free port of this machine and yield the URL. The server stops at the end of the block.
 
     Parameters
     ----------

@@ -26,18 +26,18 @@ StoreAddress = Path | str
 
 
 def loaded(study: StudyFolder) -> Study:
-    """Return a study; load it first if `study` is its folder."""
+    """Return a study. If `study` is a folder, load the study from this folder."""
     return study if isinstance(study, Study) else load_study(Path(study))
 
 
 def setting_of(store: StoreAddress | None) -> str | None:
-    """Return a store as the text of the setting `store`; None if the environment names the store."""
+    """Return the setting `store` as a text. None means that the environment or the default sets the store."""
     return None if store is None else str(store)
 
 
 @dataclass(frozen=True)
 class SessionSelector:
-    """Name of a session, or of a participant and so of all their sessions; exactly one of these fields."""
+    """Name of a session, or of a participant; exactly one field is given. A participant selects all their sessions."""
 
     session: str | None = None
     """Name of the session in the store."""
@@ -82,7 +82,7 @@ def store_to_read(study: Study, location: StoreAddress | None = None) -> Iterato
 
 
 def warn_of_changes(study: Study, store: Store) -> None:
-    """Print on standard error the changes in a study's folder since its version was registered, if there are any."""
+    """Print a note on standard error if the files of a study changed after its version was registered."""
     changed = store.changed_since(study)
     if changed is not None:
         click.echo(
@@ -101,7 +101,7 @@ def note_access(store: Store, study: Study | None, access: Access, **details: An
     """Write an action to the store's log; print a note if the log cannot be written, such as on a read-only disk."""
     try:
         is_noted = bool(store.note(study, access, **details))
-        reason = "no version of this study was served with it"
+        reason = "no version of this study was served with this store"
     except StoreUnavailable as error:
         is_noted, reason = False, str(error)
     if not is_noted:
@@ -121,11 +121,12 @@ def sessions_named(store: Store, study: Study, named: SessionSelector) -> list[S
     Raises
     ------
     InputError
-        If not exactly one name is given, or the session does not exist.
+        If no name is given, if several names are given, or if the session does not exist.
     """
     if [named.session, named.panel_id, named.participant].count(None) != 2:
         raise InputError(
-            "no session is named, or several are. Fix: give one of --session, --panel-id and --participant."
+            "no session is named, or several sessions are named. Fix: give one of --session, --panel-id and "
+            "--participant."
         )
     if named.session is not None:
         found = store.session_named(study, named.session)

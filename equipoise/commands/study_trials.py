@@ -15,7 +15,7 @@ from server.store.sqlite.file import refuse_missing
 
 
 def may_have_responses(store: str) -> bool:
-    """Return True if a store may have responses; refuse a missing file whose log exists."""
+    """Return True if a store may have responses. Refuse a missing database file if its log contains responses."""
     if is_address(store):
         return True
     refuse_missing(Path(store), must_exist=False)
@@ -43,7 +43,7 @@ def study_trials(study: Study, store: str) -> pd.DataFrame:
 
 
 def stored_rows(study: Study, store: str) -> pd.DataFrame:
-    """Return the rows of a study in a store, as stored."""
+    """Return the rows of a study as they are in the store."""
     try:
         with opened_store(store, must_exist=True) as opened:
             return pd.DataFrame.from_records(opened.trials(study))
@@ -64,7 +64,7 @@ def without_simulated_participants(trials: pd.DataFrame, store: str) -> tuple[pd
     is_simulated = trials["kind"] == Kind.SIMULATED
     if is_simulated.all():
         raise InputError(
-            f"{without_password(store)}: there are only simulated participants. Fix: collect responses first."
+            f"{without_password(store)}: there are only simulated participants. Fix: collect responses of people first."
         )
     n_sessions = trials.loc[is_simulated, "session"].nunique()
     note = f"{n_sessions:,} sessions of simulated participants were excluded (--without-simulated)."
@@ -88,7 +88,7 @@ def trials_of_version(trials: pd.DataFrame, study_version: str) -> pd.DataFrame:
 
 
 def first_session_start(trials: pd.DataFrame) -> str | None:
-    """Return the start of the first person's session, or of the first simulated participant if there are no people."""
+    """Return the start of the first session of a person; without people, of the first simulated session."""
     for kind in (Kind.HUMAN, Kind.SIMULATED):
         times = pd.to_datetime(
             trials.loc[trials["kind"] == kind, "started_at"].dropna(), utc=True, format="ISO8601", errors="coerce"

@@ -26,7 +26,7 @@ def copy_sample_study(name: str, folder: Path) -> None:
     if name not in sample_studies():
         raise InputError(f"unknown sample study `{name}`. Fix: use one of {', '.join(sample_studies())}.")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder}: this path exists and is not an empty folder. Fix: name a new folder.")
+        raise InputError(f"{folder}: this path exists and is not an empty folder. Fix: choose a new folder.")
     try:
         shutil.copytree(_HERE / name, folder, dirs_exist_ok=True)
     except OSError as error:

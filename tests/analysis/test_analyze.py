@@ -108,7 +108,7 @@ def test_the_trials_table_counts_as_the_flow_does(rows, tmp_path):
     assert result.tables["accuracy"]["n_trials"].sum() == included["n_trials"].sum()
 
 
-def test_the_report_asks_nothing_of_the_network_and_escapes_text(rows, tmp_path):
+def test_the_report_loads_nothing_from_the_network_and_escapes_text(rows, tmp_path):
     run(rows, tmp_path / "out")
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
     addresses = set(re.findall(r"https?://[^\s\"'<>)]+", page))
@@ -136,7 +136,7 @@ def test_the_report_states_that_it_contains_simulated_participants(view, session
 
 
 @pytest.mark.parametrize(
-    ("sources", "said"),
+    ("sources", "expected"),
     [
         (["web"], "A program made their responses and response times to test the study. These data say nothing"),
         (
@@ -149,11 +149,11 @@ def test_the_report_states_that_it_contains_simulated_participants(view, session
         ),
     ],
 )
-def test_the_report_distinguishes_rehearsals_from_simulated_sessions(view, session, tmp_path, sources, said):
+def test_the_report_distinguishes_rehearsals_from_simulated_sessions(view, session, tmp_path, sources, expected):
     rows = view([session(kind="simulated", participant=source, source=source) for source in sources])
     run(rows, tmp_path / "out", AnalysisPlan(bootstrap_resamples=1000))
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
-    assert said in page
+    assert expected in page
     assert (" program made the" in page) == ("web" in sources)
     assert ("lab (rehearsals)" in page) == ("lab" in sources)
 
@@ -198,14 +198,14 @@ def test_an_item_that_changed_between_sessions_is_refused(view, session, row, tm
         run(view(session(), changed), tmp_path / "out", AnalysisPlan())
 
 
-def test_an_earlier_analysis_is_replaced_and_other_files_stay(rows, tmp_path):
+def test_an_earlier_analysis_is_replaced_and_other_files_are_kept(rows, tmp_path):
     out = tmp_path / "out"
     run(rows, out)
     (out / "notes.txt").write_text("mine")
     (out / "tables" / "mine.csv").write_text("mine")
     run(rows, out, AnalysisPlan(bootstrap_resamples=1000))
     written = files_in(out)
-    assert "figures/accuracy_by_condition.svg" not in written, "a figure the new plan has not is no longer there"
+    assert "figures/accuracy_by_condition.svg" not in written, "a figure that the new plan lacks is removed"
     assert written["notes.txt"] == written["tables/mine.csv"] == b"mine"
 
 
@@ -235,7 +235,7 @@ def test_days_in_the_report_are_days_in_utc(view, session, tmp_path):
     assert "<td>2026-01-05</td>" in page
 
 
-def test_factors_with_awkward_names_get_files_of_their_own(view, session, tmp_path):
+def test_factors_with_awkward_names_get_separate_files(view, session, tmp_path):
     factors = {"a/b": "x", "a b": "y", "=Größe": "z", "../up": "w"}
     result = run(view(session(factors=factors), session(kind="model", factors=factors)), tmp_path / "deep" / "out",
                  AnalysisPlan(by=list(factors), bootstrap_resamples=1000))  # fmt: skip

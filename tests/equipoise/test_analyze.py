@@ -153,7 +153,11 @@ def test_arguments_that_do_not_fit_together_are_refused(arguments: list[str], me
         ("a,b\n1,2\n", "tables: {t: {by: [a], of: [c]}}", "the table `t`: there is no column `c` in the data"),
         ("a,b\n1,2\n", "tables: {t: {by: [a], of: [b], where: {a: 7}}}", "`a` has no level 7. Fix: name one of 1"),
         ("a,b\nx,2\n", "tables: {t: {by: [b], of: [a]}}", "contains text, such as 'x'"),
-        ("a,b\n1,2\n", "subject: model\ntables: {t: {by: [a], of: [b]}}", "there is no column `model`"),
+        (
+            "a,b\n1,2\n",
+            "subject: model\ntables: {t: {by: [a], of: [b]}}",
+            "`subject: model`, but the file has no column",
+        ),
         ("a,b\n1,2\n", "confidence: 0.9", "the plan is empty"),
         ("a,b\n1,2\n", "models: {m: {formula: 'b ~ a + (1 | z)'}}", "the model `m`:"),
         ("a,b\n1,2\n", "tests: {t: {test: t, of: b, between: a}}", "line 1"),
@@ -181,8 +185,8 @@ def simulate(study: Path) -> None:
 
 def test_a_study_is_analyzed_by_its_locked_plan_and_deviations_are_reported(study_folder: Path, edit: Edit) -> None:
     edit(study_folder / "study.yaml", "  by: [outcome]\n", IN_STUDY)
-    said = done(study_folder, "--lock")
-    digest = said.strip().removesuffix(".").split()[-1]
+    printed = done(study_folder, "--lock")
+    digest = printed.strip().removesuffix(".").split()[-1]
     assert len(digest) == 64
     again = analyze(study_folder, "--lock")
     assert again.exit_code == 2
@@ -203,10 +207,10 @@ def test_a_study_is_analyzed_by_its_locked_plan_and_deviations_are_reported(stud
     edit(study_folder / "study.yaml", "    outcomes: {test: anova", "    other: {test: anova")
     done(study_folder, "-o", out)
     manifest = json.loads((out / "provenance.json").read_text(encoding="utf-8"))
-    told = " ".join(manifest["preregistration"]["deviations"])
-    assert "`exclusions` was" in told
-    assert "The test `outcomes` was locked, but the plan of this analysis lacks it." in told
-    assert "The test `other` was not locked, so it is exploratory." in told
+    deviations = " ".join(manifest["preregistration"]["deviations"])
+    assert "`exclusions` was" in deviations
+    assert "The test `outcomes` is in the locked plan, but not in the plan of this analysis." in deviations
+    assert "The test `other` was not locked, so it is exploratory." in deviations
     assert ">exploratory<" in (out / "report.html").read_text(encoding="utf-8")
     assert list(csv(out / "tests.csv")["exploratory"]) == [True]
 

@@ -17,7 +17,7 @@ from analysis.sentences import level_words
 def label_x(
     sheet: FigureSheet, axes: Axes, ticks: Sequence[float], labels: Sequence[str], title: str | Sequence[str] = ""
 ) -> None:
-    """Draw ticks and labels below the axes; if labels would overlap, only every second or third label is kept."""
+    """Draw ticks and labels below the axes. If labels would overlap, draw only every second label, or fewer."""
     axes.xaxis.set_major_locator(FixedLocator(list(ticks)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.tick_params(axis="x", labelbottom=False)
@@ -64,7 +64,7 @@ def label_y(sheet: FigureSheet, axes: Axes, ticks: Sequence[float], labels: Sequ
 
 @dataclass(frozen=True)
 class LevelNames:
-    """The names of levels below the axes: in up to three lines, or upwards if a word is wider than its slot."""
+    """The names of levels below the axes, in up to three lines. If a word is too wide, all names run upwards."""
 
     lines: list[list[str]]
     slot: float
@@ -104,7 +104,7 @@ def nice_ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def number_labels(ticks: Sequence[float]) -> list[str]:
-    """Return ticks as text; all have the decimals that the finest tick needs.
+    """Return ticks as text, each with the number of decimals that the finest tick needs.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def number_labels(ticks: Sequence[float]) -> list[str]:
 
 
 def number_text(value: float) -> str:
-    """Return a number with three significant digits; a number from 1000 on has all its digits.
+    """Return a number with three significant digits. A number of 1000 or more is rounded to a whole number.
 
     Examples
     --------

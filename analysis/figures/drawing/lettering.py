@@ -1,7 +1,7 @@
-"""The width of text, and text that fits a width: wrapped, shortened, and with labels moved apart.
+"""Measure text, and make text fit a width: wrap lines, shorten texts, move labels apart.
 
 Widths come from the tables of DejaVu Sans, which is part of matplotlib. The fonts of a machine are not used, so a text
-has the same layout on every machine. In a browser, Verdana or Arial may replace DejaVu Sans; they are not wider.
+has the same layout on every machine. In a browser, Verdana or Arial may replace DejaVu Sans; neither font is wider.
 """
 
 import re
@@ -20,11 +20,12 @@ SIZE = 8.0
 SMALL = 7.0
 """Size of the smallest text, in points."""
 LINE = 1.22
-"""Distance of the lines of a text, as a multiple of the text size."""
+"""Distance between two lines of a text, as a multiple of the text size."""
 
 _BREAKS_AFTER = "-–—/_·|+"
 _ELSEWHERE_EM = 1.15
-"""Width of a character that DejaVu Sans lacks: no other font, and no box for a missing character, is wider."""
+"""Assumed width of a character that DejaVu Sans lacks, in em. The character is not wider in any other font, and the box
+for a missing character is not wider."""
 
 
 @lru_cache
@@ -87,10 +88,10 @@ def shortened(text: object, width: float, size: float = SIZE, *, bold: bool = Fa
 
 
 def wrapped(text: object, width: float, size: float = SIZE, *, most_lines: int = 2, bold: bool = False) -> list[str]:
-    """Return the lines of a text, each at most `width` points wide; if there are too many, the last is `shortened`.
+    """Return the lines of a text, each at most `width` points wide.
 
-    A line ends after a space, a hyphen or a dash, or between Chinese, Japanese or Korean characters. It ends inside a
-    word only if the word is wider than a line.
+    If there are too many lines, the last line is `shortened`. A line ends after a space, a hyphen or a dash, or between
+    Chinese, Japanese or Korean characters. A line ends inside a word only if the word is wider than a line.
 
     Examples
     --------
@@ -115,7 +116,7 @@ def wrapped(text: object, width: float, size: float = SIZE, *, most_lines: int =
 def distinct_labels(
     texts: Sequence[object], width: float, size: float = SIZE, *, most_lines: int = 2, bold: bool = False
 ) -> list[list[str]]:
-    """Return each text `wrapped`; different texts that become equal when shortened are numbered.
+    """Return the lines of each text (`wrapped`). Different texts that become equal when shortened are numbered.
 
     Examples
     --------
@@ -132,7 +133,7 @@ def distinct_labels(
 
 
 def _pieces(text: str, width: float, size: float, bold: bool) -> list[str]:
-    """Return the parts of a text between which a line may end."""
+    """Split a text at every position where a line may end."""
     pieces: list[str] = []
     piece = ""
     for character in text:
@@ -146,21 +147,21 @@ def _pieces(text: str, width: float, size: float, bold: bool) -> list[str]:
 
 
 def moved_apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    r"""Return the positions nearest to the wanted positions with a distance of at least `gap`, in the same order.
+    r"""Return the positions that are nearest to the wanted positions and at least `gap` apart, in the same order.
 
     Parameters
     ----------
     wanted : sequence of float
-        In any order; equal positions keep their order.
+        The wanted positions, in any order. Equal positions keep their order.
     gap : float
-        Least distance.
+        Smallest distance between two positions.
     low, high : float
-        Bounds. If the labels do not fit between the bounds, they continue past `high`.
+        Bounds of the positions. If the labels do not fit between the bounds, the last positions are beyond `high`.
 
     Notes
     -----
     With :math:`w_i` in ascending order, the positions :math:`p_i = q_i + i g` minimise :math:`\sum (p_i - w_i)^2` for
-    :math:`q_{i + 1} \ge q_i`: the isotonic regression of :math:`w_i - i g`, held within its bounds.
+    :math:`q_{i + 1} \ge q_i`: the isotonic regression of :math:`w_i - i g`, limited to the bounds.
 
     Examples
     --------

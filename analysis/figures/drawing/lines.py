@@ -33,7 +33,7 @@ class Point(NamedTuple):
 
 
 def point_of(cells: pd.DataFrame, estimate: str, ci_low: str, ci_high: str) -> Point:
-    """Return the point of a table's first row; a table without rows is a gap in the line."""
+    """Return the point in the first row of a table. For a table without rows, return a gap in the line."""
     if cells.empty:
         return Point(math.nan, math.nan, math.nan)
     return Point(*(float(value) for value in cells[[estimate, ci_low, ci_high]].iloc[0]))

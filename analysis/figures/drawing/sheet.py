@@ -25,7 +25,7 @@ from analysis.figures.drawing.lettering import LINE, SIZE, printable
 MM = 72 / 25.4
 """Points in a millimetre."""
 SINGLE, DOUBLE = 88 * MM, 180 * MM
-"""Widths of a figure in one column of a journal and in two, in points."""
+"""Widths of a figure in points: one column of a journal, and two columns."""
 
 INK = "#1f2328"
 SOFT = "#59636e"
@@ -100,7 +100,7 @@ def style() -> Iterator[None]:
 
 
 class FigureSheet:
-    """A figure with positions in points, from its top left corner to the right and down."""
+    """A figure with positions in points, counted from the top left corner to the right and down."""
 
     def __init__(self, width: float, height: float) -> None:
         self.width, self.height = width, height
@@ -138,14 +138,14 @@ class FigureSheet:
             )  # fmt: skip
 
     def write_upwards(self, x: float, y: float, text: str, *, size: float = SIZE, align: Align = "center") -> None:
-        """Write a line of text upwards; `x` is its middle, and `y` is its start, middle or end."""
+        """Write a line of text upwards. `x` is the middle of the line; `y` is its start, middle or end (`align`)."""
         self.figure.text(
             (x + 0.36 * size) / self.width, 1 - y / self.height, text, ha=align, va="baseline", rotation=90,
             rotation_mode="anchor", fontsize=size,
         )  # fmt: skip
 
     def place_of(self, axes: Axes, x: float, y: float) -> tuple[float, float]:
-        """Return the position of a point of the data."""
+        """Return the position of a data point on the sheet, in points."""
         across, up = axes.transData.transform((x, y))
         return float(across), self.height - float(up)
 
@@ -198,7 +198,7 @@ def _as_svg(figure: Figure, name: str, title: str, description: str) -> str:
 
 
 def inline(svg: str) -> str:
-    """Return an SVG for a page that sets `--ink`, `--soft` and `--grid`; its colours follow the light or dark page."""
+    """Return an SVG whose colours are the variables `--ink`, `--soft` and `--grid` of a light or dark page."""
     for colour, variable in ((INK, "var(--ink)"), (SOFT, "var(--soft)"), (GRID, "var(--grid)"), (PAPER, "none")):
         svg = svg.replace(colour, variable)
     return svg
@@ -207,7 +207,8 @@ def inline(svg: str) -> str:
 def missing_characters(drawing: Drawing) -> str:
     """Return the characters of a figure that no font of this machine has.
 
-    Such characters are boxes in the PDF, and text in the SVG. A font such as Noto Sans CJK has most of them.
+    In the PDF, a box replaces each of these characters. In the SVG, the characters remain text. A font such as Noto
+    Sans CJK has most of these characters.
     """
     installed = set(fontManager.get_font_names())
     fonts = [get_font(fontManager.findfont(font)) for font in FONTS if font in installed]

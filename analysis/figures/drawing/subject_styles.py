@@ -1,6 +1,6 @@
-"""Styles of subjects: each subject has one colour, marker and line in every figure of the same subjects.
+"""Styles of subjects: a subject has the same colour, marker and line in all figures with the same subjects.
 
-People with colour blindness can distinguish these colours, which are those of Okabe and Ito. In a grey print, marker
+The colours are from Okabe and Ito; people with colour blindness can distinguish these colours. In a grey print, marker
 and line distinguish the subjects. People are black discs; simulated participants are grey rings.
 
 References
@@ -23,7 +23,7 @@ BLUE, ORANGE, GREEN, VERMILLION, PURPLE, SKY = OKABE_ITO = (
 )  # fmt: skip
 MARKERS = ("s", "^", "D", "v", "P", "X", "<", ">", "p", "h")
 LINES: tuple[tuple[float, ...], ...] = ((), (5, 1.6), (1.4, 1.4), (5, 1.4, 1.4, 1.4), (8, 2, 2, 2, 2, 2))
-"""Lengths of dashes and gaps as multiples of the line width; a solid line has none."""
+"""Lengths of dashes and gaps as multiples of the line width. A solid line has an empty tuple."""
 
 Subject = tuple[str, str]
 """Kind of the subject, and its name."""
@@ -48,7 +48,7 @@ def subjects_of(table: pd.DataFrame) -> list[Subject]:
 
 
 def looks(subjects: Sequence[Subject]) -> dict[Subject, Look]:
-    """Return the style of each subject; the same list always returns the same styles."""
+    """Return the style of each subject. For the same list of subjects, the styles are always the same."""
     chosen: dict[Subject, Look] = {}
     models = 0
     for kind, subject in subjects:
@@ -63,12 +63,12 @@ def looks(subjects: Sequence[Subject]) -> dict[Subject, Look]:
 
 
 def kind_of(subject: object) -> str:
-    """Return the kind of a subject's name: `human` or `simulated` for the names of people, otherwise `model`."""
+    """Return the kind of the subject with this name: `human`, `simulated` or `model`."""
     return next((kind for kind, name in PEOPLE.items() if name == subject), "model")
 
 
 def draw_marker(axes: Axes, x: float, y: float, look: Look, size: float = 4.8) -> None:
-    """Draw a subject's marker, which may extend over the edge of the axes; `size` in points."""
+    """Draw a subject's marker, which may extend over the edge of the axes. `size` is in points."""
     axes.plot(
         [x], [y], marker=look.marker, linestyle="none", markersize=size, clip_on=False, zorder=3,
         markerfacecolor=look.colour if look.filled else PAPER, markeredgecolor=look.colour, markeredgewidth=1.0,

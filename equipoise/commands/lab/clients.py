@@ -22,10 +22,10 @@ TOKEN_VARIABLE = "EQUIPOISE_RESEARCHER_TOKEN"  # noqa: S105 - the name of a vari
 
 @contextmanager
 def local_client(study: Study, location: StoreAddress | None) -> Iterator[tuple[LabClient, Store]]:
-    """Yield a client of the server's application in this process, and the application's store."""
+    """Run the server's application in this process. Yield a client of the application, and the store."""
     settings = read_settings(store=setting_of(location))
     with store_of(study, location) as store:
-        # The token is for this process only: the researcher could mistake a token file for the server's.
+        # The token is not in a file, because the researcher could mistake the file for the server's token file.
         own = Secrets(secrets.token_urlsafe(), secrets.token_urlsafe())
         app = create_app(study, store, own, settings)
         with httpx.Client(transport=httpx.WSGITransport(app=app), base_url="http://localhost") as client:

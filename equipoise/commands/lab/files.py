@@ -1,9 +1,9 @@
 """Files of the laboratory: for each session PsychoPy's table, the frames, and the attempts at trials.
 
-The files are in the folder `lab` beside the store; by default that is `data/lab` of the study. The frames are in a
+The files are in the folder `lab` beside the store; by default this is `data/lab` of the study. The frames are in a
 separate folder, so that `lab/*.csv` are only tables of trials. File names begin as in PsychoPy, with the participant
-code, the session number and the time. They end with the session's name in the store. The files are found by this name,
-because the code, the clock and the time zone can change.
+code, the session number and the time. File names end with the session's name in the store. Equipoise finds the files by
+this name, because the code, the clock and the time zone can change.
 """
 
 import re
@@ -77,7 +77,7 @@ class LabFiles:
             self._problem = (
                 f"{error} Every response is in the store."
                 if isinstance(error, InputError)
-                else (f"{self.table}: cannot be written ({error}). Every response is in the store.")
+                else (f"{self.table}: this file cannot be written ({error}). Every response is in the store.")
             )
 
     def delete(self, _: OpenSession) -> None:
@@ -98,7 +98,7 @@ class LabFiles:
 
 
 def lab_folder(study: Study, store: Store) -> Path:
-    """Return the folder of the laboratory's files: beside a store file, or in the study folder for a database."""
+    """Return the folder of the laboratory's files: beside the store's file, or for a database in the study folder."""
     return (store.path.parent if isinstance(store, SqliteStore) else study.folder / "data") / "lab"
 
 

@@ -1,4 +1,4 @@
-"""Run of a participant's session in the laboratory: the window, the store on this machine, and its files."""
+"""Run a participant's session in the laboratory: the window, the store on this machine, the files of the session."""
 
 import re
 import warnings
@@ -37,7 +37,10 @@ class LabVisit:
     waiting_for: str | None
     """Reason why the upload is incomplete; None if the server has everything, or if there is no server."""
     withdrawals_waiting_for: str | None
-    """Reason why the server has not deleted the responses of participants who withdrew earlier; None if it has."""
+    """Reason why the server has not deleted the responses of participants who withdrew earlier.
+
+    None if the server has deleted all these responses, or if there is no server.
+    """
 
 
 def lab_run(
@@ -63,7 +66,8 @@ def lab_run(
     store
         The store on this machine; by default the store of the study folder.
     warn
-        Called with each warning for the experimenter before the window opens, such as a code that looks mistyped.
+        Function that receives each warning for the experimenter before the window opens, such as a likely typing error
+        in the code.
 
     Returns
     -------
@@ -114,14 +118,17 @@ def lab_run(
 
 def _refuse_early(lab_client: LabClient, visitor: Visitor) -> None:
     """Refuse an ineligible participant before the window opens."""
-    lab_client.find(visitor.participant, visitor.session_number)  # Refuses a session of another machine.
+    lab_client.find(visitor.participant, visitor.session_number)  # Refuses another machine's session.
     lab_client.require_slot(visitor.participant, visitor.session_number, visitor.group)
 
 
 def _warn_of_typing_errors(
     study: Study, store: Store, lab_clients: Sequence[LabClient], visitor: Visitor, warn: Callable[[str], None]
 ) -> None:
-    """Warn of a likely typing error in the code or the session number, which would make two participants of one."""
+    """Warn of a likely typing error in the code or the session number.
+
+    Such an error would make two participants of one person.
+    """
     code, session_number = visitor.participant, visitor.session_number
     others = {str(one["external_id"]) for one in store.identities(study) if one["id_kind"] == LAB}
     if session_number > 1 and not any(_has_begun(lab_client, code, session_number - 1) for lab_client in lab_clients):
@@ -138,5 +145,5 @@ def _has_begun(lab_client: LabClient, code: str, session_number: int) -> bool:
 
 
 def _bare(code: str) -> str:
-    """Return a code without capitals, leading zeros and signs, in which typing errors are likely."""
+    """Return a code without the characters that are often mistyped: capitals, leading zeros and signs."""
     return re.sub(r"(?<!\d)0+(?=\d)", "", re.sub(r"[\W_]", "", code.casefold()))

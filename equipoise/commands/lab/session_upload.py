@@ -29,7 +29,7 @@ def upload_session(study: Study, record: LabSessionRecord, server: LabClient, pr
     Parameters
     ----------
     study
-        The study; the server must serve the same.
+        The study. The server must serve the same study.
     record
         The session.
     server
@@ -47,9 +47,9 @@ def upload_session(study: Study, record: LabSessionRecord, server: LabClient, pr
     WithdrawnOnServerError
         If the participant has withdrawn on the server, but not on this machine.
     InputError
-        If the server refuses.
+        If the server refuses the session.
     httpx.HTTPError
-        If the server cannot be reached; the server keeps what it has received.
+        If the server cannot be reached. The server keeps the responses that it has received.
     """
     there = server.start(_start_of(record, prefix))
     if there.status == "withdrawn":
@@ -66,7 +66,7 @@ def upload_session(study: Study, record: LabSessionRecord, server: LabClient, pr
         return 0
     known = [response for response in record.responses if response.trial_index < there.next_trial_index]
     new = record.responses[len(known) :]
-    # The last known response is sent again: the server refuses it if it has another response to that trial.
+    # The last response that the server has is sent again. The server refuses it if the two responses differ.
     _upload_responses(record, [*known[-1:], *new], server)
     if record.status is Status.COMPLETED and there.status == "active":
         server.complete(record.completed_at)
@@ -117,9 +117,9 @@ class UploadState(Enum):
     PENDING = "the server may lack something"
     UPLOADING = "an upload of everything in the store is running"
     SYNCED = "the server has everything"
-    FAILED = "the last upload failed, and is retried after `RETRY_S`"
+    FAILED = "an upload failed, and the next upload begins after `RETRY_S`"
     CLOSING = "the session is over, and one more upload is due"
-    LAST_UPLOAD = "that upload is running"
+    LAST_UPLOAD = "the upload after the end of the session is running"
     COMPLETE = "no further upload; the server has everything"
     INCOMPLETE = "no further upload; the server lacks something"
 
@@ -141,7 +141,7 @@ _NEXT = {
         UploadEvent.CLOSE: UploadState.CLOSING,
     },
     UploadState.UPLOADING: {
-        # A change or the close may come too late for this upload; its result then changes no state.
+        # A change or the close may come too late for this upload. Then the result of this upload is ignored.
         UploadEvent.CHANGE: UploadState.PENDING,
         UploadEvent.CLOSE: UploadState.CLOSING,
         UploadEvent.SUCCESS: UploadState.SYNCED,
@@ -165,7 +165,7 @@ _NEXT = {
     UploadState.COMPLETE: {UploadEvent.CHANGE: UploadState.INCOMPLETE},
     UploadState.INCOMPLETE: {},
 }
-"""The state after an event; any other event leaves the state unchanged."""
+"""The state after an event. An event without an entry leaves the state unchanged."""
 
 _DUE = {UploadState.PENDING, UploadState.CLOSING}
 _ENDED = {UploadState.COMPLETE, UploadState.INCOMPLETE}
@@ -189,10 +189,10 @@ class SessionUpload:
 
     def __init__(self, study: Study, store: Store, session: str, server: LabClient) -> None:
         self.problem: str | None = None
-        """Reason why the last upload failed; None if it succeeded, or there was no upload."""
+        """Reason why the last upload failed; None if the last upload succeeded, or if there was no upload."""
         self._study, self._store, self._session, self._server = study, store, session, server
         self._on_server: LabSessionRecord | None = None
-        """The session as the server has it after the last upload; None if that upload failed."""
+        """The session as the server has it after the last upload; None if the last upload failed."""
         self._state = UploadState.PENDING
         self._changes = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="equipoise-upload", daemon=True)
@@ -202,11 +202,11 @@ class SessionUpload:
         self._thread.start()
 
     def changed(self) -> None:
-        """Upload the changes in the store on this machine."""
+        """Let the thread upload the changes in the store on this machine."""
         self._move(UploadEvent.CHANGE)
 
     def close(self) -> None:
-        """End the thread once the server has everything, or after one more upload; do not wait for that."""
+        """End the thread once the server has everything, or after one more upload. Do not wait for the end."""
         self._move(UploadEvent.CLOSE)
 
     def wait(self) -> bool:
@@ -216,7 +216,7 @@ class SessionUpload:
         return self._state is UploadState.COMPLETE
 
     def upload(self) -> None:
-        """Upload what the server lacks, in the thread of the caller."""
+        """Upload everything that the server lacks, in the thread of the caller."""
         self._move(UploadEvent.BEGIN)
         try:
             record = self._upload_changes()
@@ -242,7 +242,7 @@ class SessionUpload:
             self.upload()
 
     def _wait_until_due(self) -> bool:
-        """Wait until an upload is due; return False if none will follow."""
+        """Wait until an upload is due. Return False if no upload will follow."""
         with self._changes:
             retry_s = RETRY_S if self._state is UploadState.FAILED else None
             if not self._changes.wait_for(lambda: self._state in _DUE | _ENDED, retry_s):
@@ -252,7 +252,7 @@ class SessionUpload:
     def _move(
         self, event: UploadEvent, *, on_server: LabSessionRecord | None = None, problem: str | None = None
     ) -> None:
-        """Move to the state after an event; every change of state is made here."""
+        """Move to the state after an event. Every change of state is made in this method."""
         with self._changes:
             self._state = _NEXT[self._state].get(event, self._state)
             if event in {UploadEvent.SUCCESS, UploadEvent.FAILURE}:

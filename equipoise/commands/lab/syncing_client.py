@@ -1,4 +1,4 @@
-"""A client of this machine's store that uploads the session to a server while it runs."""
+"""A client of this machine's store that uploads the session to a server while the session runs."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,10 +20,10 @@ T = TypeVar("T")
 
 
 class SyncingClient(LabClient):
-    """A client of this machine's store that uploads the session to a server while it runs.
+    """A client of this machine's store that uploads the session to a server while the session runs.
 
     The server counts the slots, and assigns the group and the seed. The session never waits for the network. If the
-    server cannot be reached, the session continues; the next visit or `equipoise lab upload` uploads it.
+    server cannot be reached, the session continues. The next visit or `equipoise lab upload` then uploads the session.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class SyncingClient(LabClient):
 
     @property
     def problem(self) -> str | None:
-        """Reason why the last upload failed; None if it succeeded."""
+        """Reason why the last upload failed; None if the last upload succeeded."""
         return self._upload.problem if self._upload else None
 
     def find(self, participant: str, session_number: int) -> OpenSession | None:
@@ -117,7 +117,7 @@ class SyncingClient(LabClient):
         return self._upload.wait()
 
     def close(self) -> None:
-        """End the upload without waiting for its end, because its connection is closed now."""
+        """End the upload without waiting for its end, because the connection to the server is closed next."""
         if self._upload is not None:
             self._upload.close()
 
@@ -137,7 +137,7 @@ class SyncingClient(LabClient):
 
 def _run_elsewhere(participant: str, session_number: int) -> InputError:
     return InputError(
-        f"--participant {participant}: another machine has this session and its responses. Fix: resume it on that "
-        f"machine, begin the next session with --session-number {session_number + 1}, or use another code for another "
-        "person."
+        f"--participant {participant}: another machine has this session and its responses. Fix: resume the session on "
+        f"that machine, or begin the next session with --session-number {session_number + 1}. For a different person, "
+        "use a different code."
     )

@@ -36,11 +36,11 @@ class UploadResult:
     n_without_code: int
     """Number of sessions whose participant codes were deleted; these sessions were not uploaded."""
     refused: tuple[str, ...]
-    """Reasons why the server refused sessions, one sentence for each session; they remain on this machine."""
+    """Reasons why the server refused sessions, one sentence each. Refused sessions remain on this machine."""
     excluded: tuple[str, ...] = ()
     """Uploaded sessions that the researcher has excluded on this machine; an exclusion is not uploaded."""
     problem: str | None = None
-    """File of a withdrawn session that could not be deleted on this machine; None if all are deleted."""
+    """File of a withdrawn session that could not be deleted on this machine; None if all such files are deleted."""
 
 
 def lab_upload(
@@ -74,7 +74,7 @@ def lab_upload(
         If the server or the store cannot be reached, or the target is the store with the sessions.
     """
     if (server is None) == (into is None):
-        raise InputError("no target, or two targets. Fix: name one target, with --server or with --into.")
+        raise InputError("no target or two targets are given. Fix: give one target, with --server or with --into.")
     study = loaded(study)
     here = store_location(study, read_settings(store=setting_of(store)))
     if into is not None and (str(into) == here or Path(into).resolve() == Path(here).resolve()):
@@ -94,7 +94,7 @@ def lab_upload(
 
 
 def upload_all(study: Study, store: Store, server: LabClient, prefix: str = "") -> UploadResult:
-    """Upload all laboratory sessions of a store; a refused session does not stop the others.
+    """Upload all laboratory sessions of a store. A refused session does not stop the upload of other sessions.
 
     The responses of a participant who has withdrawn on the server are deleted on this machine too.
     """
@@ -119,7 +119,7 @@ def upload_all(study: Study, store: Store, server: LabClient, prefix: str = "") 
 
 
 def upload_withdrawals(study: Study, store: Store, server: LabClient) -> str | None:
-    """Delete the responses of all participants who have withdrawn on this machine from the server.
+    """Delete from the server the responses of all participants who have withdrawn on this machine.
 
     Returns
     -------

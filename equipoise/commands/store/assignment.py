@@ -133,7 +133,7 @@ def assignment_release(
     Raises
     ------
     InputError
-        If the session does not exist, its slot was released before, or the reason is not `return`.
+        If the session does not exist, if its slot was released before, or if the reason is not `return`.
     """
     study = loaded(study)
     if reason == Release.EXCLUSION:
@@ -153,7 +153,7 @@ def assignment_release(
 
 
 def assignment_log(study: StudyFolder, output: Path | str, store: StoreAddress | None = None) -> int:
-    """Write the log of decisions about slots as CSV, readable by its owner only.
+    """Write the log of decisions about slots to a CSV file that only its owner can read.
 
     Parameters
     ----------

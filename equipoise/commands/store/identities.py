@@ -25,7 +25,7 @@ from server.store.sql.identities import IDENTITY_COLUMNS
 
 
 def identities_export(study: StudyFolder, output: Path | str, store: StoreAddress | None = None) -> int:
-    """Write the panel ids of a study with their pseudonyms as CSV, readable by its owner only.
+    """Write the panel ids and pseudonyms of a study's participants to a CSV file that only its owner can read.
 
     Parameters
     ----------
@@ -75,12 +75,12 @@ def identities_delete(
     Returns
     -------
     tuple of int and list of str
-        Number of deleted ids and codes, and one sentence for each file that may still hold them.
+        Number of deleted ids and codes, and one sentence for each file that may still contain ids or codes.
 
     Raises
     ------
     InputError
-        If neither one participant nor everybody is named, or both are.
+        If neither a participant nor `everybody` is given, or if both are given.
     """
     study = loaded(study)
     named = SessionSelector(session, panel_id, participant)
@@ -96,7 +96,7 @@ def identities_delete(
 
 
 def links(study: StudyFolder, n_links: int, address: str, output: Path | str) -> None:
-    """Write new personal links to a study as CSV, one per line.
+    """Write new personal links to a study as CSV, one link per line.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""`equipoise store`: verify a store, back it up, copy it, list its sessions."""
+"""`equipoise store`: verify, back up and copy a store; list the sessions in a store."""
 
 from pathlib import Path
 
@@ -105,7 +105,7 @@ def store_copy(source: StoreAddress, target: StoreAddress) -> Verified:
 
 
 def store_sessions(study: StudyFolder, output: Path | str, store: StoreAddress | None = None) -> int:
-    """Write one row per session as CSV: status, consent, device, and the responses about the participant.
+    """Write one row per session as CSV: status, consent, device, and the responses to the demographic questions.
 
     Parameters
     ----------

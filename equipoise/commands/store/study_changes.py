@@ -1,4 +1,4 @@
-"""`equipoise revise` and `equipoise exclude`: changes of the wording and exclusions in a study under way."""
+"""`equipoise revise` and `equipoise exclude`: change the wording of a study that has sessions; exclude sessions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ def revise(study: StudyFolder, reason: str, store: StoreAddress | None = None) -
     Raises
     ------
     InputError
-        If this version has no sessions, nothing changed, or more than the wording changed.
+        If this version has no sessions, if nothing changed, or if anything other than the wording changed.
     """
     study, reason = loaded(study), checked_reason(reason)
     with store_of(study, store, must_exist=True) as opened:
@@ -72,7 +72,7 @@ def exclude(
     session
         Name of one session in the store.
     panel_id, participant
-        Instead of `session`: the panel id or the laboratory's code of a participant, for all their sessions.
+        Instead of `session`: the panel id or the laboratory's code of a participant, to select all their sessions.
     undo
         True to include excluded sessions in the analysis again.
     store
@@ -81,12 +81,12 @@ def exclude(
     Returns
     -------
     Decided
-        The sessions, and after `undo` also if each has a slot.
+        The sessions. With `undo`, the result also states for each session if it has a slot again.
 
     Raises
     ------
     InputError
-        If the session does not exist, or is excluded or withdrawn; with `undo`, if the session is not excluded.
+        If the session does not exist, or is already excluded or withdrawn. With `undo`: if the session is not excluded.
     """
     study, reason = loaded(study), checked_reason(reason)
 

@@ -23,24 +23,25 @@ def withdraw(
     code
         The participant's withdrawal code.
     session, panel_id, participant
-        Another name instead of the code: the name of one of the participant's sessions, the panel id, or the
-        laboratory's code for the participant.
+        Instead of `code`: the name of one of the participant's sessions, the panel id, or the laboratory's code for the
+        participant.
     store
         The store; by default the store in the settings.
 
     Returns
     -------
     list of str
-        One sentence for each file that may still hold the responses.
+        One sentence for each file that may still contain responses of the participant.
 
     Raises
     ------
     InputError
-        If not exactly one code or name is given, or no participant has this code or name.
+        If no code or name is given, if several are given, or if no participant has this code or name.
     """
     if [code, session, panel_id, participant].count(None) != 3:
         raise InputError(
-            "no participant is named, or several are. Fix: give one of --code, --session, --panel-id and --participant."
+            "no participant is named, or several participants are named. Fix: give one of --code, --session, "
+            "--panel-id and --participant."
         )
     study = loaded(study)
     with store_of(study, store, must_exist=True) as opened:
@@ -53,11 +54,11 @@ def withdraw(
             raise InputError(
                 f"no session of this study has the withdrawal code {code}, so nothing was deleted. Fix: check the "
                 "code with the participant. A completion code in study.yaml is not a withdrawal code, because all "
-                "participants have the same code."
+                "participants have the same completion code."
             )
         for one in sessions:
             opened.withdraw_session(one, by_researcher=True)
         problem, kept = delete_withdrawn(study, opened), opened.kept_traces()
     if problem is not None:
-        raise InputError(f"the responses are deleted, but not all files: {problem}")
+        raise InputError(f"the responses are deleted, but a file is not deleted: {problem}")
     return kept

@@ -52,7 +52,7 @@ def test_a_failure_while_writing_leaves_the_earlier_result(tmp_path, monkeypatch
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_an_earlier_analysis_is_replaced_and_other_files_stay(tmp_path):
+def test_an_earlier_analysis_is_replaced_and_other_files_are_kept(tmp_path):
     out = tmp_path / "out"
     write_together(out, FIRST, {})
     (out / "notes.txt").write_text("mine")
@@ -63,7 +63,7 @@ def test_an_earlier_analysis_is_replaced_and_other_files_stay(tmp_path):
     assert written["notes.txt"] == written["tables/mine.csv"] == b"mine"
 
 
-def test_an_outdated_file_that_the_researcher_changed_stays(tmp_path):
+def test_an_outdated_file_that_the_researcher_changed_is_kept(tmp_path):
     out = tmp_path / "out"
     write_together(out, FIRST, {})
     (out / "figures" / "old.svg").write_text("edited")
@@ -111,7 +111,7 @@ def test_a_folder_where_a_file_must_be_is_named_and_nothing_is_written(tmp_path,
 
 
 @pytest.mark.parametrize("call", ["replace", "unlink"])
-def test_a_file_that_another_program_has_open_is_named_and_all_is_put_back(tmp_path, monkeypatch, call):
+def test_a_file_that_another_program_has_open_is_named_and_the_earlier_result_is_restored(tmp_path, monkeypatch, call):
     """On Windows, a table that is open in a spreadsheet can be neither replaced nor removed."""
     out = tmp_path / "out"
     write_together(out, FIRST, {})
