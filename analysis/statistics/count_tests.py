@@ -170,10 +170,10 @@ def mcnemar(table: pd.DataFrame) -> HypothesisTest:
     -------
     HypothesisTest
         With fewer than 25 discordant pairs, the test is the exact binomial test. Its `statistic` is `b`, the number of
-        pairs in the first row and second column. With more discordant pairs, `statistic` is `chisq`, without continuity
-        correction. `n` is the number of all pairs. `estimate` is the share of the first label among the first
-        responses, minus the share of the first label among the second responses. `effect` is Cohen's g: the number `b`
-        divided by the number of discordant pairs, minus one half.
+        pairs in the first row and second column. With 25 discordant pairs or more, `statistic` is `chisq`, without
+        continuity correction. `n` is the number of all pairs. `estimate` is the share of the first label among the
+        first responses, minus the share of the first label among the second responses. `effect` is Cohen's g: the
+        number `b` divided by the number of discordant pairs, minus one half.
 
     Raises
     ------

@@ -40,7 +40,7 @@ def equivalence_t(
     HypothesisTest
         `p_value` is not two-sided: it is the larger p value of the two one-sided tests. `statistic` is the t of the
         one-sided test with the larger p value. `ci_low` and `ci_high` are the bounds of the interval with coverage 1 -
-        2 alpha (90 % for a `confidence` of 0.95). The interval is within the bounds of equivalence exactly when p is
+        2 alpha (90 % for a `confidence` of 0.95). The interval is within the bounds of equivalence if and only if p is
         below alpha. `estimate` and `effect` are the same as in `independent_t` or `paired_t`.
 
     Raises

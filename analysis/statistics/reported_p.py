@@ -40,9 +40,9 @@ def possible_p(kind: str, statistic: Bounds, dfs: Sequence[Bounds]) -> Interval:
 
     Notes
     -----
-    If the statistic grows, p falls. If the degrees of freedom grow, p rises or falls; the p value of F may first rise
-    and then fall, or first fall and then rise. So for rounded degrees of freedom, p is computed at nine points between
-    the bounds. A correlation is tested by :math:`t = r \sqrt{\nu / (1 - r^2)}`.
+    If the statistic grows, p falls. If the degrees of freedom grow, p rises or falls; the p value of F may rise and
+    fall. So for rounded degrees of freedom, p is computed at nine points between the bounds. A correlation is tested by
+    :math:`t = r \sqrt{\nu / (1 - r^2)}`.
 
     References
     ----------
