@@ -41,7 +41,10 @@ FEWEST_COUNTS = 5
 
 
 def totals(table: PublishedTable, _design: Design) -> Iterator[Finding]:
-    """Compare each total with the sum of its rows. If other totals divide these rows, use their sum too."""
+    """Compare each total with the sum of its rows.
+
+    If other totals divide these rows among them, also compare the total with the sum of the other totals.
+    """
     for place, row in enumerate(table.rows):
         if not row.is_total:
             continue

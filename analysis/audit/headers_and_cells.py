@@ -80,7 +80,7 @@ ROLES = {
         ("p", "p value", "p val", "sig", "sig.", "significance", "pr(>|t|)", "pr(>|z|)", "pr(>f)", "pr(>chisq)"),
     ),
     "test": Role("name of the test, in words", ("test", "method", "statistical test", "test type", "test used")),
-    "groups": Role("number of groups that an analysis of variance compares", ("k", "groups", "n groups", "number of groups")),
+    "groups": Role("number of groups in an analysis of variance", ("k", "groups", "n groups", "number of groups")),
     "shape": Role("size of the table of a chi-square test, such as `2 x 3`", ("shape", "table size", "rows x columns")),
     "conclusion": Role(
         "conclusion at the level .05", ("conclusion", "decision", "significant", "significant?"),

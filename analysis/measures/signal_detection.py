@@ -150,8 +150,9 @@ def _quoted(response: str | Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class _Counts:
-    """Numbers of hits and false alarms, and of signal and noise trials. For a run, people's responses are the
-    weights.
+    """Numbers of hits and false alarms, and of signal and noise trials.
+
+    The numbers of a run are weighted by people's responses.
     """
 
     hits: float
