@@ -237,8 +237,8 @@ def simulated_power(
         - `n_participants`: number of participants before exclusion
         - `n_analysed_mean`: mean number of participants after exclusion
         - `simulations`, `n_significant`: number of studies, and of studies with a significant result
-        - `power`, `ci_low`, `ci_high`: share of significant studies with Wilson's 95 % score interval. If there
-          is no effect, this share is the false-positive rate
+        - `power`, `ci_low`, `ci_high`: share of significant studies with Wilson's 95 % score interval. Without
+          an effect, this share is the false-positive rate
         - `mean_estimate`: mean of the estimates
         - `power_with_singular`: power if the p values of singular models are accepted
         - `not_converged`, `singular`, `not_computable`: shares of studies whose model did not converge or was singular,

@@ -292,7 +292,8 @@ def test_participants_without_one_side_of_the_comparison_are_left_out_with_a_not
     trials = planned_trials(design, 6)
     analysis = contrast_t(trials, [EFFECT])
     assert analysis.notes == (
-        "50 % of the participants see no items of some cell of the comparison, and are left out.",
+        "50 % of the participants see no items of at least one cell of the comparison. These participants are left "
+        "out.",
     )
     correct, kept = answers_and_all_kept(trials)
     means = trials.table.assign(y=correct).groupby(["participant", "condition"])["y"].mean().unstack().dropna()
@@ -317,7 +318,7 @@ def test_a_factor_between_participants_has_no_paired_test():
             0.8,
             {"condition": "B"},
             -0.55,
-            "would be 0.25 where condition = B, and it must be above chance .0.25.",
+            "would be 0.25 where condition = B, but an accuracy must be above chance .0.25.",
         ),
         (0.2, {"condition": "B"}, 0.3, "would be 0.2 where no effect is"),
     ],
@@ -540,7 +541,7 @@ def test_data_that_a_model_leaves_out_are_in_the_notes():
 @pytest.mark.parametrize(
     ("name", "term", "message"),
     [
-        ("against", None, "uses models' runs, and only people's responses are simulated"),
+        ("against", None, "uses runs of models, but only people's responses are simulated"),
         ("logistic", None, "has the terms condition, level, condition:level. Fix: name the term to test"),
         (
             "logistic",
@@ -548,9 +549,9 @@ def test_data_that_a_model_leaves_out_are_in_the_notes():
             "has no term `age`. Fix: name one of its terms .condition, level, condition:level. or coefficients",
         ),
         ("none", None, "the plan has no model `none`; its models are logistic, linear, against"),
-        ("times", None, "uses `rt_ms`, and only `correct` is simulated"),
-        ("order", None, "needs `trial_index`, and only participants, items"),
-        ("constant", None, "`task` has one level only"),
+        ("times", None, "uses `rt_ms`, but only `correct` is simulated"),
+        ("order", None, "needs `trial_index`, but only participants, items"),
+        ("constant", None, "`task` has only one level"),
     ],
 )
 def test_a_model_that_cannot_be_simulated_is_refused_with_one_sentence(name, term, message):
@@ -567,10 +568,10 @@ def test_a_model_that_cannot_be_simulated_is_refused_with_one_sentence(name, ter
 @pytest.mark.parametrize(
     ("test", "message"),
     [
-        ({"of": "rt_ms"}, "the test `x` uses `rt_ms`, and only `correct` is simulated"),
-        ({"who": "models"}, "the test `x` uses models' runs"),
-        ({"within": "kind"}, "uses models' runs"),
-        ({"where": {"age": 20}}, "the test `x` needs `age`, and only participants, items, their factors"),
+        ({"of": "rt_ms"}, "the test `x` uses `rt_ms`, but only `correct` is simulated"),
+        ({"who": "models"}, "the test `x` uses runs of models"),
+        ({"within": "kind"}, "uses runs of models"),
+        ({"where": {"age": 20}}, "the test `x` needs `age`, but only participants, items, factors of items"),
         ({"within": "young"}, "the test `x` needs `age`"),
         (
             {"within": "level"},

@@ -54,7 +54,7 @@ def test_groups_that_cannot_be_analysed_are_refused_by_name():
         one_way_anova({"text": good})
     with pytest.raises(InputError, match="the group image has 1 values"):
         one_way_anova({"text": good, "image": good[:1]})
-    with pytest.raises(InputError, match="the group image holds 1 missing"):
+    with pytest.raises(InputError, match="the group image has 1 missing"):
         one_way_anova({"text": good, "image": np.array([1.0, np.nan])})
     with pytest.raises(InputError, match="no group varies"):
         one_way_anova({"text": np.array([0.3, 0.1 + 0.2]), "image": np.array([0.7, 0.7])})
@@ -97,7 +97,7 @@ def test_epsilon_is_within_its_bounds_and_does_not_depend_on_the_units_means(cel
     table = pd.DataFrame(cells, dtype=float)
     spread = table.sub(table.mean(axis=1), axis=0)
     if np.allclose(spread, spread.iloc[0]):
-        with pytest.raises(InputError, match="by the same amounts in every unit"):
+        with pytest.raises(InputError, match="the differences between the levels are the same in every unit"):
             repeated_measures_anova(table)
         return
     result = repeated_measures_anova(table)
@@ -128,7 +128,7 @@ def test_there_is_no_warning_under_sphericity():
 def test_units_with_a_missing_cell_are_counted_and_refused(missing):
     table = pd.DataFrame({"a": [1.0, 2, 4, 3], "b": [2.0, 4, 1, 1]}, dtype=object)
     table.loc[[1, 2], "b"] = missing
-    with pytest.raises(InputError, match="2 of 4 units have no number"):
+    with pytest.raises(InputError, match="2 of 4 units lack the number"):
         repeated_measures_anova(table)
 
 
@@ -140,5 +140,5 @@ def test_tables_that_are_too_small_are_refused(shape):
 
 def test_profiles_that_are_all_alike_are_refused_despite_rounding():
     table = pd.DataFrame(np.add.outer([0.1, 0.7, 1 / 3], [0.2, 0.3, 0.9]))
-    with pytest.raises(InputError, match="by the same amounts in every unit"):
+    with pytest.raises(InputError, match="the differences between the levels are the same in every unit"):
         repeated_measures_anova(table)

@@ -79,9 +79,9 @@ def test_the_test_of_fit_warns_about_small_expected_counts():
     [
         ([1, 2, 3], [0.5, 0.5], "3 counts and 2 probabilities"),
         ([4], [1], "at least two categories"),
-        ([4, 5], [0, 1], "probabilities are not all above zero"),
+        ([4, 5], [0, 1], "each probability must be above zero"),
         ([4, 5], [0.4, 0.5], "with a sum of 1"),
-        ([4, 5], [np.nan, 0.5], "probabilities are not all above zero"),
+        ([4, 5], [np.nan, 0.5], "each probability must be above zero"),
         ([0, 0], [0.5, 0.5], "all counts are 0"),
         ([4.5, 5], [0.5, 0.5], "are not counts"),
     ],
@@ -122,7 +122,9 @@ def test_mcnemars_estimate_is_the_difference_of_the_marginal_shares(size):
 
 def test_a_paired_table_with_different_row_and_column_labels_is_refused():
     table = pd.DataFrame([[5, 4], [1, 2]], index=["right", "wrong"], columns=["wrong", "right"])
-    with pytest.raises(InputError, match="the rows are right and wrong and the columns wrong and right"):
+    with pytest.raises(
+        InputError, match="the rows have the labels right and wrong, but the columns have the labels wrong and right"
+    ):
         mcnemar(table)
     with pytest.raises(InputError, match="the table is 2 by 3"):
         mcnemar(pd.DataFrame([[5, 4, 1], [1, 2, 3]]))

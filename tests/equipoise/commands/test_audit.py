@@ -147,7 +147,7 @@ def test_a_missing_file_is_refused(tmp_path):
         (("--column", "trials=m"), "there is no column `m`"),
         (("--column", "trials"), "write the column's meaning and header"),
         (("--total", "Sum"), "there is no row `Sum`. Fix: name one of `a`, `b`, `Total`"),
-        (("--scale", "7", "1"), "name its lowest response first"),
+        (("--scale", "7", "1"), "give the lowest response first"),
         (("--trials", "0"), "0 is not in the range"),
         (("-o", "findings.txt"), "are written as .csv"),
         (("-o", "nowhere/findings.csv"), "does not exist"),

@@ -178,7 +178,7 @@ def test_a_study_with_the_design_deal(sample_study):
         (["--effect", "condition=A,condition=B:0.1"], "cannot be read"),
         (["--effect", "condition=B:0.1", "--test", "none"], "the plan has no test `none`; its tests are conditions."),
         (["--effect", "condition=B:0.1", "--model", "none"], "no model `none`; its models are answers, against."),
-        (["--effect", "condition=B:0.1", "--model", "against"], "the model `against` uses models' runs"),
+        (["--effect", "condition=B:0.1", "--model", "against"], "the model `against` uses runs of models"),
         (
             ["--effect", "condition=B:0.1", "--model", "answers", "--term", "x"],
             "has no term `x`. Fix: name one of its terms (condition",
