@@ -329,9 +329,7 @@ def _of_trials(table: PublishedTable, counts: list[tuple[Row, int]], design: Des
 
 def _or_column(role: str, header: str) -> str:
     return (
-        (f", or, if the column has numbers of participants, add --column participants={header!r}")
-        if role == "n"
-        else ""
+        f", or, if the column has numbers of participants, add --column participants={header!r}" if role == "n" else ""
     )
 
 

@@ -13,7 +13,7 @@ ROWS_AT_ONCE = 20_000
 
 
 def cell_texts(column: pd.Series, write: Callable[[Any], str]) -> list[str]:
-    """Return the text of each cell of a column, as `write` formats its value. Missing values are given as None.
+    """Return the text that `write` returns for each cell of a column. `write` gets None for a missing value.
 
     `write` must return the same text for equal values. Values other than texts, numbers and truth values are compared
     by identity.

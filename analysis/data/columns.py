@@ -31,7 +31,7 @@ BEFORE_FACTORS = ("study", "study_version", "study_revision", "battery", "sessio
                   "excluded_reason", "trial_index", "phase", "item_id", "task")  # fmt: skip
 SIGNALS = ("signal_hidden", "signal_away_ms", "signal_fullscreen_left", "signal_pasted", "signal_copied",
            "signal_resized", "signal_too_early", "signal_untrusted")  # fmt: skip
-"""Signals that a browser records during a trial, as whole numbers. They are missing if there was no browser."""
+"""Signals that a browser records during a trial, as whole numbers. Without a browser, they are missing."""
 LAB_SIGNALS = ("signal_too_early",)
 """Signals that laboratory sessions record too."""
 PATTERNS = ("implausibly_fast", "same_response_run")

@@ -24,7 +24,6 @@ def read_data_file(path: Path) -> pd.DataFrame:
     """Return the rows of a CSV file, with a type for each column.
 
     A column of numbers becomes numbers. A column of true and false becomes yes and no. Any other column becomes text.
-
     Empty cells and `NA`, `NaN`, `N/A`, `null` are missing. If an export of Equipoise guarded a text against
     spreadsheets, the guard is removed.
 

@@ -70,8 +70,8 @@ def redundancy_warnings(
     ]
     if left_out and small:
         said.append(
-            f"Too far from 0, compared with the variation of its values: {_quoted(small)}. Fix: subtract the mean of "
-            "this covariate first."
+            f"Covariates too far from 0, compared with their variation: {_quoted(small)}. Fix: subtract the mean of "
+            "each covariate first."
         )
     if estimates.nearly_redundant:
         nearly = _quoted([names[place] for place in estimates.nearly_redundant])
@@ -107,8 +107,8 @@ def separation_warnings(
     cells = _constant_cells(formula, frame)
     for value, which in itertools.groupby(sorted(cells, key=lambda cell: cells[cell]), key=lambda cell: cells[cell]):
         said.append(
-            f"Every outcome is {value:g} at {_cells_in_words(list(which), frame)} (separation): the log-odds have no "
-            "finite estimate there, and results that use this estimate are meaningless. Fix: exclude the rows with "
+            f"Every outcome is {value:g} at {_cells_in_words(list(which), frame)} (separation): the log-odds there "
+            "have no finite estimate, and results that use these log-odds are meaningless. Fix: exclude the rows with "
             "these levels, because they have no information on the other coefficients."
         )
     retained = [place for place, kept in enumerate(estimates.retained) if kept]

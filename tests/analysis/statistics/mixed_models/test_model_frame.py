@@ -138,7 +138,7 @@ def test_redundant_columns_are_left_out_with_a_warning(rows):
 def test_a_covariate_too_far_from_zero_gives_a_warning(rows):
     said = warned(rows.assign(clock=1e12 + rows["load"]), "rt ~ clock")
     assert (
-        "Too far from 0, compared with the variation of its values: `clock`. Fix: subtract the mean of this "
+        "Covariates too far from 0, compared with their variation: `clock`. Fix: subtract the mean of each "
         "covariate first." in said
     )
 
