@@ -15,7 +15,7 @@ from experiment.study.analysis_plan import AnalysisPlan
 
 MEASURES = ("n_participants", "n_trials", "n_correct", "accuracy", "ci_low", "ci_high")
 COUNTED_COLUMNS = ("kind", "participant", "run", "correct")
-"""Columns that `participant_counts` needs besides the factors."""
+"""Columns that `participant_counts` needs in addition to the factors."""
 TABLE_COLUMNS = {"kind", "subject", *MEASURES, "people", "model", "n_items", "accuracy_people", "accuracy_model",
                  "accuracy_ratio", "accuracy_ratio_ci_low", "accuracy_ratio_ci_high", "n_items_only_model",
                  "n_items_only_people", "equivalence_margin", "is_equivalent", "equivalence_ci_low",

@@ -93,7 +93,7 @@ def repeated_measures_anova(table: pd.DataFrame) -> HypothesisTest:
     Parameters
     ----------
     table : DataFrame, shape (units, levels)
-        One row per unit, such as a participant, and one column per level; every cell holds a number.
+        One row per unit, such as a participant, and one column per level; every cell has a number.
 
     Returns
     -------

@@ -25,7 +25,7 @@ def level_order(level: object) -> tuple[int, list[tuple[int, float, str]]]:
 def level_text(level: object) -> str:
     """Return a level as text.
 
-    The levels `1`, `1.0` and `"1"` have the same text, and so have the levels `true` and `"True"`.
+    The levels `1`, `1.0` and `"1"` have the same text. The levels `true` and `"True"` also have the same text.
 
     Examples
     --------

@@ -27,8 +27,8 @@ def rounding_bounds(printed: str | Decimal) -> tuple[Fraction, Fraction]:
     Notes
     -----
     A printed number :math:`x` with :math:`d` decimals has the bounds :math:`x \pm 10^{-d}/2`. Both bounds are included,
-    because the rules for a value exactly half way between two neighbours differ. Schools round it upwards, standards
-    round it to the even neighbour, and programs with binary fractions may round it to either neighbour.
+    because the rules for a value exactly half way between two neighbours differ. Schools round such a value upwards,
+    and standards round to the even neighbour. Programs with binary fractions may round to either neighbour.
 
     Examples
     --------
