@@ -391,7 +391,7 @@ def test_equal_responses_count_as_not_significant():
 
 
 def test_more_participants_than_planned_trials_are_refused():
-    with pytest.raises(InputError, match="trials of 4 participants, but 9 are requested"):
+    with pytest.raises(InputError, match="trials of 4 participants, but 9 participants are requested"):
         simulated(one_group(), 4, [EFFECT], NOBODY_VARIES, ns=[9])
 
 
@@ -548,7 +548,7 @@ def test_data_that_a_model_leaves_out_are_in_the_notes():
             "age",
             "has no term `age`. Fix: name one of its terms .condition, level, condition:level. or coefficients",
         ),
-        ("none", None, "the plan has no model `none`; its models are logistic, linear, against"),
+        ("none", None, "the plan has no model `none`. Fix: choose one of its models .logistic, linear, against."),
         ("times", None, "uses `rt_ms`, but only `correct` is simulated"),
         ("order", None, "needs `trial_index`, but only participants, items"),
         ("constant", None, "`task` has only one level"),
@@ -589,7 +589,7 @@ def test_a_test_that_cannot_be_simulated_is_refused_with_one_sentence(test, mess
 
 
 def test_a_plan_without_tests_is_refused():
-    with pytest.raises(InputError, match="the plan has no test `x`; it has no tests"):
+    with pytest.raises(InputError, match=r"the plan has no test `x`\. Fix: add a test to the plan"):
         planned_test_analysis(planned_trials(latin_square(), 12), plan_of(), "x")
 
 
