@@ -320,7 +320,7 @@ def test_a_factor_between_participants_has_no_paired_test():
             -0.55,
             "would be 0.25 where condition = B, but an accuracy must be above chance .0.25.",
         ),
-        (0.2, {"condition": "B"}, 0.3, "would be 0.2 where no effect is"),
+        (0.2, {"condition": "B"}, 0.3, "would be 0.2 where there is no effect"),
     ],
 )
 def test_an_impossible_effect_is_refused_with_one_sentence(baseline, levels, difference, message):
@@ -462,7 +462,7 @@ def test_a_test_that_does_not_fit_the_design_has_a_note():
     plan = plan_of(tests={"welch": {**TESTS["welch"], "equivalence_margin": 0.1}})
     difference, between = planned_test_analysis(trials, plan, "welch").notes
     assert "not of the test of equivalence" in difference
-    assert "plan it with `within`" in between
+    assert "plan the test with `within`" in between
     assert not planned_test_analysis(trials, plan_of(tests={"items": TESTS["items"]}), "items").notes
 
 
