@@ -95,7 +95,7 @@ def test_a_test_between_that_should_be_within_shows_in_its_degrees_of_freedom():
     audited = audit_table(printed.assign(Participants=["74", "38"]))
     assert found(audited, "T2I on ZS", "p value") == ["consistent"]
     assert found(audited, "Z2O on Text", "p value") == ["inconsistent"]
-    assert "2 x 38 - 2 = 74, as if the same 38 were two groups" in sentences(wrong(audited))
+    assert "2 x 38 - 2 = 74, as if the same 38 participants were two groups" in sentences(wrong(audited))
 
 
 # Table 11 of the Black Box study: every prediction counted twice.

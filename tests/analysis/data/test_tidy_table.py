@@ -133,7 +133,7 @@ def test_mixed_levels_become_text_unless_two_levels_would_have_the_same_text(vie
         ({"valid": "maybe"}, "not 0 or 1"),
         ({"item_id": None}, "`item_id` is empty"),
         ({"task": "riddle"}, "unknown task `riddle`"),
-        ({"kind": "model", "run": None}, "without `run`"),
+        ({"kind": "model", "run": None}, "a trial of a model has no `run`"),
     ],
 )
 def test_a_cell_that_cannot_be_read_is_named_with_its_row(view, row, changes, message):
