@@ -14,15 +14,15 @@ def canonical_json(value: Any) -> bytes:
     Raises
     ------
     InputError
-        If `value` holds a value that JSON cannot carry between machines: NaN, infinity, whole numbers beyond 2^53, half
-        a surrogate pair.
+        If `value` contains a value that JSON cannot represent on every machine: NaN, infinity, a whole number beyond
+        2^53, or half a surrogate pair.
     """
     try:
         return rfc8785.dumps(value)
     except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
         raise InputError(
-            f"it holds a value that files cannot carry from one machine to another ({error}). Fix: use texts, true "
-            "or false, and finite numbers under 2^53."
+            f"a value cannot be written as JSON ({error}). Fix: use texts, true or false, and "
+            "finite numbers under 2^53."
         ) from None
 
 
@@ -32,5 +32,5 @@ def digest(value: Any) -> str:
 
 
 def same_json(one: Any, other: Any) -> bool:
-    """Return True if two values are equal as JSON; in Python, `True` equals 1."""
+    """Return True if two values are equal as JSON, where `true` and 1 are different."""
     return canonical_json(one) == canonical_json(other)

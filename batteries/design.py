@@ -1,6 +1,6 @@
-"""The design: the rules that divide items over counterbalance groups, every item in exactly one group.
+"""The design: the rules that assign each item to exactly one counterbalance group.
 
-`latin_square` is for batteries in which every scenario has one item in every cell. `deal` is for all others.
+`latin_square` is for batteries in which every scenario has one item in every cell. `deal` is for all other batteries.
 """
 
 from collections import Counter, defaultdict
@@ -22,19 +22,19 @@ class _Design(BaseModel):
 def _refuse_twice(factors: tuple[str, ...]) -> None:
     for factor, count in Counter(factors).items():
         if count > 1:
-            raise ValueError(f"the factor {factor} appears {count} times. Fix: name each once.")
+            raise ValueError(f"the factor {factor} appears {count} times. Fix: name each factor once.")
 
 
 class LatinSquare(_Design):
     """Cyclic Latin square: group g (from 1) sees cell (g - 1 - r) mod K of row r, where K is the number of groups.
 
-    A row is a level (or a combination of levels) that each group sees once, such as a scenario. A cell is a combination
-    of condition levels. Every row must have exactly one item in each of the K cells. Then each (row, cell) is in
-    exactly one group, each group sees each row once, and over any K consecutive rows each cell once.
+    A row is a level, or a combination of levels, that each group sees once, such as a scenario. A cell is a combination
+    of condition levels. Every row must have exactly one item in each of the K cells. Then each pair of row and cell is
+    in exactly one group. Each group sees each row once. Over any K consecutive rows, it sees each cell once.
 
-    If a row has V versions, each group sees every version of it: version v (from 0) in the cell v K / V further. So no
-    participant sees two versions of one row in the same cell. With `offset_versions: false` all versions of a row are
-    seen in the same cell, as in the published vignette experiments (Prunty et al., 2025).
+    If a row has V versions, each group sees all versions of the row. The cell of version v (from 0) is v K / V cells
+    further. So no participant sees two versions of a row in the same cell. With `offset_versions: false`, a group sees
+    all versions of a row in the same cell, as in the published vignette experiments (Prunty et al., 2025).
     """
 
     method: Literal["latin_square"]
@@ -43,7 +43,8 @@ class LatinSquare(_Design):
         min_length=1, description="Factors whose combinations are the cells, such as [condition, inference_level]."
     )
     versions: str | None = Field(
-        default=None, description="Factor whose levels are versions of a row, such as version; each group sees all."
+        default=None,
+        description="Factor whose levels are the versions of a row, such as version. Each group sees all versions.",
     )
     offset_versions: bool = Field(
         default=True,
@@ -59,10 +60,11 @@ class LatinSquare(_Design):
 class Deal(_Design):
     """Items dealt to the groups in rounds, so that the groups are as similar as possible.
 
-    Every round gives each group one item. Within a round an item goes to the group that has the fewest items with its
-    levels; the first factor of `balance` counts most. The groups' sizes, and their shares of each level of the first
-    factor, differ by at most one item. Further factors are balanced as far as the rounds permit. Use it for batteries
-    whose rows have different numbers of items, for which no Latin square exists.
+    Every round gives each group one item. Within a round, an item goes to the group that has the fewest items with the
+    same levels. The first factor of `balance` counts most. The sizes of the groups differ by at most one item. The
+    numbers of items at a level of the first factor also differ by at most one item. Further factors are balanced as far
+    as the rounds permit. Use this design if rows have different numbers of items. No Latin square exists for such a
+    battery.
     """
 
     method: Literal["deal"]
@@ -97,19 +99,19 @@ def assign_groups(items: Iterable[Item], design: LatinSquare | Deal) -> dict[str
 
 
 def levels_of(item: Item, factors: Iterable[str]) -> tuple[Level, ...]:
-    """Return the item's levels of `factors`. An InputError names the factor that it lacks."""
+    """Return the item's levels of `factors`. An InputError names a factor that the item lacks."""
     try:
         return tuple(item.factors[factor] for factor in factors)
     except KeyError as error:
         known = ", ".join(sorted(item.factors)) or "none"
         raise InputError(
-            f"the item `{item.item_id}` lacks the factor {error}, which the design or order names; it has {known}. "
-            "Fix: add the factor to the item, or correct the name."
+            f"the item `{item.item_id}` lacks the factor {error}, which the design or order names. The item has: "
+            f"{known}. Fix: add the factor to the item, or correct the factor's name."
         ) from None
 
 
 def _strata(items: Iterable[Item], factors: tuple[str, ...]) -> dict[tuple[Level, ...], list[Item]]:
-    """Return the items of each combination of levels, the combinations in the natural order of their levels."""
+    """Return the items of each combination of levels, sorted by level."""
     strata = defaultdict(list)
     for item in items:
         strata[levels_of(item, factors)].append(item)
@@ -117,7 +119,7 @@ def _strata(items: Iterable[Item], factors: tuple[str, ...]) -> dict[tuple[Level
 
 
 def _natural_order(level: Level) -> tuple[bool, float, str]:
-    """Sort numbers by value, then texts by code point, so that levels of both kinds can be sorted together."""
+    """Return a sort key for numbers and texts together: numbers by value, then texts by code point."""
     return (True, 0.0, level) if isinstance(level, str) else (False, float(level), "")
 
 
@@ -132,8 +134,8 @@ def _latin_square(items: list[Item], design: LatinSquare) -> dict[str, int]:
     versions = list(_strata(items, version_factor))
     if design.offset_versions and len(versions) > design.groups:
         raise InputError(
-            f"the {len(versions)} versions of a row do not fit into different cells of {design.groups}. Fix: use "
-            "more groups, or `offset_versions: false`."
+            f"a row has {len(versions)} versions, but there are only {design.groups} different "
+            "cells for them. Fix: use more groups, or `offset_versions: false`."
         )
     further = design.groups // len(versions) if design.offset_versions else 0
     groups = {}

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 
 class InputError(Exception):
-    """Invalid input from a person. The message names the file or item, says what is wrong and how to correct it."""
+    """Invalid input from a person. The message names the file or item, the problem and a fix."""
 
 
 @contextmanager

@@ -16,11 +16,11 @@ from batteries.store_format import RESERVED_FACTOR_NAMES
 from batteries.tasks import task_named
 
 Level = str | int | float | bool
-"""A level of a factor, as written in the battery; as texts, `01` and `1` are different."""
+"""A level of a factor, as written in the battery. The texts `01` and `1` are different levels."""
 
 
 class Item(BaseModel):
-    """One question: its content, its task, and the key, which never leaves the server."""
+    """One question: its content, its task and its answer key. The key never leaves the server."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -29,17 +29,19 @@ class Item(BaseModel):
     factors: dict[str, Level] = Field(
         default_factory=dict, description="Level of each design factor, such as scenario, condition, inference_level."
     )
-    content: dict[str, JsonValue] = Field(description="What is shown; its fields are those of the task.")
+    content: dict[str, JsonValue] = Field(description="What is shown, in the fields of the task.")
     key: JsonValue = Field(description="The right answer, in the form of the task's response.")
     clean: dict[str, JsonValue] | None = Field(
-        default=None, description="The content before text noise was added; omitted if there is none."
+        default=None, description="The content without the perturbation; omitted if there is no perturbation."
     )
 
     @field_validator("factors")
     @classmethod
     def _names_are_free(cls, factors: dict[str, Level]) -> dict[str, Level]:
         for name in RESERVED_FACTOR_NAMES & factors.keys():
-            raise ValueError(f"the factor `{name}` has the name of a column of the analysis' tables. Fix: rename it.")
+            raise ValueError(
+                f"the factor `{name}` has the name of a column of the analysis' tables. Fix: rename the factor."
+            )
         return factors
 
 
@@ -57,7 +59,7 @@ class BatteryHeader(BaseModel):
 
 
 class Battery(BatteryHeader):
-    """A versioned set of items. Their order has no meaning: two files with the same items are the same battery."""
+    """A versioned set of items. The order of items has no meaning: files with the same items are the same battery."""
 
     items: tuple[Item, ...] = Field(min_length=1, description="The items, including practice and attention checks.")
 
@@ -78,13 +80,15 @@ class Battery(BatteryHeader):
 
 
 def load_battery(path: Path) -> Battery:
-    """Read and check a battery, from JSON Lines (a header line, then one item per line) or YAML (`items:` as a list).
+    """Read and check a battery from JSON Lines or YAML.
+
+    JSON Lines has a header line, then one item per line. YAML has the fields of the header and a list `items:`.
 
     Raises
     ------
     InputError
-        If the file is missing or malformed, an id is a duplicate, an item lacks its key, or its content or key does not
-        fit its task. The message names all mistakes of the items at once.
+        If the file is missing or malformed, an id is a duplicate, an item lacks its key, or the content or key of an
+        item does not fit its task. The message names all mistakes of the items together.
     """
     if path.suffix == ".jsonl":
         battery, places = _load_json_lines(path)
@@ -92,7 +96,7 @@ def load_battery(path: Path) -> Battery:
         battery = read_yaml(path, Battery)
         places = [str(path)] * len(battery.items)
     else:
-        raise InputError(f"{path}: a battery is a .jsonl or a .yaml file. Fix: rename or convert it.")
+        raise InputError(f"{path}: a battery is a .jsonl or a .yaml file. Fix: rename or convert the file.")
     items, problems = _check_tasks(battery.items, places)
     problems = [*_duplicate_ids(path, battery.items), *problems]
     if problems:

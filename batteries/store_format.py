@@ -1,4 +1,4 @@
-"""The store's format for the packages that write and read it: its schema versions, and the names of its columns."""
+"""The store's format, shared by the packages that write and read it: schema versions and reserved column names."""
 
 KNOWN_MIGRATIONS: tuple[str, ...] = (
     "m001_studies_sessions_responses",
@@ -12,7 +12,7 @@ KNOWN_MIGRATIONS: tuple[str, ...] = (
     "m009_plain_names",
     "m010_plain_words",
 )
-"""Names of the schema's versions: the server applies them, and the analysis refuses a store with an unknown name."""
+"""Names of the schema's versions. The server applies them; the analysis refuses a store with an unknown version."""
 
 RESERVED_FACTOR_NAMES = frozenset(
     [
@@ -105,4 +105,4 @@ RESERVED_FACTOR_NAMES = frozenset(
         "is_equivalent",
     ]
 )
-"""Columns of the analysis' tables that are not factors: a factor may not have one of these names."""
+"""Columns of the analysis' tables that are not factors. A factor must not have one of these names."""

@@ -156,7 +156,7 @@ Path("table.csv").write_text("group,n,women\\na,20,11\\nb,22,9\\nTotal,42,20\\n"
 print(eq.audit("table.csv")[["row", "check", "verdict"]])""",
         ("power", "audit", "audit_table"),
     ),
-    ("Laboratory", "", ("lab_run", "lab_check", "lab_upload", "Visitor")),
+    ("Laboratory", "", ("lab_run", "lab_check", "lab_upload", "Visitor", "Setup", "Kind")),
 )  # fmt: skip
 """The groups of public names: heading, example and names. The laboratory needs a window, so it has no example."""
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from equipoise.commands.battery import battery_preview as battery_preview
     from equipoise.commands.demo import demo as demo
     from equipoise.commands.jspsych_plugins import jspsych_plugins as jspsych_plugins
+    from equipoise.commands.lab.check import Setup as Setup
     from equipoise.commands.lab.check import lab_check as lab_check
     from equipoise.commands.lab.run import lab_run as lab_run
     from equipoise.commands.lab.upload import lab_upload as lab_upload
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from experiment.plan import Plan as Plan
     from experiment.plan import Trial as Trial
     from experiment.plan import plan_session as plan_session
+    from experiment.records import Kind as Kind
     from experiment.study.definition import Study as Study
     from server.app import create_app as create_app
     from server.store import SqliteStore as SqliteStore
@@ -108,7 +110,9 @@ _PARTS = {
     "Battery": "batteries.items",
     "InputError": "batteries.errors",
     "Item": "batteries.items",
+    "Kind": "experiment.records",
     "Plan": "experiment.plan",
+    "Setup": "equipoise.commands.lab.check",
     "SqliteStore": "server.store",
     "Study": "experiment.study.definition",
     "Trial": "experiment.plan",

@@ -5,9 +5,9 @@ fields in requests. A laboratory ignores unknown fields in replies, so that it w
 """
 
 from datetime import datetime
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
 from experiment.plan import Phase
 from experiment.records import UUID_PATTERN, Kind, LabDevice, Moment
@@ -15,7 +15,7 @@ from experiment.study.demographics import DemographicQuestion
 
 LONGEST_CODE = 64
 MAX_SESSION_NUMBER = 10_000
-FORMER_KEY = "session_number"
+FORMER_KEY = "occasion"
 """Former name of `session_number`."""
 LARGEST_SEED = 2**31 - 1
 
@@ -37,16 +37,12 @@ class SessionQuery(_Request):
         description="The participant code in the laboratory, such as `P01`.",
     )
     session_number: int = Field(
-        default=1, ge=1, le=MAX_SESSION_NUMBER, description="Session number of the participant, from 1."
+        default=1,
+        ge=1,
+        le=MAX_SESSION_NUMBER,
+        description="Session number of the participant, from 1.",
+        validation_alias=AliasChoices("session_number", FORMER_KEY),  # An older laboratory sends the former key.
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _rename_former_key(cls, fields: Any) -> Any:
-        """Accept the former key of an older laboratory."""
-        if isinstance(fields, dict) and FORMER_KEY in fields and "session_number" not in fields:
-            return {"session_number" if name == FORMER_KEY else name: value for name, value in fields.items()}
-        return fields
 
     @field_validator("participant")
     @classmethod

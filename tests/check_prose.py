@@ -3,8 +3,6 @@
 Run it with `.venv/bin/python tests/check_prose.py`; `make check` does. Code, text in backticks and identifiers are not
 checked. A string that is stored data keeps its words with the comment `# prose: stored`. In tests the names of tests,
 docstrings and comments are checked, but no string, because strings are input and expected output.
-
-`tests/check_prose.py --count` prints the number of problems in each file, also in the files that are `NOT_YET_PLAIN`.
 """
 
 import ast
@@ -41,14 +39,6 @@ _NOT_PROSE = re.compile(r"`[^`]*`|“[^”]*”|https?://\S+")
 _STORED = "# prose: stored"
 _ERRORS = {"InputError", "ClickException", "UsageError", "BadParameter", "Conflict"}
 """Errors whose messages people read."""
-
-NOT_YET_PLAIN: tuple[str, ...] = (
-    "server/store/sql/exclusions.py", "server/store/sql/responses.py", "server/store/sql/sessions.py",
-    "server/store/sql/uploaded_sessions.py", "tests/analysis/", "tests/batteries/", "tests/conftest.py",
-    "tests/deploy/", "tests/end_to_end/", "tests/equipoise/test_analyze.py", "tests/experiment/", "tests/missing.py",
-    "tests/postgres.py", "tests/quick.py", "tests/server/",
-)  # fmt: skip
-"""Files, or folders with a `/` at the end, that are not checked yet."""
 
 
 def problems_in(words: str) -> Iterator[str]:
@@ -152,19 +142,10 @@ def checked_files() -> list[Path]:
 
 
 def main() -> int:
-    """Print every problem, or with `--count` the number of problems in each file; return 1 if there are any."""
-    is_count = "--count" in sys.argv[1:]
-    problems = {
-        path: check_file(path)
-        for path in checked_files()
-        if is_count or not path.relative_to(ROOT).as_posix().startswith(NOT_YET_PLAIN)
-    }
-    if is_count:
-        lines = [f"{len(found):4} {path.relative_to(ROOT)}" for path, found in problems.items() if found]
-    else:
-        lines = [problem for found in problems.values() for problem in found]
-    print("\n".join(lines) or "The prose is plain.")  # noqa: T201
-    return 1 if lines else 0
+    """Print every problem; return 1 if there are any."""
+    problems = [problem for path in checked_files() for problem in check_file(path)]
+    print("\n".join(problems) or "The prose is plain.")  # noqa: T201
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

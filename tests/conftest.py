@@ -1,4 +1,4 @@
-"""What several rooms' tests need: a sample study, a copy to spoil, the published data, a real browser and database."""
+"""Fixtures for several packages: a sample study, a copy to change, the published data, a real browser and database."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ from tests.paths import ROOT
 from tests.pgbouncer import PgBouncer, find_pgbouncer
 from tests.postgres import PostgresCluster, find_binaries
 
-# A busy machine is not a failure: hypothesis fails a test whose case takes 200 ms, unless it is told not to.
+# A busy machine is not a failure: without this setting hypothesis fails a test with a case of 200 ms.
 settings.register_profile("without deadline", settings.default, deadline=None)
 settings.load_profile("without deadline")
 
@@ -41,11 +41,11 @@ def study_folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def edit() -> Callable[[Path, str, str], None]:
-    """Replace a text that is in a file, so that a test names what it spoils."""
+    """Replace a text that must be in a file."""
 
     def replace(path: Path, old: str, new: str) -> None:
         text = path.read_text(encoding="utf-8")
-        assert old in text, f"{path} does not hold {old!r}"
+        assert old in text, f"{path} does not contain {old!r}"
         path.write_text(text.replace(old, new, 1), encoding="utf-8")
 
     return replace
@@ -53,7 +53,7 @@ def edit() -> Callable[[Path, str, str], None]:
 
 @pytest.fixture(scope="session")
 def test_data() -> Path:
-    """The folder with published data; not part of the project, but never silently missing in CI."""
+    """The folder with published data, which is not part of the project; in CI a missing folder is an error."""
     folder = Path(os.environ.get("EQUIPOISE_TEST_DATA", ROOT.parent / "shared" / "data"))
     if not folder.is_dir():
         skip_but_never_in_ci(f"the published data are not at {folder}; set EQUIPOISE_TEST_DATA")
@@ -62,13 +62,13 @@ def test_data() -> Path:
 
 @pytest.fixture(scope="session")
 def stored_runs(test_data: Path) -> Path:
-    """The published Black Box runs: three models, ten configurations, 235 predictions a model."""
+    """The published Black Box runs: three models, ten configurations, 235 predictions per model."""
     return test_data / "blackbox" / "predict" / "augmented_no_thinking.json"
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    """The system's Chromium; in CI it must be there."""
+    """The system's Chromium; in CI it must be installed."""
     named = os.environ.get("EQUIPOISE_CHROMIUM")
     path = named or next((found for name in CHROMIUM_NAMES if (found := shutil.which(name))), None)
     if path is None:
@@ -81,9 +81,9 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresCluster]:
-    """A PostgreSQL server of the tests' own, made when the first test asks for it; in CI it must be possible.
+    """A private PostgreSQL server for the tests, made when the first test needs it; in CI it must be available.
 
-    A test takes a database with `postgres.new_database()`, and may stop or kill the server.
+    A test makes a database with `postgres.new_database()`, and may stop or kill the server.
     """
     binaries = find_binaries()
     if binaries is None:
@@ -96,7 +96,7 @@ def postgres() -> Iterator[PostgresCluster]:
 
 @pytest.fixture
 def pgbouncer(postgres: PostgresCluster) -> Iterator[PgBouncer]:
-    """A PgBouncer in transaction mode in front of the tests' PostgreSQL server; in CI it must be possible."""
+    """A PgBouncer in transaction mode in front of the tests' PostgreSQL server; in CI it must be available."""
     program = find_pgbouncer()
     if program is None:
         skip_but_never_in_ci("no pgbouncer was found on the PATH; install the package pgbouncer")

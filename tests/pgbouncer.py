@@ -1,4 +1,4 @@
-"""A private PgBouncer in transaction mode, in front of the tests' own PostgreSQL server."""
+"""A private PgBouncer in transaction mode, in front of the tests' PostgreSQL server."""
 
 import os
 import shutil
@@ -28,7 +28,7 @@ logfile = {folder}/log
 
 
 def find_pgbouncer() -> str | None:
-    """Return the path of the program, or None where it is not installed. Debian keeps it off the PATH of users."""
+    """Return the path of the program, or None if it is not installed. In Debian it is not on the PATH of users."""
     return shutil.which("pgbouncer", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin")
 
 
@@ -38,11 +38,12 @@ class PgBouncer:
     Parameters
     ----------
     program : str
-        Its path.
+        Path of the program.
     cluster : PostgresCluster
-        The server behind it, which also lends its temporary folder.
+        The server behind it; PgBouncer uses the temporary folder of this server too.
     n_connections : int
-        To the server, for each database: fewer than clients, so that these share them.
+        Number of connections to the server for each database. It is smaller than the number of clients, so that clients
+        share connections.
     """
 
     def __init__(self, program: str, cluster: PostgresCluster, n_connections: int = 2) -> None:

@@ -1,7 +1,7 @@
-"""A private PostgreSQL server for tests, which they may stop and kill as they like.
+"""A private PostgreSQL server for tests, which a test may stop and kill at any time.
 
-It needs only PostgreSQL's programs, and never touches a server of the system: its cluster lives in a temporary folder,
-listens on a free port of 127.0.0.1 and is gone when the tests are. It runs on POSIX systems.
+The server needs only PostgreSQL's programs, and never changes a server of the system. Its cluster is in a temporary
+folder, uses a free port of 127.0.0.1, and is removed after the tests. The server runs on POSIX systems.
 """
 
 import atexit
@@ -30,17 +30,17 @@ SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
     "max_connections": "200",
-    # PostgreSQL's own defaults, written out because tests of durability rest on them.
+    # PostgreSQL's defaults, stated because tests of durability depend on them.
     "fsync": "on",
     "full_page_writes": "on",
     "synchronous_commit": "on",
 }
-# Below the ports that Linux and macOS give to outgoing connections, so that none takes ours while the server is down.
+# Below the ports of outgoing connections on Linux and macOS, so that none uses this port while the server is down.
 PORTS = range(15_000, 32_000)
 PATIENCE_S = 60.0
 
-# Waits for the end of the test run, even by SIGKILL, and removes what that run could not. It is told the server's
-# process id when the server starts, and an empty line when it has ended.
+# Waits for the end of the test run, even by SIGKILL, and removes what that run could not remove. It reads the server's
+# process id when the server starts, and an empty line when the server has ended.
 GUARD = """
 while read -r line; do server=$line; done
 if [ -n "$server" ] && kill -QUIT "$server" && kill -CONT "$server"; then
@@ -57,8 +57,9 @@ def find_binaries() -> Path | None:
     Returns
     -------
     Path or None
-        What `EQUIPOISE_POSTGRES_BIN` names; or else the folder of the `initdb` on the PATH, the one that `pg_config`
-        tells, or the newest in Debian's place. None if the server's programs are not there, and always on Windows.
+        The folder that `EQUIPOISE_POSTGRES_BIN` names. Without this variable, the folder of the `initdb` on the PATH,
+        the folder that `pg_config` prints, or the newest folder of Debian's packages. None if the server's programs are
+        missing, and always on Windows.
     """
     if os.name != "posix":
         return None
@@ -69,8 +70,8 @@ def find_binaries() -> Path | None:
         if initdb := shutil.which("initdb"):
             candidates.append(Path(initdb).resolve().parent)
         if pg_config := shutil.which("pg_config"):
-            told = subprocess.run([pg_config, "--bindir"], capture_output=True, text=True, check=False)
-            candidates.append(Path(told.stdout.strip()))
+            found = subprocess.run([pg_config, "--bindir"], capture_output=True, text=True, check=False)
+            candidates.append(Path(found.stdout.strip()))
         debian = Path("/usr/lib/postgresql").glob("*/bin")
         candidates += sorted(debian, key=lambda folder: _version(folder.parent.name), reverse=True)
     return next((folder for folder in candidates if _is_program(folder, "initdb", "postgres")), None)
@@ -85,9 +86,9 @@ def _version(name: str) -> list[int]:
 
 
 class PostgresCluster:
-    """A PostgreSQL cluster of its own, as a context manager: made and started on entry, gone after exit.
+    """A private PostgreSQL cluster, as a context manager: made and started on entry, removed on exit.
 
-    Anybody on this machine can log in to it while it runs, as its superuser and without a password.
+    While the cluster runs, every user of this machine can log in as its superuser without a password.
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ class PostgresCluster:
     Raises
     ------
     RuntimeError
-        On entry, if PostgreSQL's programs are not there or fail; with what they said.
+        On entry, if PostgreSQL's programs are missing or fail; the message has their output.
     """
 
     folder: Path
@@ -129,7 +130,7 @@ class PostgresCluster:
             ["/bin/sh", "-c", GUARD, "guard", str(self.folder)],
             stdin=subprocess.PIPE,
             text=True,
-            start_new_session=True,  # a Ctrl-C is not for it
+            start_new_session=True,  # Ctrl-C must not end the guard
         )
         atexit.register(self.close)
         try:
@@ -147,11 +148,11 @@ class PostgresCluster:
 
     @property
     def is_running(self) -> bool:
-        """Whether the server's first process lives."""
+        """True if the server's first process is running."""
         return self._server is not None and self._server.poll() is None
 
     def url(self, database: str) -> str:
-        """Return the address of a database, as psycopg and SQLAlchemy take it."""
+        """Return the address of a database, as psycopg and SQLAlchemy accept it."""
         return f"postgresql://{SUPERUSER}@127.0.0.1:{self.port}/{database}"
 
     def new_database(self) -> str:
@@ -167,9 +168,9 @@ class PostgresCluster:
         return self.url(name)
 
     def start(self) -> None:
-        """Start the server, which must not run, and wait until it takes connections.
+        """Start the server, which must not be running, and wait until it accepts connections.
 
-        After a kill that includes its recovery.
+        After a kill, the wait includes the server's recovery.
 
         Raises
         ------
@@ -188,7 +189,7 @@ class PostgresCluster:
                     stdout=log,
                     stderr=log,
                     pass_fds=[servers_end],
-                    start_new_session=True,  # a Ctrl-C is for the tests, which then stop the server in order
+                    start_new_session=True,  # Ctrl-C ends the tests, which then stop the server in order
                     **self._child_options(),
                 )
         except BaseException:
@@ -202,14 +203,14 @@ class PostgresCluster:
         self._was_killed = False
 
     def wait_until_ready(self) -> None:
-        """Wait until the server takes connections.
+        """Wait until the server accepts connections.
 
         Raises
         ------
         RuntimeError
-            If it ended before, with the end of its log.
+            If the server ended before; the message has the end of its log.
         TimeoutError
-            If it took longer than a minute.
+            If the server needed more than a minute.
         """
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
@@ -222,18 +223,18 @@ class PostgresCluster:
         raise TimeoutError(f"the PostgreSQL server was not ready after {PATIENCE_S:.0f} s:\n{self._end_of_log()}")
 
     def stop(self) -> None:
-        """Stop the server in order, but at once: open transactions are rolled back and connections closed."""
+        """Stop the server in order, but at once: open transactions are rolled back, and connections are closed."""
         self._end(signal.SIGINT)
 
     def kill(self) -> None:
         """Kill all processes of the server at once, and wait until they are gone.
 
-        Nothing is flushed or tidied, as in a crash. What the server has handed to the operating system is still
-        written, so this is not the whole of a power cut; that is why `fsync` is on.
+        Nothing is flushed or removed, as in a crash. The operating system still writes the data that the server passed
+        to it. So a kill does less damage than a power cut; for this reason `fsync` is on.
         """
         if self._server is None or not self.is_running:
             return
-        # Held still first, so that it cannot start a process that the list of them does not have.
+        # Stopped first, so that the server cannot start a process that is not in the list.
         os.kill(self._server.pid, signal.SIGSTOP)
         self._signal_all(signal.SIGKILL)
         self._server.wait(PATIENCE_S)
@@ -241,11 +242,11 @@ class PostgresCluster:
         self._ended()
 
     def freeze(self) -> None:
-        """Stop all processes of the server where they are; the kernel goes on to accept and acknowledge for them."""
+        """Suspend all processes of the server; the kernel still accepts and acknowledges data for them."""
         self._signal_all(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let a frozen server go on."""
+        """Let a frozen server continue."""
         self._signal_all(signal.SIGCONT)
 
     def _signal_all(self, number: signal.Signals) -> None:
@@ -256,16 +257,16 @@ class PostgresCluster:
                 os.kill(process, number)
 
     def close(self) -> None:
-        """End the server and remove all that it has left; nothing happens the second time."""
+        """End the server and remove all its files; a second call does nothing."""
         if self._guard is None:
             return
         atexit.unregister(self.close)
         try:
             self.thaw()
             if self._was_killed:
-                # The shared memory of a killed server remains in the system until the next start takes it over.
+                # The shared memory of a killed server remains in the system until the next start.
                 self.start()
-            self._end(signal.SIGQUIT)  # without the last flush to disk, as all goes anyway
+            self._end(signal.SIGQUIT)  # without the last flush to disk, because the files are removed
         finally:
             self.kill()
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -277,7 +278,7 @@ class PostgresCluster:
         return self.folder / "data"
 
     def _child_options(self) -> dict[str, Any]:
-        # Without the PG variables, which would bend the server to the tester's own habits.
+        # Without the PG variables, which would change the server's settings.
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
         return {"cwd": self.folder, "env": environment, **self._account}
 
@@ -302,11 +303,11 @@ class PostgresCluster:
         return [
             *(str(self._binaries / "initdb"), "-D", str(self._data), f"--username={SUPERUSER}", "--auth=trust"),
             *("--encoding=UTF8", "--locale=C"),
-            "--no-sync",  # of initdb alone; the server itself syncs
+            "--no-sync",  # for initdb only; the server itself syncs
         ]
 
     def _start_on_a_free_port(self) -> None:
-        """Start for the first time; a port can be lost to another program between the look at it and the start."""
+        """Start for the first time; another program can occupy a port between the check and the start."""
         tries = 5
         for left in reversed(range(tries)):
             self.port = free_port()
@@ -320,7 +321,7 @@ class PostgresCluster:
     def _says_ready(self) -> bool:
         """Read the server's pid file, as `pg_ctl` does: the first line is its process id, the eighth its state.
 
-        A connection would prove less: on a port lost to a race it would reach another server.
+        A connection would prove less: if another server has occupied the port, the connection would reach that server.
         """
         assert self._server is not None
         try:
@@ -340,11 +341,11 @@ class PostgresCluster:
         self._ended()
 
     def _ended(self) -> None:
-        """Wait until the last process of the server is gone; take note that it is."""
+        """Wait until the last process of the server has ended, and record this."""
         if self._lifeline < 0:
             return
-        # Each of them holds the other end of this pipe, which reads as ended when the last one lets go. Only the first
-        # process is our child and could be waited for.
+        # Each process has the other end of this pipe open, and reading returns when the last process closes it. Only
+        # the first process is our child, so this process could not wait for the others.
         ended, _, _ = select.select([self._lifeline], [], [], PATIENCE_S)
         if not ended:
             raise TimeoutError(f"processes of the PostgreSQL server are left after {PATIENCE_S:.0f} s")
@@ -359,10 +360,10 @@ class PostgresCluster:
 
 
 def server_account() -> Mapping[str, Any]:
-    """Return whom to run as, for `subprocess`; PostgreSQL refuses to be run by root."""
+    """Return the user of the server, for `subprocess`; PostgreSQL refuses to run as root."""
     if os.geteuid() != 0:
         return {}
-    import pwd  # which Windows does not have
+    import pwd  # missing on Windows
 
     for name in (SUPERUSER, "nobody"):
         with suppress(KeyError):
@@ -372,7 +373,7 @@ def server_account() -> Mapping[str, Any]:
 
 
 def _reachable_folder() -> Path:
-    """Return a folder for temporary files that another user can reach, which root's own may not be."""
+    """Return a folder for temporary files that another user can reach; root's folder may not be reachable."""
     folder = Path(tempfile.gettempdir())
     if os.geteuid() == 0 and not all(part.stat().st_mode & 0o001 for part in (folder, *folder.parents)):
         return Path("/tmp")
@@ -380,7 +381,7 @@ def _reachable_folder() -> Path:
 
 
 def free_port() -> int:
-    for port in random.SystemRandom().sample(PORTS, len(PORTS)):  # the same seed in two workers must not matter
+    for port in random.SystemRandom().sample(PORTS, len(PORTS)):  # two workers may have the same seed
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port

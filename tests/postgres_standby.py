@@ -16,7 +16,7 @@ class PostgresStandby(PostgresCluster):
     Parameters
     ----------
     primary : PostgresCluster
-        The server to follow, which must run. It is reconfigured to wait for this one.
+        The server to follow, which must be running. It is reconfigured to wait for the standby.
     """
 
     def __init__(self, primary: PostgresCluster) -> None:
@@ -36,7 +36,7 @@ class PostgresStandby(PostgresCluster):
         return self
 
     def promote(self) -> None:
-        """Make it the primary, and wait until it is."""
+        """Promote the standby to primary, and wait for the end of the promotion."""
         with psycopg.connect(self.url("postgres"), autocommit=True) as db:
             assert db.execute(f"SELECT pg_promote(true, {PATIENCE_S:.0f})").fetchone() == (True,)
 

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Installs what the tests need beside Python packages: a Chromium, a library that the browser driver's Node links to, what
-# PsychoPy's window needs on a screen that is not there, and PostgreSQL's server and PgBouncer, of which the tests start
-# their own. Without the right to install, it says what is missing; the tests that need it then skip with a reason, or
-# fail under CI=true.
+# Installs the programs that the tests need in addition to Python packages: Chromium, a library that the browser driver's
+# Node links to, libraries of PsychoPy's window, a virtual display, PostgreSQL's server, PgBouncer and proxies. Without the
+# right to install, it prints what is missing. The tests that need a missing program are then skipped with a reason; under
+# CI=true they fail.
 set -eu
 
 has_browser() {
@@ -23,7 +23,7 @@ has_postgres() {
   return 1
 }
 
-# For a window of PsychoPy on a screen that is not there; without the last two psychtoolbox cannot be imported.
+# For a PsychoPy window on a virtual display; without the last two libraries psychtoolbox cannot be imported.
 has_window() {
   command -v Xvfb >/dev/null 2>&1 && [ "$(/sbin/ldconfig -p | grep -c -e 'libGLU\.so\.1' -e 'libfontconfig\.so\.1' \
     -e 'libfribidi\.so\.0' -e 'libasound\.so\.2' -e 'libjack\.so\.0')" -ge 5 ]
@@ -38,7 +38,7 @@ if [ "$(uname)" = Linux ] && ! has_window; then
   missing="$missing xvfb libgl1 libgl1-mesa-dri libglu1-mesa libfontconfig1 libfribidi0 libasound2 libjack-jackd2-0"
 fi
 has_postgres || missing="$missing postgresql"
-# The reverse proxies whose recipes are tested, all in Debian 12: only programs, no site of the system's own.
+# The reverse proxies whose recipes are tested, all in Debian 12: only the programs, without a default site.
 has_program() { PATH="$PATH:/usr/sbin:/usr/local/sbin" command -v "$1" >/dev/null 2>&1; }
 has_program nginx || missing="$missing nginx-light"
 has_program caddy || missing="$missing caddy"
@@ -51,7 +51,7 @@ command -v ps >/dev/null 2>&1 || missing="$missing procps"
 
 if command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" = 0 ]; then
   echo "Installing for the tests:$missing"
-  # The programs are all that is wanted: no cluster of the system's own is made with them, and no service started.
+  # Only the programs are needed: the installation creates no database cluster and starts no service.
   no_cluster=/etc/postgresql-common/createcluster.d/equipoise-tests.conf
   mkdir -p "${no_cluster%/*}"
   no_service=/usr/sbin/policy-rc.d

@@ -1,8 +1,8 @@
-"""Run the tests that touch what changed: `make quick` does, after the checks of style and types.
+"""Run the tests of the changed files, as `make quick` does after the checks of style and types.
 
-A test file is run if it changed, if it imports a changed module, or if it imports a module that imports a changed one;
-in this order, until the time is over.
-Left out, for `make test`: real browsers, PsychoPy windows, PostgreSQL, the recipes of `deploy/`, and whole commands.
+A test file is run if it changed, if it imports a changed module, or if it imports a module that imports a changed
+module. The test files run in this order, until the time is over. `make test` runs the slow tests, which are left out:
+real browsers, PsychoPy windows, PostgreSQL, the recipes of `deploy/`, and whole commands.
 """
 
 import ast
@@ -24,22 +24,23 @@ SLOW = (
     "tests/server/test_serve.py", "tests/server/test_api_fuzz.py", "tests/analysis/test_analyze.py",
     "tests/test_postgres_cluster.py",
 )  # fmt: skip
-"""Where `make test` spends most of its time."""
+"""Paths of the tests in which `make test` spends most of its time."""
 TIME_S = 75
 """Time for the tests, in seconds; with the checks before them `make quick` stays under 90."""
 
 
 def changed_files() -> list[str]:
-    """Return the files that differ from the last commit; without any, those that the last commit changed."""
+    """Return the files that differ from the last commit; without such files, the files that the last commit changed."""
     return _git("diff", "--name-only", "HEAD") + _git("ls-files", "--others", "--exclude-standard") or _git(
         "show", "--name-only", "--format=", "HEAD"
     )
 
 
 def tests_for(changed: Iterable[str], test_files: Iterable[Path]) -> list[str]:
-    """Return the test files that touch the changed files, without the slow ones; the nearest come first.
+    """Return the test files for the changed files, without slow test files; the nearest test files come first.
 
-    Nearest are changed tests, then tests that import a changed module, then those that import one of its importers.
+    Changed tests are nearest, then tests that import a changed module, then tests that import an importer of a changed
+    module.
 
     Parameters
     ----------
@@ -85,7 +86,7 @@ def _git(*arguments: str) -> list[str]:
 
 
 class TimeLimit:
-    """A plugin of pytest-xdist's run that ends it, between two tests, when its time is over."""
+    """A plugin that ends a run of pytest-xdist between two tests when its time is over."""
 
     def __init__(self, seconds: float) -> None:
         self.ends_at = time.monotonic() + seconds
@@ -107,7 +108,7 @@ class TimeLimit:
 
 
 def main() -> int:
-    """Run the chosen tests and say what was left out."""
+    """Run the chosen tests and print what was left out."""
     chosen = tests_for(changed_files(), (ROOT / "tests").rglob("test_*.py"))
     if not chosen:
         print("No quick test touches what changed. `make test` runs all.")  # noqa: T201

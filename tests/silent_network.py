@@ -1,4 +1,4 @@
-"""A TCP forwarder that can go silent: it plays the cable to a server, which a test unplugs."""
+"""A TCP forwarder that can become silent, like an unplugged cable to a server."""
 
 import socket
 import threading
@@ -8,21 +8,21 @@ from typing import Self
 
 
 class SilentNetwork:
-    """Forwards connections on a port of 127.0.0.1 to another, until it is unplugged; a context manager.
+    """A context manager that forwards connections on a port of 127.0.0.1 to another port, until a test unplugs it.
 
-    Unplugged it loses what it gets and closes nothing, so that neither side sees more than silence.
+    An unplugged forwarder discards what it receives and closes nothing, so both sides observe only silence.
 
     Parameters
     ----------
     port : int
-        Where to forward to.
+        The port to which it forwards.
 
     Attributes
     ----------
     port : int
-        Where it listens.
+        The port on which it listens.
     n_messages : int
-        How often it got something to forward to the server: each round trip of a client counts once.
+        The number of messages to the server: each round trip of a client counts once.
     """
 
     def __init__(self, port: int) -> None:
@@ -49,12 +49,12 @@ class SilentNetwork:
         self.cut()
 
     def unplug(self) -> None:
-        """Go silent, for connections that there are and for new ones."""
+        """Become silent, for existing and for new connections."""
         self._is_plugged_in = False
         self._n_unplugged += 1
 
     def plug_in(self) -> None:
-        """Forward new connections again; those that were unplugged stay silent."""
+        """Forward new connections again; the unplugged connections stay silent."""
         self._is_plugged_in = True
 
     def cut(self) -> None:

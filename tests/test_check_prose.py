@@ -1,7 +1,5 @@
 """The check of the prose refuses unclear words, accepts plain sentences, and finds no problem in the project."""
 
-from pathlib import Path
-
 import pytest
 
 from tests import check_prose
@@ -73,20 +71,6 @@ def test_an_error_needs_a_fix(raised: str, is_refused: bool) -> None:
 def test_names_docstrings_and_comments_of_tests_are_checked_but_no_strings() -> None:
     text = 'def test_somebody_is_told():\n    """Whoever reads."""\n    x = "somebody"  # stands\n'
     assert sorted(line for line, _ in check_prose.check_test(text)) == [1, 1, 2, 3]
-
-
-def test_a_file_that_is_not_yet_plain_is_counted_but_not_refused(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    (tmp_path / "old.md").write_text("told, told\n", encoding="utf-8")
-    monkeypatch.setattr(check_prose, "ROOT", tmp_path)
-    monkeypatch.setattr(check_prose, "checked_files", lambda: [tmp_path / "old.md"])
-    monkeypatch.setattr(check_prose, "NOT_YET_PLAIN", ("old.md",))
-    monkeypatch.setattr("sys.argv", ["check_prose.py"])
-    assert check_prose.main() == 0
-    monkeypatch.setattr("sys.argv", ["check_prose.py", "--count"])
-    assert check_prose.main() == 1
-    assert capsys.readouterr().out == "The prose is plain.\n   2 old.md\n"
 
 
 def test_code_blocks_of_documents_are_not_checked() -> None:

@@ -115,7 +115,7 @@ def test_an_older_lock_is_of_the_same_plan(tmp_path: Path) -> None:
     plan = AnalysisPlan.model_validate(content)
     assert deviations(read_locks(path)[0], plan, {}) == []
     assert deviations(read_locks(path)[0], PlannedAnalyses.model_validate(content), {}) == []
-    with pytest.raises(InputError, match="has been locked since"):
+    with pytest.raises(InputError, match="already locked at"):
         add_lock(path, plan, of={}, n_sessions=0, software="new")
 
 

@@ -1,4 +1,4 @@
-"""The tests' own PostgreSQL server: what other tests rest on when they kill it."""
+"""The tests' PostgreSQL server: its behaviour after a kill, on which other tests depend."""
 
 import os
 import signal
@@ -33,7 +33,7 @@ def url(postgres: PostgresCluster) -> str:
     return url
 
 
-def test_a_kill_keeps_what_was_committed_and_loses_what_was_not(postgres: PostgresCluster, url: str) -> None:
+def test_a_kill_keeps_committed_rows_and_loses_uncommitted_rows(postgres: PostgresCluster, url: str) -> None:
     run(url, "INSERT INTO numbers VALUES (1)")
     with closing(psycopg.connect(url)) as uncommitted:
         uncommitted.execute("INSERT INTO numbers VALUES (2)")
@@ -57,7 +57,7 @@ def test_a_kill_ends_a_query_that_would_not_notice(postgres: PostgresCluster, ur
     postgres.start()
 
 
-def test_the_server_can_be_killed_again_and_again(postgres: PostgresCluster, url: str) -> None:
+def test_the_server_can_be_killed_repeatedly(postgres: PostgresCluster, url: str) -> None:
     for n in range(3):
         run(url, f"INSERT INTO numbers VALUES ({n})")
         postgres.kill()
@@ -77,7 +77,7 @@ def test_a_stop_does_not_wait_for_open_connections(postgres: PostgresCluster, ur
     assert numbers(url) == [1]
 
 
-def test_every_new_database_is_empty_and_its_own(postgres: PostgresCluster, url: str) -> None:
+def test_every_new_database_is_empty_and_separate(postgres: PostgresCluster, url: str) -> None:
     run(url, "INSERT INTO numbers VALUES (1)")
     other = postgres.new_database()
     assert other != url
@@ -85,7 +85,7 @@ def test_every_new_database_is_empty_and_its_own(postgres: PostgresCluster, url:
         numbers(other)
 
 
-def test_a_server_left_dead_by_one_test_lives_for_the_next(postgres: PostgresCluster) -> None:
+def test_a_server_that_one_test_killed_runs_for_the_next_test(postgres: PostgresCluster) -> None:
     postgres.kill()
     run(postgres.new_database(), "SELECT 1")
 
@@ -97,13 +97,13 @@ def test_a_commit_is_on_disk_before_it_is_acknowledged(url: str) -> None:
         assert db.execute("SHOW server_encoding").fetchone() == ("UTF8",)
 
 
-def test_nothing_is_left_of_a_cluster_that_was_killed_last(postgres: PostgresCluster) -> None:
+def test_nothing_remains_of_a_cluster_that_was_killed_last(postgres: PostgresCluster) -> None:
     with PostgresCluster() as cluster:
         folder, url = cluster.folder, cluster.url("postgres")
         assert url != postgres.url("postgres")
         cluster.kill()
         segment = (folder / "data" / "postmaster.pid").read_text().splitlines()[6].split()[1]
-        assert segment in shared_memory(), "the kill left nothing that could be forgotten"
+        assert segment in shared_memory(), "the kill left no shared memory"
     assert not folder.exists()
     assert segment not in shared_memory()
     with pytest.raises(psycopg.OperationalError):
@@ -118,7 +118,7 @@ def shared_memory() -> list[str]:
 
 @pytest.mark.parametrize("ending", ["SIGTERM", "SIGKILL"])
 @pytest.mark.usefixtures("postgres")  # for its reason to skip
-def test_nothing_is_left_of_a_test_run_that_was_ended(ending: str) -> None:
+def test_nothing_remains_of_a_test_run_that_was_ended(ending: str) -> None:
     program = (
         "import time; from tests.postgres import PostgresCluster\n"
         "with PostgresCluster() as cluster:\n"
@@ -138,7 +138,7 @@ def test_nothing_is_left_of_a_test_run_that_was_ended(ending: str) -> None:
 
 
 @pytest.mark.usefixtures("postgres")
-def test_a_server_that_cannot_start_says_why() -> None:
+def test_a_server_that_cannot_start_reports_the_reason() -> None:
     with PostgresCluster() as cluster:
         cluster.stop()
         (cluster.folder / "data" / "PG_VERSION").unlink()
@@ -146,7 +146,9 @@ def test_a_server_that_cannot_start_says_why() -> None:
             cluster.start()
 
 
-def test_programs_are_looked_for_where_the_environment_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_are_found_in_the_folder_of_the_environment_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("EQUIPOISE_POSTGRES_BIN", str(tmp_path))
     assert find_binaries() is None
     with pytest.raises(RuntimeError, match="not found"), PostgresCluster():

@@ -1,4 +1,4 @@
-"""`make quick` runs the tests that touch what changed, and none of the slow ones."""
+"""`make quick` runs the tests of the changed files, and no slow tests."""
 
 import subprocess
 import sys
@@ -29,7 +29,7 @@ def test_a_changed_document_runs_no_test() -> None:
     assert quick.tests_for(["README.md"], EVERY_TEST) == []
 
 
-def test_every_slow_place_exists() -> None:
+def test_every_slow_path_exists() -> None:
     assert all((quick.ROOT / name).exists() for name in quick.SLOW)
 
 

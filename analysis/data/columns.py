@@ -20,7 +20,7 @@ LATER_COLUMNS = ("fixation_frames_intended", "frame_ms", "onset_source", "visit"
                  "jspsych", "session_number", "study_revision", "excluded_at", "excluded_reason")  # fmt: skip
 """Columns that stores and exports of an earlier Equipoise do not have. Their values are then missing."""
 
-FORMER_COLUMNS = {"session_number": "session_number"}
+FORMER_COLUMNS = {"session_number": "occasion"}
 """The former name of each column that has another name in stores and exports of an earlier Equipoise."""
 
 NEVER_EMPTY = ("study", "study_version", "battery", "session", "participant", "kind", "source", "status",

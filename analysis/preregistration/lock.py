@@ -105,7 +105,7 @@ def add_lock(
         raise InputError(f"the plan cannot be locked: {error}") from None
     if locks and same_json([locks[-1].content, locks[-1].of], [content, of]):
         raise InputError(
-            f"{path}: this plan is already locked since {locks[-1].locked_at} (digest {locks[-1].digest}). Fix: "
+            f"{path}: this plan was already locked at {locks[-1].locked_at} (digest {locks[-1].digest}). Fix: "
             "change the plan before you lock it again."
         )
     lock = Lock(

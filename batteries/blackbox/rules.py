@@ -1,9 +1,9 @@
 """The rules of Black Box, as the published study plays it on its 8 x 8 board.
 
-Cells are (row, column) from 1, row 1 at the top. A port is a side and the row or column it looks into. A ray that meets
-an atom head-on is absorbed. An atom diagonally ahead turns the ray by 90 degrees away from the atom; atoms at both
-diagonals turn it back. An atom beside the entry cell reflects the ray at once. Absorption is tested before deflection,
-everywhere.
+Cells are (row, column) from 1, row 1 at the top. A port is a side of the board and a row or column. A ray that meets an
+atom head-on is absorbed. An atom diagonally ahead turns the ray by 90 degrees away from the atom; atoms at both
+diagonals turn the ray back. An atom next to the entry cell reflects the ray at once. Absorption is always tested before
+deflection.
 """
 
 import re
@@ -56,9 +56,9 @@ class Ray:
     """The end of a ray and its path."""
 
     outcome: str
-    """`absorbed`, `reflected`, or the port it left by, such as `west-5`."""
+    """`absorbed`, `reflected`, or the port by which the ray leaves, such as `west-5`."""
     path: tuple[Cell, ...]
-    """Cells on the path, including the cell of the atom that absorbed the ray. Empty if it was reflected at entry."""
+    """Cells on the path, with the cell of the atom that absorbed the ray. Empty if the ray was reflected at entry."""
 
 
 _INWARD = {Side.NORTH: (1, 0), Side.SOUTH: (-1, 0), Side.WEST: (0, 1), Side.EAST: (0, -1)}
@@ -70,7 +70,7 @@ def all_ports(size: int = 8) -> list[Port]:
 
 
 def entry_cell(port: Port, size: int = 8) -> Cell:
-    """Return the cell that a port looks into."""
+    """Return the cell that is next to a port."""
     match port.side:
         case Side.NORTH:
             return (1, port.position)
@@ -97,8 +97,8 @@ def trace(atoms: Atoms, entry: Port, size: int = 8) -> Ray:
     Returns
     -------
     Ray
-        Outcome and path of the ray. Paths are reversible: a ray that enters where this one left leaves where this one
-        entered.
+        Outcome and path of the ray. Paths are reversible: a second ray that enters by the exit of this ray leaves by
+        its entry.
     """
     row, column = entry_cell(entry, size)
     down, right = _INWARD[entry.side]

@@ -1,7 +1,7 @@
-"""A human multiple-choice battery for other programs: `gorilla` (its spreadsheets) and `jspsych` (a runnable page).
+"""Exports of a multiple-choice battery for people: `gorilla` writes spreadsheets, `jspsych` writes a page that runs.
 
-Both are functions from a battery to text files by file name. This module holds what they share: the trials of each
-group, the file of answer keys for scoring, and spreadsheet files.
+Both modules return text files by file name. This module contains the parts that both use: the trials of each group, the
+file of answer keys for scoring, and spreadsheet files.
 """
 
 import io
@@ -38,34 +38,32 @@ class ExportedTrial:
 def trials_by_group(
     battery: Battery, groups: Mapping[str, int], practice: Sequence[str], attention_checks: Sequence[str]
 ) -> dict[int, list[ExportedTrial]]:
-    """Return the trials of each group: practice in its order, then test trials and attention checks by their ids.
+    """Return the trials of each group: practice in the given order, then test trials, then attention checks, by id.
 
     Parameters
     ----------
     battery
         The battery; all its items must be multiple choice.
     groups
-        The group (from 1) of each test item, by item id, as `assign_groups` gives it; if empty, all are in group 1.
+        The group (from 1) of each test item, by item id, as `assign_groups` returns it. If empty, all items are in
+        group 1.
     practice, attention_checks
         Ids of the items that every group sees.
 
     Raises
     ------
     InputError
-        If an item is not a valid multiple-choice question, is named but not in the battery, has two phases, or is in no
-        group.
+        If an item is not a valid multiple-choice question, is not in the battery, has two phases, or is in no group.
     """
     roles = _roles(battery, groups, practice, attention_checks)
     trials = {item.item_id: _trial(item, roles[item.item_id]) for item in battery.items}
     test = sorted(item_id for item_id, phase in roles.items() if phase == "test")
     if not test:
-        raise InputError(
-            "every item of the battery is practice or an attention check. Fix: add the items to be tested."
-        )
+        raise InputError("every item of the battery is practice or an attention check. Fix: add test items.")
     if missing := [item_id for item_id in test if groups and item_id not in groups]:
         raise InputError(
-            f"the item `{missing[0]}` is in no group ({len(missing)} such items in all). Fix: give it a group, or "
-            "name it as practice or attention check."
+            f"the item `{missing[0]}` is in no group ({len(missing)} such items in all). Fix: assign the item to "
+            "a group, or list it as practice or attention check."
         )
     shown = {group: [*practice] for group in sorted(set(groups.values()) or {1})}
     for item_id in test:
@@ -77,14 +75,14 @@ def trials_by_group(
 
 
 def group_names(groups: Iterable[int]) -> dict[int, str]:
-    """Return each group's number as in file names: at least two digits, all of one length, with leading zeros."""
+    """Return the number of each group for file names, with leading zeros: all of one length, at least two digits."""
     groups = list(groups)
     width = max(2, len(str(max(groups))))
     return {group: f"{group:0{width}}" for group in groups}
 
 
 def keys_csv(trials: Mapping[int, Sequence[ExportedTrial]]) -> str:
-    """Return the right answer of every item with its phase, group and factors, as CSV: one row per item.
+    """Return the right answer, phase, group and factors of every item as CSV, one row per item.
 
     The group is empty for items that every group sees.
     """
@@ -104,25 +102,25 @@ def keys_csv(trials: Mapping[int, Sequence[ExportedTrial]]) -> str:
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
-    """Return rows, each with an `item_id`, as CSV (RFC 4180) without cells that spreadsheets take for formulas.
+    """Return rows, each with an `item_id`, as CSV (RFC 4180). Refuse cells that spreadsheets take for formulas.
 
-    A cell that begins with one of = + - @ is computed when a spreadsheet program opens the file, and saved as the
-    result (https://owasp.org/www-community/attacks/CSV_Injection). The usual remedy, an apostrophe before it, would be
-    shown to participants. So such a text is refused.
+    A spreadsheet program that opens the file computes a cell that begins with one of = + - @, and saves the result
+    (https://owasp.org/www-community/attacks/CSV_Injection). The usual remedy is an apostrophe before the sign. But
+    participants would see the apostrophe, so such a text is refused.
 
     Raises
     ------
     InputError
-        If a text could be taken for a formula.
+        If a spreadsheet program could take a text for a formula.
     """
     rows = list(rows)
     for row in rows:
         for column, cell in row.items():
             if isinstance(cell, str) and _is_formula(cell):
                 raise InputError(
-                    f"the item `{row['item_id']}`: its {column} begins with {cell.strip()[0]!r}, which spreadsheet "
-                    "programs take for a formula. Fix: begin it with a word or another sign, such as − (minus) or "
-                    "– (dash)."
+                    f"the item `{row['item_id']}`: the text of {column} begins with {cell.strip()[0]!r}, which "
+                    "spreadsheet programs take for a formula. Fix: begin the text with a word or a different sign, "
+                    "such as − (minus) or – (dash)."
                 )
     text = io.StringIO()
     write_rows(text, [columns, *([row.get(column, "") for column in columns] for row in rows)], cell_of=str)
@@ -130,7 +128,7 @@ def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> st
 
 
 def provenance(battery: Battery) -> str:
-    """Return the sentences that name the exported battery, for a file that stays with the researcher."""
+    """Return sentences that name the exported battery, for a file that participants do not load."""
     canary = f" Canary: {battery.canary}." if battery.canary else ""
     return f"Battery `{battery.battery}`, version {battery.version}, digest {battery.digest}.{canary}"
 
@@ -144,7 +142,7 @@ def _roles(
             raise InputError(f"there is no item `{item_id}` in the battery `{battery.battery}`. Fix: correct the id.")
         if count > 1:
             raise InputError(
-                f"the item `{item_id}` is named twice as practice, check or in a group. Fix: name it once."
+                f"the item `{item_id}` is listed twice as practice, check or in a group. Fix: list the item once."
             )
     roles |= dict.fromkeys(practice, "practice")
     roles |= dict.fromkeys(attention_checks, "attention_check")
@@ -155,8 +153,8 @@ def _trial(item: Item, phase: Phase) -> ExportedTrial:
     task = MultipleChoice()
     if item.task != task.name:
         raise InputError(
-            f"the item `{item.item_id}` has the task `{item.task}`, and only {task.name} can be exported. Fix: "
-            "leave the item out."
+            f"the item `{item.item_id}` has the task `{item.task}`, but only {task.name} can be exported. Fix: "
+            "remove the item."
         )
     try:
         return ExportedTrial(phase, item, task.checked_content(item.content, item.key))

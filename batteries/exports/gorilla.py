@@ -1,4 +1,4 @@
-"""Gorilla (https://gorilla.sc): a spreadsheet for each counterbalance group, for Task Builder 2 and 1.
+"""Export to Gorilla (https://gorilla.sc): one spreadsheet per counterbalance group, for Task Builder 2 and 1.
 
 Sources
 -------
@@ -18,8 +18,8 @@ from batteries.exports import KEYS_FILE, ExportedTrial, csv_text, group_names, k
 from batteries.items import Battery
 
 FACTORS = ("scenario", "version", "capability_type", "condition", "inference_level")
-"""Factors in the spreadsheets. The others are only in the file of keys, because some, as `option_order`, reveal the
-key.
+"""Factors in the spreadsheets. The other factors are only in the file of keys, because some of them, such as
+`option_order`, reveal the key.
 """
 
 
@@ -39,14 +39,14 @@ def gorilla_spreadsheets(
     battery
         The battery; all its items must be multiple choice.
     groups
-        The group (from 1) of each test item, by item id; if empty, all are in group 1.
+        The group (from 1) of each test item, by item id. If empty, all items are in group 1.
     practice, attention_checks
         Ids of the items that every group sees.
     fixation_ms
         Duration of the fixation cross, for the how-to.
     answers
-        True to add a column `answer`, by which Gorilla scores. Gorilla runs a task in the participant's browser, so a
-        participant can find the answers there. Without it, score with `keys.csv`.
+        True to add a column `answer`, which Gorilla uses to score. Gorilla runs a task in the participant's browser, so
+        a participant can find this column. Without the column, use `keys.csv` to score.
 
     Raises
     ------
@@ -65,9 +65,9 @@ def gorilla_spreadsheets(
 
 
 def trial_html(content: Mapping[str, Any]) -> str:
-    """Return story, question and numbered options as HTML on one line, which Markdown passes through unchanged.
+    """Return story, question and numbered options as one line of HTML, which Markdown does not change.
 
-    Spaces are kept as they are written: where spacing is the manipulation, a browser must not merge two into one.
+    Spaces are kept as written: if a study manipulates spacing, a browser must not merge two spaces into one.
     """
     paragraphs = [part for part in re.split(r"\n\s*\n", content["text"]) if part.strip()]
     story = "".join(f"<p>{_lines(paragraph)}</p>" for paragraph in paragraphs)
@@ -104,7 +104,7 @@ def _rows(trials: Sequence[ExportedTrial], answers: bool) -> Iterator[dict[str, 
         yield {
             "randomise_blocks": "",
             "randomise_trials": "" if is_practice else 1,
-            # A check is shown on the same display as test trials: only its text may differ.
+            # An attention check has the same display as test trials: only its text may differ.
             "display": "practice" if is_practice else "trial",
             "html": trial_html(content),
             "text": content["text"],
@@ -121,10 +121,10 @@ def _how_to(battery: Battery, names: list[str], n_options: int, fixation_ms: int
     first_last = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
     answer = (
         "a *Scorer* whose\n   correct answer is bound to the column `answer`.\n\n   Gorilla runs a task, with its "
-        "spreadsheet, in the participant's browser, where a participant can find the\n   answers. If that matters, "
-        f"leave the Scorer out, delete the column `answer` in Gorilla's editor,\n   and score with `{KEYS_FILE}`."
+        "spreadsheet, in the participant's browser. A participant can find the\n   answers there. To prevent this, "
+        f"remove the Scorer, delete the column `answer` in Gorilla's editor,\n   and score with `{KEYS_FILE}`."
         if answers
-        else f"no *Scorer*:\n   the answers stay with you, in `{KEYS_FILE}`."
+        else f"no *Scorer*:\n   the right answers are only in your file `{KEYS_FILE}`."
     )
     return _HOW_TO.format(
         provenance=provenance(battery),
@@ -142,22 +142,23 @@ _HOW_TO = """\
 
 {provenance}
 
-For Task Builder 2. In Task Builder 1 objects are called zones, and the column `randomise_trials` works by itself.
+These steps are for Task Builder 2. In Task Builder 1, objects are called zones, and step 4 is not needed: the column
+`randomise_trials` works without a setting.
 
-1. Make a task with two displays, `practice` and `trial`; their names are those in the column `display`. Instructions
-   and a last page are displays of your own, with a row of their own in the spreadsheet.
-2. Give each of the two displays two screens: first a *Fixation* of {fixation_ms} ms; then an *HTML* object (or a
-   *Markdown Text*) bound to the column `html`, which holds story, question and numbered options, with a *Keyboard
-   Response* to the keys 1 to {n_options}, an *Advance - Response*, and {answer}
-3. Upload {files}, each as a spreadsheet of its own.
-   Upload the files as they are: a spreadsheet program that opens and saves them can change them (01 becomes 1).
-4. Add the randomisation *Randomise Trials* on the column `randomise_trials`: test trials and attention checks are
-   shuffled together, practice stays first. Look at a few previews.
-5. In the experiment, a balanced *Randomiser* sends participants into {n_groups} equal branches, one a group, each of
-   which sets the task's spreadsheet to that of its group.
-6. Results carry the spreadsheet's columns. Join them by `item_id` to `{keys}`, which has the keys and all factors;
-   `phase` tells practice and attention checks from test trials. Keep `{keys}` to yourself.
+1. Make a task with two displays, `practice` and `trial`, as named in the column `display`. For instructions and a last
+   page, add displays, each with its own row in the spreadsheet.
+2. Give each of the two displays two screens. The first screen is a *Fixation* of {fixation_ms} ms. The second screen
+   has an *HTML* object (or a *Markdown Text*) bound to the column `html`, with story, question and numbered options. It
+   also has a *Keyboard Response* to the keys 1 to {n_options}, an *Advance - Response*, and {answer}
+3. Upload {files}, each as a separate spreadsheet.
+   Do not open and save the files in a spreadsheet program first: it can change them (01 becomes 1).
+4. Add the randomisation *Randomise Trials* on the column `randomise_trials`. It shuffles test trials and attention
+   checks together, and leaves practice first. Check a few previews.
+5. In the experiment, add a balanced *Randomiser* with {n_groups} equal branches, one branch per group. In each
+   branch, set the task's spreadsheet to the spreadsheet of the group.
+6. The results contain the spreadsheet's columns. Join the results by `item_id` to `{keys}`, which has the keys and all
+   factors. The column `phase` marks practice, test trials and attention checks. Do not publish `{keys}`.
 
-The columns `text`, `prompt` and `option_1` to `option_{n_options}` hold the same texts singly, for a layout of your
-own; they are plain text, not Markdown.
+The columns `text`, `prompt` and `option_1` to `option_{n_options}` contain the same texts separately, for your own
+layout. They are plain text, not Markdown.
 """

@@ -1,7 +1,7 @@
-"""jsPsych 8 (https://www.jspsych.org): a self-contained page that runs the battery, and a separate file of answer keys.
+"""Export to jsPsych 8 (https://www.jspsych.org): a page that runs the battery, and a separate file of answer keys.
 
-The files for the web server are in the folder `public/` and hold no key. They need only jsPsych. The plugin that shows
-a trial is ours, because jsPsych's own plugins take either keys or buttons, each in a package of its own.
+The files for the web server are in the folder `public/` and contain no key. These files need only jsPsych. They contain
+a plugin for the trials, because each of jsPsych's plugins accepts either keys or buttons and is a separate package.
 
 Sources
 -------
@@ -18,7 +18,7 @@ from batteries.exports import KEYS_FILE, ExportedTrial, group_names, keys_csv, p
 from batteries.items import Battery
 
 JSPSYCH_VERSION = "8.3.0"
-"""Version of the npm package `jspsych` that the page was tested with: the version of our own web client."""
+"""Version of the npm package `jspsych` that the page was tested with. Equipoise's web client uses the same version."""
 
 
 def jspsych_files(
@@ -31,7 +31,7 @@ def jspsych_files(
 ) -> dict[str, str]:
     """Return the experiment (`public/...`), `keys.csv`, and `jspsych-how-to.md` with the instructions to run it.
 
-    The trials are scripts, not JSON, so that the page also runs from a disk, where browsers load no data. A browser
+    The trials are scripts, not JSON, because a browser loads no JSON into a page that is opened from a disk. A browser
     loads only the trials of its group.
 
     Parameters
@@ -39,7 +39,7 @@ def jspsych_files(
     battery
         The battery; all its items must be multiple choice.
     groups
-        The group (from 1) of each test item, by item id; if empty, all are in group 1.
+        The group (from 1) of each test item, by item id. If empty, all items are in group 1.
     practice, attention_checks
         Ids of the items that every group sees.
     fixation_ms
@@ -70,7 +70,7 @@ def jspsych_files(
 
 
 def _script(battery: Battery, group: int, trials: Sequence[ExportedTrial], fixation_ms: int) -> str:
-    """Return a group's trials as a script. The battery's digest is left out, as it depends on the keys."""
+    """Return a group's trials as a script, without the battery's digest, which depends on the keys."""
     content = {
         "battery": battery.battery,
         "battery_version": battery.version,
@@ -83,7 +83,7 @@ def _script(battery: Battery, group: int, trials: Sequence[ExportedTrial], fixat
 
 
 def _shown(trial: ExportedTrial) -> dict[str, object]:
-    """Return the fields of a trial that a browser may know."""
+    """Return the fields of a trial that are not secret."""
     content = trial.content
     return {
         "item_id": trial.item.item_id,
@@ -101,14 +101,14 @@ _PAGE = """\
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>$title</title>
-<!-- jsPsych lies beside this page, in the folder jspsych/: of its npm package `jspsych`, version $version or a later
-     8.x, the files dist/index.browser.min.js and css/jspsych.css. Nothing is loaded from anywhere else. -->
+<!-- jsPsych is in the folder jspsych/ next to this page: the files dist/index.browser.min.js and css/jspsych.css of the
+     npm package `jspsych`, version $version or a later 8.x. The page loads nothing from other servers. -->
 <link rel="stylesheet" href="jspsych/jspsych.css">
 <style>
   body { margin: 0; font-family: "Open Sans", Arial, sans-serif; font-size: 18px; line-height: 1.6; color: #111; }
   main { min-height: 100vh; }
   #start, .stimulus, .end { box-sizing: border-box; max-width: 44rem; margin: 0 auto; padding: 2rem 1rem; }
-  /* Spaces and line breaks are shown as they are written: their number may be what the study varies. */
+  /* Spaces and line breaks are shown as written, because a study can vary their number. */
   .stimulus { width: min(44rem, 100vw); text-align: left; white-space: pre-wrap; }
   .stimulus h1 { font-size: 1.1em; }
   .options { list-style: none; margin: 0; padding: 0; }
@@ -125,9 +125,9 @@ _PAGE = """\
 <main id="experiment">
 <div id="start">
 <h1>$title</h1>
-<p id="message">On each page, read the text and answer the question below it: press the number of your answer, or click
-it. The next page follows a small cross. Please do not leave or reload the page before the end: your answers would be
-lost.</p>
+<p id="message">On each page, read the text and answer the question below the text. Press the number of your answer, or
+click the answer. A small cross appears before each page. Please do not leave or reload this page before the end,
+because your answers would be lost.</p>
 <button id="begin" type="button" disabled>Begin</button>
 </div>
 </main>
@@ -142,13 +142,13 @@ _EXPERIMENT = """\
 // Runs one group's trials on jsPsych 8: practice first, then all others in random order.
 "use strict";
 
-// Where the answers go. In this file, the browser saves them as a file at the end. To collect them on a server, send
-// data.json() from here; on JATOS: return jatos.endStudy(data.json());
+// Saves the answers. As written, the browser saves the answers as a file at the end. To collect the answers on a
+// server, send data.json() in this function. On JATOS, write: return jatos.endStudy(data.json());
 function saveAnswers(data, name) {
   data.localSave("json", name);
 }
 
-// Text always goes in as text, never as HTML.
+// Text is always inserted as text, never as HTML.
 function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
@@ -162,16 +162,16 @@ function refuse(message) {
 }
 
 if (!window.jsPsychModule) {
-  refuse("jsPsych is missing: put index.browser.min.js and jspsych.css into the folder jspsych/ beside this page.");
+  refuse("jsPsych is missing: put index.browser.min.js and jspsych.css into the folder jspsych/ next to this page.");
 }
 const { ParameterType } = jsPsychModule;
 
 const nextFrame = () => new Promise(requestAnimationFrame);
 
 // Shows the cross for the frames of the display nearest to fixation_ms, then the stimulus in the very next frame.
-// Times are the frames' own stamps, on the same clock as event.timeStamp; a timer would be late by up to a frame.
+// Times are the time stamps of the frames, on the same clock as event.timeStamp. A timer can be late by up to a frame.
 async function showAfterFixation(display, stimulus, fixation_ms) {
-  await nextFrame(); // the first frame after a pause can carry an old stamp
+  await nextFrame(); // the first frame after a pause can have an old time stamp
   const start = await nextFrame();
   if (fixation_ms > 0) display.replaceChildren(element("div", { class: "fixation", "aria-hidden": "true" }, "+"));
   window.scrollTo(0, 0);
@@ -186,13 +186,13 @@ async function showAfterFixation(display, stimulus, fixation_ms) {
   return { onset, fixation_ms: onset - start };
 }
 
-// A text, a question and numbered options. A number key, a click or a tap answers at once.
+// Shows a text, a question and numbered options. A number key, a click or a tap answers at once.
 class MultipleChoicePlugin {
   static info = {
     name: "equipoise-multiple-choice",
     version: "1.0.0",
     parameters: {
-      // What to read first; paragraphs are separated by blank lines. May be empty.
+      // The text above the question, which may be empty. Blank lines separate paragraphs.
       text: { type: ParameterType.STRING, default: "" },
       prompt: { type: ParameterType.STRING, default: undefined },
       options: { type: ParameterType.STRING, array: true, default: undefined },
@@ -201,9 +201,9 @@ class MultipleChoicePlugin {
     data: {
       // The number of the chosen option, from 1.
       response: { type: ParameterType.INT },
-      // In ms, from the stamp of the frame that shows the stimulus to that of the key press or click.
+      // In ms, from the time stamp of the frame that shows the stimulus to the time stamp of the key press or click.
       rt: { type: ParameterType.FLOAT },
-      // For how long the cross was really shown, in ms.
+      // The measured duration of the cross, in ms.
       fixation_ms: { type: ParameterType.FLOAT },
     },
   };
@@ -230,7 +230,7 @@ class MultipleChoicePlugin {
     const answer = await new Promise((resolve) => {
       const listeners = new AbortController();
       const answered = (event, response) => {
-        // Made before the onset: no answer to what is shown now.
+        // An event before the onset does not answer this stimulus.
         if (event.timeStamp < onset || !buttons[response - 1]) return;
         listeners.abort();
         resolve({ response, rt: event.timeStamp - onset });
@@ -284,7 +284,8 @@ function run({ battery, battery_version, group, fixation_ms, practice, trials })
   jsPsych.run(blocks.filter(({ timeline_variables }) => timeline_variables.length > 0));
 }
 
-// The address says who sees what: experiment.html?group=2&participant=P07. Without a participant, a name is drawn.
+// The address names group and participant: experiment.html?group=2&participant=P07. Without a participant, the page
+// makes a random pseudonym.
 const address = new URLSearchParams(window.location.search);
 const groups = document.body.dataset.groups.split(" ");
 const group = groups.find((name) => Number(name) === Number(address.get("group")));
@@ -309,18 +310,19 @@ _HOW_TO = """\
 
 $provenance
 
-1. Put jsPsych into the folder `public/jspsych/`: of its npm package `jspsych`, version $version or a later 8.x, the
-   files `dist/index.browser.min.js` and `css/jspsych.css` (`npm pack jspsych@$version` fetches the package). The page
-   loads nothing from anywhere else.
+1. Put jsPsych into the folder `public/jspsych/`: the files `dist/index.browser.min.js` and `css/jspsych.css` of the npm
+   package `jspsych`, version $version or a later 8.x. `npm pack jspsych@$version` downloads the package. The page loads
+   nothing from other servers.
 2. Try it: open `public/experiment.html?group=1` in a browser.
-3. Put the folder `public/`, and nothing else, on your web server or JATOS. Its files hold no key.
-   `$keys`, and this file, stay with you.
-4. Consent, instructions, debrief and a way to withdraw are not in the page: put them around it. Practice gives no
-   feedback here, since the page does not know the keys.
-5. Send each participant to `experiment.html?group=G&participant=P`, with G from 1 to $n_groups, equally often; P is a
-   pseudonym of yours. Without one the page draws a name.
-6. The answers are in the page until the end, when the browser saves them as a JSON file; who leaves before leaves
-   nothing. The function `saveAnswers` in `public/experiment.js` is the place to send them to your server instead.
-7. Score: join the answers to `$keys` by `item_id`; an answer is right where `response` equals `key`. `rt` is in
-   ms from the frame that shows the text; `fixation_ms` is for how long the cross was really shown.
+3. Put the folder `public/`, and nothing else, on your web server or JATOS. Its files contain no key.
+   Do not upload `$keys` or this file.
+4. The page does not contain consent, instructions, debriefing or a way to withdraw. Add these pages yourself. Practice
+   trials give no feedback, because the page does not contain the keys.
+5. Send each participant to `experiment.html?group=G&participant=P`, with G from 1 to $n_groups, equally often. P is a
+   pseudonym that you choose. Without a pseudonym, the page makes a random pseudonym.
+6. The answers are in the page until the end. Then the browser saves the answers as a JSON file. The answers of a
+   participant who leaves before the end are lost. To send the answers to your server instead, change the function
+   `saveAnswers` in `public/experiment.js`.
+7. Score: join the answers to `$keys` by `item_id`; an answer is right if `response` equals `key`. `rt` is the
+   response time in ms from the frame that shows the text. `fixation_ms` is the measured duration of the cross.
 """

@@ -1,5 +1,4 @@
-"""Reading and writing files: checked models, CSV that is safe in spreadsheets, atomic writes, and private folders.
+"""Reading and writing of files: checked models, CSV that is safe in spreadsheets, atomic writes, and private folders.
 
-Everything that Equipoise writes as CSV goes through `csv_files`. Everything that holds responses or identities is
-written through `private_files`.
+All CSV files are written with `csv_files`. All files with responses or identities are written with `private_files`.
 """

@@ -20,17 +20,19 @@ Content = bytes | Iterable[bytes]
 def write_together(out: Path, files: Mapping[str, Content], manifest: Mapping[str, Any]) -> None:
     """Write `files` (by their paths within `out`) and a manifest that lists them with their SHA-256.
 
-    Everything is written to a temporary folder first. If `out` does not exist, that folder is beside it and is renamed
-    to it in one step. Otherwise it is within `out`, and the files are moved into place one by one, the manifest last.
-    Files of an earlier analysis that this one no longer has are removed if they are unchanged; other files stay as they
-    are. If a file cannot be moved or removed, all are restored. New folders and all files are readable by their owner
-    only, because they hold responses.
+    All files are written to a temporary folder first. If `out` does not exist, the temporary folder is next to `out`
+    and is renamed to `out` in one step. Otherwise the temporary folder is inside `out`. Then the files are moved into
+    place one by one, the manifest last.
+
+    A file of an earlier analysis that is not in `files` is removed if it is unchanged. All other files stay as they
+    are. If a file cannot be moved or removed, all files are restored. Only the owner can read the files and the new
+    folders, because they contain responses.
 
     Raises
     ------
     InputError
-        If `out` or a folder in it is a file, if it holds a file of the same name that no analysis of ours wrote, or
-        if a file cannot be written.
+        If `out` or a folder inside `out` is a file, if `out` has a file of the same name that no analysis wrote, or if
+        a file cannot be written.
     """
     out = out.absolute()
     try:
@@ -95,7 +97,7 @@ def _refuse_blocked_places(out: Path, names: Sequence[str]) -> None:
 
 
 def _exchange(out: Path, new: Path, old: Path, names: Sequence[str], outdated: Sequence[str]) -> None:
-    """Move the outdated files out and the new ones in; if one cannot be moved, restore those that were."""
+    """Remove the outdated files and move the new files in. If a step fails, restore the earlier files."""
     done: list[str] = []
     place = out
     try:
@@ -122,7 +124,7 @@ def _exchange(out: Path, new: Path, old: Path, names: Sequence[str], outdated: S
 
 
 def _earlier_files(out: Path) -> dict[str, str]:
-    """Return the files of the analysis in `out`, with their digests."""
+    """Return the files of the earlier analysis in `out`, with their digests."""
     manifest = out / MANIFEST
     if not manifest.exists():
         return {}
@@ -136,7 +138,7 @@ def _earlier_files(out: Path) -> dict[str, str]:
 
 
 def _outdated(out: Path, earlier: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Return the files of the earlier analysis that this one no longer has and that are unchanged."""
+    """Return the unchanged files of the earlier analysis that the new analysis does not write."""
     names = []
     for name, digest in earlier.items():
         path = out / name
@@ -157,7 +159,7 @@ def write_new_folder(files: Mapping[str, str], folder: Path) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: this folder is not empty, or is a file. Fix: name a new folder.")
     is_new = not folder.exists()
-    # Written beside their final names and moved when complete: a full disk leaves nothing that looks like an export.
+    # Files are moved to their final names when all are complete, so that a full disk leaves no incomplete export.
     unfinished = folder / ".unfinished"
     try:
         for name, text in files.items():

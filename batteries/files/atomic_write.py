@@ -12,23 +12,23 @@ from batteries.files.private_files import open_private
 
 @contextmanager
 def atomic_write(path: Path, *, is_private: bool = False) -> Iterator[TextIO]:
-    """Open a UTF-8 file for writing; it appears when it is complete, or not at all.
+    """Open a UTF-8 file for writing. The file appears only when it is complete.
 
     Parameters
     ----------
     path
-        The file; an earlier one is replaced.
+        The file; an earlier file of this name is replaced.
     is_private
-        True if only its owner may read it.
+        True if only the owner may read the file.
 
     Raises
     ------
     InputError
-        If it cannot be written.
+        If the file cannot be written.
     """
     if not path.name or path.is_dir():
         raise InputError(f"{path}: cannot be written, as this is a folder. Fix: name a file.")
-    # Not hidden: a killed program leaves it, and hidden files are not found.
+    # Not a hidden file: a killed program leaves this file, and a person should find it.
     part = path.with_name(f"{path.name}-{secrets.token_hex(4)}.part")
     opener = open_private if is_private else None
     try:

@@ -1,7 +1,7 @@
 """YAML 1.2 texts as ruamel's round-trip nodes, with limits on size, nesting and the expansion of aliases (`*name`).
 
-A few hundred bytes of aliases to aliases expand to gigabytes ("billion laughs"). They are counted while the text is
-read, so that such a file is refused before anything is expanded.
+A few hundred bytes of aliases to aliases expand to gigabytes ("billion laughs"). The expanded size is counted while
+the text is read, so that such a file is refused before any alias is expanded.
 """
 
 from typing import Any
@@ -14,18 +14,18 @@ from ruamel.yaml.events import AliasEvent
 from ruamel.yaml.nodes import MappingNode, ScalarNode
 
 LONGEST_TEXT = 20_000_000
-"""Characters in a file. The largest published batteries have some megabytes; JSON Lines has no limit."""
+"""Most characters in a YAML file. The largest published batteries have some megabytes. JSON Lines has no limit."""
 DEEPEST = 50
-"""Lists and mappings inside each other. No file of ours needs ten; Python's stack ends at some hundreds."""
+"""Most levels of nested lists and mappings. Equipoise's files need fewer than ten; Python's stack allows hundreds."""
 MOST_EXPANDED = 1_000_000
-"""Values and characters that all aliases of a file together may expand to."""
+"""Most values and characters to which all aliases of a file together may expand."""
 
 LARGEST_NUMBER_BITS = 1024
-"""Bits of a whole number, those of the largest float; Python refuses to write numbers of some thousands of digits."""
+"""Most bits of a whole number, as in the largest float. Python refuses to print numbers with thousands of digits."""
 
 
 class UnreadableYAMLError(Exception):
-    """The text is too large or holds an invalid value; the message says what is wrong and how to fix it."""
+    """The text is too large or contains an invalid value. The message names the problem and a fix."""
 
     def __init__(self, line: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -34,14 +34,14 @@ class UnreadableYAMLError(Exception):
 
 
 def load_yaml(text: str) -> Any:
-    """Return the content of a YAML text, as ruamel's types, which know their lines.
+    """Return the content of a YAML text, as ruamel's types, which store their line numbers.
 
     Raises
     ------
     UnreadableYAMLError
         If the text is too long or nested too deeply, its aliases expand to too much, or it holds an invalid value.
     ruamel.yaml.error.YAMLError
-        If it is not YAML.
+        If the text is not YAML.
     """
     if len(text) > LONGEST_TEXT:
         raise UnreadableYAMLError(
@@ -64,7 +64,7 @@ def _line(mark: StringMark | None) -> int:
 
 
 class _CountingComposer(Composer):
-    """Counts the expanded size of aliases while the text is composed into nodes."""
+    """A composer that counts the expanded size of aliases."""
 
     def __init__(self, loader: Any = None) -> None:
         super().__init__(loader=loader)
@@ -99,7 +99,9 @@ class _CountingComposer(Composer):
         line = _line(event.start_mark)
         if event.anchor not in self._sizes:
             raise UnreadableYAMLError(
-                line, f"the alias `*{event.anchor}` is inside the value that it names. Fix: write the value out."
+                line,
+                f"the alias `*{event.anchor}` is inside the value that it names. Fix: write the "
+                "value instead of the alias.",
             )
         self._size += self._sizes[event.anchor]
         self._expanded += self._sizes[event.anchor]
@@ -112,7 +114,7 @@ class _CountingComposer(Composer):
 
 
 class _Constructor(RoundTripConstructor):
-    """Reports the line of a value that Python cannot hold, such as a date that does not exist."""
+    """A constructor that reports the line of an invalid value, such as a date that does not exist."""
 
     def construct_object(self, node: Any, deep: bool = False) -> Any:
         try:

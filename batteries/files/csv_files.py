@@ -1,10 +1,11 @@
-"""CSV whose text cells no spreadsheet takes for formulas, and that can be read back unchanged.
+"""CSV files that are safe in spreadsheets: no text is taken for a formula, and every text can be restored.
 
-OWASP lists the signs with which a formula begins (https://owasp.org/www-community/attacks/CSV_Injection): = + - @, the
-same signs in full width, which Japanese and Chinese spreadsheets read alike, and a tab or line end, which some programs
-drop. Some programs also drop spaces and quotation marks before a sign. Such a text gets a leading apostrophe. Texts
-that begin with apostrophes before such a sign get one more, so that `unguarded` restores every text. Numbers are never
-changed.
+OWASP lists the signs with which a formula begins (https://owasp.org/www-community/attacks/CSV_Injection). The signs are
+= + - @, the same signs in full width (for Japanese and Chinese spreadsheets), a tab, and a line end. Some programs
+drop tabs, line ends, spaces and quotation marks before a sign.
+
+A text that begins in such a way gets a leading apostrophe. A text that already begins with apostrophes before such a
+sign gets one more apostrophe. So `unguarded` restores every text. Numbers are never changed.
 """
 
 import csv
@@ -35,7 +36,7 @@ def is_formula(text: str) -> bool:
 
 
 def guarded(text: str) -> str:
-    """Return `text` as a cell that a spreadsheet shows and does not compute.
+    """Return `text` as a cell that a spreadsheet shows but does not compute.
 
     Examples
     --------
@@ -57,9 +58,10 @@ def unguarded(text: str) -> str:
 
 
 def cell_text(value: object, cell_of: Callable[[str], str] = guarded) -> str:
-    """Return a value as a cell of a CSV file, in quotation marks where it needs them; None is an empty cell.
+    """Return a value as a cell of a CSV file, quoted if necessary. None gives an empty cell.
 
-    The module `csv` leaves a lone carriage return unquoted, and readers take it for a line end. So it is not used here.
+    This function does not use the module `csv`, which does not quote a lone carriage return. Readers take an unquoted
+    carriage return for a line end.
     """
     text = cell_of(value) if isinstance(value, str) else "" if value is None else str(value)
     return '"{}"'.format(text.replace('"', '""')) if _SPECIAL.search(text) else text
@@ -71,11 +73,11 @@ def write_rows(file: TextIO, rows: Iterable[Iterable[object]], cell_of: Callable
     Parameters
     ----------
     file
-        Open for writing with `newline=""`.
+        A file that is open for writing with `newline=""`.
     rows
         The rows, the header first.
     cell_of
-        Function that makes a cell safe. Only a writer that refuses formulas itself passes anything but `guarded`.
+        Function that makes a cell safe. Only a writer that refuses formulas passes a function other than `guarded`.
     """
     for row in rows:
         cells = [cell_text(value, cell_of) for value in row]
@@ -94,7 +96,7 @@ class CsvTable(NamedTuple):
 
 
 def parse_csv(text: str, path: Path, *, separator: str = ",", is_ragged: bool = False) -> CsvTable:
-    """Return the cells of a CSV text that was read from `path`. Rows above the header that have no text are skipped.
+    """Return the cells of a CSV text that was read from `path`. Empty rows above the header are skipped.
 
     Parameters
     ----------
@@ -146,7 +148,7 @@ def parse_csv(text: str, path: Path, *, separator: str = ",", is_ragged: bool = 
 @contextmanager
 def _long_cells() -> Iterator[None]:
     """Let the module `csv` read cells of any length, such as the responses of language models."""
-    limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # A C long, which has 32 bits on Windows.
+    limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # The limit is a C long, which has 32 bits on Windows.
     try:
         yield
     finally:
@@ -161,7 +163,7 @@ def _wrong_count(n: int, expected: int, separator: str) -> str:
 
 def _reason(error: csv.Error) -> str:
     if "end of data" in str(error):
-        return "this is not CSV (a double quote is not closed). Fix: close it."
+        return "this is not CSV (a double quote is not closed). Fix: close the double quote."
     return f"this is not CSV ({error}). Fix: write each double quote inside a quoted cell twice."
 
 

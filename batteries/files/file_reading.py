@@ -1,4 +1,4 @@
-"""Reading files that people write (YAML, JSON Lines) into checked models; errors name the file, the line and a fix."""
+"""Reading of YAML and JSON Lines files into checked models. Errors name the file, the line and a fix."""
 
 import json
 from collections import Counter
@@ -20,17 +20,17 @@ from batteries.files.bounded_yaml import UnreadableYAMLError, load_yaml
 Model = TypeVar("Model", bound=BaseModel)
 
 MOST_SENTENCES = 5
-"""Most mistakes reported for one line, export or request; a text with more is of another kind altogether."""
+"""Most mistakes reported for one line, export or request. A text with more mistakes has a different format."""
 MOST_SENTENCES_OF_A_FILE = 50
-"""Most mistakes reported for one file, which its author corrects together."""
+"""Most mistakes reported for one file. The author can correct them together."""
 LONGEST_SHOWN = 60
-"""Characters of a name or value that a message quotes; a longer name is not compared with known ones."""
+"""Most characters of a name or value in a message. A longer name is not compared with known names."""
 DEEPEST_JSON = 100
-"""Nesting of lists and objects in a JSON text; more could exhaust Python's stack later."""
+"""Most levels of nested lists and objects in a JSON text. More levels could exhaust Python's stack later."""
 
 
 def read_text(path: Path, newline: str | None = None) -> str:
-    """Return the text of a UTF-8 file; with `newline=""` its line ends are kept, as the cells of CSV need.
+    """Return the text of a UTF-8 file. With `newline=""` line ends are kept, which CSV cells need.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def read_yaml(path: Path, model: type[Model]) -> Model:
     Raises
     ------
     InputError
-        One sentence for each mistake, with the file, the line and how to correct it.
+        One sentence for each mistake, with the file, the line and a fix.
     """
     return parse_yaml(read_text(path), path, model)
 
@@ -76,10 +76,10 @@ def parse_yaml(text: str, path: Path, model: type[Model]) -> Model:
             f"{path}{line}: this is not valid YAML ({problem}). Fix: correct the indentation or quotes."
         ) from None
     except YAMLError as error:
-        raise InputError(f"{path}: this is not valid YAML ({error}). Fix: correct it or save it anew.") from None
+        raise InputError(f"{path}: this is not valid YAML ({error}). Fix: correct the file.") from None
     if not isinstance(document, CommentedMap):
         raise InputError(
-            f"{path}, line 1: the file must hold `name: value` lines. Fix: see `equipoise new` for an example."
+            f"{path}, line 1: the file must contain `name: value` lines. Fix: run `equipoise new` for an example."
         )
     try:
         return model.model_validate(_plain(document), context={"path": path})
@@ -122,10 +122,13 @@ def parse_json(text: str, place: str) -> Any:
         # In a text of many lines the parser's line is more useful than `place` alone.
         line = f", line {error.lineno}" if "\n" in text else ""
         raise InputError(
-            f"{place}{line}: this is not JSON ({error.msg} at column {error.colno}). Fix: correct it."
+            f"{place}{line}: this is not JSON ({error.msg} at column {error.colno}). Fix: correct "
+            "the text at this column."
         ) from None
     except _NameTwiceError as error:
-        raise InputError(f"{place}: the name `{error}` appears twice in one object. Fix: keep one.") from None
+        raise InputError(
+            f"{place}: the name `{error}` appears twice in one object. Fix: keep one of the two fields."
+        ) from None
     except (ValueError, RecursionError) as error:
         raise InputError(
             f"{place}: this JSON cannot be read ({error}): its numbers or nesting are too large. Fix: use smaller "
@@ -150,7 +153,7 @@ def _refuse_deep(value: Any) -> None:
 
 
 class _NameTwiceError(Exception):
-    """A JSON object has two fields of one name; json.loads would silently keep the last."""
+    """A JSON object has two fields with the same name. json.loads would silently keep the last field."""
 
 
 def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -169,12 +172,12 @@ def validate_line(path: Path, number: int, value: Any, model: type[Model]) -> Mo
 
 
 def describe(error: ValidationError, model: type[BaseModel]) -> str:
-    """Return one sentence for each mistake that pydantic found, the first few of many."""
+    """Return one text with a sentence for each of the first mistakes that pydantic found."""
     return " ".join(sentences(error, model, MOST_SENTENCES))
 
 
 def sentences(error: ValidationError, model: type[BaseModel], most: int = MOST_SENTENCES_OF_A_FILE) -> list[str]:
-    """Return a sentence for each of the first mistakes that pydantic found, and one that counts the others."""
+    """Return a sentence for each of the first mistakes that pydantic found, and a sentence that counts the others."""
     found = _mistakes(error)
     said = [_sentence(details, model) for details in found[:most]]
     return said if len(found) <= most else [*said, _more(len(found) - most)]
@@ -215,7 +218,7 @@ def _find(document: CommentedMap, location: tuple[int | str, ...]) -> tuple[int,
             place.append(step)  # A missing field.
             break
         else:
-            continue  # pydantic names the alternative it tried, such as `deal`; the document does not
+            continue  # pydantic names the alternative that it tried, such as `deal`. The document does not name it.
         place.append(step)
         node = node[step]
     return line + 1, tuple(place)
@@ -323,7 +326,7 @@ def _shown_in_list(value: object) -> str:
 
 
 def _mistakes(error: ValidationError) -> list[ErrorDetails]:
-    """Return pydantic's mistakes, without "list too short" where only the list's entries are wrong."""
+    """Return pydantic's mistakes, without "list too short" if only entries of the list are wrong."""
     found = error.errors(include_url=False)
     # For each list that is called too short: True if it also has other mistakes. Counted once for all lists.
     depths = {len(details["loc"]) for details in found if details["type"] == "too_short"}
@@ -332,7 +335,7 @@ def _mistakes(error: ValidationError) -> list[ErrorDetails]:
 
 
 def _siblings(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
-    """Return the known fields beside an unknown one, found by following models and lists of models."""
+    """Return the known fields of the model that has an unknown field."""
     is_name = False  # An entry in a mapping of names to models is not a field.
     for step in location[:-1]:
         if isinstance(step, int) or is_name:

@@ -17,7 +17,7 @@ def private_folder(folder: Path) -> None:
 
 
 def open_private(path: str | Path, flags: int) -> int:
-    """Open a file as `os.open` does, readable by its owner only if it is new: an `opener` for `open`."""
+    """Open a file as `os.open` does; only the owner can read a new file. Use it as the `opener` of `open`."""
     return os.open(path, flags, PRIVATE_FILE)
 
 

@@ -23,24 +23,24 @@ class JsPsychContent(BaseModel):
     parameters: dict[str, JsonValue] = Field(description="The plugin's parameters, as its documentation names them.")
     answers: tuple[Answer, ...] = Field(
         min_length=2,
-        description="The possible answers, each given by fields of the plugin's data, such as {response: 0}.",
+        description="The possible answers. Each answer gives fields of the plugin's data, such as {response: 0}.",
     )
 
     @field_validator("answers")
     @classmethod
-    def _are_told_apart(cls, answers: tuple[Answer, ...]) -> tuple[Answer, ...]:
+    def _are_distinct(cls, answers: tuple[Answer, ...]) -> tuple[Answer, ...]:
         if any(not answer for answer in answers):
-            raise ValueError("an answer names no field of the plugin's data. Fix: write it such as {response: 0}.")
+            raise ValueError("an answer has no field of the plugin's data. Fix: add a field, such as {response: 0}.")
         if len({canonical_json(answer) for answer in answers}) < len(answers):
-            raise ValueError("two answers are the same. Fix: make each one different.")
+            raise ValueError("two answers are the same. Fix: make the two answers different.")
         return answers
 
 
 class JsPsychPlugin(Task):
     """The response is the data of the plugin's trial; the key is the entry of `answers` that is right.
 
-    A response gives an answer if it has all its fields with the same values. A response that gives none of the answers
-    is wrong.
+    A response matches an answer if it has all fields of the answer, with the same values. A response that matches no
+    answer is wrong.
     """
 
     name = "jspsych"
@@ -52,7 +52,7 @@ class JsPsychPlugin(Task):
     def checked_content(self, content: dict[str, JsonValue], key: JsonValue) -> dict[str, JsonValue]:
         whole = super().checked_content(content, key)
         if key not in self.responses(whole):
-            raise InputError(f"the key {key!r} is not in `answers`. Fix: name the right one of them.")
+            raise InputError(f"the key {key!r} is not in `answers`. Fix: use one of the `answers` as the key.")
         return whole
 
     def check_response(self, content: dict[str, Any], response: JsonValue) -> None:
@@ -63,11 +63,12 @@ class JsPsychPlugin(Task):
             )
         if len(canonical_json(response)) > MOST_BYTES:
             raise InputError(
-                f"the data of the plugin's trial have more than {MOST_BYTES:,} bytes. Fix: let the plugin store less."
+                f"the data of the plugin's trial have more than {MOST_BYTES:,} bytes. Fix: let "
+                "the plugin store less data."
             )
 
     def score(self, content: dict[str, Any], key: JsonValue, response: JsonValue) -> Score:
-        correct = isinstance(key, dict) and isinstance(response, dict) and _gives(response, key)
+        correct = isinstance(key, dict) and isinstance(response, dict) and _matches(response, key)
         return Score(correct, float(correct))
 
     def feedback(self, content: dict[str, Any], key: JsonValue, response: JsonValue) -> Feedback:
@@ -75,7 +76,7 @@ class JsPsychPlugin(Task):
         return Feedback(correct, "answer_right" if correct else "answer_wrong", {}, None)
 
 
-def _gives(response: Answer, answer: Answer) -> bool:
+def _matches(response: Answer, answer: Answer) -> bool:
     # Compared as JSON: in Python, `True` equals 1.
     return all(
         name in response and canonical_json(response[name]) == canonical_json(value) for name, value in answer.items()

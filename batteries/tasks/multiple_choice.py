@@ -18,14 +18,14 @@ class MultipleChoiceContent(BaseModel):
     text: str = Field(default="", description="The story or stimulus; an empty line begins a new paragraph.")
     prompt: str = Field(min_length=1, description="The question.")
     options: tuple[Annotated[str, StringConstraints(min_length=1)], ...] = Field(
-        min_length=2, max_length=9, description="The options in the order shown; they are numbered from 1."
+        min_length=2, max_length=9, description="The options in the order shown, numbered from 1."
     )
 
     @field_validator("options")
     @classmethod
     def _distinct(cls, options: tuple[str, ...]) -> tuple[str, ...]:
         if len(set(options)) < len(options):
-            raise ValueError("two options have the same text. Fix: make each one different.")
+            raise ValueError("two options have the same text. Fix: make the two options different.")
         return options
 
 

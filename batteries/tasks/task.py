@@ -22,7 +22,7 @@ class Score:
 
     correct: bool
     score: float
-    """Credit from 0 to 1; for tasks without partial credit the same as `correct`."""
+    """Credit from 0 to 1. Tasks without partial credit give 1 for a correct response, else 0."""
 
 
 @dataclass(frozen=True)
@@ -35,15 +35,15 @@ class Feedback:
     values: dict[str, str | int]
     """Values of the sentence's placeholders."""
     solution: JsonValue
-    """The right answer, in a form the page can show; sent for practice trials only, after the response."""
+    """The right answer, in a form that the page can show. It is sent only after the response to a practice trial."""
 
 
 class Task(ABC):
-    """A kind of item. Content, key and response are plain JSON values, so that they are sent and stored unchanged.
+    """A kind of item. Content, key and response are plain JSON values, which are sent and stored unchanged.
 
-    An implementer promises: `responses` lists every possible response (one for each outcome that the grader
-    distinguishes), `score` is pure and accepts each of them, and `checked_content` accepts only an item that can be
-    shown and scored without failing.
+    Every task keeps three promises. `responses` lists one response for each outcome that the grader distinguishes.
+    `score` is a pure function and accepts each of these responses. `checked_content` accepts only items that can be
+    shown and scored without an error.
     """
 
     name: ClassVar[str]
@@ -52,7 +52,7 @@ class Task(ABC):
     """Fields of the content whose texts participants read; all other fields define the question."""
 
     def checked_content(self, content: dict[str, JsonValue], key: JsonValue) -> dict[str, JsonValue]:
-        """Check content and key of an item, and return the content with the omitted defaults.
+        """Check content and key of an item, and return the content with its default values filled in.
 
         Nothing is converted: a number written as a text is an error, because graders and pages use the value as
         written.
@@ -75,7 +75,7 @@ class Task(ABC):
 
     @abstractmethod
     def responses(self, content: dict[str, Any]) -> list[JsonValue]:
-        """Return every possible response, each distinct outcome once."""
+        """Return one response for each distinct outcome."""
 
     @abstractmethod
     def check_response(self, content: dict[str, Any], response: JsonValue) -> None:
@@ -83,7 +83,7 @@ class Task(ABC):
 
     @abstractmethod
     def score(self, content: dict[str, Any], key: JsonValue, response: JsonValue) -> Score:
-        """Return the score of a response; the same function for people and models."""
+        """Return the score of a response. The function is the same for people and models."""
 
     @abstractmethod
     def feedback(self, content: dict[str, Any], key: JsonValue, response: JsonValue) -> Feedback:
@@ -92,8 +92,9 @@ class Task(ABC):
     def is_reworded(self, content: dict[str, Any], other: dict[str, Any]) -> bool:
         """Return True if two contents ask the same question, in the same or in other words.
 
-        Texts in lists must keep their positions: options in another order are another question, because the key is a
-        position. Only similarity is compared, so words with the opposite meaning can pass: `True` that became `Wrong`.
+        Texts in lists must keep their positions. The key is a position, so options in a different order are a different
+        question. Only the similarity of texts is compared. So a text can pass although its meaning changed, such as
+        `True` that became `Wrong`.
         """
         return content.keys() == other.keys() and all(
             _differ_in_words(content[name], other[name])
@@ -124,20 +125,21 @@ def _differ_in_words(one: JsonValue, other: JsonValue) -> bool:
 
 
 def _moved(one: list[JsonValue], other: list[JsonValue]) -> bool:
-    """Return True if a text of one list is more similar to another position of the other list than to its own."""
+    """Return True if a text is more similar to a different position of the other list than to the same position."""
     before, after = _comparable([str(text) for text in one], [str(text) for text in other])
-    places = range(len(before))
-    alike = [[_likeness(before[here], after[there]) for there in places] for here in places]
-    return any(alike[here][there] > min(alike[here][here], alike[there][there]) for here in places for there in places)
+    positions = range(len(before))
+    alike = [[_similarity(before[row], after[column]) for column in positions] for row in positions]
+    pairs = ((row, column) for row in positions for column in positions)
+    return any(alike[row][column] > min(alike[row][row], alike[column][column]) for row, column in pairs)
 
 
-def _likeness(one: str, other: str) -> float:
-    """Return the similarity of two texts, from 0 to 1; the same in either order."""
+def _similarity(one: str, other: str) -> float:
+    """Return the similarity of two texts, from 0 to 1. The order of the texts does not matter."""
     return SequenceMatcher(None, min(one, other), max(one, other), autojunk=False).ratio()
 
 
 def _comparable(*lists: list[str]) -> list[list[str]]:
-    """Return texts without minor details; keep more of them if the texts of a list differ in nothing else."""
+    """Return texts without minor details; keep the details if the texts of a list differ in nothing else."""
     for form in (_letters_and_digits, _without_spaces):
         short = [[form(text) for text in texts] for texts in lists]
         if all(all(texts) and len(set(texts)) == len(texts) for texts in short):

@@ -1,7 +1,6 @@
-"""Vignette batteries: story templates in, controlled instances out; method and format of VIGNET (Prunty et al., 2025).
+"""Vignette batteries: controlled instances built from story templates, as in VIGNET (Prunty et al., 2025).
 
-`template_set` reads a folder of `templates` and `tables`, and `checks` find their mistakes. `build` makes the instances
-that a `spec` asks for: `labels` are drawn for each variant, texts are compiled by `markup`, corrected by `grammar` and
-made noisy by `perturbation`. `published_csv` and `exports` carry a battery to and from other programs; `preview` shows
-it.
+`templates` reads a folder of templates and tables. `checks` finds mistakes in them. `build` makes the instances that a
+`spec` selects. It draws labels for each variant, compiles the texts, corrects them with `grammar`, and changes them
+with `perturbation`. `published_csv` reads and writes the published CSV format. `preview` shows a battery as a page.
 """

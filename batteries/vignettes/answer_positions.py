@@ -1,4 +1,4 @@
-"""Positions of right answers: balanced over the battery, and over the items of each Latin square group."""
+"""Positions of the right options, balanced over the battery and over the items of each Latin square group."""
 
 import random
 from collections import Counter, defaultdict
@@ -13,24 +13,27 @@ Value = TypeVar("Value")
 
 
 class AnswerPositions:
-    """Gives the four options of every question their order.
+    """Assigns an order to the four options of every question.
 
-    Questions of one kind form a stratum. Its scenarios are numbered, variant after variant, and unit u takes the u-th
-    of four arrangements in turn. So every condition's right option is in each position equally often.
+    Questions of one kind form a stratum. A unit is one scenario in one variant. The units of a stratum are numbered,
+    variant after variant, and unit u gets arrangement u modulo 4. So the right option of every condition is in each
+    position equally often.
 
-    The arrangements are two pairs of positions, which change sides with u // 2, and the order in the pairs, which
-    changes with u. A condition and the one half the conditions further (A and B of two, A and C of four) have their
-    right options in one pair, and both versions of a scenario have the same arrangement. In the human designs, whose
-    groups see the two versions half a square apart, every participant's right answers are then balanced as well. If the
-    number of units is not a multiple of four, the second version takes the arrangements that the first has left over,
-    and each stratum puts the uneven rest where the battery as a whole has least.
+    An arrangement has two pairs of positions. The pairs change sides with u // 2; the order within the pairs changes
+    with u. The right options of two conditions share a pair if the conditions are half the number of conditions apart
+    (A and B of two, A and C of four). Both versions of a scenario have the same arrangement. In the human designs, each
+    group sees the two versions half a square apart. So the right options of every participant are balanced, too.
+
+    If the number of units is not a multiple of four, up to three units remain. For these units, the second version gets
+    the arrangements that the first version did not get. Each stratum uses the positions for its remaining units that
+    the whole battery uses least.
 
     Parameters
     ----------
     n_variants
         Variants of every question.
     rng
-        Assigns positions to pairs in each stratum, and to options that are never right.
+        Random source for the positions of the pairs in each stratum, and of the options that are never right.
     """
 
     def __init__(self, n_variants: int, rng: random.Random) -> None:
@@ -42,7 +45,7 @@ class AnswerPositions:
         self._positions: dict[Hashable, tuple[int, ...]] = {}
 
     def register(self, stratum: Hashable, scenario: str, version: int, right: Sequence[int]) -> None:
-        """Count a question; all questions are counted before the first order is requested.
+        """Count a question. Register all questions before the first call of `order`.
 
         Parameters
         ----------
@@ -61,7 +64,10 @@ class AnswerPositions:
     def order(
         self, stratum: Hashable, scenario: str, version: int, variant: int, right: Sequence[int]
     ) -> tuple[int, ...]:
-        """Return the options (indices from 0) in the order shown; `variant` is from 0, the rest as registered."""
+        """Return the options (indices from 0) in the order shown.
+
+        `variant` is a number from 0. The other arguments are those of `register`.
+        """
         if not self._positions:
             self._positions = {known: self._settled(known) for known in self._questions}
         options = _paired(right)
@@ -76,13 +82,13 @@ class AnswerPositions:
         unit = variant * len(scenarios) + scenarios[scenario]
         rest = self._n_variants * len(scenarios) % N_OPTIONS
         turn = unit + version * rest if unit >= self._n_variants * len(scenarios) - rest else unit
-        # After each round of the units, start one further: no scenario keeps its arrangement in all variants.
+        # Each round of the units starts one arrangement further, so that no scenario keeps its arrangement.
         turn += unit // lcm(len(scenarios), N_OPTIONS)
         first, second = ([2, 3], [0, 1]) if turn // 2 % 2 else ([0, 1], [2, 3])
         return [*first[::-1], *second[::-1]] if turn % 2 else [*first, *second]
 
     def _settled(self, stratum: Hashable) -> tuple[int, ...]:
-        """Return the position of each slot, so that the uneven rest of the stratum evens out the whole."""
+        """Return the position of each slot. The positions of the remaining units balance the whole battery."""
         n_scenarios = len(self._scenarios[stratum])
         n_even = self._n_variants * n_scenarios // N_OPTIONS * N_OPTIONS
         uneven: Counter[int] = Counter()
@@ -109,6 +115,6 @@ class AnswerPositions:
 
 
 def _paired(right: Sequence[int]) -> list[int]:
-    """Return the right options, each with that of the condition half the conditions further."""
+    """Return the right options in pairs: two conditions are a pair if they are half the number of conditions apart."""
     half = max(len(right) // 2, 1)
     return list(dict.fromkeys(right[place] for pair in range(half) for place in range(pair, len(right), half)))

@@ -27,7 +27,7 @@ def write_battery(
     Parameters
     ----------
     header
-        Metadata of the battery; CSV has no field for it.
+        Metadata of the battery. CSV has no field for metadata.
     items
         The items.
     dimensions
@@ -59,21 +59,21 @@ def write_battery(
 
 
 def check_output(path: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
-    """Raise InputError if the file cannot be written there, before the work is done."""
+    """Raise an InputError before any work is done, if the file cannot be written."""
     if path.suffix not in suffixes:
         raise InputError(
             f"{path}: batteries are written as {' or '.join(suffixes)}. Fix: give the file one of these suffixes."
         )
     if not path.parent.is_dir():
-        raise InputError(f"{path}: the folder {path.parent} does not exist. Fix: make it, or name another.")
+        raise InputError(f"{path}: the folder {path.parent} does not exist. Fix: make the folder.")
     if path.is_dir():
         raise InputError(f"{path}: this is a folder. Fix: name a file.")
 
 
 def _line(item: Item) -> str:
-    """Return the canonical JSON of an item and a line end.
+    """Return the canonical JSON of an item, with a line end.
 
-    For an item's numbers `json.dumps` writes canonical JSON too, and faster: `benchmarks/vignettes.py` measures it.
+    For the numbers of an item, `json.dumps` also writes canonical JSON, and is faster (`benchmarks/vignettes.py`).
     """
     fields = {
         "content": item.content,

@@ -1,8 +1,8 @@
-"""Grammar of filled placeholders: the form of `a` and `an`, and whether a label is singular or plural.
+"""Grammar of filled placeholders: the choice of `a` or `an`, and of singular or plural.
 
-`inflect` knows most words. Where it is wrong, the tables here replace it. They were made by comparing it with the CMU
-Pronouncing Dictionary (articles) and with the most frequent 60,000 words of English (plurals). Spelling and sound are
-British: an heir and an honour, but a hotel, a historic house and a herb.
+`inflect` knows most words. The tables of this module replace its wrong answers. They are the result of a comparison of
+`inflect` with the CMU Pronouncing Dictionary (articles) and the most frequent 60,000 words of English (plurals).
+Spelling and sound are British: an heir and an honour, but a hotel, a historic house and a herb.
 """
 
 import re
@@ -21,9 +21,9 @@ def _words(text: str) -> frozenset[str]:
 
 
 _NEXT_WORD = r"""["'“‘«(\[{*_£$€¥]*([^\W_][\w'’-]*)"""
-"""The word after an article, behind quotes, brackets, emphasis or a currency's sign."""
+"""The word after an article. Quotes, brackets, emphasis or a currency sign may precede it."""
 
-# Two patterns, since a search for one letter is four times as fast as a search for either.
+# Two patterns, because a search for one letter is four times as fast as a search for two letters.
 _SMALL_ARTICLE = re.compile(rf"a(?=n?\s)(?<!\wa)(?<!\w[-'’./]a)n?(?=\s[^\S\n]*{_NEXT_WORD})")
 _CAPITAL_ARTICLE = re.compile(rf"A(?=n?\s)(?<!\w[-'’./]A)n?(?=[^\S\n]+{_NEXT_WORD})")
 
@@ -34,11 +34,12 @@ _CLOSING = "\"'”’»)]}"
 _NEVER_AFTER_AN_ARTICLE = frozenset({"a", "an", "and", "are", "aren't", "aren’t", "is", "isn't", "isn’t", "of", "or"})
 
 _VOWEL_NUMERAL = re.compile(r"0?8|1[18](?:\d\d|(?:\d{3})*)(?!\d)")
-"""Eight or oh-eight, eleven and eighteen, up to the first comma (an 11,000); four figures without a comma are hundreds
-or a year (an 1800s house, but a 1,800-seat hall)."""
+"""Numerals with the sound of a vowel: eight, oh-eight, eleven and eighteen, up to the first comma (an 11,000).
+
+Four digits without a comma are hundreds or a year (an 1800s house, but a 1,800-seat hall)."""
 
 _LETTER = re.compile(r"[A-Za-z](?:['’]s|[-\d].*)?")
-"""A letter by itself or before a hyphen or figure: x, X-ray, e-mail, M4."""
+"""A letter alone, or before a hyphen or digit: x, X-ray, e-mail, M4."""
 _VOWEL_LETTERS = frozenset("AEFHILMNORSXaefhilmnorsx")
 """Letters whose names begin with a vowel."""
 
@@ -47,7 +48,7 @@ _SPELT = _words(
     "FAA FAQ FIA FOI HIV HOA HOV LAPD LAX LEA LED MEP MIT MOD MOT MOU NAACP NEC NIH NUS RAC RAF RIP ROI ROV SAE SAS SEC"
     " SEO SLA SME SOS STI SUV"
 )
-"""Pronounced letter by letter, though they look like words."""
+"""Acronyms that look like words, but are pronounced letter by letter."""
 
 _INFLECT_ERRS_WITH_A = re.compile(
     r"ewok|hors(?:$|-)|mbira|mrna|nvidia|u(?:ber|buntu|gali|ni(?:gn|ll|r|ss)|sher)|x(?:box|ray|tra)|y[^aeiouy\W\d_]",
@@ -58,27 +59,28 @@ _INFLECT_ERRS_WITH_AN = re.compile(
 )
 
 _STROKED = str.maketrans("æœøÆŒØ", "eooEOO")
-"""Vowels that Unicode does not take apart into a letter and an accent."""
+"""Vowels that Unicode does not split into a letter and an accent."""
 
 
 def correct_articles(text: str) -> str:
     """Return `text` with every `a` and `an` in the form that the next word requires, and nothing else changed.
 
-    A small `a` is taken for an article wherever it is a word of its own, unless the next word cannot follow an article
-    (option a or b, a is). A capital `A` is an article only at the start of the text, a line, a sentence, a quotation or
-    a bracket, and before a word of the same line: "Plan A appears" keeps its A. At the start of a sentence the letter
-    and the article cannot always be distinguished: "A opened the door" becomes "An opened the door", so a person in a
-    story should not be called A. The same holds for the name An. Words in capitals (AN HOUR) are left as they are, and
-    acronyms are recognized by their capitals: "a hiv test" would be read as a word.
+    A small `a` is an article if it is a separate word, unless the next word cannot follow an article (option a or b, a
+    is). A capital `A` is an article only at the start of the text, a line, a sentence, a quotation or a bracket, and
+    before a word of the same line. So "Plan A appears" keeps its A.
+
+    At the start of a sentence, the letter and the article cannot always be distinguished: "A opened the door" becomes
+    "An opened the door". So no person in a story should have the name A or An. Words in capitals (AN HOUR) are not
+    changed. Acronyms are recognized by their capitals: "hiv" in "a hiv test" is read as a word.
     """
-    return _CAPITAL_ARTICLE.sub(_mend_capital, _SMALL_ARTICLE.sub(_mend_small, text))
+    return _CAPITAL_ARTICLE.sub(_correct_capital, _SMALL_ARTICLE.sub(_correct_small, text))
 
 
-def _mend_small(article: re.Match[str]) -> str:
+def _correct_small(article: re.Match[str]) -> str:
     return _form_before(article[1]) or article[0]
 
 
-def _mend_capital(article: re.Match[str]) -> str:
+def _correct_capital(article: re.Match[str]) -> str:
     form = _form_before(article[1])
     return form.capitalize() if form and _opens_sentence(article) else article[0]
 
@@ -127,7 +129,7 @@ def _form(vowel_follows: bool) -> str:
 def _inflect() -> "inflect.engine":
     """Return the engine of `inflect`, imported at first use and without typeguard's instrumentation.
 
-    inflect instruments all its functions to check types at run time, which takes two seconds at the import.
+    inflect instruments all its functions to check types at run time, which slows its import by two seconds.
     """
     checked = typeguard.typechecked
     typeguard.typechecked = lambda target: target  # type: ignore[assignment]
@@ -139,9 +141,9 @@ def _inflect() -> "inflect.engine":
 
 
 _QUALIFIER = re.compile(r"(?:\s(?:full|filled|made))?\s(?:of|for|with|without|in|on|at|by|about|from|to)\s")
-"""Words after the part of a label that holds its head noun: boxes | of tea, bag | full of apples, guide | to birds."""
+"""Words that follow the head noun of a label: boxes | of tea, bag | full of apples, guide | to birds."""
 _HYPHENED_QUALIFIER = re.compile(r"(?<=\w)-(?:by|in|of|on|to|up)\b.*")
-"""The same within a word: passers-by, mothers-in-law."""
+"""Parts of a word that follow its head noun: passers-by, mothers-in-law."""
 
 _ACRONYMS = re.compile(r"[A-Z]{2,}s")
 
@@ -151,7 +153,7 @@ _NUMBERS_ABOVE_ONE = _words(
     " nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion"
 )
 
-# `singular_noun` removes any final s (bus, iris, physics), so such nouns are only in these tables.
+# `singular_noun` removes any final s (bus, iris, physics), so these tables list the nouns that keep it.
 _SINGULAR_IN_S = _words(
     "alias asbestos atlas bias billiards biceps biogas calvados canvas chaos christmas corps cosmos crossroads cyclops"
     " diabetes ethos gallows gas gasworks herpes innings kudos lens madras maths measles mews molasses mumps news"
@@ -165,12 +167,12 @@ _PLURAL_IN_IS_OR_US = _words(
     " rabbis rotis safaris salamis saris skis taxis tipis tsunamis yetis yogis zucchinis"
     " caribous emus gnus gurus haikus kudus menus tutus"
 )
-# Of the nouns that do not end in s, `singular_noun` knows most plurals (mice, teeth, criteria), but not all ...
+# `singular_noun` knows most plurals without a final s (mice, teeth, criteria), but not these plurals.
 _PLURAL_WITHOUT_S = _words(
     "antennae cacti cattle folk formulae fungi hippopotami larvae media octopi paparazzi police radii vermin vertebrae"
 )
 _PLURAL_ENDINGS = ("children", "eaux")
-# ... and it takes these for plurals, of raman, agendum and pumouse.
+# `singular_noun` takes these words for plurals (of raman, agendum and pumouse).
 _SINGULAR_WITHOUT_S = _words(
     "abdomen acumen agenda albumen amen bitumen candelabra comice cyclamen dolmen foramen hymen lumen nova omen opera"
     " pavlova pumice ramen regimen semen somen specimen stamen supernova"
@@ -179,12 +181,12 @@ _SINGULAR_WITHOUT_S = _words(
 
 @cache
 def is_plural(label: str) -> bool:
-    """Return True if a label takes `they` rather than `it`: decided by its head noun, not by its letters.
+    """Return True if the pronoun of a label is `they`, not `it`; the head noun decides.
 
     The head noun is the last word before the first `of`, `for`, `with`, `in`, `from`, `to` or the like: boxes in "boxes
-    of tea", kit in "repair kit". A pair of anything is plural, as in the published template format, and so is a number
-    above one. A capitalised last word is a name and singular (James, Los Angeles), and so are nouns that have one form
-    for both (sheep, series) and shops (greengrocer's).
+    of tea", kit in "repair kit". A pair of anything is plural, as in the published template format. A number above
+    one is plural, too. A capitalised last word is a name and singular (James, Los Angeles). Nouns with one form for
+    both numbers (sheep, series) and shops (greengrocer's) are singular, too.
     """
     qualifier = _QUALIFIER.search(label)
     words = label[: qualifier.start() if qualifier else None].split()

@@ -1,8 +1,8 @@
 """Vignette batteries as CSV under the column names of the published batteries (VIGNET; Prunty et al., 2025).
 
-The published columns come first, then the columns of the demand table, then ours (`item_id`, `variant`, ...), which a
-published file does not have and an import does not need. `option_1` to `option_4` hold, as published, the template
-index of the option that is shown first to fourth.
+The published columns come first, then the columns of the demand table, then Equipoise's columns (`item_id`, `variant`,
+...). A published file does not have Equipoise's columns, and an import does not need them. As published, `option_1` to
+`option_4` contain the template indices of the options that are shown first to fourth.
 """
 
 import re
@@ -53,17 +53,17 @@ PUBLISHED_COLUMNS = (
     "option_4",
 )
 OUR_COLUMNS = ("item_id", "variant", "demands", "provided", "required", "clean_vignette")
-"""Columns that only our files have, after the demands."""
+"""Columns that only Equipoise's files have, after the columns of the demand table."""
 
 _FACTOR_OF = {"id": "template_id", "number": "scenario_number", "name": "scenario"}
-"""Factor of each column that has another name."""
+"""Factor of each column whose name is not the name of the factor."""
 _SAME_NAME = ("target_demand", "version", "capability_type", "demand_condition", "inference_level", "novelty",
               "causal_type", "causal_direction", *PERTURBATION_COLUMNS)  # fmt: skip
 _OURS = ("variant", "demands", "provided", "required")
 FACTORS = frozenset({*_FACTOR_OF.values(), *_SAME_NAME, *_OURS, "condition", "pov", "option_order"})
 """Factors of an item of a vignette battery, besides the dimensions of its demands."""
 _OPTIONS = re.compile(r"\n1\. +(.*)\n2\. +(.*)\n3\. +(.*)\n4\. +(.*)\s*\Z")
-_NO_NOISE = {"", "0", "0.0"}
+_NO_DEGREE = {"", "0", "0.0"}
 _NUMBERS = ("number", "inference_level", "novelty", "variant", *PERTURBATION_COLUMNS)
 
 
@@ -77,12 +77,12 @@ def write_published_csv(items: Iterable[Item], dimensions: Iterable[str], file: 
     dimensions
         Dimensions of the demand table, which become columns.
     file
-        Open for writing with `newline=""`.
+        A file that is open for writing with `newline=""`.
 
     Raises
     ------
     InputError
-        If an item is of another task, or does not have four options.
+        If an item has a different task, or does not have four options.
     """
     dimensions = tuple(dimensions)
     rows = (_row(item, dimensions) for item in items)
@@ -97,8 +97,8 @@ def battery_dimensions(battery: Battery) -> tuple[str, ...]:
 def read_published_csv(path: Path) -> Battery:
     """Read a battery from CSV with the published columns, from Equipoise or another lab.
 
-    The condition `01` that a spreadsheet changed to `1` is corrected. A file without our columns gives items whose ids
-    are made from the published ones, in the order of the rows.
+    If a spreadsheet changed the condition `01` to `1`, it is corrected. If a file lacks Equipoise's columns, item ids
+    are made from the published columns and numbered in the order of the rows.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def read_published_csv(path: Path) -> Battery:
         )
     if missing:
         raise InputError(
-            f"{path}, line 1: the columns {', '.join(missing)} are missing. Fix: export the battery with them."
+            f"{path}, line 1: the columns {', '.join(missing)} are missing. Fix: export the battery with these columns."
         )
     refuse_duplicate_columns(header, path)
     rows = [
@@ -124,10 +124,10 @@ def read_published_csv(path: Path) -> Battery:
     ]
     known = {"", *PUBLISHED_COLUMNS, *OUR_COLUMNS}
     dimensions = [name for name in header if name not in known and not is_index(name, (row[name] for _, row in rows))]
-    # Degrees of noise are factors if any item of the battery has noise.
-    noise = [name for name in PERTURBATION_COLUMNS if any(row[name].strip() not in _NO_NOISE for _, row in rows)]
+    # Degrees of perturbation are factors if any item of the battery has a perturbation.
+    used = [name for name in PERTURBATION_COLUMNS if any(row[name].strip() not in _NO_DEGREE for _, row in rows)]
     texts = [*_SAME_NAME, *(name for name in _OURS if name in header)]
-    factors = [name for name in texts if noise or name not in PERTURBATION_COLUMNS]
+    factors = [name for name in texts if used or name not in PERTURBATION_COLUMNS]
     items, problems, counts = [], [], Counter[str]()
     for line, row in rows:
         try:
@@ -139,7 +139,7 @@ def read_published_csv(path: Path) -> Battery:
     if problems:
         raise InputError("\n".join(problems))
     if not items:
-        raise InputError(f"{path}: the battery has no rows. Fix: export it again.")
+        raise InputError(f"{path}: the battery has no rows. Fix: export the battery again.")
     header_fields = BatteryHeader(battery=path.stem, version="1.0", description=f"Imported from {path.name}.")
     return Battery(**header_fields.model_dump(), items=tuple(items))
 
@@ -153,8 +153,8 @@ def vignette_text(content: Mapping[str, Any]) -> str:
 def _row(item: Item, dimensions: tuple[str, ...]) -> list[object]:
     if item.task != "multiple_choice" or len(options := item.content["options"]) != 4:  # type: ignore[arg-type]
         raise InputError(
-            f"the item `{item.item_id}` is not a question with four options, and the published columns hold no other. "
-            "Fix: export it in another format."
+            f"the item `{item.item_id}` is not a question with four options, which the published columns require. "
+            "Fix: export the battery in a different format."
         )
     factors = item.factors
     assert isinstance(item.key, int)
@@ -180,7 +180,7 @@ def _item(row: Mapping[str, str], columns: list[str], dimensions: list[str], cou
     cells = {name: text if "vignette" in name else text.strip() for name, text in row.items()}
     factors: dict[str, Level] = {}
     if kind := cells["capability_type"]:  # Practice items and attention checks have no template.
-        code = cells["condition"].removesuffix(".0")  # The form in which pandas writes numbers in a column with gaps.
+        code = cells["condition"].removesuffix(".0")  # pandas adds .0 if a column has empty cells.
         code = code.zfill(2) if kind == "double" else code
         if not is_condition(kind, code):
             raise InputError(
@@ -214,12 +214,14 @@ def _refuse_contradictions(
 ) -> None:
     if factors.get("inference_level", 0) not in range(4):
         raise InputError(f"unknown inference level {cells['inference_level']}. Fix: use 0, 1, 2 or 3.")
-    # The published generator stores the right text before a and an are corrected.
+    # The published generator stores the right option before `a` and `an` are corrected.
     said, *shown = [re.sub(r"\b([Aa])n ", r"\1 ", text.strip()) for text in (cells["correct_answer_text"], *options)]
     if 1 <= key <= len(shown) and said != shown[key - 1] and said in shown:
         place = shown.index(said) + 1
         raise InputError(
-            f"correct_answer_number is {key}, but correct_answer_text is option {place}. Fix: correct one of them."
+            f"correct_answer_number is {key}, but correct_answer_text "
+            f"is option {place}. Fix: "
+            "correct one of the two columns."
         )
 
 
@@ -228,7 +230,9 @@ def _content(vignette: str) -> dict[str, Any]:
     text, blank, prompt = vignette[: match.start()].rpartition("\n\n") if match else ("", "", "")
     if match is None or not blank or not prompt.strip():
         raise InputError(
-            "the vignette is not a story, an empty line, a question and four numbered options. Fix: correct it."
+            "the vignette is not a story, an empty line, a question "
+            "and four numbered options. "
+            "Fix: correct the vignette."
         )
     return {"text": text, "prompt": prompt, "options": [option.rstrip() for option in match.groups()]}
 
@@ -241,22 +245,22 @@ def _number(column: str, text: str) -> int | float:
     try:
         number = float(text)
     except ValueError:
-        raise InputError(f"`{text}` is not a number, in the column {column}. Fix: correct it.") from None
+        raise InputError(f"`{text}` is not a number, in the column {column}. Fix: correct the cell.") from None
     return int(number) if number.is_integer() else number
 
 
 def _whole(column: str, text: str) -> int:
     number = _number(column, text)
     if not isinstance(number, int):
-        raise InputError(f"`{text}` is not a whole number, in the column {column}. Fix: correct it.")
+        raise InputError(f"`{text}` is not a whole number, in the column {column}. Fix: correct the cell.")
     return number
 
 
 def _made_id(cells: Mapping[str, str], factors: Mapping[str, Level], counts: Counter[str]) -> str:
-    """Return an id made from the published columns: the same cell's rows are its variants, in their order."""
+    """Return an id made from the published columns. The rows of one cell are numbered as its variants."""
     if "condition" not in factors:
         return cells["id"]
-    noise = "".join(f"-{cells[name]}" for name in PERTURBATION_COLUMNS) if PERTURBATION_COLUMNS[0] in factors else ""
-    stem = f"{cells['id']}-{factors['condition']}-level{cells['inference_level']}-{factors['pov']}{noise}"
+    suffix = "".join(f"-{cells[name]}" for name in PERTURBATION_COLUMNS) if PERTURBATION_COLUMNS[0] in factors else ""
+    stem = f"{cells['id']}-{factors['condition']}-level{cells['inference_level']}-{factors['pov']}{suffix}"
     counts[stem] += 1
     return f"{stem}-v{counts[stem]}"

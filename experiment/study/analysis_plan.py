@@ -15,7 +15,7 @@ from experiment.study.planned_analyses import Name, PlannedAnalyses, PlannedComp
 
 FORMER_NAMES = {"calibration": "difficulty"}
 """Former names of a plan's keys."""
-FORMER_COLUMNS = {"session_number": "session_number"}
+FORMER_COLUMNS = {"occasion": "session_number"}
 """Former names of columns of a study's data."""
 
 _COLUMNS = {"by", "of", "order_by", "per", "between", "within", "difficulty", "subject"}

@@ -45,8 +45,8 @@ def session_rows(n_test: int = 4, n_correct: int | None = None, **changes: Any) 
     """Return a session of `n_test` items `i1...`; the first `n_correct` responses (by default all) are correct."""
     right = n_test if n_correct is None else n_correct
     return [
-        view_row(**{"trial_index": place, "item_id": f"i{place + 1}", "response": 1 if place < right else 2, **changes})
-        for place in range(n_test)
+        view_row(**{"trial_index": index, "item_id": f"i{index + 1}", "response": 1 if index < right else 2, **changes})
+        for index in range(n_test)
     ]
 
 

@@ -58,7 +58,7 @@ def test_group_g_sees_cell_g_minus_1_minus_s() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=1, max_size=120), st.integers(1, 15))
-def test_a_deal_makes_groups_and_their_shares_of_the_first_factor_equal_to_one_item(
+def test_a_deal_balances_group_sizes_and_the_first_factor_to_one_item(
     levels: list[tuple[int, int]], n_groups: int
 ) -> None:
     items = [item(f"item-{n}", first=first, second=second) for n, (first, second) in enumerate(levels)]
@@ -93,11 +93,15 @@ def test_the_sample_study_has_ten_balanced_groups(sample_study: Study) -> None:
     [
         (square(2, 2, 1)[:-1], {"cells": ["condition"], "groups": 2}, "the row scenario 1 has 1 items"),
         (square(2, 2, 1), {"cells": ["condition"], "groups": 3}, "3 groups but 2 cells"),
-        (square(2, 2, 1), {"cells": ["colour"], "groups": 2}, "lacks the factor 'colour'.*it has condition, level"),
+        (
+            square(2, 2, 1),
+            {"cells": ["colour"], "groups": 2},
+            "lacks the factor 'colour'.*The item has: condition, level",
+        ),
         (square(1, 1, 1), {"cells": ["condition"], "groups": 2}, "2 groups but only 1 test items"),
     ],
 )
-def test_a_design_that_does_not_fit_is_explained(items: list[Item], design: dict[str, object], message: str) -> None:
+def test_a_design_that_does_not_fit_is_refused(items: list[Item], design: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         assign_groups(items, LatinSquare.model_validate({"method": "latin_square", "rows": ["scenario"], **design}))
 
@@ -157,7 +161,7 @@ def test_the_human_designs_keep_every_balance_that_was_published(
             for scenario in range(12)
         }
         same = sum(one == other for one, other in pairs.values())
-        assert same == (0 if offset else 12)  # offset: nobody meets a scenario twice in one condition
+        assert same == (0 if offset else 12)  # offset: no participant sees a scenario twice in one condition
 
 
 def test_the_published_design_gives_both_versions_cell_g_minus_1_minus_s() -> None:

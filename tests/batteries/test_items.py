@@ -29,7 +29,7 @@ def without(field: str) -> dict[str, Any]:
 
 
 def test_the_sample_battery_has_the_published_items(sample_study: Study) -> None:
-    # Pinned: the digest names exactly these items, on every machine; a change of it is a new battery version.
+    # Fixed: the digest names exactly these items on every machine. A new digest means a new battery version.
     assert len(sample_study.test_items) == 235
     assert len(sample_study.battery.items) == 237
     assert sample_study.battery.digest == "0a851c26c866761dcfc27c9d1840583a65c414006ad7939561737215cef08db5"
@@ -81,7 +81,7 @@ def test_a_battery_that_cannot_be_saved_leaves_the_earlier_file(tmp_path: Path, 
         save_battery(sample_study.battery, tmp_path / "missing" / "battery.jsonl")
 
 
-def test_a_battery_can_be_written_by_hand_in_yaml(tmp_path: Path) -> None:
+def test_a_battery_can_be_written_in_yaml(tmp_path: Path) -> None:
     path = tmp_path / "battery.yaml"
     path.write_text(
         """
@@ -130,7 +130,7 @@ items:
         ),
     ],
 )
-def test_a_mistake_is_named_with_its_line_and_mend(tmp_path: Path, rows: list[Any], message: str) -> None:
+def test_a_mistake_is_named_with_its_line_and_fix(tmp_path: Path, rows: list[Any], message: str) -> None:
     path = write(tmp_path / "battery.jsonl", *rows)
     with pytest.raises(InputError, match=message) as error:
         load_battery(path)
@@ -152,12 +152,12 @@ def test_a_broken_line_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["missing.jsonl", "battery.csv"])
-def test_a_file_that_is_no_battery_is_named(tmp_path: Path, name: str) -> None:
+def test_a_file_that_is_not_a_battery_is_refused_by_name(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=name):
         load_battery(tmp_path / name)
 
 
-def test_text_in_another_encoding_is_named(tmp_path: Path) -> None:
+def test_text_in_a_wrong_encoding_is_refused_by_name(tmp_path: Path) -> None:
     path = tmp_path / "battery.jsonl"
     path.write_bytes('{"battery": "Gefühl"}'.encode("latin-1"))
     with pytest.raises(InputError, match="not UTF-8"):

@@ -1,4 +1,4 @@
-"""The three reverse proxies of docs/how-to/deploy.md, run for real with the recipes that are shipped."""
+"""The three reverse proxies of docs/how-to/deploy.md, as real processes with the shipped recipes."""
 
 import os
 import re
@@ -22,40 +22,40 @@ START_TIMEOUT_S = 20
 
 @dataclass(frozen=True)
 class Proxy:
-    """A proxy that runs before a study."""
+    """A proxy that runs in front of a study."""
 
     port: int
     folder: Path
-    """Everything that it writes: logs, bodies, what it prints."""
+    """Everything that the proxy writes: logs, bodies, output."""
 
     @property
     def url(self) -> str:
         return f"https://localhost:{self.port}"
 
     def connect(self) -> ssl.SSLSocket:
-        """Open a connection; its certificate is one of this test's own."""
+        """Open a connection; the test has made its certificate."""
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         plain = socket.create_connection(("127.0.0.1", self.port), timeout=20)
         return context.wrap_socket(plain, server_hostname="localhost")
 
     def written(self) -> str:
-        """Return all that it has written to files, whatever they are called."""
+        """Return all that the proxy has written to files of any name."""
         files = [path for path in self.folder.rglob("*") if path.is_file() and path.suffix != ".pem"]
         return "".join(path.read_text(encoding="latin-1") for path in files)
 
 
 def changed(recipe: str, *changes: tuple[str, str]) -> str:
-    """Return a shipped recipe with the names of this machine, each of which must be in it."""
+    """Return a shipped recipe with this machine's names; each replaced name must be in the recipe."""
     text = (DEPLOY / recipe).read_text(encoding="utf-8")
     for pattern, new in changes:
-        assert re.search(pattern, text), f"{recipe} does not hold {pattern!r}"
+        assert re.search(pattern, text), f"{recipe} does not contain {pattern!r}"
         text = re.sub(pattern, new, text)
     return text
 
 
 def program(*names: str) -> str:
-    """Return the path of a program; without it the test is skipped, or fails in CI."""
+    """Return the path of a program; without the program the test is skipped, and in CI it fails."""
     path = f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin"
     found = next((found for name in names if (found := shutil.which(name, path=path))), None)
     if found is None:
@@ -78,7 +78,7 @@ def nginx(folder: Path, port: int, upstream: int) -> list[str]:
     temporary = "".join(
         f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
-    # As Debian's own: an access log and an error log for all sites that say nothing else.
+    # As in Debian's configuration: an access log and an error log for all sites without other settings.
     (folder / "nginx.conf").write_text(
         f"daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/error.log; events {{}}\n"
         f"http {{ {temporary} access_log {folder}/access.log; include {folder}/site.conf; }}\n"
@@ -114,7 +114,7 @@ def apache(folder: Path, port: int, upstream: int) -> list[str]:
     (folder / "site.conf").write_text(site)
     modules = ("mpm_event", "authz_core", "ssl", "proxy", "proxy_http", "headers", "reqtimeout", "buffer", "alias")
     loaded = "".join(f"LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so\n" for name in modules)
-    # As Debian's own: an access log for all sites that have none of their own.
+    # As in Debian's configuration: an access log for all sites without a separate access log.
     (folder / "apache.conf").write_text(
         f"{loaded}ServerRoot {folder}\nServerName localhost\nPidFile {folder}/pid\nDefaultRuntimeDir {folder}\n"
         f"Listen 127.0.0.1:{port}\nListen 127.0.0.1:{plain_port}\nErrorLog {folder}/error.log\nUser www-data\n"
@@ -128,7 +128,7 @@ PROXIES = {"nginx": nginx, "caddy": caddy, "apache": apache}
 
 @contextmanager
 def running_proxy(name: str, folder: Path, upstream: int) -> Iterator[Proxy]:
-    """Run a proxy with the shipped recipe before a server on a port of this machine."""
+    """Run a proxy with the shipped recipe in front of a server on a port of this machine."""
     port = free_port()
     command = PROXIES[name](folder, port, upstream)
     _make_certificate(folder)
@@ -169,7 +169,7 @@ def _wait_until_open(process: subprocess.Popen[bytes], port: int, printed: Path)
 
 
 def connections_to(port: int) -> int:
-    """Return how many connections of this machine to one of its ports are open (Linux)."""
+    """Return the number of open connections of this machine to one of its ports (Linux)."""
     lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
     remote_states = [line.split()[2:4] for line in lines]
     return sum(int(remote.rpartition(":")[2], 16) == port and state == "01" for remote, state in remote_states)

@@ -1,4 +1,4 @@
-"""What goes into an image, by Docker's own rules for `.dockerignore`; there is no Docker where these tests run."""
+"""Files of an image, by Docker's rules for `.dockerignore`; the tests run without Docker."""
 
 import re
 import subprocess
@@ -21,7 +21,7 @@ def as_regex(pattern: str) -> re.Pattern[str]:
 
 
 def is_in_context(path: str) -> bool:
-    """Return whether a file of the repository is sent to Docker: the last pattern that fits decides."""
+    """Return True if a file of the repository is sent to Docker; the last matching pattern decides."""
     included = True
     for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines():
         pattern = line.strip()
@@ -64,7 +64,7 @@ def instructions() -> list[tuple[str, str]]:
     return [(line.partition(" ")[0], line.partition(" ")[2]) for line in lines]
 
 
-def test_all_that_the_image_copies_is_sent_and_nothing_is_copied_whole() -> None:
+def test_every_path_that_the_image_copies_is_sent_and_the_whole_folder_is_not_copied() -> None:
     copied = [source for name, rest in instructions() if name == "COPY" and "--from" not in rest
               for source in rest.split()[:-1]]  # fmt: skip
     assert set(ROOMS) < set(copied)
@@ -75,11 +75,11 @@ def test_all_that_the_image_copies_is_sent_and_nothing_is_copied_whole() -> None
         assert is_in_context(source if (ROOT / source).is_file() else f"{source}/__init__.py")
 
 
-def test_the_image_installs_by_hashes_and_runs_as_nobody_special() -> None:
+def test_the_image_installs_by_hashes_and_runs_without_privileges() -> None:
     rules = instructions()
-    stages = [place for place, (name, _) in enumerate(rules) if name == "FROM"]
+    stages = [index for index, (name, _) in enumerate(rules) if name == "FROM"]
     assert len(stages) == 2
-    assert all(re.fullmatch(r"python:3\.\d+-slim-\w+( AS build)?", rules[place][1]) for place in stages)
+    assert all(re.fullmatch(r"python:3\.\d+-slim-\w+( AS build)?", rules[index][1]) for index in stages)
     installs = [part for _, rest in rules for part in rest.split("&&") if "pip install" in part or "pip wheel" in part]
     assert len(installs) == 4
     for part in installs:

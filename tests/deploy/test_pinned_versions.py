@@ -1,4 +1,4 @@
-"""Pinned versions: a server's are those of the constraints, with hashes, and the laboratory's stay apart."""
+"""Pinned versions: a server has those of the constraints, with hashes; the laboratory's versions are separate."""
 
 import re
 import tomllib
@@ -12,7 +12,7 @@ CONSTRAINTS = ("constraints.txt", "constraints-lab.txt")
 
 
 def pins(name: str) -> dict[str, str]:
-    """Return the exact versions in a file by their packages' names; those for other systems included."""
+    """Return the exact versions in a file by package name, including versions for other systems."""
     lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
     return dict(re.findall(r"^([\w.-]+)==([\w.!+]+)", "\n".join(lines), re.MULTILINE))
 
@@ -22,7 +22,7 @@ def normalized(requirement: str) -> str:
 
 
 @pytest.mark.parametrize("name", HASHED)
-def test_what_a_server_installs_is_pinned_as_in_the_constraints_and_hashed(name: str) -> None:
+def test_packages_of_a_server_are_pinned_as_in_the_constraints_and_hashed(name: str) -> None:
     constraints = pins("constraints.txt")
     assert pins(name)
     assert pins(name).items() <= constraints.items()
@@ -34,7 +34,7 @@ def test_what_a_server_installs_is_pinned_as_in_the_constraints_and_hashed(name:
 
 
 @pytest.mark.parametrize("name", [*HASHED, *CONSTRAINTS])
-def test_no_file_of_versions_names_where_they_come_from(name: str) -> None:
+def test_no_file_of_versions_names_a_package_index(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     assert not re.search(r"https?://|--index|--extra-index|--find-links|--trusted", text)
 
@@ -60,8 +60,8 @@ def test_the_laboratorys_old_libraries_do_not_reach_the_server() -> None:
     assert "PIP_CONSTRAINT := $(CURDIR)/constraints-lab.txt" in makefile
 
 
-def test_builds_are_held_to_the_constraints_by_every_pip() -> None:
-    """Until 25.2 pip holds a build to PIP_CONSTRAINT, and from 25.3 on to PIP_BUILD_CONSTRAINT alone."""
+def test_every_pip_applies_the_constraints_to_builds() -> None:
+    """Until 25.2 pip applies PIP_CONSTRAINT to a build; from 25.3 pip applies only PIP_BUILD_CONSTRAINT."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for variable in ("PIP_CONSTRAINT", "PIP_BUILD_CONSTRAINT"):
         assert re.search(rf"^export {variable} := \$\(CURDIR\)/constraints\.txt$", makefile, re.MULTILINE)

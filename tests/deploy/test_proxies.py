@@ -1,4 +1,4 @@
-"""The recipes for reverse proxies, each with the real proxy before a real server."""
+"""The recipes for reverse proxies, each with the real proxy in front of a real server."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ PANEL_ID = "5f3a9c0e7b1d2f4a6c8e0b1d"
 STARTS_PER_MINUTE = 5
 SPELLINGS = [
     f"X{first}Forwarded{second}For" for first in "-_" for second in "-_"
-]  # a program's environment has one name for all of these
+]  # a program's environment has one name for all these headers
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Site:
 
 @contextmanager
 def served(folder: Path, log: Path, **settings: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """Serve a study as the documentation says, behind one proxy."""
+    """Serve a study behind one proxy, as the documentation says."""
     port = free_port()
     command = [sys.executable, "-P", "-m", "equipoise", "serve", str(folder), "--port", str(port), "--proxies", "1",
                "--quiet"]  # fmt: skip
@@ -68,9 +68,9 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
         file.write("\nrecruitment: {entry: panel}\n")
     folder = tmp_path / request.param
     folder.mkdir()
-    for place in (tmp_path, folder, *tmp_path.parents):  # a proxy that gives up root's rights must come here
-        if place.is_relative_to("/tmp") and place != Path("/tmp"):
-            place.chmod(place.stat().st_mode | 0o011)
+    for path in (tmp_path, folder, *tmp_path.parents):  # a proxy without root's rights must reach this folder
+        if path.is_relative_to("/tmp") and path != Path("/tmp"):
+            path.chmod(path.stat().st_mode | 0o011)
     log = tmp_path / "server.log"
     with (
         served(study, log, EQUIPOISE_STARTS_PER_MINUTE=str(STARTS_PER_MINUTE)) as (server, port),
@@ -87,7 +87,7 @@ def begin(client: httpx.Client, **headers: str) -> httpx.Response:
 
 
 def slow_request(proxy: Proxy, n_sent: int) -> Any:
-    """Open a request of 40,000 bytes of which only some are sent; Apache reads 16 KB before it asks the server."""
+    """Send only a part of a request of 40,000 bytes; Apache reads 16 KB before it connects to the server."""
     connection = proxy.connect()
     connection.sendall(
         b"POST /api/responses HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -96,18 +96,20 @@ def slow_request(proxy: Proxy, n_sent: int) -> Any:
     return connection
 
 
-def test_a_study_is_taken_and_slow_clients_large_bodies_and_false_addresses_end_at_the_proxy(site: Site) -> None:
-    """One test for all that a recipe promises, as each start of the two programs costs seconds."""
+def test_a_session_is_completed_and_slow_clients_large_bodies_and_false_addresses_stop_at_the_proxy(site: Site) -> None:
+    """One test checks all promises of a recipe, because each start of the two programs takes seconds."""
     a_slow_body_does_not_reach_the_server(site)
     a_session_works(site)
     a_body_of_70_kb_is_refused(site)
     a_false_address_is_not_believed(site)
-    no_log_holds_a_panel_id(site)
+    no_log_contains_a_panel_id(site)
 
 
 def a_slow_body_does_not_reach_the_server(site: Site) -> None:
     assert connections_to(site.server_port) == 0
-    slow = [slow_request(site.proxy, n_sent) for n_sent in (0, 10, 39_000) * 14]  # more than the server has threads
+    slow = [
+        slow_request(site.proxy, n_sent) for n_sent in (0, 10, 39_000) * 14
+    ]  # more requests than the server has threads
     time.sleep(1)
     assert connections_to(site.server_port) == 0
     with site.client() as client:
@@ -146,24 +148,24 @@ def a_body_of_70_kb_is_refused(site: Site) -> None:
         url, headers = f"/api/responses?PROLIFIC_PID={PANEL_ID}", {"Content-Type": "application/json"}
         assert client.post(url, content=b" " * 70_000, headers=headers).status_code == 413
         chunked = client.post(url, content=(b" " * 10_000 for _ in range(7)), headers=headers)
-        assert chunked.status_code in {411, 413, 502}  # Caddy 2.6 has no better word for it
+        assert chunked.status_code in {411, 413, 502}  # Caddy 2.6 has no more specific status
         assert client.post(url, content=b" " * 60_000, headers=headers).status_code in {401, 422}
     assert site.server_log.read_text() == seen
 
 
 def a_false_address_is_not_believed(site: Site) -> None:
-    """Whatever an attacker says, the limit of new sessions counts their one address."""
+    """For any header of an attacker, the limit of new sessions counts the attacker's real address."""
     n_begun = 1
     for number in range(2 * STARTS_PER_MINUTE):
         with site.client() as client:
             client.get(f"/?PROLIFIC_PID={PANEL_ID[:-2]}{number:02}")
-            said = {"Forwarded": f"for=192.0.2.{number}"} | dict.fromkeys(SPELLINGS, f"192.0.2.{number}")
-            n_begun += begin(client, **said).status_code == 201
+            headers = {"Forwarded": f"for=192.0.2.{number}"} | dict.fromkeys(SPELLINGS, f"192.0.2.{number}")
+            n_begun += begin(client, **headers).status_code == 201
     assert n_begun == STARTS_PER_MINUTE
 
 
-def no_log_holds_a_panel_id(site: Site) -> None:
-    site.server.terminate()  # so that the proxy has an error to tell of
+def no_log_contains_a_panel_id(site: Site) -> None:
+    site.server.terminate()  # so that the proxy reports an error
     site.server.wait(20)
     with site.client(headers={"Referer": f"https://localhost/?PROLIFIC_PID={PANEL_ID}"}) as client:
         assert client.get(f"/?PROLIFIC_PID={PANEL_ID}").status_code in {502, 503}
@@ -173,8 +175,8 @@ def no_log_holds_a_panel_id(site: Site) -> None:
     assert PANEL_ID[:-2] not in site.server_log.read_text()
 
 
-def test_without_a_proxy_the_headers_would_be_believed(tmp_path: Path) -> None:
-    """What the recipes guard against: this is why `a_false_address_is_not_believed` shows something."""
+def test_without_a_proxy_the_headers_would_be_trusted(tmp_path: Path) -> None:
+    """This test shows that the recipes are needed: without a proxy, a false address is accepted."""
     study = tmp_path / "study"
     copy_sample_study("blackbox-predict", study)
     with served(study, tmp_path / "server.log", EQUIPOISE_STARTS_PER_MINUTE="2") as (_, port):

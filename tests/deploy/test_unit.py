@@ -15,7 +15,7 @@ UNIT = ROOT / "deploy" / "equipoise.service"
 
 @pytest.fixture
 def unit(tmp_path: Path) -> Path:
-    """The unit with a program that exists here: systemd looks for it."""
+    """The unit with a program that exists on this machine, because systemd checks this."""
     if shutil.which("systemd-analyze") is None:
         skip_but_never_in_ci("there is no systemd-analyze; tests/prerequisites.sh installs it")
     text = UNIT.read_text(encoding="utf-8")
@@ -44,14 +44,14 @@ def test_the_exposure_that_systemd_computes_is_small(unit: Path) -> None:
 
 
 def members(name: str) -> set[str]:
-    """Return the system calls of one of systemd's sets, those of the sets in it included."""
+    """Return the system calls of one of systemd's sets, including the sets within it."""
     lines = [line.strip() for line in analyzed("syscall-filter", name).splitlines()[1:]]
     found = [members(line) if line.startswith("@") else {line} for line in lines if line and not line.startswith("#")]
     return set().union(*found)
 
 
-def test_the_unit_allows_what_a_server_was_seen_to_call() -> None:
-    """Those that `strace` showed; with the two of scheduling refused, a server works, but slower."""
+def test_the_unit_allows_the_observed_system_calls_of_a_server() -> None:
+    """The system calls that `strace` showed. If the two scheduling calls are refused, a server works more slowly."""
     if shutil.which("systemd-analyze") is None:
         skip_but_never_in_ci("there is no systemd-analyze; tests/prerequisites.sh installs it")
     filters = re.findall(r"^SystemCallFilter=(.*)$", UNIT.read_text(encoding="utf-8"), re.MULTILINE)
@@ -69,5 +69,5 @@ def test_the_unit_allows_what_a_server_was_seen_to_call() -> None:
     ["UMask=0077", "Restart=always", "RestartSec=2", "StartLimitIntervalSec=0", "TimeoutStopSec=30",
      "LimitNOFILE=65536", "ProtectSystem=strict", "CapabilityBoundingSet="],
 )  # fmt: skip
-def test_the_unit_says_what_the_how_to_promises(line: str) -> None:
+def test_the_unit_agrees_with_the_how_to(line: str) -> None:
     assert line in UNIT.read_text(encoding="utf-8").splitlines()

@@ -81,7 +81,7 @@ def named_commands() -> list[tuple[str, str]]:
 
 
 def resolved(words: list[str]) -> tuple[click.Command, list[str]]:
-    """Return the command that the words call, and its arguments."""
+    """Return the command that the words run, and its arguments."""
     command: click.Command = command_line
     rest = words[1:]
     while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
@@ -118,9 +118,9 @@ def slug(heading: str) -> str:
 def examples(kind: str) -> list[tuple[str, int]]:
     """Return page and position of the examples that are marked as a complete `study` or `battery`."""
     return [
-        (name_of(page), place)
+        (name_of(page), index)
         for page in PAGES
-        for place, (words, _) in enumerate(fences(page))
+        for index, (words, _) in enumerate(fences(page))
         if words.split()[1:] == [kind]
     ]
 
@@ -150,20 +150,20 @@ def test_generated_pages_have_no_empty_cell() -> None:
             assert "|  |" not in line, f"{name}: {line}"
 
 
-@pytest.mark.parametrize(("page", "place"), examples("battery"))
-def test_a_battery_in_the_docs_loads(tmp_path: Path, page: str, place: int) -> None:
-    words, text = list(fences(DOCS / page))[place]
+@pytest.mark.parametrize(("page", "index"), examples("battery"))
+def test_a_battery_in_the_docs_loads(tmp_path: Path, page: str, index: int) -> None:
+    words, text = list(fences(DOCS / page))[index]
     assert load_battery(written_battery(tmp_path, words.split()[0], text)).items
 
 
-@pytest.mark.parametrize(("page", "place"), examples("study"))
-def test_a_study_in_the_docs_loads_with_the_battery_before_it_and_has_the_groups_after_it(
-    tmp_path: Path, page: str, place: int
+@pytest.mark.parametrize(("page", "index"), examples("study"))
+def test_a_study_in_the_docs_loads_with_its_battery_and_has_the_stated_groups(
+    tmp_path: Path, page: str, index: int
 ) -> None:
     blocks = list(fences(DOCS / page))
-    (words, text), (next_words, groups) = blocks[place - 1 : place + 2 : 2]
+    (words, text), (next_words, groups) = blocks[index - 1 : index + 2 : 2]
     written_battery(tmp_path, words.split()[0], text)
-    (tmp_path / "study.yaml").write_text(blocks[place][1], encoding="utf-8")
+    (tmp_path / "study.yaml").write_text(blocks[index][1], encoding="utf-8")
     for name in ("consent.md", "instructions.md", "debrief.md"):
         (tmp_path / name).write_text("Text.", encoding="utf-8")
     study = load_study(tmp_path)
@@ -183,7 +183,7 @@ def test_the_commands_on_the_page_about_vignettes_print_its_output(
     monkeypatch.chdir(tmp_path)
     (spec,) = [text for words, text in fences(page) if words == "yaml spec"]
     Path("spec.yaml").write_text(spec, encoding="utf-8")
-    (said,) = [text.strip() for words, text in fences(page) if words == "text"]
+    (output,) = [text.strip() for words, text in fences(page) if words == "text"]
     done = {}
     for name, line in typed_commands():
         if name == name_of(page) and not line.startswith("equipoise serve"):
@@ -191,7 +191,7 @@ def test_the_commands_on_the_page_about_vignettes_print_its_output(
             result = CliRunner().invoke(command_line, arguments)
             assert result.exit_code == 0, (line, result.output)
             done[line] = result.stdout.strip()
-    assert done["equipoise battery build intuition -o battery.jsonl"] == said
+    assert done["equipoise battery build intuition -o battery.jsonl"] == output
     assert load_battery(Path("battery-again.jsonl")).by_id == load_battery(Path("battery.jsonl")).by_id
 
 
@@ -216,7 +216,7 @@ def test_the_program_accepts_each_command_typed_in_the_docs(page: str, line: str
     words = shlex.split(line.split(" > ", maxsplit=1)[0])
     command, rest = resolved(words)
     assert not isinstance(command, click.Group), f"{page}: {line} names no whole command"
-    command.make_context(" ".join(words), rest)  # parses the arguments, and runs nothing
+    command.make_context(" ".join(words), rest)  # only parses the arguments
 
 
 @pytest.mark.parametrize(("page", "span"), named_commands())
@@ -272,9 +272,8 @@ def test_the_python_api_describes_every_parameter_of_a_function(name: str) -> No
     assert described == set(inspect.signature(function).parameters)
     assert about
     assert all(meaning for entries in sections.values() for _, meaning in entries)
-    if not name.startswith("lab_"):
-        returns_nothing = inspect.signature(function).return_annotation in (None, "None")
-        assert ("Returns" in sections) != returns_nothing
+    returns_nothing = inspect.signature(function).return_annotation in (None, "None")
+    assert ("Returns" in sections) != returns_nothing
 
 
 def test_the_examples_of_the_python_api_run_one_after_another(tmp_path: Path) -> None:
@@ -288,7 +287,7 @@ def test_the_examples_of_the_python_api_run_one_after_another(tmp_path: Path) ->
     assert "model" in ran.stdout and "simulated" in ran.stdout
 
 
-def test_every_column_of_the_view_trials_is_documented_and_no_other(store_with_runs: Study) -> None:
+def test_exactly_the_columns_of_the_view_trials_are_documented(store_with_runs: Study) -> None:
     import sqlite3
     from contextlib import closing
 
@@ -297,7 +296,7 @@ def test_every_column_of_the_view_trials_is_documented_and_no_other(store_with_r
     assert documented_in(DOCS / "reference" / "data.md", "The view `trials`") == columns
 
 
-def test_every_column_of_the_tidy_table_is_documented_and_no_other() -> None:
+def test_exactly_the_columns_of_the_tidy_table_are_documented() -> None:
     documented = documented_in(DOCS / "reference" / "data.md", "The tidy table")
     assert documented == {*BEFORE_FACTORS, *AFTER_FACTORS, "excluded_by"}
 
@@ -367,7 +366,7 @@ def test_every_address_and_field_of_the_participant_api_is_documented() -> None:
     )
 
 
-def test_the_tutorial_shows_the_numbers_that_its_commands_give(study_folder: Path) -> None:
+def test_the_tutorial_shows_the_numbers_that_its_commands_print(study_folder: Path) -> None:
     page = (DOCS / "tutorials" / "first-study.md").read_text(encoding="utf-8")
     assert "equipoise simulate my-study -n 40 --seed 7" in page
     simulated = CliRunner().invoke(command_line, ["simulate", str(study_folder), "-n", "40", "--seed", "7"])

@@ -40,11 +40,11 @@ def look_at(visitor: Visitor, name: str) -> None:
 
 def assert_without_violations(page: Page, of: str) -> None:
     found = AXE.run(page, options=RULES)
-    said = [
+    problems = [
         f"{violation['id']}: {violation['help']}: {[node['html'][:200] for node in violation['nodes']]}"
         for violation in found.response["violations"]
     ]
-    assert not said, f"{of}: {said}"
+    assert not problems, f"{of}: {problems}"
     assert found.response["passes"], f"{of}: axe-core checked nothing"
 
 

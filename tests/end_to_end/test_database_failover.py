@@ -35,7 +35,7 @@ BACK_WITHIN_S = 30.0
 
 
 class Participant(threading.Thread):
-    """Takes sessions, and sends each request until the server acknowledges it, as the participant's page does."""
+    """Completes sessions, and sends each request until the server acknowledges it, as the participant's page does."""
 
     def __init__(self, url: str) -> None:
         super().__init__(daemon=True)
@@ -153,7 +153,9 @@ def test_a_failed_primary_is_replaced_by_its_standby_without_a_lost_or_duplicate
         running.primary.kill()  # by the guide, an old primary never returns by itself
 
 
-def test_no_response_is_acknowledged_before_the_standby_has_it(postgres: PostgresCluster, study_folder: Path) -> None:
+def test_no_response_is_acknowledged_before_the_standby_has_stored_it(
+    postgres: PostgresCluster, study_folder: Path
+) -> None:
     """While the standby is frozen, the primary delays commits, and no client gets an acknowledgement."""
     del postgres
     with drill(study_folder) as running:

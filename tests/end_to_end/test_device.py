@@ -84,12 +84,12 @@ def test_a_required_keyboard_is_checked_with_a_key(visit: Any, served: Served, f
 def test_a_screen_that_is_too_slow_is_refused(visit: Any, served: Served, folder: Path, query: Any) -> None:
     with served("{refresh_hz: 500}") as url:
         expect_refused(visit(url), "at least 500 images per second", query, folder)
-    with served_again(folder, "refresh_hz: 500", "refresh_hz: 20") as url:
+    with served_after_change(folder, "refresh_hz: 500", "refresh_hz: 20") as url:
         expect(visit(url).page.locator("#page-next")).to_be_visible()
 
 
 @contextmanager
-def served_again(folder: Path, before: str, after: str) -> Iterator[str]:
+def served_after_change(folder: Path, before: str, after: str) -> Iterator[str]:
     """Serve the study with one changed requirement."""
     text = (folder / "study.yaml").read_text(encoding="utf-8")
     (folder / "study.yaml").write_text(text.replace(before, after), encoding="utf-8")

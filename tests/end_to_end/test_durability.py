@@ -27,7 +27,7 @@ LOAD_S = 1.5
 
 
 class Client(threading.Thread):
-    """Takes sessions as fast as the server allows, and records the acknowledged responses."""
+    """Completes sessions as fast as the server allows, and records the acknowledged responses."""
 
     def __init__(self, url: str) -> None:
         super().__init__(daemon=True)

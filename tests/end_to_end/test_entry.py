@@ -50,14 +50,14 @@ def expect_notice(visitor: Visitor, words: str) -> None:
     expect(visitor.page.locator("#consent-agree")).to_have_count(0)
 
 
-def expect_elsewhere(visitor: Visitor) -> None:
+def expect_notice_of_other_browser(visitor: Visitor) -> None:
     """Expect the notice that the session was opened in another browser."""
     expect(visitor.page.locator("h1")).to_have_text("The study has stopped in this window")
     expect(visitor.page.get_by_role("alert")).to_contain_text("opened again in another browser. Open the study's link")
     expect(visitor.page.locator("#save-status")).to_be_empty()
 
 
-def kept_answers(visitor: Visitor) -> list[int]:
+def waiting_responses(visitor: Visitor) -> list[int]:
     """Return the trials whose responses the browser keeps."""
     kept: list[int] = visitor.page.evaluate(
         "Object.entries(localStorage).filter(([key]) => key.startsWith('equipoise-response-'))"
@@ -188,9 +188,9 @@ def test_a_participant_resumes_in_another_browser_and_the_first_browser_shows_it
     assert second.question.startswith("Question 3")
 
     first.answer()
-    expect_elsewhere(first)
+    expect_notice_of_other_browser(first)
     first.shoot_everywhere("elsewhere")
-    assert kept_answers(first) == [3]
+    assert waiting_responses(first) == [3]
     assert first.page.locator("#stimulus").count() == 0
 
     second.answer_questions(1)
@@ -205,7 +205,7 @@ def expect_refusal(visitor: Visitor, words: str) -> None:
     expect(visitor.page.locator("#notice")).to_contain_text("Whom to ask")  # the contact of the study
 
 
-def test_a_participant_with_only_the_panel_id_is_told_where_to_resume(visit: Any, panel: str) -> None:
+def test_a_participant_with_only_the_panel_id_sees_where_to_resume(visit: Any, panel: str) -> None:
     first = visit(panel + PANEL_ADDRESS)
     begin_with_practice(first)
     second = visit(panel + PANEL_ADDRESS.replace("SESSION_ID=x", "SESSION_ID=y"))
@@ -258,7 +258,7 @@ def test_a_network_with_too_many_slots_is_refused(
         second.shoot_everywhere("places-of-address")
 
 
-def test_a_kept_response_is_sent_when_the_session_returns_to_the_browser(
+def test_a_waiting_response_is_sent_when_the_session_returns_to_the_browser(
     visit: Any, panel: str, study_folder: Path, rows: Any
 ) -> None:
     first = visit(panel + PANEL_ADDRESS)
@@ -268,8 +268,8 @@ def test_a_kept_response_is_sent_when_the_session_returns_to_the_browser(
     second.page.locator("#page-next").click()
     second.wait_for_trial()
     first.answer()
-    expect_elsewhere(first)
-    assert kept_answers(first) == [1]
+    expect_notice_of_other_browser(first)
+    assert waiting_responses(first) == [1]
 
     asked: list[str] = []
     first.page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
@@ -277,15 +277,15 @@ def test_a_kept_response_is_sent_when_the_session_returns_to_the_browser(
     first.page.locator("#consent-agree").click()  # for the server, this participant opens the study again
     expect(first.page.get_by_text("Your answers so far are saved (2 of")).to_be_visible()
     assert asked == []  # kept responses survive the reload, so the page does not ask
-    assert kept_answers(first) == []
+    assert waiting_responses(first) == []
     answered = [row for row in rows(study_folder) if row["response"] is not None]
     assert [(row["trial_index"], row["response"]) for row in answered] == [(0, '"absorbed"'), (1, '"reflected"')]
 
     second.answer()
-    expect_elsewhere(second)
+    expect_notice_of_other_browser(second)
 
 
-def test_a_kept_response_is_dropped_if_another_browser_gave_it(
+def test_a_waiting_response_is_dropped_if_another_browser_sent_a_response(
     visit: Any, panel: str, study_folder: Path, rows: Any
 ) -> None:
     first = visit(panel + PANEL_ADDRESS)
@@ -295,15 +295,15 @@ def test_a_kept_response_is_dropped_if_another_browser_gave_it(
     second.page.locator("#page-next").click()
     second.answer_questions(2)
     first.answer()
-    expect_elsewhere(first)
+    expect_notice_of_other_browser(first)
     first.page.get_by_role("button", name="Reload the page").click()
     first.page.locator("#consent-agree").click()
     expect(first.page.get_by_text("Your answers so far are saved (3 of")).to_be_visible()
-    assert kept_answers(first) == []
+    assert waiting_responses(first) == []
     assert [row["trial_index"] for row in rows(study_folder) if row["response"] is not None] == [0, 1, 2]
 
 
-def test_a_participant_who_has_completed_gets_the_code_again_in_any_browser(visit: Any, panel: str) -> None:
+def test_a_completed_participant_gets_the_code_in_any_browser(visit: Any, panel: str) -> None:
     code = complete_over_http(panel, PANEL_ADDRESS)
     visitor = visit(panel + PANEL_ADDRESS)
     visitor.page.locator("#consent-agree").click()
@@ -314,20 +314,20 @@ def test_a_participant_who_has_completed_gets_the_code_again_in_any_browser(visi
     expect(visitor.page.locator("#completion-code")).to_have_text(code)
 
 
-def test_a_kept_response_does_not_prevent_the_completion_code(visit: Any, panel: str) -> None:
+def test_a_waiting_response_does_not_prevent_the_completion_code(visit: Any, panel: str) -> None:
     first = visit(panel + PANEL_ADDRESS)
     begin_with_practice(first)
     code = complete_over_http(panel, PANEL_ADDRESS)
     first.answer()
-    expect_elsewhere(first)
-    assert kept_answers(first) == [1]
+    expect_notice_of_other_browser(first)
+    assert waiting_responses(first) == [1]
     first.page.get_by_role("button", name="Reload the page").click()
     first.page.locator("#consent-agree").click()
     expect(first.page.locator("#completion-code")).to_have_text(code)
-    assert kept_answers(first) == []
+    assert waiting_responses(first) == []
 
 
-def test_a_participant_who_has_withdrawn_cannot_begin_again(visit: Any, panel: str) -> None:
+def test_a_withdrawn_participant_cannot_begin_another_session(visit: Any, panel: str) -> None:
     first = visit(panel + PANEL_ADDRESS)
     begin_with_practice(first)
     first.page.locator("#leave-study").click()

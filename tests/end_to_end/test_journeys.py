@@ -44,7 +44,7 @@ def problems_in(folder: Path) -> None:
     store.close()
 
 
-def answered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def with_response(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [row for row in rows if row["received_at"] is not None]
 
 
@@ -52,7 +52,7 @@ def check_whole(rows: list[dict[str, Any]], walker: Walker, n_practice: int = 2)
     """Check that the store has each shown question once, with its response, and nothing else."""
     assert {row["status"] for row in rows} == {"completed"}
     assert len(rows) == 2 * len(PRACTICE) + N_QUESTIONS
-    given = answered(rows)
+    given = with_response(rows)
     assert [json.loads(row["content"])["prompt"] for row in given] == walker.prompts
     assert [json.loads(row["response"]) for row in given] == [PRACTICE.get(prompt, 2) for prompt in walker.prompts]
     assert [row["phase"] for row in given].count("practice") == n_practice
@@ -78,7 +78,7 @@ def test_a_participant_completes_a_study_with_every_part(
         expect(visitor.page.locator("#completion-code")).to_have_text("DONE2026")
         code = visitor.page.locator("#withdrawal-code").inner_text()
         check_whole(rows(folder), walker)
-        used = {row["input"] for row in answered(rows(folder))}
+        used = {row["input"] for row in with_response(rows(folder))}
         assert used == {{"keyboard": "key"}.get(hand, hand)}
         # A break after three and after six questions.
         stages = [stage for stage in walker.stages if stage in {"trial", "page"}]
@@ -118,7 +118,7 @@ def test_a_reload_at_every_stage_resumes_at_that_stage(visit: Any, folder: Path,
                 walker.step()
         expect(page.locator("#completion-code")).to_have_text("DONE2026")
         assert len({row["session"] for row in rows(folder)}) == 1
-        given = answered(rows(folder))
+        given = with_response(rows(folder))
         assert [json.loads(row["response"]) for row in given] == [
             PRACTICE.get(json.loads(row["content"])["prompt"], 2) for row in given
         ]
@@ -146,11 +146,11 @@ def test_an_interrupted_trial_is_skipped_if_the_study_asks_for_it(visit: Any, tm
         expect(visitor.page.get_by_text("is skipped")).to_be_visible()
         visitor.shoot_everywhere("trial-skipped")
         walker.to_the_end()
-        (skipped,) = [row for row in answered(rows(folder)) if row["missing"] == "interrupted"]
+        (skipped,) = [row for row in with_response(rows(folder)) if row["missing"] == "interrupted"]
         assert json.loads(skipped["content"])["prompt"] == prompt
         assert (skipped["response"], skipped["rt_ms"], skipped["attempt"]) == ("null", None, 1)
         assert prompt not in walker.prompts
-        assert len(answered(rows(folder))) == 2 + N_QUESTIONS
+        assert len(with_response(rows(folder))) == 2 + N_QUESTIONS
 
 
 def test_a_trial_ends_at_its_deadline(visit: Any, tmp_path: Path, rows: Any) -> None:
@@ -162,7 +162,7 @@ def test_a_trial_ends_at_its_deadline(visit: Any, tmp_path: Path, rows: Any) -> 
         late = visitor.page.locator("#prompt").inner_text()
         visitor.page.wait_for_selector(f"#prompt:not(:text-is({json.dumps(late)}))", timeout=10_000)
         walker.to_the_end()
-        (missed,) = [row for row in answered(rows(folder)) if row["missing"] == "deadline"]
+        (missed,) = [row for row in with_response(rows(folder)) if row["missing"] == "deadline"]
         assert json.loads(missed["content"])["prompt"] == late
         assert (missed["response"], missed["rt_ms"]) == ("null", None)
         assert missed["onset_source"] == "presented"
@@ -180,7 +180,7 @@ def test_no_response_is_accepted_during_the_reading_time(visit: Any, tmp_path: P
         visitor.page.locator("[data-option='3']").click(force=True)
         visitor.shoot_everywhere("time-to-read")
         walker.to_the_end()
-        question = answered(rows(folder))[2]
+        question = with_response(rows(folder))[2]
         assert json.loads(question["response"]) == 2
         assert question["rt_ms"] >= 1200
         assert json.loads(question["signals"])["too_early"] == 2
@@ -200,7 +200,7 @@ def test_practice_is_repeated_until_it_is_passed(visit: Any, folder: Path, rows:
         visitor.shoot_everywhere("practise-once-more")
         walker.to_the_end()
         assert walker.prompts[:4] == [*PRACTICE, *PRACTICE]
-        assert [row["phase"] for row in answered(rows(folder))].count("practice") == 4
+        assert [row["phase"] for row in with_response(rows(folder))].count("practice") == 4
 
 
 def test_a_participant_who_fails_the_practice_gets_its_exit(visit: Any, folder: Path, rows: Any, query: Any) -> None:
@@ -214,7 +214,7 @@ def test_a_participant_who_fails_the_practice_gets_its_exit(visit: Any, folder: 
         visitor.shoot_everywhere("practice-failed")
         visitor.page.reload()
         expect(visitor.page.locator("#ended")).to_be_visible()
-        assert [row["phase"] for row in answered(rows(folder))] == ["practice"] * 4
+        assert [row["phase"] for row in with_response(rows(folder))] == ["practice"] * 4
         (session,) = query(folder, "SELECT status, slot, release_reason FROM sessions")
         assert session == {"status": "active", "slot": "released", "release_reason": "practice not passed"}
 
@@ -258,12 +258,12 @@ def test_a_participant_can_withdraw_during_and_after_the_session(
         after: Visitor = visit(url)
         Walker(after).to_the_end()
         code = after.page.locator("#withdrawal-code").inner_text()
-        elsewhere: Visitor = visit(f"{url}/withdraw")  # another browser, which has only the code
-        elsewhere.page.locator("#code").fill(code.lower())
-        elsewhere.page.locator("#delete-answers").click()
-        expect(elsewhere.page.get_by_text("Your answers were deleted")).to_be_visible()
-        elsewhere.shoot_everywhere("withdrawn-by-code")
-        assert answered(rows(folder)) == []
+        other_browser: Visitor = visit(f"{url}/withdraw")  # another browser, which has only the code
+        other_browser.page.locator("#code").fill(code.lower())
+        other_browser.page.locator("#delete-answers").click()
+        expect(other_browser.page.get_by_text("Your answers were deleted")).to_be_visible()
+        other_browser.shoot_everywhere("withdrawn-by-code")
+        assert with_response(rows(folder)) == []
         assert {row["status"] for row in rows(folder)} == {"withdrawn"}
         assert [row["demographics"] for row in query(folder, "SELECT demographics FROM sessions")] == [None, None]
         after.page.reload()
@@ -280,7 +280,7 @@ def test_a_minute_offline_loses_no_response(visit: Any, folder: Path, rows: Any)
         walker.to_trial(6)
         expect(visitor.page.locator("#save-status")).to_contain_text("Offline")
         visitor.shoot_everywhere("offline")
-        assert len(answered(rows(folder))) <= 4
+        assert len(with_response(rows(folder))) <= 4
         visitor.page.wait_for_timeout(max(0, OFFLINE_S - (time.monotonic() - offline_from)) * 1000)
         visitor.context.set_offline(False)
         walker.to_the_end()
@@ -318,7 +318,7 @@ def test_two_tabs_give_one_response_to_each_question(visit: Any, folder: Path, r
         walker.step()  # the second tab has already given a response to this question
         expect(first.page.get_by_text("perhaps in another window")).to_be_visible()
         other.to_the_end()
-        given = answered(rows(folder))
+        given = with_response(rows(folder))
         assert len(given) == 2 + N_QUESTIONS
         assert len({row["trial_index"] for row in given}) == len(given)
         assert {row["visit"] for row in given} == {1, 2}
@@ -358,7 +358,7 @@ def test_the_back_button_loses_no_trial(visit: Any, folder: Path, rows: Any) -> 
 @pytest.mark.parametrize(
     ("rules", "reason"), [("{max_reloads: 1}", "too often"), ("{max_age_min: 0.01}", "too long ago")]
 )
-def test_a_participant_who_comes_back_beyond_the_limits_is_refused(
+def test_a_participant_who_resumes_beyond_the_limits_is_refused(
     visit: Any, tmp_path: Path, rows: Any, rules: str, reason: str
 ) -> None:
     folder = make_whole_study(tmp_path / "study", resume=rules)
@@ -371,7 +371,7 @@ def test_a_participant_who_comes_back_beyond_the_limits_is_refused(
             visitor.page.reload()
         expect(visitor.page.locator("#ended")).to_contain_text(reason)
         visitor.shoot_everywhere(f"ended-{reason.replace(' ', '-')}")
-        assert len(answered(rows(folder))) == 3
+        assert len(with_response(rows(folder))) == 3
 
 
 def test_a_restarted_session_is_in_the_same_group(visit: Any, tmp_path: Path, query: Any) -> None:
@@ -411,12 +411,12 @@ def test_events_on_the_page_are_recorded_with_their_trial(visit: Any, folder: Pa
         page.wait_for_timeout(300)
         page.evaluate("window.dispatchEvent(new Event('focus'))")
         walker.to_the_end()
-        given = answered(rows(folder))
-        told = json.loads(given[3]["signals"])
-        assert told["copied"] == told["pasted"] == 1
-        assert told["resized"] >= 1
-        assert told["fullscreen_left"] == 1
-        assert told["untrusted"] >= 1
-        assert told["away_ms"] >= 250
+        given = with_response(rows(folder))
+        signals = json.loads(given[3]["signals"])
+        assert signals["copied"] == signals["pasted"] == 1
+        assert signals["resized"] >= 1
+        assert signals["fullscreen_left"] == 1
+        assert signals["untrusted"] >= 1
+        assert signals["away_ms"] >= 250
         assert given[3]["focus_lost"] == 1
         assert given[5]["signals"] is None

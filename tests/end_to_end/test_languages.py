@@ -56,9 +56,9 @@ def test_an_arabic_study_is_read_from_right_to_left_with_arabic_texts(visit: Any
         visitor.shoot_everywhere("arabic-feedback")
         page.locator("#leave-study").click()
         visitor.shoot_everywhere("arabic-leave")
-        said = words_of(page)
+        shown = words_of(page)
         for name in ("leave_title", "leave_explained", "leave_stay", "leave_confirm"):
-            assert arabic[name] in said
+            assert arabic[name] in shown
         page.locator("#leave-confirm").click()
         expect(page.locator("h1")).to_have_text(arabic["withdrawn_title"])
         expect(page.get_by_text(arabic["withdrawn"])).to_be_visible()
@@ -71,7 +71,7 @@ def test_a_notice_of_the_server_is_in_the_studys_language(visit: Any, study_fold
         assert httpx.get(f"{url}/api/session").json()["error"] == catalogue("de")["no_session"]
 
 
-def test_a_studys_own_texts_replace_ours(visit: Any, study_folder: Path) -> None:
+def test_a_studys_texts_replace_our_texts(visit: Any, study_folder: Path) -> None:
     own = ["texts:", "  agree: Yes, I take part", "  practice: First try", "  question_of: Board {number}"]
     with served(study_folder, "en", *own) as url:
         visitor = visit(url)

@@ -70,7 +70,7 @@ def test_responses_given_offline_arrive_in_one_request_after_the_connection_retu
 
 
 @pytest.mark.parametrize("status", [503, 429])
-def test_a_busy_server_gets_the_same_responses_again_after_the_requested_time(
+def test_the_same_responses_are_sent_to_a_busy_server_after_the_requested_time(
     begun: Visitor, study_folder: Path, rows: Any, status: int
 ) -> None:
     begun.expected.append(f"status of {status}")

@@ -84,7 +84,7 @@ addEventListener("DOMContentLoaded", () =>
 """
 
 
-def test_a_key_pressed_before_the_stimulus_is_visible_is_no_response(visit: Any, tmp_path: Path, rows: Any) -> None:
+def test_a_key_pressed_before_the_stimulus_is_visible_is_not_a_response(visit: Any, tmp_path: Path, rows: Any) -> None:
     folder = tmp_path / "study"
     copy_sample_study("intuition-single", folder)
     with running_server(folder) as url:

@@ -1,5 +1,5 @@
 """The fixture of laboratory visits, for commands that write a laboratory's files."""
 
-from tests.experiment.lab.visits.conftest import lab
+from tests.experiment.lab.conftest import lab
 
 __all__ = ["lab"]

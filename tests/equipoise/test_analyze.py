@@ -181,12 +181,12 @@ def simulate(study: Path) -> None:
 
 def test_a_study_is_analyzed_by_its_locked_plan_and_deviations_are_reported(study_folder: Path, edit: Edit) -> None:
     edit(study_folder / "study.yaml", "  by: [outcome]\n", IN_STUDY)
-    said = done(study_folder, "--lock")
-    digest = said.strip().removesuffix(".").split()[-1]
+    printed = done(study_folder, "--lock")
+    digest = printed.strip().removesuffix(".").split()[-1]
     assert len(digest) == 64
     again = analyze(study_folder, "--lock")
     assert again.exit_code == 2
-    assert "is already locked since" in again.stderr
+    assert "was already locked at" in again.stderr
     simulate(study_folder)
     out = study_folder / "results"
     done(study_folder, "-o", out)
@@ -203,10 +203,10 @@ def test_a_study_is_analyzed_by_its_locked_plan_and_deviations_are_reported(stud
     edit(study_folder / "study.yaml", "    outcomes: {test: anova", "    other: {test: anova")
     done(study_folder, "-o", out)
     manifest = json.loads((out / "provenance.json").read_text(encoding="utf-8"))
-    told = " ".join(manifest["preregistration"]["deviations"])
-    assert "`exclusions` was" in told
-    assert "The test `outcomes` was locked, but the plan of this analysis lacks it." in told
-    assert "The test `other` was not locked, so it is exploratory." in told
+    deviations = " ".join(manifest["preregistration"]["deviations"])
+    assert "`exclusions` was" in deviations
+    assert "The test `outcomes` was locked, but the plan of this analysis lacks it." in deviations
+    assert "The test `other` was not locked, so it is exploratory." in deviations
     assert ">exploratory<" in (out / "report.html").read_text(encoding="utf-8")
     assert list(csv(out / "tests.csv")["exploratory"]) == [True]
 

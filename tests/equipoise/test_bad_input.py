@@ -88,13 +88,13 @@ def test_a_store_that_another_program_locks_is_refused(study_folder: Path, monke
 @pytest.mark.parametrize("command", ["new", "demo"])
 def test_a_path_where_no_folder_can_be_made_is_refused(tmp_path: Path, command: str) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    place = tmp_path / "file" / "study"
-    assert_refused(run(command, place) if command == "new" else run("demo", "--dir", place), "cannot be made")
+    path = tmp_path / "file" / "study"
+    assert_refused(run(command, path) if command == "new" else run("demo", "--dir", path), "cannot be made")
 
 
 def test_results_in_the_folder_of_the_responses_are_refused(study_folder: Path) -> None:
     tracer(study_folder)
-    assert_refused(run("analyze", study_folder, "-o", study_folder / "data"), "holds the responses")
+    assert_refused(run("analyze", study_folder, "-o", study_folder / "data"), "contains the store")
 
 
 @pytest.mark.parametrize("name", ["tables", "figures", "report.html"])

@@ -69,9 +69,9 @@ def test_new_and_models_run_do_the_same_as_command_and_as_function(
     assert equipoise("models", "run", by_command, "--model", "baseline/tracer").stdout.splitlines() == eq.models_run(
         str(by_function), "baseline/tracer"
     )
-    said = equipoise("store", "verify", by_command).stdout
+    printed = equipoise("store", "verify", by_command).stdout
     verified = eq.store_verify(by_function)
-    assert f"{verified.n_responses:,} responses in {verified.n_sessions:,} sessions" in said
+    assert f"{verified.n_responses:,} responses in {verified.n_sessions:,} sessions" in printed
 
 
 def test_import_shows_the_public_names() -> None:

@@ -12,7 +12,7 @@ import equipoise as eq
 from batteries.errors import InputError
 from equipoise.cli.main import main
 from equipoise.commands import server_process
-from tests.equipoise.commands.store.commands import Kept, answer, done, make_small_study, on_a_file
+from tests.equipoise.commands.store.commands import StoredStudy, answer, done, make_small_study, on_a_file
 
 LABORATORY = {"lab_check", "lab_run", "lab_upload"}
 """These functions need a window or a server; their tests are in tests/experiment/lab."""
@@ -22,46 +22,46 @@ TABLE = "group,n,women\na,20,11\nb,22,9\nTotal,42,20\n"
 
 
 @pytest.fixture
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kept:
+def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoredStudy:
     """Return a study with two participants; texts such as `out.csv` name files in a new current folder."""
     monkeypatch.chdir(tmp_path)
-    kept = on_a_file(tmp_path / "study")
-    make_small_study(kept.folder, "panel")
-    answer(kept, "anna", n_answers=100, then="complete")
-    answer(kept, "bert", n_answers=2)
+    stored = on_a_file(tmp_path / "study")
+    make_small_study(stored.folder, "panel")
+    answer(stored, "anna", n_answers=100, then="complete")
+    answer(stored, "bert", n_answers=2)
     Path("table.csv").write_text(TABLE, encoding="utf-8")
     Path("spec.yaml").write_text("inference_levels: [0]\nvariants: 1\n", encoding="utf-8")
-    return kept
+    return stored
 
 
-def _revised(kept: Kept) -> Any:
-    consent = kept.folder / "consent.md"
+def _revised(stored: StoredStudy) -> Any:
+    consent = stored.folder / "consent.md"
     consent.write_text(consent.read_text(encoding="utf-8") + "\nThank you.\n", encoding="utf-8")
     return eq.revise("study", reason="politeness")
 
 
-def _linked(_: Kept) -> None:
+def _linked(_: StoredStudy) -> None:
     make_small_study(Path("by-link"), "link")
     eq.links("by-link", 2, "https://study.example.org", "out.csv")
 
 
-def _exported(_: Kept) -> int | None:
+def _exported(_: StoredStudy) -> int | None:
     eq.battery_build(TEMPLATES, "battery.jsonl", spec="spec.yaml")
     eq.battery_export("battery.jsonl", "gorilla", "gorilla")
     return eq.battery_export("battery.jsonl", "csv", "out.csv")
 
 
-def _imported(kept: Kept) -> Any:
-    _exported(kept)
+def _imported(stored: StoredStudy) -> Any:
+    _exported(stored)
     return eq.battery_import("out.csv", "imported.jsonl")
 
 
-def _previewed(kept: Kept) -> None:
-    _exported(kept)
+def _previewed(stored: StoredStudy) -> None:
+    _exported(stored)
     eq.battery_preview("battery.jsonl", "out.html")
 
 
-CALLS: dict[str, Callable[[Kept, str], Any]] = {
+CALLS: dict[str, Callable[[StoredStudy, str], Any]] = {
     "analyze": lambda _, __: eq.analyze("study", "results", store="study/data/equipoise.db"),
     "assignment_close": lambda _, __: eq.assignment_close("study", 1),
     "assignment_log": lambda _, __: eq.assignment_log("study", "out.csv"),
@@ -71,20 +71,20 @@ CALLS: dict[str, Callable[[Kept, str], Any]] = {
     "audit": lambda _, __: eq.audit("table.csv", output="out.csv"),
     "battery_build": lambda _, __: eq.battery_build(TEMPLATES, "battery.jsonl", spec="spec.yaml"),
     "battery_check": lambda _, __: eq.battery_check(TEMPLATES, spec="spec.yaml"),
-    "battery_export": lambda kept, _: _exported(kept),
-    "battery_import": lambda kept, _: _imported(kept),
-    "battery_preview": lambda kept, _: _previewed(kept),
+    "battery_export": lambda stored, _: _exported(stored),
+    "battery_import": lambda stored, _: _imported(stored),
+    "battery_preview": lambda stored, _: _previewed(stored),
     "demo": lambda _, __: eq.demo("demo", n_participants=4, keep_serving=False),
     "exclude": lambda _, __: eq.exclude("study", "fire alarm", panel_id="anna"),
     "identities_delete": lambda _, __: eq.identities_delete("study", everybody=True),
     "identities_export": lambda _, __: eq.identities_export("study", "out.csv"),
     "jspsych_plugins": lambda _, __: eq.jspsych_plugins("plugins"),
-    "links": lambda kept, _: _linked(kept),
+    "links": lambda stored, _: _linked(stored),
     "models_import": lambda _, runs: eq.models_import("study", runs),
     "models_run": lambda _, __: eq.models_run("study", "baseline/tracer"),
     "new": lambda _, __: eq.new("new"),
     "power": lambda _, __: eq.power("study", "outcome=absorbed:-0.1", ns=[6], simulations=20, output="power"),
-    "revise": lambda kept, _: _revised(kept),
+    "revise": lambda stored, _: _revised(stored),
     "schema": lambda _, __: eq.schema("study"),
     "serve": lambda _, __: eq.serve("study", store="study/data/equipoise.db"),
     "simulate": lambda _, __: eq.simulate("study", 2),
@@ -98,25 +98,25 @@ CALLS: dict[str, Callable[[Kept, str], Any]] = {
 
 @pytest.mark.parametrize("name", sorted(eq._COMMANDS.keys() - LABORATORY))
 def test_every_function_accepts_texts_only(
-    kept: Kept, name: str, stored_runs: Path, monkeypatch: pytest.MonkeyPatch
+    stored: StoredStudy, name: str, stored_runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     served = []
     monkeypatch.setattr(server_process, "serve_until_stopped", lambda folder, *_, **__: served.append(folder))
     if name == "models_import":
-        make_whole_study(kept)
-    CALLS[name](kept, str(stored_runs))
+        make_whole_study(stored)
+    CALLS[name](stored, str(stored_runs))
     assert served == ([Path("study")] if name == "serve" else [])
 
 
-def make_whole_study(kept: Kept) -> None:
+def make_whole_study(stored: StoredStudy) -> None:
     """Replace the study by the whole sample, because stored runs have responses to all its items."""
-    kept.folder.rename("small")
+    stored.folder.rename("small")
     eq.new("study")
 
 
-def test_a_path_names_a_store_and_a_file_too(kept: Kept) -> None:
-    store = kept.folder / "data" / "equipoise.db"
-    assert eq.store_sessions(kept.folder, Path("out.csv"), store=store) == 2
+def test_a_path_names_a_store_and_a_file_too(stored: StoredStudy) -> None:
+    store = stored.folder / "data" / "equipoise.db"
+    assert eq.store_sessions(stored.folder, Path("out.csv"), store=store) == 2
     assert eq.store_copy(store, Path("copy.db")).n_sessions == 2
 
 
@@ -152,7 +152,7 @@ def test_a_function_has_the_parameters_and_defaults_of_its_command(name: str, co
 
 
 @pytest.mark.parametrize("reason", ["exclusion", "time-out", "nonsense", ""])
-def test_a_slot_is_released_for_no_reason_but_a_return(kept: Kept, reason: str) -> None:
+def test_a_slot_is_released_only_for_a_return(stored: StoredStudy, reason: str) -> None:
     with pytest.raises(InputError, match="Fix: ") as refused:
         eq.assignment_release("study", reason, panel_id="anna")
     assert ("equipoise exclude" in str(refused.value)) == (reason == "exclusion")
@@ -177,7 +177,7 @@ def test_a_slot_is_released_for_no_reason_but_a_return(kept: Kept, reason: str) 
     ],
 )
 def test_a_value_that_the_command_line_refuses_is_refused_with_a_fix(
-    kept: Kept, call: Callable[[], object], message: str
+    stored: StoredStudy, call: Callable[[], object], message: str
 ) -> None:
     with pytest.raises(InputError, match="Fix: ") as refused:
         call()
@@ -188,57 +188,57 @@ def _lines(printed: str) -> list[str]:
     return [line.rstrip() for line in printed.splitlines()]
 
 
-def test_battery_build_does_the_same(kept: Kept) -> None:
+def test_battery_build_does_the_same(stored: StoredStudy) -> None:
     printed = done("battery", "build", TEMPLATES, "--spec", "spec.yaml", "--seed", 3, "-o", "by-command.jsonl")
     n_items = eq.battery_build(TEMPLATES, "by-function.jsonl", spec="spec.yaml", seed=3)
     assert printed == f"Made by-command.jsonl with {n_items} items.\n"
     assert Path("by-command.jsonl").read_bytes() == Path("by-function.jsonl").read_bytes()
 
 
-def test_store_sessions_and_verify_do_the_same(kept: Kept) -> None:
+def test_store_sessions_and_verify_do_the_same(stored: StoredStudy) -> None:
     done("store", "sessions", "study", "-o", "by-command.csv")
     assert eq.store_sessions("study", "by-function.csv") == 2
     assert Path("by-command.csv").read_bytes() == Path("by-function.csv").read_bytes()
     assert eq.store_verify("study").digest in done("store", "verify", "study")
 
 
-def test_assignment_show_does_the_same(kept: Kept) -> None:
+def test_assignment_show_does_the_same(stored: StoredStudy) -> None:
     printed = [line.split() for line in done("assignment", "show", "study").splitlines()]
     assert printed == [" ".join(row).split() for row in eq.assignment_show("study")]
 
 
-def test_identities_export_does_the_same(kept: Kept) -> None:
+def test_identities_export_does_the_same(stored: StoredStudy) -> None:
     printed = done("identities", "export", "study", "-o", "by-command.csv")
     assert printed.startswith(f"Made by-command.csv with {eq.identities_export('study', 'by-function.csv')} ")
     assert Path("by-command.csv").read_bytes() == Path("by-function.csv").read_bytes()
 
 
-def test_exclude_does_the_same(kept: Kept) -> None:
+def test_exclude_does_the_same(stored: StoredStudy) -> None:
     decided = eq.exclude("study", "fire alarm", panel_id="anna")
     eq.exclude("study", "no fire alarm", panel_id="anna", undo=True)
     printed = done("exclude", "study", "--panel-id", "anna", "--reason", "fire alarm")
     assert decided.sessions[0] in printed
 
 
-def test_models_run_does_the_same(kept: Kept) -> None:
+def test_models_run_does_the_same(stored: StoredStudy) -> None:
     printed = done("models", "run", "study", "--model", "baseline/tracer", "--store", "by-command.db")
     assert _lines(printed) == eq.models_run("study", "baseline/tracer", store="by-function.db")
 
 
-def test_analyze_does_the_same(kept: Kept) -> None:
+def test_analyze_does_the_same(stored: StoredStudy) -> None:
     done("analyze", "study", "-o", "by-command")
     eq.analyze("study", "by-function")
     tables = {path.name: path.read_bytes() for path in Path("by-command/tables").iterdir()}
     assert tables == {path.name: path.read_bytes() for path in Path("by-function/tables").iterdir()}
 
 
-def test_power_does_the_same(kept: Kept) -> None:
+def test_power_does_the_same(stored: StoredStudy) -> None:
     effect = "outcome=absorbed:-0.1"
     printed = done("power", "study", "--effect", effect, "-n", 8, "-n", 6, "--simulations", 20, "--seed", 4)
     assert _lines(printed) == _lines(eq.power("study", [effect], ns=[6, 8], simulations=20, seed=4))
 
 
-def test_audit_does_the_same(kept: Kept) -> None:
+def test_audit_does_the_same(stored: StoredStudy) -> None:
     printed = done("audit", "table.csv", "--participants", 42)
     found = eq.audit("table.csv", participants=42)
     assert [line.rpartition("  ")[2] for line in printed.splitlines()[1 : 1 + len(found)]] == list(found["explanation"])

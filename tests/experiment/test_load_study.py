@@ -192,12 +192,12 @@ def test_an_error_in_a_part_of_the_session_is_one_sentence_with_file_and_line(
         with_line(study_folder, edit, part, line)
     with pytest.raises(InputError, match=message) as error:
         load_study(study_folder)
-    said = str(error.value)
-    assert "\n" not in said and said.endswith(".")
-    assert str(study_folder) in said
-    is_about_a_missing_file = "does not exist" in said
-    assert is_about_a_missing_file or "study.yaml" in said
-    assert is_about_a_missing_file or ", line " in said or "practice trials" in said
+    sentence = str(error.value)
+    assert "\n" not in sentence and sentence.endswith(".")
+    assert str(study_folder) in sentence
+    is_about_a_missing_file = "does not exist" in sentence
+    assert is_about_a_missing_file or "study.yaml" in sentence
+    assert is_about_a_missing_file or ", line " in sentence or "practice trials" in sentence
 
 
 LINKS = ["http://x.org/", "https://{id}.x.org/", "https://x.org/{Code}", "https://x.org?cc={code}", "x.org"]
@@ -379,7 +379,7 @@ def test_the_list_of_panel_ids_is_read_and_does_not_change_the_digest(study_fold
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "expected"),
     [
         ("", "the file has no ids. Fix: write one id on each line"),
         ("\n \n", "the file has no ids"),
@@ -391,8 +391,8 @@ def test_the_list_of_panel_ids_is_read_and_does_not_change_the_digest(study_fold
         ),
     ],
 )
-def test_an_error_in_the_list_of_panel_ids_names_its_line(study_folder: Path, content: str, said: str) -> None:
-    with pytest.raises(InputError, match=said) as error:
+def test_an_error_in_the_list_of_panel_ids_names_its_line(study_folder: Path, content: str, expected: str) -> None:
+    with pytest.raises(InputError, match=expected) as error:
         load_study(with_ids(study_folder, content))
     assert "ids.txt" in str(error.value)
 

@@ -62,7 +62,7 @@ def test_without_a_constraint_every_order_is_equally_likely() -> None:
 
 
 @given(st.integers(0, 5), st.integers(0, 60), st.integers(1, 8), st.integers(0, 2**32))
-def test_checks_are_apart_from_the_ends_and_from_each_other(
+def test_checks_are_neither_at_the_ends_nor_next_to_each_other(
     n_checks: int, n_trials: int, spacing: int, seed: int
 ) -> None:
     if n_checks and n_trials < spacing * (n_checks + 1):

@@ -22,7 +22,7 @@ SAME = {
     "Completion": participant_api.CompletionReply,
     "Ended": participant_api.EndedReply,
     "Session": participant_api.SessionReply,
-    "AnsweredTrial": records.Response,
+    "FinishedTrial": records.Response,
     "Feedback": participant_api.FeedbackReply,
     "Practice": participant_api.PracticeReply,
     "StoredResponse": participant_api.StoredResponseReply,

@@ -53,7 +53,7 @@ def test_a_session_has_each_item_of_its_group_once_and_keeps_the_constraints(
 
     test_ids = [trial.item_id for trial in trials if trial.phase is Phase.TEST]
     assert sorted(test_ids) == sorted(item_id for item_id, of in sample_study.groups.items() if of == group)
-    (check,) = (place for place, phase in enumerate(phases) if phase is Phase.ATTENTION_CHECK)
+    (check,) = (index for index, phase in enumerate(phases) if phase is Phase.ATTENTION_CHECK)
     assert 1 + 5 <= check <= len(trials) - 1 - 5
     outcomes = [sample_study.battery.by_id[item_id].factors["outcome"] for item_id in test_ids]
     assert max(len(list(run)) for _, run in groupby(outcomes)) <= 4

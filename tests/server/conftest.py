@@ -1,4 +1,4 @@
-"""A store and an application for each test, and a participant who talks to it over HTTP."""
+"""A store and an application for each test, and a participant who sends HTTP requests."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -36,12 +36,12 @@ def app(sample_study: Study, store: SqliteStore) -> Flask:
 
 
 def headers_of(kind: str | None) -> dict[str, str]:
-    """Return what a start of this kind must show: a simulated one, the researcher's token."""
+    """Return the headers that a start needs; a simulated start needs the researcher's token."""
     return {"Authorization": f"Bearer {SECRETS.researcher_token}"} if kind == "simulated" else {}
 
 
 class Participant:
-    """One browser's worth of requests."""
+    """A browser that sends a participant's requests."""
 
     def __init__(self, app: Flask) -> None:
         self.http: FlaskClient = app.test_client()
@@ -108,13 +108,13 @@ def newcomer(app: Flask) -> Participant:
 
 @pytest.fixture(scope="session")
 def small_study(sample_study: Study) -> Study:
-    """Three groups, three trials a session: what the store's tests take again and again."""
+    """A study with three groups and three trials per session, for the tests of the store."""
     return make_small(sample_study)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    """Each kind of store, empty; what is tested on it is the contract."""
+    """An empty store of each kind, for tests of the store contract."""
     if request.param == "postgres":
         yield request.getfixturevalue("postgres_store")
         return
@@ -125,7 +125,7 @@ def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]
 
 @pytest.fixture(scope="session")
 def shared_database(postgres: PostgresCluster) -> str:
-    """The address of a database for all tests that leave its tables as they are; a new one takes ten times as long."""
+    """The address of a database for all tests that do not change its tables; a new one takes ten times as long."""
     url = postgres.new_database()
     PostgresStore(url).close()
     return url
@@ -143,7 +143,7 @@ def postgres_store(postgres: PostgresCluster, shared_database: str) -> Iterator[
 
 @pytest.fixture
 def clock() -> Iterator[Clock]:
-    """The stores' clock, which a test moves on."""
+    """The stores' clock, which a test can advance."""
     with Clock().installed() as clock:
         yield clock
 

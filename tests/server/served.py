@@ -1,4 +1,4 @@
-"""Real servers, as `equipoise serve` starts them, and people who take a study at them."""
+"""Real servers, as `equipoise serve` starts them, and participants who take a study on them."""
 
 import os
 import signal
@@ -74,7 +74,7 @@ class Server:
         self.process.wait()
 
     def stop(self, within_s: float) -> None:
-        """Tell the server to stop, and hold it to do so in good order and time."""
+        """Signal the server to stop, and assert that it stops in time and without an error."""
         self.process.terminate()
         self.ended(within_s)
 
@@ -106,11 +106,11 @@ class Server:
         return parsed(reply.raise_for_status().text)
 
 
-class Taker:
-    """A participant who takes a study at a real server."""
+class ServedParticipant:
+    """A participant who takes a study on a real server."""
 
     clients: ClassVar[list[httpx.Client]] = []
-    """All that were opened, to be closed at a test's end."""
+    """All opened clients; the test closes them at its end."""
 
     def __init__(self, url: str, address: str = "/", **client: Any) -> None:
         self.http = httpx.Client(base_url=url, timeout=60, **client)
@@ -141,7 +141,7 @@ def stored_ids(folder: Path) -> set[str]:
 
 
 def assert_sound(folder: Path) -> None:
-    """Hold the store that a server leaves behind to its own checksums."""
+    """Check the store of a stopped server with its checksums."""
     store: Store = SqliteStore(folder / "data" / "equipoise.db")
     assert problems(store) == []
     store.close()
@@ -149,7 +149,7 @@ def assert_sound(folder: Path) -> None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold a store's lock, so that whatever is to be written waits."""
+    """Hold a store's lock, so that every write waits."""
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("BEGIN IMMEDIATE")
         yield

@@ -40,7 +40,7 @@ quick = settings(
     deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 
-# JSON as its grammar has it, and a little more: what Python writes as NaN and Infinity, and halves of surrogate pairs.
+# JSON by its grammar, and three extensions: NaN and Infinity as Python writes them, and halves of surrogate pairs.
 texts = st.text(max_size=20) | st.text(st.characters(min_codepoint=0xD800, max_codepoint=0xDFFF), max_size=3)
 scalars = (
     st.none() | st.booleans() | st.integers() | st.floats() | texts | st.sampled_from([2**64, -(2**64), 10**400, 1e308])
@@ -54,11 +54,11 @@ values = st.recursive(
 
 @pytest.fixture
 def app(sample_study: Study, store: SqliteStore) -> Flask:
-    """The application without rate limits, which would be all that is seen here."""
+    """The application without rate limits, which would refuse most of the requests."""
     return create_app(sample_study, store, SECRETS, NO_LIMITS)
 
 
-def assert_no_error_of_ours(response: TestResponse) -> None:
+def assert_no_server_error(response: TestResponse) -> None:
     assert response.status_code < 500, response.text
     assert "Content-Security-Policy" in response.headers
     if response.status_code >= 400:
@@ -76,7 +76,7 @@ def rows_of(store: Store, someone: Any) -> list[tuple[Any, ...]]:
 
 @pytest.fixture
 def other(newcomer: Any) -> Any:
-    """Another person, who is in the middle of the study."""
+    """Another participant with a session under way."""
     newcomer.start()
     newcomer.answer(0)
     newcomer.answer(1)
@@ -87,7 +87,7 @@ def other(newcomer: Any) -> Any:
 @quick
 def test_no_json_makes_the_server_fail(participant: Any, address: str, body: Any) -> None:
     reply = participant.http.post(address, data=json.dumps(body), content_type="application/json")
-    assert_no_error_of_ours(reply)
+    assert_no_server_error(reply)
 
 
 WORST = {
@@ -131,8 +131,8 @@ def test_no_body_of_64_kb_makes_the_server_fail_or_say_more_than_a_few_sentences
         headers={"Authorization": f"Bearer {SECRETS.researcher_token}"},
     )  # fmt: skip
     assert len(described) <= file_reading.MOST_SENTENCES
-    assert_no_error_of_ours(reply)
-    assert reply.status_code == (415 if address == "/withdraw" else 422), reply.text  # which takes forms only
+    assert_no_server_error(reply)
+    assert reply.status_code == (415 if address == "/withdraw" else 422), reply.text  # which accepts forms only
     assert len(reply.get_data()) < 1_000
 
 
@@ -141,16 +141,16 @@ def test_no_body_of_64_kb_makes_the_server_fail_or_say_more_than_a_few_sentences
 def test_no_bytes_of_any_type_make_the_server_fail(
     participant: Any, address: str, body: bytes, content_type: str
 ) -> None:
-    for said in ("application/json", content_type.encode("latin-1", "replace").decode("latin-1")):
+    for media_type in ("application/json", content_type.encode("latin-1", "replace").decode("latin-1")):
         environ = {
-            "REQUEST_METHOD": "POST", "PATH_INFO": address, "wsgi.input": BytesIO(body), "CONTENT_TYPE": said,
+            "REQUEST_METHOD": "POST", "PATH_INFO": address, "wsgi.input": BytesIO(body), "CONTENT_TYPE": media_type,
             "CONTENT_LENGTH": str(len(body)),
         }  # fmt: skip
-        assert_no_error_of_ours(participant.http.open(environ_overrides=environ))
+        assert_no_server_error(participant.http.open(environ_overrides=environ))
 
 
 def steps_to(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the way to every value inside a JSON value, from the outside in."""
+    """Yield the path to every value inside a JSON value, from the outermost value inwards."""
     yield path
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for step, child in inner:
@@ -158,31 +158,31 @@ def steps_to(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
 
 
 def mutated(data: st.DataObject, value: Any) -> Any:
-    """Change a valid body in one place: another value, a field more, one less, one moved or doubled."""
+    """Make one change in a valid body: another value, or an added, removed, moved or duplicated field."""
     path = data.draw(st.sampled_from(list(steps_to(value))), label="where")
     changed = json.loads(json.dumps(value))
     if not path:
         return data.draw(values)
-    place = changed
+    parent = changed
     for step in path[:-1]:
-        place = place[step]
+        parent = parent[step]
     match data.draw(st.sampled_from(["set", "delete", "double", "rename", "wrap"]), label="how"):
         case "set":
-            place[path[-1]] = data.draw(values)
+            parent[path[-1]] = data.draw(values)
         case "delete":
-            del place[path[-1]]
-        case "double" if isinstance(place, list):
-            place += place
-        case "rename" if isinstance(place, dict):
-            place[data.draw(texts)] = place.pop(path[-1])
+            del parent[path[-1]]
+        case "double" if isinstance(parent, list):
+            parent += parent
+        case "rename" if isinstance(parent, dict):
+            parent[data.draw(texts)] = parent.pop(path[-1])
         case _:
-            place[path[-1]] = [place[path[-1]]]
+            parent[path[-1]] = [parent[path[-1]]]
     return changed
 
 
 @given(data=st.data())
 @quick
-def test_a_right_body_with_something_changed_is_taken_or_refused_and_touches_nobody_else(
+def test_a_valid_body_with_one_change_is_accepted_or_refused_and_affects_no_other_participant(
     app: Flask, other: Any, store: SqliteStore, data: st.DataObject
 ) -> None:
     http = app.test_client()
@@ -198,10 +198,10 @@ def test_a_right_body_with_something_changed_is_taken_or_refused_and_touches_nob
     ]  # fmt: skip
     body = mutated(data, {"session": session, "responses": answers})
     reply = http.post("/api/responses", data=json.dumps(body), content_type="application/json")
-    assert_no_error_of_ours(reply)
+    assert_no_server_error(reply)
     stored = rows(store, "SELECT trial_index FROM responses WHERE session = ? ORDER BY 1", (session,))
     if reply.status_code >= 400:
-        assert stored == [], "a batch that was refused left something behind"
+        assert stored == [], "a refused request stored a response"
     else:
         assert stored
         assert stored == [(index,) for index in range(len(stored))]
@@ -216,7 +216,7 @@ def right_start(http: Any) -> dict[str, Any]:
 
 @given(data=st.data())
 @quick
-def test_a_right_start_with_something_changed_is_taken_or_refused_and_touches_nobody_else(
+def test_a_valid_start_with_one_change_is_accepted_or_refused_and_affects_no_other_participant(
     app: Flask, other: Any, store: SqliteStore, data: st.DataObject
 ) -> None:
     before = rows_of(store, other)
@@ -224,14 +224,14 @@ def test_a_right_start_with_something_changed_is_taken_or_refused_and_touches_no
     n_before = len(rows(store, "SELECT session FROM sessions"))
     body = json.dumps(mutated(data, right_start(http)))
     reply = http.post("/api/session", data=body, content_type="application/json")
-    assert_no_error_of_ours(reply)
+    assert_no_server_error(reply)
     n_after = len(rows(store, "SELECT session FROM sessions"))
     assert n_after == n_before + (reply.status_code == 201)
     assert rows_of(store, other) == before
 
 
-latin_1 = st.text(st.characters(max_codepoint=255), max_size=40)  # what a server hands on of a request's bytes
-# In a query only what is UTF-8, or written with percent signs: the server under which we run refuses the rest itself.
+latin_1 = st.text(st.characters(max_codepoint=255), max_size=40)  # the text that a server makes of a request's bytes
+# A query has UTF-8 or percent signs only, because the HTTP layer refuses all other queries.
 queries = st.text(max_size=40).map(lambda text: text.encode("utf-8", "ignore").decode("latin-1"))
 queries |= st.binary(max_size=20).map(lambda raw: f"PROLIFIC_PID={quote(raw)}&{quote(raw)}=%")
 header_texts = latin_1.filter(lambda text: "\r" not in text and "\n" not in text)
@@ -242,7 +242,7 @@ paths = st.sampled_from(
      "/readyz", "/metrics"]
 )  # fmt: skip
 PAGES = frozenset({"/withdraw", "/researcher/"})
-"""For people who open them in a browser: what they refuse is said on the page."""
+"""Addresses that people open in a browser: the page shows the reason of a refusal."""
 HEADERS = (
     "HTTP_HOST", "HTTP_COOKIE", "HTTP_AUTHORIZATION", "HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_RANGE",
     "HTTP_X_FORWARDED_HOST", "HTTP_ACCEPT", "HTTP_IF_NONE_MATCH", "HTTP_IF_MODIFIED_SINCE", "HTTP_IF_RANGE",
@@ -253,7 +253,7 @@ HEADERS = (
 
 @pytest.fixture
 def app_of(sample_study: Study, store: SqliteStore) -> Callable[[int, str], Flask]:
-    """Give the application for a number of proxies and a way to come in; each is made once."""
+    """Return the application for a number of proxies and a kind of entry; each application is made once."""
 
     @cache
     def make(proxies: int, entry: str) -> Flask:
@@ -303,7 +303,7 @@ def test_no_address_query_cookie_or_header_makes_the_server_fail(
 
 @given(value=header_texts, is_signed_part=st.booleans())
 @quick
-def test_no_cookie_of_any_form_is_taken_for_a_session(participant: Any, value: str, is_signed_part: bool) -> None:
+def test_no_forged_cookie_is_accepted_as_a_session(participant: Any, value: str, is_signed_part: bool) -> None:
     cookie = participant.http.get_cookie("equipoise_session_blackbox-predict").value
     text = cookie[: len(value)] + value if is_signed_part else value
     for name in ("equipoise_session_blackbox-predict", "equipoise_entry_blackbox-predict", value):
@@ -313,7 +313,7 @@ def test_no_cookie_of_any_form_is_taken_for_a_session(participant: Any, value: s
         assert reply.status_code == 401
 
 
-# Several people at once
+# Several simultaneous participants
 
 
 @dataclass
@@ -323,11 +323,11 @@ class Browser:
     http: Any
     panel_id: str
     has_session: bool = False
-    """Whether its cookie is the one by which the session is known now."""
+    """True if its cookie is the present cookie of the session."""
     start_id: str = ""
-    """Of the start as it was last sent, for a retry."""
+    """The id of the last start, for a retry."""
     view: dict[str, Any] = field(default_factory=dict)
-    """The session as it was last shown here."""
+    """The session in the last reply to this browser."""
 
 
 @dataclass
@@ -339,15 +339,15 @@ class Known:
     answers: list[dict[str, Any]] = field(default_factory=list)
     n_trials: int = 0
     visit_ids: list[str] = field(default_factory=list)
-    said: dict[str, Any] | None = None
-    """What they said of themselves."""
+    demographics: dict[str, Any] | None = None
+    """The demographic answers."""
 
 
 class ManyPeople(RuleBasedStateMachine):
-    """People who come, answer, come again elsewhere, leave, and send nonsense, in any order.
+    """Participants who begin, respond, resume in other browsers, withdraw, and send invalid requests, in any order.
 
-    Beside the server it keeps what must be stored of each; after every step the two must agree on everybody, so that no
-    step of one person can have touched another.
+    The machine records the expected data of each participant. After every step the store must have the expected data of
+    all participants. So no step of one participant changes data of another participant.
     """
 
     study: Study
@@ -367,17 +367,17 @@ class ManyPeople(RuleBasedStateMachine):
 
     def check(self, reply: TestResponse, *statuses: int) -> dict[str, Any]:
         assert reply.status_code in statuses, (reply.status_code, reply.text)
-        assert_no_error_of_ours(reply)
+        assert_no_server_error(reply)
         body: dict[str, Any] = reply.get_json()
         return body
 
     def any_browser(self, data: st.DataObject) -> Browser:
-        """Draw a browser, mostly one that is in a session."""
+        """Draw a browser, mostly a browser with a session."""
         inside = [browser for browser in self.browsers if browser.has_session]
         return data.draw(st.sampled_from([*inside, *inside, *inside, *self.browsers]), label="browser")
 
     def browser_inside(self, data: st.DataObject, status: str = "") -> tuple[Browser, Known]:
-        """Draw a browser in a session, perhaps one of a status; pass the step over if there is none."""
+        """Draw a browser with a session, perhaps of a given status; skip the step if there is no such browser."""
         inside = [browser for browser in self.browsers if browser.has_session]
         inside = [one for one in inside if status in {"", self.known[one.panel_id].status}]
         assume(inside)
@@ -393,7 +393,7 @@ class ManyPeople(RuleBasedStateMachine):
         return {"response_id": str(uuid.uuid4()), "trial_index": trial_index, "response": "absorbed", "rt_ms": 900}
 
     @initialize()
-    def two_people_have_begun_and_a_third_has_come(self) -> None:
+    def two_participants_have_begun_and_a_third_has_opened_the_page(self) -> None:
         for number in range(3):
             self.open_browser(f"person-{number}")
         for browser in self.browsers[:2]:
@@ -414,7 +414,7 @@ class ManyPeople(RuleBasedStateMachine):
         self.start(data.draw(st.sampled_from(self.browsers), label="browser"), str(uuid.uuid4()))
 
     @rule(data=st.data())
-    def send_a_start_again(self, data: st.DataObject) -> None:
+    def retry_a_start(self, data: st.DataObject) -> None:
         browser = self.any_browser(data)
         if browser.start_id:
             self.start(browser, browser.start_id)
@@ -444,7 +444,7 @@ class ManyPeople(RuleBasedStateMachine):
         browser.view = session
 
     @rule(data=st.data(), n=st.integers(1, 2))
-    def answer_the_next(self, data: st.DataObject, n: int) -> None:
+    def respond_to_the_next_trial(self, data: st.DataObject, n: int) -> None:
         browser, known = self.browser_inside(data, "active")
         n = min(n, known.n_trials - len(known.answers))
         assume(n)
@@ -454,7 +454,7 @@ class ManyPeople(RuleBasedStateMachine):
         known.answers += new
 
     @rule(data=st.data())
-    def answer_to_the_end_and_complete(self, data: st.DataObject) -> None:
+    def respond_to_the_end_and_complete(self, data: st.DataObject) -> None:
         browser, known = self.browser_inside(data, "active")
         new = [self.new_answer(index) for index in range(len(known.answers), known.n_trials)]
         if new:
@@ -464,7 +464,7 @@ class ManyPeople(RuleBasedStateMachine):
         known.status = "completed"
 
     @rule(data=st.data())
-    def answer_when_it_is_over(self, data: st.DataObject) -> None:
+    def respond_after_the_end(self, data: st.DataObject) -> None:
         browser, known = self.browser_inside(data)
         if known.status == "active":
             self.check(self.send(browser, [self.new_answer(index) for index in range(known.n_trials + 1)]), 409, 422)
@@ -472,7 +472,7 @@ class ManyPeople(RuleBasedStateMachine):
             self.check(self.send(browser, [self.new_answer(min(len(known.answers), known.n_trials - 1))]), 409)
 
     @rule(data=st.data())
-    def answer_in_a_browser_that_has_no_session_any_more(self, data: st.DataObject) -> None:
+    def respond_in_a_browser_that_lost_its_session(self, data: st.DataObject) -> None:
         outside = [browser for browser in self.browsers if not browser.has_session]
         assume(outside)
         browser = data.draw(st.sampled_from(outside), label="browser")
@@ -480,12 +480,12 @@ class ManyPeople(RuleBasedStateMachine):
         self.check(self.send(browser, [self.new_answer(len(known.answers) if known else 0)]), 401, 422)
 
     @rule(data=st.data(), ahead=st.integers(1, 3))
-    def answer_out_of_order(self, data: st.DataObject, ahead: int) -> None:
+    def respond_out_of_order(self, data: st.DataObject, ahead: int) -> None:
         browser, known = self.browser_inside(data)
         self.check(self.send(browser, [self.new_answer(len(known.answers) + ahead)]), 409, 422)
 
     @rule(data=st.data())
-    def send_answers_again(self, data: st.DataObject) -> None:
+    def retry_responses(self, data: st.DataObject) -> None:
         browser = self.any_browser(data)
         known = self.known.get(browser.panel_id)
         if known is None or not known.answers:
@@ -494,7 +494,7 @@ class ManyPeople(RuleBasedStateMachine):
         self.check(self.send(browser, known.answers[first:]), 200 if browser.has_session else 401)
 
     @rule(data=st.data())
-    def change_an_answer_afterwards(self, data: st.DataObject) -> None:
+    def change_a_stored_response(self, data: st.DataObject) -> None:
         browser = self.any_browser(data)
         known = self.known.get(browser.panel_id)
         if known is None or not known.answers:
@@ -515,14 +515,14 @@ class ManyPeople(RuleBasedStateMachine):
         self.check(self.send(browser, batch), 409, 422)
 
     @rule(data=st.data())
-    def send_a_batch_whose_last_comes_too_early(self, data: st.DataObject) -> None:
+    def send_a_request_whose_last_response_is_too_early(self, data: st.DataObject) -> None:
         browser, known = self.browser_inside(data, "active")
         first = len(known.answers)
         assume(first + 2 < known.n_trials)
         self.check(self.send(browser, [self.new_answer(first), self.new_answer(first + 2)]), 409)
 
     @rule(data=st.data())
-    def send_one_answer_twice_in_a_batch(self, data: st.DataObject) -> None:
+    def send_one_response_twice_in_a_request(self, data: st.DataObject) -> None:
         browser, known = self.browser_inside(data, "active")
         assume(len(known.answers) < known.n_trials)
         new = self.new_answer(len(known.answers))
@@ -530,10 +530,10 @@ class ManyPeople(RuleBasedStateMachine):
         known.answers.append(new)
 
     @rule(data=st.data())
-    def answer_in_anothers_session(self, data: st.DataObject) -> None:
+    def respond_in_another_participants_session(self, data: st.DataObject) -> None:
         browser = self.any_browser(data)
         others = [known for panel_id, known in self.known.items() if panel_id != browser.panel_id]
-        theirs = data.draw(st.sampled_from(others), label="whose")
+        theirs = data.draw(st.sampled_from(others), label="other participant")
         reply = self.send(browser, [self.new_answer(len(theirs.answers))], session=theirs.session)
         self.check(reply, *((409, 422) if browser.has_session else (401, 409, 422)))
 
@@ -548,7 +548,7 @@ class ManyPeople(RuleBasedStateMachine):
             assert ("completion_code" in session) == (known.status == "completed")
 
     @rule(data=st.data(), is_new=st.booleans())
-    def open_it_again(self, data: st.DataObject, is_new: bool) -> None:
+    def open_the_page_again(self, data: st.DataObject, is_new: bool) -> None:
         browser = self.any_browser(data)
         known = self.known.get(browser.panel_id)
         earlier = known.visit_ids[-1:] if known else []
@@ -563,7 +563,7 @@ class ManyPeople(RuleBasedStateMachine):
         assert (session["visit"], session["next_trial_index"]) == (len(known.visit_ids), len(known.answers))
 
     @rule(data=st.data(), age=st.none() | st.integers(18, 99), is_for_another=st.booleans())
-    def say_about_oneself(self, data: st.DataObject, age: int | None, is_for_another: bool) -> None:
+    def send_demographic_answers(self, data: st.DataObject, age: int | None, is_for_another: bool) -> None:
         browser = self.any_browser(data)
         known = self.known.get(browser.panel_id)
         session = "another" if is_for_another or known is None else known.session
@@ -574,13 +574,15 @@ class ManyPeople(RuleBasedStateMachine):
             self.check(reply, 409)
         else:
             self.check(reply, 200)
-            if known.status == "active" and known.said is None:
-                known.said = {"age": age}
+            if known.status == "active" and known.demographics is None:
+                known.demographics = {"age": age}
 
-    @rule(data=st.data(), said=st.sampled_from([{"age": 17}, {"age": "30"}, {"age": True}, {"name": "Anna"}, []]))
-    def say_nonsense_about_oneself(self, data: st.DataObject, said: Any) -> None:
+    @rule(
+        data=st.data(), demographics=st.sampled_from([{"age": 17}, {"age": "30"}, {"age": True}, {"name": "Anna"}, []])
+    )
+    def send_invalid_demographic_answers(self, data: st.DataObject, demographics: Any) -> None:
         browser, known = self.browser_inside(data)
-        body = {"session": known.session, "answers": said}
+        body = {"session": known.session, "answers": demographics}
         self.check(browser.http.post("/api/demographics", json=body), 422)
 
     @rule(data=st.data())
@@ -602,7 +604,7 @@ class ManyPeople(RuleBasedStateMachine):
         self.check(browser.http.post("/api/withdraw", json={}), 200 if browser.has_session else 401)
         if browser.has_session:
             known = self.known[browser.panel_id]
-            known.status, known.answers, known.said = "withdrawn", [], None
+            known.status, known.answers, known.demographics = "withdrawn", [], None
 
     @rule(data=st.data(), address=st.sampled_from(POSTS[:2]), body=values)
     def send_nonsense(self, data: st.DataObject, address: str, body: Any) -> None:
@@ -618,7 +620,7 @@ class ManyPeople(RuleBasedStateMachine):
         assert browser.http.get("/api/session").status_code == 401
 
     @invariant()
-    def everybodys_answers_are_stored_as_they_were_sent_and_nothing_else(self) -> None:
+    def all_responses_are_stored_as_sent_and_nothing_else(self) -> None:
         stored: dict[str, list[tuple[Any, ...]]] = {one.session: [] for one in self.known.values()}
         for session, *answer in rows(
             self.store,
@@ -630,9 +632,9 @@ class ManyPeople(RuleBasedStateMachine):
             assert stored[known.session] == [
                 (one["trial_index"], one["response_id"], json.dumps(one["response"])) for one in known.answers
             ]
-        for session, said in rows(self.store, "SELECT session, demographics FROM sessions"):
+        for session, demographics in rows(self.store, "SELECT session, demographics FROM sessions"):
             (known,) = [one for one in self.known.values() if one.session == session]
-            assert (json.loads(said)["answers"] if said else None) == known.said
+            assert (json.loads(demographics)["answers"] if demographics else None) == known.demographics
         visits = rows(self.store, "SELECT session, visit_id FROM visits ORDER BY session, visit")
         for known in self.known.values():
             assert [visit_id for session, visit_id in visits if session == known.session] == known.visit_ids
@@ -652,7 +654,7 @@ def run_machine(study: Study, new_store: Callable[[], Store], max_examples: int,
 
 @pytest.fixture(scope="module")
 def panel_study() -> Study:
-    """Three trials a session and a question about the person, for people whom a panel sends."""
+    """A study for participants of a panel, with three trials per session and a demographic question."""
     small = make_small(load_study(SAMPLE))
     timeline = small.definition.timeline.model_copy(update={"demographics": "about-you.yaml"})
     asking = dataclasses.replace(

@@ -1,7 +1,7 @@
-"""Every address of the server, with everything that can be wrong about a request to it.
+"""Every address of the server, with each possible error of a request.
 
-The table `ROUTES` names them all; a new route that is not in it fails the first test. Whatever is wrong, the answer is
-a 4xx with one sentence, the strict headers are there, and nothing is stored.
+The table `ROUTES` names all addresses; a new route that is not in the table fails the first test. For each
+error the reply has a 4xx status, one sentence and the strict headers, and nothing is stored.
 """
 
 import json
@@ -43,7 +43,7 @@ class Route:
     address: str
     """An example of the rule."""
     needs: str = ""
-    """A session, a plugin, or the researcher's token; empty where everybody may look."""
+    """A session, a plugin, or the researcher's token; empty if every client may read the address."""
     uses_the_store: bool = True
 
     @property
@@ -79,17 +79,17 @@ PAGES_WITH_A_FORM = [
     Route("POST", "/researcher/sign-in", "/researcher/sign-in"),
     Route("POST", "/researcher/sign-out", "/researcher/sign-out"),
 ]
-"""Pages that work without JavaScript; they have other tests."""
+"""Pages that work without JavaScript; other tests check them."""
 ADDRESSES = sorted({route.address for route in ROUTES})
 LOOKS = [route.address for route in ROUTES if route.method == "GET"]
 POSTS = [route.address for route in ROUTES if route.method == "POST" and route.needs != "token"]
-"""Requests that a participant can post; the laboratory's requests have other tests."""
+"""Requests that a participant can post; other tests check the laboratory's requests."""
 NEED_A_SESSION = [route for route in ROUTES if route.needs == "session"]
 
 
 @pytest.fixture
 def app(sample_study: Study, store: SqliteStore) -> Flask:
-    """The application without rate limits, which have other tests."""
+    """The application without rate limits, which other tests check."""
     return create_app(sample_study, store, Secrets(SIGNING_KEY, TOKEN), NO_LIMITS)
 
 
@@ -100,7 +100,7 @@ def everything(store: Store) -> dict[str, list[tuple[Any, ...]]]:
 
 @contextmanager
 def nothing_stored(store: Store) -> Iterator[None]:
-    """Hold a block to storing, changing and deleting nothing."""
+    """Assert that a block stores, changes and deletes nothing."""
     before = everything(store)
     yield
     assert everything(store) == before
@@ -142,7 +142,7 @@ def post(
 
 
 def right_body(http: FlaskClient, address: str) -> dict[str, Any]:
-    """Return a body that the address takes, of the session that the client has."""
+    """Return a body that the address accepts, for the client's session."""
     if address == "/api/session":
         digest = http.get("/api/study").get_json()["consent_digest"]
         return {"start_id": str(uuid.uuid4()), "consent_digest": digest, "kind": "human"}
@@ -163,7 +163,7 @@ def right_body(http: FlaskClient, address: str) -> dict[str, Any]:
 
 
 def with_raw(body: dict[str, Any], value: str) -> str:
-    """Return a body as JSON, with a text put in where it says "@@", JSON or not."""
+    """Return a body as JSON in which a text, valid JSON or not, replaces "@@"."""
     return json.dumps(body).replace('"@@"', value)
 
 
@@ -179,11 +179,11 @@ def test_every_route_of_the_application_is_in_the_table(app: Flask) -> None:
     assert served == {route.name for route in [*ROUTES, *PAGES_WITH_A_FORM]}
 
 
-def test_a_right_request_is_answered_and_carries_the_strict_headers(participant: Any) -> None:
+def test_a_valid_request_gets_a_reply_with_the_strict_headers(participant: Any) -> None:
     http = participant.http
     for route in ROUTES:
         if route.address == "/api/complete":
-            for trial in participant.session["trials"][1:]:  # the first is answered already
+            for trial in participant.session["trials"][1:]:  # the first trial has a response already
                 participant.answer(trial["trial_index"])
         headers = {"Authorization": f"Bearer {TOKEN}"}
         if route.method == "GET":
@@ -200,7 +200,7 @@ def test_a_right_request_is_answered_and_carries_the_strict_headers(participant:
             assert_strict_headers(response)
 
 
-def test_looking_stores_nothing(app: Flask, participant: Any, store: SqliteStore) -> None:
+def test_a_read_request_stores_nothing(app: Flask, participant: Any, store: SqliteStore) -> None:
     with nothing_stored(store):
         for http in (app.test_client(), participant.http):
             for address in LOOKS:
@@ -227,7 +227,7 @@ def test_a_wrong_method_is_refused_by_every_address(participant: Any, store: Sql
                 assert set(response.headers["Allow"].split(", ")) == allowed | {"OPTIONS"}
 
 
-def test_asking_for_the_options_tells_the_methods(participant: Any) -> None:
+def test_a_request_for_the_options_returns_the_methods(participant: Any) -> None:
     for address in ADDRESSES:
         response = participant.http.options(address)
         assert response.status_code == 200
@@ -236,7 +236,7 @@ def test_asking_for_the_options_tells_the_methods(participant: Any) -> None:
         assert_strict_headers(response)
 
 
-def test_where_nothing_is_nothing_is_found(participant: Any, store: SqliteStore) -> None:
+def test_an_unknown_address_is_not_found(participant: Any, store: SqliteStore) -> None:
     addresses = [
         "/nowhere", "/api", "/api/", "/api/session/", "/api/responses/1", "/static/", "/static/nothing.js", "/admin",
         "/static/../app.py", "/static/%2e%2e/app.py", "/static/..%5capp.py", "/static/%00", f"/static/{'a' * 5000}",
@@ -254,7 +254,7 @@ def test_where_nothing_is_nothing_is_found(participant: Any, store: SqliteStore)
 # Sessions
 
 
-def test_without_a_session_nothing_is_answered(app: Flask, participant: Any, store: SqliteStore) -> None:
+def test_requests_without_a_session_are_refused(app: Flask, participant: Any, store: SqliteStore) -> None:
     stranger = app.test_client()
     with nothing_stored(store):
         for route in NEED_A_SESSION:
@@ -270,7 +270,7 @@ def value_of(http: FlaskClient, cookie: str, path: str = "/") -> str:
 
 
 def forged_cookies(http: FlaskClient, study: Study, folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield cookies that look like a session's, with what is wrong about them."""
+    """Yield cookies that look like a session's cookie, each with its error."""
     right = value_of(http, SESSION_COOKIE)
     payload, stamp, signature = right.rsplit(".", 2)
     yield "empty", ""
@@ -288,18 +288,18 @@ def forged_cookies(http: FlaskClient, study: Study, folder: Path) -> Iterator[tu
     yield "NUL", f"{payload}\0.{stamp}.{signature}"
     yield "long", "A" * 3_900
     store = SqliteStore(folder / "elsewhere" / "equipoise.db")
-    elsewhere = create_app(study, store, Secrets("another key", TOKEN), NO_LIMITS).test_client()
-    elsewhere.post("/api/session", json=right_body(elsewhere, "/api/session"))
-    yield "signed with another key", value_of(elsewhere, SESSION_COOKIE)
-    elsewhere = create_app(study, store, Secrets(SIGNING_KEY, TOKEN), NO_LIMITS).test_client()
-    elsewhere.post("/api/session", json=right_body(elsewhere, "/api/session"))
-    yield "of a session that is in no store", value_of(elsewhere, SESSION_COOKIE)
-    sign_in(elsewhere, TOKEN)
-    yield "the researcher's", value_of(elsewhere, "equipoise_researcher_blackbox-predict", "/researcher/")
+    other = create_app(study, store, Secrets("another key", TOKEN), NO_LIMITS).test_client()
+    other.post("/api/session", json=right_body(other, "/api/session"))
+    yield "signed with another key", value_of(other, SESSION_COOKIE)
+    other = create_app(study, store, Secrets(SIGNING_KEY, TOKEN), NO_LIMITS).test_client()
+    other.post("/api/session", json=right_body(other, "/api/session"))
+    yield "of a session that is in no store", value_of(other, SESSION_COOKIE)
+    sign_in(other, TOKEN)
+    yield "the researcher's", value_of(other, "equipoise_researcher_blackbox-predict", "/researcher/")
     store.close()
 
 
-def test_a_forged_session_is_refused_everywhere(
+def test_a_forged_session_is_refused_by_every_address(
     app: Flask, participant: Any, sample_study: Study, store: SqliteStore, tmp_path: Path
 ) -> None:
     with nothing_stored(store):
@@ -314,13 +314,13 @@ def test_a_forged_session_is_refused_everywhere(
 
 @contextmanager
 def days_ago(days: float) -> Iterator[None]:
-    """Let cookies that are sent within the block be as old as that."""
+    """Let cookies that are sent within the block have this age."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TimestampSigner, "get_timestamp", lambda _self: int(time.time() - days * 24 * 3600))
         yield
 
 
-def test_a_session_is_remembered_for_its_days_and_no_longer(sample_study: Study, store: SqliteStore) -> None:
+def test_a_session_cookie_is_valid_for_its_days_and_no_longer(sample_study: Study, store: SqliteStore) -> None:
     app = create_app(sample_study, store, Secrets("key", TOKEN), Settings(session_days=2))
     for days, status in ((1.9, 200), (2.1, 401)):
         http = app.test_client()
@@ -346,7 +346,7 @@ def test_the_figures_need_the_researchers_token(app: Flask, header: str | None) 
     assert http.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
 
 
-def test_another_participants_session_can_neither_be_seen_nor_touched(
+def test_another_participants_session_can_be_neither_read_nor_changed(
     participant: Any, newcomer: Any, store: SqliteStore
 ) -> None:
     newcomer.start()
@@ -362,7 +362,7 @@ def test_another_participants_session_can_neither_be_seen_nor_touched(
             assert_refused(post(participant.http, address, body), 409, 422, of=address)
 
 
-def test_an_id_that_another_participant_has_used_leads_to_no_answer_of_theirs(
+def test_an_id_that_another_participant_has_used_returns_no_response_of_that_participant(
     participant: Any, newcomer: Any, store: SqliteStore
 ) -> None:
     newcomer.start()
@@ -378,7 +378,9 @@ def test_an_id_that_another_participant_has_used_leads_to_no_answer_of_theirs(
 # Bodies
 
 
-def test_a_body_over_the_limit_is_refused_by_every_address_that_takes_one(participant: Any, store: SqliteStore) -> None:
+def test_a_body_over_the_limit_is_refused_by_every_address_that_accepts_a_body(
+    participant: Any, store: SqliteStore
+) -> None:
     participant.answer(0)
     with nothing_stored(store):
         for address in POSTS:
@@ -398,7 +400,7 @@ def test_the_limit_on_bodies_can_be_set(sample_study: Study, store: SqliteStore)
     assert http.post("/api/session", json=body).status_code == 201
 
 
-def test_a_body_where_none_is_wanted_does_no_harm(app: Flask, participant: Any, store: SqliteStore) -> None:
+def test_an_unexpected_body_does_no_harm(app: Flask, participant: Any, store: SqliteStore) -> None:
     with nothing_stored(store):
         for http in (app.test_client(), participant.http):
             for address in LOOKS:
@@ -420,14 +422,14 @@ NO_OBJECT = [
 
 
 @pytest.mark.parametrize("address", POSTS)
-def test_a_body_that_is_no_json_object_is_refused(participant: Any, store: SqliteStore, address: str) -> None:
+def test_a_body_that_is_not_a_json_object_is_refused(participant: Any, store: SqliteStore, address: str) -> None:
     with nothing_stored(store):
         for body in (*NO_JSON, *NO_OBJECT):
             assert_refused(post(participant.http, address, body), 400, 422, of=body[:50])
 
 
 @pytest.mark.parametrize("address", POSTS)
-def test_only_json_is_taken_so_that_no_other_site_can_post_a_form(
+def test_only_json_is_accepted_so_that_no_other_site_can_post_a_form(
     participant: Any, store: SqliteStore, address: str
 ) -> None:
     body = json.dumps(right_body(participant.http, address))
@@ -441,7 +443,7 @@ def test_only_json_is_taken_so_that_no_other_site_can_post_a_form(
             assert_refused(post(participant.http, address, body, content_type), 415, 422, of=content_type)
 
 
-def test_json_may_be_named_in_its_usual_forms(app: Flask) -> None:
+def test_the_usual_media_types_of_json_are_accepted(app: Flask) -> None:
     for content_type in ("application/json; charset=utf-8", "Application/JSON", "application/json;"):
         http = app.test_client()
         body = json.dumps(right_body(http, "/api/session"))
@@ -499,24 +501,26 @@ WRONG_FIELDS = {
 
 
 @pytest.mark.parametrize("field", ["start_id", "consent_digest", "kind"])
-def test_a_start_with_a_field_of_any_other_value_is_refused(newcomer: Any, store: SqliteStore, field: str) -> None:
+def test_a_start_with_an_invalid_field_is_refused(newcomer: Any, store: SqliteStore, field: str) -> None:
     body = right_body(newcomer.http, "/api/session") | {field: "@@"}
     with nothing_stored(store):
         for value in ANYTHING:
             assert_refused(post(newcomer.http, "/api/session", with_raw(body, value)), 422, of=value[:50])
 
 
-def test_answers_of_any_other_shape_are_refused(participant: Any, store: SqliteStore) -> None:
+def test_responses_of_any_other_form_are_refused(participant: Any, store: SqliteStore) -> None:
     body = right_body(participant.http, "/api/responses")
     with nothing_stored(store):
         for wrong in ({"session": "@@"}, {"responses": "@@"}, {"responses": ["@@"]}):
             for value in ANYTHING:
                 refused = post(participant.http, "/api/responses", with_raw(body | wrong, value))
-                assert_refused(refused, 409, 422, of=(wrong, value[:50]))  # 409: it may be another session's name
+                assert_refused(
+                    refused, 409, 422, of=(wrong, value[:50])
+                )  # 409: the value may be the name of another session
 
 
 @pytest.mark.parametrize("field", WRONG_FIELDS)
-def test_an_answer_with_a_field_of_any_other_value_is_refused(participant: Any, store: SqliteStore, field: str) -> None:
+def test_a_response_with_an_invalid_field_is_refused(participant: Any, store: SqliteStore, field: str) -> None:
     body = right_body(participant.http, "/api/responses")
     body["responses"][0] |= {field: "@@"}
     with nothing_stored(store):
@@ -524,7 +528,7 @@ def test_an_answer_with_a_field_of_any_other_value_is_refused(participant: Any, 
             assert_refused(post(participant.http, "/api/responses", with_raw(body, value)), 422, of=value[:50])
 
 
-def test_a_refusal_is_short_however_long_the_request(participant: Any) -> None:
+def test_a_refusal_of_a_long_request_is_short(participant: Any) -> None:
     body = right_body(participant.http, "/api/responses")
     long = "x" * 30_000
     for wrong in ({long: 1}, {"session": long}, {"responses": long}, {"responses": [long]}, {"responses": [{long: 1}]},
@@ -535,17 +539,15 @@ def test_a_refusal_is_short_however_long_the_request(participant: Any) -> None:
 
 
 @pytest.mark.parametrize("shown_at", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59.999-14:00"])
-def test_a_time_that_no_calendar_has_is_refused_and_not_an_error_of_ours(
+def test_a_time_that_does_not_exist_is_refused_without_a_server_error(
     participant: Any, store: SqliteStore, shown_at: str
 ) -> None:
-    """It is a valid time where it was shown; in UTC it is before the year 1, or after the year 9999."""
+    """The time is valid in its time zone; in UTC it is before the year 1, or after the year 9999."""
     with nothing_stored(store):
         assert_refused(participant.answer(0, shown_at=shown_at), 422)
 
 
-def test_no_more_than_a_hundred_answers_are_taken_at_once_and_no_less_than_one(
-    participant: Any, store: SqliteStore
-) -> None:
+def test_a_request_contains_between_one_and_a_hundred_responses(participant: Any, store: SqliteStore) -> None:
     body = right_body(participant.http, "/api/responses")
     with nothing_stored(store):
         for n, status in ((0, 422), (101, 422), (1_000, 413)):
@@ -580,7 +582,7 @@ def test_a_duplicate_field_counts_once_or_the_body_is_refused(
 
 
 @pytest.mark.parametrize("route", [route for route in ROUTES if route.uses_the_store], ids=lambda route: route.name)
-def test_while_the_store_is_away_all_that_needs_it_says_so_and_when_to_try_again(
+def test_without_the_store_each_request_that_needs_it_gets_a_reason_and_a_retry_time(
     participant: Any, store: SqliteStore, monkeypatch: pytest.MonkeyPatch, route: Route
 ) -> None:
     http = participant.http
@@ -612,4 +614,4 @@ def test_an_unexpected_error_is_one_sentence_without_details(
     response = participant.http.get("/api/session")
     assert_refused(response, 500)
     assert "secret" not in response.text
-    assert "Traceback" in caplog.text  # anyone who runs the server does learn of it
+    assert "Traceback" in caplog.text  # the log of the server has the error

@@ -1,4 +1,4 @@
-"""What is before the application: slow, silent, unfinished and too many clients take nothing from the others."""
+"""The HTTP layer before the application: slow, silent, incomplete and many clients do not disturb other clients."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ from equipoise.studies import copy_sample_study
 from experiment.participant_api import ResponsesRequest
 from server import gateway
 from server.gateway import Gateway
-from tests.server.served import Server, Taker, assert_sound, locked, posix, stored_ids
+from tests.server.served import ServedParticipant, Server, assert_sound, locked, posix, stored_ids
 from tests.server.test_serve import raw_request, read_reply
 
 N_SLOW = 2_000
@@ -34,7 +34,7 @@ N_SLOW = 2_000
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that all tests share; it serves people to the end."""
+    """A server that all tests share; it must serve participants after all tests."""
     folder = tmp_path_factory.mktemp("gateway") / "study"
     copy_sample_study("blackbox-predict", folder)
     with Server(folder) as server:
@@ -46,8 +46,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture(autouse=True)
 def _close_clients() -> Iterator[None]:
     yield
-    while Taker.clients:
-        Taker.clients.pop().close()
+    while ServedParticipant.clients:
+        ServedParticipant.clients.pop().close()
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -60,7 +60,7 @@ def _may_open_many_files() -> Iterator[None]:
 
 @contextmanager
 def connections(server: Server, n: int, first_bytes: bytes) -> Iterator[list[socket.socket]]:
-    """Hold many connections open, on each of which a client has said the same and no more."""
+    """Hold many connections open; on each connection a client has sent the same bytes and nothing more."""
     with ExitStack() as stack:
         held = []
         for _ in range(n):
@@ -71,12 +71,12 @@ def connections(server: Server, n: int, first_bytes: bytes) -> Iterator[list[soc
 
 def take_whole_study(server: Server) -> None:
     """Take the study from its page to its code; every reply is due within ten seconds."""
-    taker = Taker(server.url)
-    taker.http.timeout = httpx.Timeout(10)
-    assert taker.http.get("/").status_code == 200
-    for trial in taker.session["trials"]:
-        assert taker.answer(trial["trial_index"]).status_code == 201
-    assert taker.http.post("/api/complete", json={}).json()["completion_code"]
+    participant = ServedParticipant(server.url)
+    participant.http.timeout = httpx.Timeout(10)
+    assert participant.http.get("/").status_code == 200
+    for trial in participant.session["trials"]:
+        assert participant.answer(trial["trial_index"]).status_code == 201
+    assert participant.http.post("/api/complete", json={}).json()["completion_code"]
 
 
 JSON_HEAD = "Content-Type: application/json\r\nContent-Length: 60000"
@@ -101,7 +101,7 @@ def test_two_thousand_slow_clients_change_nothing_for_the_others(server: Server,
 
 
 def test_two_thousand_simultaneous_participants_are_all_served(server: Server) -> None:
-    """Also the 1,025th: each has a connection that stays open, as browsers keep them."""
+    """Also the 1,025th participant: each participant keeps a connection open, as browsers do."""
     with connections(server, N_SLOW, b"") as people:
         for person in people:
             person.sendall(b"GET /api/study HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -171,7 +171,7 @@ def test_the_case_of_a_media_type_does_not_matter(
 
 
 def test_a_page_that_sends_a_large_body_gets_the_reply_before_the_connection_closes(server: Server) -> None:
-    """A connection that is closed while the client still sends shows it no reply at all."""
+    """A client that is still sending when its connection closes gets no reply."""
     for size in (70_000, 500_000):
         body = b"[" * size
         for address in ("/api/responses", "/nowhere"):
@@ -181,13 +181,13 @@ def test_a_page_that_sends_a_large_body_gets_the_reply_before_the_connection_clo
 
 
 def test_a_body_in_chunks_is_refused(server: Server) -> None:
-    """No browser sends one, and one that is cut off could be taken for whole."""
-    taker = Taker(server.url)
-    body = json.dumps(taker.body(0)).encode()
+    """No browser sends a body in chunks, and an incomplete body could seem complete."""
+    participant = ServedParticipant(server.url)
+    body = json.dumps(participant.body(0)).encode()
     chunks = (body[first : first + 7] for first in range(0, len(body), 7))
-    reply = taker.http.post("/api/responses", content=chunks, headers={"Content-Type": "application/json"})
+    reply = participant.http.post("/api/responses", content=chunks, headers={"Content-Type": "application/json"})
     assert reply.status_code == 411
-    assert taker.answer(0).status_code == 201
+    assert participant.answer(0).status_code == 201
 
 
 def test_a_client_that_disconnects_during_its_body_causes_no_error(server: Server) -> None:
@@ -199,9 +199,9 @@ def test_a_client_that_disconnects_during_its_body_causes_no_error(server: Serve
 
 
 def test_a_list_of_thousands_of_invalid_responses_costs_no_more_than_one(server: Server) -> None:
-    taker = Taker(server.url)
-    body = {"session": taker.session["session"], "responses": [{}] * 20_000}
-    reply = taker.http.post("/api/responses", json=body)
+    participant = ServedParticipant(server.url)
+    body = {"session": participant.session["session"], "responses": [{}] * 20_000}
+    reply = participant.http.post("/api/responses", json=body)
     assert reply.status_code == 422
     with pytest.raises(ValidationError) as error:
         ResponsesRequest.model_validate_json(json.dumps(body))
@@ -215,18 +215,18 @@ def test_a_header_with_underscores_does_not_replace_a_header_with_hyphens(app: F
 
 
 def test_unreadable_cookies_are_logged_and_no_session_is_lost(server: Server) -> None:
-    """A site under the same domain may set a cookie for it with any bytes; granian then gives none of the cookies."""
-    taker = Taker(server.url)
-    own = "; ".join(f"{name}={value}" for name, value in taker.http.cookies.items())
+    """A site under the same domain may set a cookie with any bytes; granian then passes none of the cookies."""
+    participant = ServedParticipant(server.url)
+    own = "; ".join(f"{name}={value}" for name, value in participant.http.cookies.items())
     foreign = {"Cookie": f"city=Zürich; {own}".encode()}
-    body = taker.body(0)
+    body = participant.body(0)
     with httpx.Client(base_url=server.url, headers=foreign) as http:
-        assert http.get("/").status_code == 200, "the page is there to show why"
+        assert http.get("/").status_code == 200, "the page exists, so it can show the reason"
         replies = [
             http.get("/api/study"),
             http.get("/researcher/"),
             http.get("/api/session"),
-            http.post("/api/responses", json=body),  # 401: the page keeps the answer
+            http.post("/api/responses", json=body),  # 401: the page keeps the response
         ]
     assert [reply.status_code for reply in replies] == [400, 400, 401, 401]
     for reply in replies:
@@ -238,24 +238,24 @@ def test_unreadable_cookies_are_logged_and_no_session_is_lost(server: Server) ->
     assert len(warnings) == 1
     assert "Fix: configure the proxy to remove" in warnings[0]
     assert "city" not in server.log
-    assert taker.http.post("/api/responses", json=body).status_code == 201
+    assert participant.http.post("/api/responses", json=body).status_code == 201
 
 
 def test_the_health_check_replies_while_all_threads_wait_for_the_store(study_folder: Path) -> None:
     with Server(study_folder, EQUIPOISE_THREADS="4") as server:
-        takers = [Taker(server.url) for _ in range(8)]
+        participants = [ServedParticipant(server.url) for _ in range(8)]
         with locked(study_folder / "data" / "equipoise.db"):
-            threads = [Thread(target=taker.answer, args=(0,)) for taker in takers]
+            threads = [Thread(target=participant.answer, args=(0,)) for participant in participants]
             for thread in threads:
                 thread.start()
-            time.sleep(0.5)  # all have arrived, and wait
+            time.sleep(0.5)  # all requests have arrived, and wait
             assert httpx.get(f"{server.url}/healthz", timeout=3).json() == {"status": "alive"}
         for thread in threads:
             thread.join(20)
-        assert sum(len(taker.acknowledged) for taker in takers) == 8
+        assert sum(len(participant.acknowledged) for participant in participants) == 8
 
 
-# A body's time
+# Time-out of a body
 
 
 class FakeScope:
@@ -275,7 +275,7 @@ def made_scope(method: str = "GET", path: str = "/", headers: list[tuple[str, st
 
 
 class StalledBody:
-    """A request of which nothing comes after the headers."""
+    """A request without any bytes after the headers."""
 
     status = 0
 
@@ -293,7 +293,7 @@ def test_a_body_that_does_not_arrive_in_time_gets_status_408(app: Flask, monkeyp
     stalled = StalledBody()
     headers = [("content-type", "application/json"), ("content-length", "500")]
     request = gate.__rsgi__(made_scope("POST", "/api/responses", headers), stalled)  # type: ignore[arg-type]
-    # In a thread: a browser test in the same process may have an event loop in this one.
+    # In a new thread, because a browser test in the same process may have an event loop in the present thread.
     with ThreadPoolExecutor(1) as thread:
         thread.submit(asyncio.run, request).result()
     assert stalled.status == 408
@@ -305,14 +305,14 @@ def test_a_body_that_does_not_arrive_in_time_gets_status_408(app: Flask, monkeyp
 @posix
 def test_a_process_that_dies_repeatedly_is_always_restarted(study_folder: Path) -> None:
     with Server(study_folder) as server:
-        taker = Taker(server.url)
+        participant = ServedParticipant(server.url)
         for index in range(3):
             deadline = time.monotonic() + 30
             reply = None
             while reply is None or reply.status_code != 201:
                 assert time.monotonic() < deadline, server.log
                 with suppress(httpx.TransportError):
-                    reply = taker.answer(index)
+                    reply = participant.answer(index)
             (worker,) = server.workers()
             os.kill(worker, signal.SIGKILL)
         server.wait_until_ready()
@@ -323,10 +323,10 @@ def test_a_process_that_dies_repeatedly_is_always_restarted(study_folder: Path) 
 @posix
 def test_the_workers_of_a_killed_server_end(study_folder: Path) -> None:
     with Server(study_folder) as server:
-        taker = Taker(server.url)
+        participant = ServedParticipant(server.url)
         (worker,) = server.workers()
         with locked(study_folder / "data" / "equipoise.db"):
-            waiting = Thread(target=_answer, args=(taker,))
+            waiting = Thread(target=_answer, args=(participant,))
             waiting.start()
             time.sleep(0.3)
             os.kill(server.process.pid, signal.SIGKILL)
@@ -338,9 +338,9 @@ def test_the_workers_of_a_killed_server_end(study_folder: Path) -> None:
         waiting.join(20)
 
 
-def _answer(taker: Taker) -> None:
+def _answer(participant: ServedParticipant) -> None:
     with suppress(httpx.TransportError):
-        taker.answer(0)
+        participant.answer(0)
 
 
 def _is_alive(process: int) -> bool:
@@ -356,15 +356,15 @@ def test_a_stopped_server_leaves_every_response_in_one_file(
     study_folder: Path, tmp_path: Path, unfinished: bytes | None
 ) -> None:
     with Server(study_folder) as server, connections(server, 0 if unfinished is None else 3, unfinished or b""):
-        taker = Taker(server.url)
+        participant = ServedParticipant(server.url)
         for index in range(5):
-            taker.answer(index)
+            participant.answer(index)
         server.process.terminate()
         server.ended(within_s=9)
     moved = tmp_path / "elsewhere" / "data"
     moved.mkdir(parents=True)
     (study_folder / "data" / "equipoise.db").rename(moved / "equipoise.db")
-    assert stored_ids(moved.parent) == set(taker.acknowledged)
+    assert stored_ids(moved.parent) == set(participant.acknowledged)
     assert not (study_folder / "data" / "equipoise.db-wal").exists()
 
 
@@ -395,7 +395,7 @@ def test_a_server_waits_for_an_unavailable_database_and_logs_it(study_folder: Pa
         postgres.start()
         try:
             server.wait_until_ready()
-            assert Taker(server.url).answer(0).status_code == 201
+            assert ServedParticipant(server.url).answer(0).status_code == 201
         finally:
             server.__exit__(None, None, None)
 
@@ -409,8 +409,8 @@ def test_a_server_whose_data_other_users_can_read_logs_a_warning_with_a_fix() ->
         data.mkdir(mode=0o755)
         data.parent.chmod(0o755)
         with Server(data.parent) as server:
-            said = messages(server)
-        assert any(f"{data}: other users of this machine can read this folder. Fix: chmod" in line for line in said)
+            logged = messages(server)
+        assert any(f"{data}: other users of this machine can read this folder. Fix: chmod" in line for line in logged)
         data.chmod(0o700)
         with Server(data.parent) as server:
             assert not any("other users" in line for line in messages(server))
@@ -425,7 +425,7 @@ def test_a_study_that_becomes_invalid_is_reported_and_served_again_after_its_cor
     study_folder: Path,
 ) -> None:
     with Server(study_folder) as server:
-        taker = Taker(server.url)
+        participant = ServedParticipant(server.url)
         whole = (study_folder / "study.yaml").read_text(encoding="utf-8")
         (study_folder / "study.yaml").write_text("study: [", encoding="utf-8")
         (worker,) = server.workers()
@@ -439,4 +439,4 @@ def test_a_study_that_becomes_invalid_is_reported_and_served_again_after_its_cor
         assert "study.yaml, line 1: this is not valid YAML" in reason
         (study_folder / "study.yaml").write_text(whole, encoding="utf-8")
         server.wait_until_ready()
-        assert taker.answer(0).status_code == 201
+        assert participant.answer(0).status_code == 201

@@ -1,4 +1,4 @@
-"""Figures of a process whose first requests come at once."""
+"""Metrics of a process whose first requests are simultaneous."""
 
 import subprocess
 import sys
@@ -32,7 +32,7 @@ store.close()
 """
 
 
-def test_first_requests_that_come_at_once_are_all_counted_and_answered(tmp_path: Path) -> None:
+def test_simultaneous_first_requests_are_all_counted_and_get_a_reply(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", FIRST_REQUESTS_AT_ONCE, str(tmp_path)],
         cwd=ROOT,

@@ -1,6 +1,6 @@
-"""What anyone who runs a server relies on: health, readiness, figures, logs, secrets, and an end in good order.
+"""Operation of a server: health, readiness, metrics, logs, secrets, and an orderly stop.
 
-The second half runs real servers, as `equipoise serve` starts them, and stops them in every way there is.
+The second half runs real servers, as `equipoise serve` starts them, and stops them in every possible way.
 """
 
 import ctypes
@@ -33,7 +33,7 @@ from server.security.secret_files import Secrets, read_secrets
 from server.settings import Settings
 from server.store import SqliteStore, StoreUnavailable
 from tests.server.participants.visitors import pid
-from tests.server.served import Server, Taker, assert_sound, locked, parsed, posix, stored_ids
+from tests.server.served import ServedParticipant, Server, assert_sound, locked, parsed, posix, stored_ids
 from tests.server.stores import at_once, sign_in
 
 TOKEN = "researcher-token"
@@ -83,7 +83,7 @@ def test_a_server_without_its_store_file_is_not_ready_until_the_file_returns(
     for request in (lambda: http.get("/readyz"), lambda: participant.answer(1)):
         reply = request()
         assert (reply.status_code, reply.headers["Retry-After"]) == (503, "1")
-    assert not store.path.exists(), "a new store was begun, without the sessions that there are"
+    assert not store.path.exists(), "a new store was made, without the existing sessions"
     away.rename(store.path)
     assert http.get("/readyz").status_code == 200
     assert participant.answer(1).status_code == 201
@@ -110,11 +110,11 @@ def test_a_server_is_not_ready_while_its_database_is_down(small_study: Study, po
     store.close()
 
 
-# Figures
+# Metrics
 
 
 def figures(http: Any) -> dict[str, float]:
-    """Return the figures by name and labels, as Prometheus reads them."""
+    """Return the metrics by name and labels, as Prometheus reads them."""
     reply = http.get("/metrics", headers=AUTHORIZED)
     assert reply.status_code == 200
     return parsed(reply.text)
@@ -124,7 +124,7 @@ def test_the_metrics_count_requests_responses_and_sessions(app: Flask, participa
     http = app.test_client()
     before = figures(http)
     participant.answer(0)
-    participant.answer(0)  # another answer to the same question
+    participant.answer(0)  # another response to the same question
     participant.answer(1)
     http.get("/nowhere")
     after = figures(http)
@@ -266,13 +266,13 @@ def test_the_repr_of_secrets_does_not_show_them() -> None:
 @pytest.fixture(autouse=True)
 def _close_clients() -> Iterator[None]:
     yield
-    while Taker.clients:
-        Taker.clients.pop().close()
+    while ServedParticipant.clients:
+        ServedParticipant.clients.pop().close()
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server of a panel's study, which all tests share that do it no harm."""
+    """A server of a panel's study, which is shared by all tests that do not damage it."""
     folder = tmp_path_factory.mktemp("served") / "study"
     copy_sample_study("blackbox-predict", folder)
     with (folder / "study.yaml").open("a", encoding="utf-8") as file:
@@ -286,15 +286,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def test_each_line_of_the_log_is_a_json_object_without_personal_data(server: Server) -> None:
     browser = "Mozilla/5.0 (a very particular browser)"
     address = "/?PROLIFIC_PID=5f3a9c0d12ab34cd56ef7890&SESSION_ID=66aa77bb88cc99dd"
-    taker = Taker(server.url, address, headers={"User-Agent": browser})
-    for trial in taker.session["trials"]:
-        taker.answer(trial["trial_index"])
-    code = taker.http.post("/api/complete", json={}).json()["completion_code"]
-    taker.http.get("/nowhere?email=me@example.org", headers={"X-Forwarded-For": "203.0.113.9"})
+    participant = ServedParticipant(server.url, address, headers={"User-Agent": browser})
+    for trial in participant.session["trials"]:
+        participant.answer(trial["trial_index"])
+    code = participant.http.post("/api/complete", json={}).json()["completion_code"]
+    participant.http.get("/nowhere?email=me@example.org", headers={"X-Forwarded-For": "203.0.113.9"})
     token = server.secret("researcher-token")
     for given in ("a-guess", token):
         httpx.post(f"{server.url}/researcher/sign-in", data={"token": given})
-    again = Taker(server.url, f"/?PROLIFIC_PID={pid('another')}")
+    again = ServedParticipant(server.url, f"/?PROLIFIC_PID={pid('another')}")
     again.http.post("/api/withdraw", json={})
 
     lines = server.log.splitlines()
@@ -303,13 +303,13 @@ def test_each_line_of_the_log_is_a_json_object_without_personal_data(server: Ser
     for record in records:
         assert record["level"] in {"DEBUG", "INFO", "WARNING", "ERROR"}
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+\+00:00", record["timestamp"])
-    cookies = [cookie.value for cookie in taker.http.cookies.jar]
+    cookies = [cookie.value for cookie in participant.http.cookies.jar]
     assert cookies
     for personal in (
         "5f3a9c0d12ab34cd56ef7890", "66aa77bb88cc99dd", pid("another"), "203.0.113.9", "127.0.0.1", "me@example.org",
         browser,
         code, token, server.secret("signing-key"), "a-guess", "absorbed", "4321.5", *cookies,
-        *taker.acknowledged,
+        *participant.acknowledged,
     ):  # fmt: skip
         assert str(personal) not in server.log, personal
 
@@ -340,7 +340,7 @@ def raw_request(address: str, head: str, body: bytes = b"") -> bytes:
 
 
 def read_reply(connection: socket.socket) -> tuple[int, dict[str, str]]:
-    """Read one reply with its body; fail where the server ends the connection without one."""
+    """Read one reply with its body; fail if the server ends the connection without a reply."""
     received = b""
     while b"\r\n\r\n" not in received:
         part = connection.recv(65_536)
@@ -356,9 +356,9 @@ def read_reply(connection: socket.socket) -> tuple[int, dict[str, str]]:
 
 @pytest.mark.parametrize("address", ["/api/complete", "/api/withdraw", "/api/responses", "/api/session"])
 def test_a_late_body_closes_no_other_connection(server: Server, address: str) -> None:
-    """A browser sends its next request on the same connection: it must not be lost with a connection that we close."""
-    taker = Taker(server.url, f"/?PROLIFIC_PID={pid(address)}")
-    cookie = "; ".join(f"{one.name}={one.value}" for one in taker.http.cookies.jar)
+    """A browser sends its next request on the same connection, so the server must not close this connection."""
+    participant = ServedParticipant(server.url, f"/?PROLIFIC_PID={pid(address)}")
+    cookie = "; ".join(f"{one.name}={one.value}" for one in participant.http.cookies.jar)
     head = f"Cookie: {cookie}\r\nContent-Type: application/json\r\nContent-Length: 2"
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
         connection.sendall(raw_request(address, head))
@@ -372,16 +372,16 @@ def test_a_late_body_closes_no_other_connection(server: Server, address: str) ->
 
 
 def test_a_body_in_chunks_over_the_limit_is_refused(server: Server) -> None:
-    taker = Taker(server.url, f"/?PROLIFIC_PID={pid('chunks')}")
+    participant = ServedParticipant(server.url, f"/?PROLIFIC_PID={pid('chunks')}")
 
     def chunks() -> Iterator[bytes]:
-        yield json.dumps(taker.body(0)).encode()
+        yield json.dumps(participant.body(0)).encode()
         for _ in range(100):
             yield b" " * 1_024
 
-    reply = taker.http.post("/api/responses", content=chunks(), headers={"Content-Type": "application/json"})
+    reply = participant.http.post("/api/responses", content=chunks(), headers={"Content-Type": "application/json"})
     assert reply.status_code in {411, 413}
-    assert taker.http.get("/api/session").json()["next_trial_index"] == 0
+    assert participant.http.get("/api/session").json()["next_trial_index"] == 0
 
 
 @pytest.mark.parametrize(
@@ -407,15 +407,16 @@ def test_a_malformed_request_is_refused_and_the_server_still_runs(server: Server
 @posix
 def test_running_requests_are_finished_when_the_server_stops(study_folder: Path) -> None:
     with Server(study_folder) as server:
-        takers = [Taker(server.url) for _ in range(8)]
+        participants = [ServedParticipant(server.url) for _ in range(8)]
         replies: list[Any] = []
         threads = [
-            threading.Thread(target=lambda taker=taker: replies.append(taker.answer(0).status_code)) for taker in takers
+            threading.Thread(target=lambda participant=participant: replies.append(participant.answer(0).status_code))
+            for participant in participants
         ]
         with locked(study_folder / "data" / "equipoise.db"):
             for thread in threads:
                 thread.start()
-            time.sleep(0.5)  # all have arrived, and wait
+            time.sleep(0.5)  # all requests have arrived, and wait
             assert replies == []
             server.process.terminate()
             time.sleep(0.5)
@@ -425,7 +426,9 @@ def test_running_requests_are_finished_when_the_server_stops(study_folder: Path)
             thread.join(20)
         assert replies == [201] * 8
         server.ended(within_s=10)
-    assert {response_id for taker in takers for response_id in taker.acknowledged} == stored_ids(study_folder)
+    assert {response_id for participant in participants for response_id in participant.acknowledged} == stored_ids(
+        study_folder
+    )
     assert_sound(study_folder)
 
 
@@ -442,7 +445,7 @@ def test_wrong_tokens_that_are_not_logged_yet_are_logged_when_the_server_stops(s
 
 
 class Load(threading.Thread):
-    """A client that takes session after session, as fast as possible, until the server has stopped."""
+    """A client that completes one session after the other, as fast as possible, until the server has stopped."""
 
     def __init__(self, url: str) -> None:
         super().__init__(daemon=True)
@@ -454,12 +457,12 @@ class Load(threading.Thread):
     def run(self) -> None:
         with suppress(httpx.TransportError):
             while True:
-                # A connection for each request: one that is kept open may be closed between two requests by right.
-                taker = Taker(self.url, limits=httpx.Limits(max_keepalive_connections=0))
-                for trial in taker.session["trials"]:
-                    body = taker.body(trial["trial_index"])
+                # A connection for each request, because the server may close an open connection between two requests.
+                participant = ServedParticipant(self.url, limits=httpx.Limits(max_keepalive_connections=0))
+                for trial in participant.session["trials"]:
+                    body = participant.body(trial["trial_index"])
                     self.unanswered = body["responses"][0]["response_id"]
-                    reply = taker.http.post("/api/responses", json=body)
+                    reply = participant.http.post("/api/responses", json=body)
                     if reply.status_code != 201:
                         self.refused.append(reply.status_code)
                     self.acknowledged.append(self.unanswered)
@@ -491,16 +494,16 @@ def test_a_server_that_stops_under_load_loses_no_response_and_ends_within_second
 @posix
 def test_open_connections_do_not_prevent_the_server_from_stopping(study_folder: Path) -> None:
     with Server(study_folder) as server:
-        takers = [Taker(server.url) for _ in range(4)]
+        participants = [ServedParticipant(server.url) for _ in range(4)]
         is_over = threading.Event()
 
-        def look(taker: Taker) -> None:
+        def look(participant: ServedParticipant) -> None:
             with suppress(httpx.TransportError):
                 while not is_over.is_set():
-                    taker.http.get("/api/session")
+                    participant.http.get("/api/session")
                     time.sleep(0.02)
 
-        threads = [threading.Thread(target=look, args=(taker,)) for taker in takers]
+        threads = [threading.Thread(target=look, args=(participant,)) for participant in participants]
         for thread in threads:
             thread.start()
         time.sleep(0.5)
@@ -517,8 +520,8 @@ def threads_of(process: int) -> list[int]:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="sends a signal to a thread, as only Linux can")
-def test_a_server_stops_whichever_thread_gets_the_signal(study_folder: Path) -> None:
-    """Python looks at signals in its first thread alone, which sleeps on if the system hands the signal to another."""
+def test_a_server_stops_if_any_thread_gets_the_signal(study_folder: Path) -> None:
+    """Python handles signals in its first thread only, which may be asleep if another thread gets the signal."""
     with Server(study_folder) as server:
         (worker,) = server.workers()
         others = [thread for thread in threads_of(worker) if thread != worker]
@@ -534,7 +537,7 @@ def test_a_server_stops_whichever_thread_gets_the_signal(study_folder: Path) -> 
 def test_a_signal_during_the_start_stops_the_server(study_folder: Path, tmp_path: Path) -> None:
     slow = tmp_path / "slow"
     slow.mkdir()
-    # Python runs this file first: the server's workers take three seconds more to load the study, as a big one does.
+    # Python runs this file first, so that the workers need three seconds more to load the study, as for a large study.
     (slow / "sitecustomize.py").write_text(
         "import multiprocessing, pathlib, time\n"
         "import experiment.load_study\n"
@@ -569,20 +572,20 @@ def test_a_signal_during_the_start_stops_the_server(study_folder: Path, tmp_path
 @posix
 def test_a_killed_worker_is_replaced_and_sessions_continue(study_folder: Path) -> None:
     with Server(study_folder) as server:
-        taker = Taker(server.url)
+        participant = ServedParticipant(server.url)
         for index in range(3):
-            assert taker.answer(index).status_code == 201
+            assert participant.answer(index).status_code == 201
         (worker,) = server.workers()
         os.kill(worker, signal.SIGKILL)
         deadline = time.monotonic() + 30
         reply = None
         while reply is None or reply.status_code != 200:
-            assert time.monotonic() < deadline, "no new worker answers"
+            assert time.monotonic() < deadline, "no new worker replies"
             with suppress(httpx.TransportError):
-                reply = taker.http.get("/api/session")
+                reply = participant.http.get("/api/session")
         assert reply.json()["next_trial_index"] == 3
         assert server.workers() != [worker]
-        assert taker.answer(3).status_code == 201
+        assert participant.answer(3).status_code == 201
         server.stop(within_s=10)
         for line in server.log.splitlines():
             json.loads(line)
@@ -623,7 +626,7 @@ def test_a_stop_during_a_restart_of_a_process_drops_open_connections(study_folde
         while "a server process has exited" not in server.log:
             assert time.monotonic() < deadline
             time.sleep(0.05)
-        open_connections()  # The first ones may all have been at the killed process; these are at the other.
+        open_connections()  # The first connections may all have been to the killed process.
         time.sleep(0.3)  # Less than the time before the killed process is started again.
         server.stop(within_s=9)
         assert "a connection that did not end was dropped" in server.log
@@ -634,27 +637,29 @@ def test_several_processes_share_sessions_and_add_their_metrics(study_folder: Pa
     with Server(study_folder, "--store", postgres.new_database(), "--processes", "2") as server:
         workers = server.workers()
         assert len(workers) == 2
-        # Without kept connections the two processes take turns as the system has it.
-        takers = [Taker(server.url, limits=httpx.Limits(max_keepalive_connections=0)) for _ in range(3)]
-        for taker in takers:
+        # Without open connections the system distributes requests over the two processes.
+        participants = [
+            ServedParticipant(server.url, limits=httpx.Limits(max_keepalive_connections=0)) for _ in range(3)
+        ]
+        for participant in participants:
             for index in range(10):
-                assert taker.answer(index).status_code == 201
-        for _ in range(5):  # whichever process is asked
+                assert participant.answer(index).status_code == 201
+        for _ in range(5):  # from each process
             figures = server.figures()
             assert figures["equipoise_responses_stored_total"] == 30
             assert figures['equipoise_requests_total{endpoint="participants.respond",status="201"}'] == 30
             groups = [value for name, value in figures.items() if "under_way" in name and "human" in name]
             assert sum(groups) == 3
         os.kill(workers[0], signal.SIGKILL)
-        for taker in takers:
+        for participant in participants:
             for index in range(10, 15):
-                body = taker.body(index)
+                body = participant.body(index)
                 reply = None
-                while reply is None:  # a request to the process that was killed has no answer; the page sends it again
+                while reply is None:  # a request to the killed process gets no reply; the page sends the request again
                     with suppress(httpx.TransportError):
-                        reply = taker.http.post("/api/responses", json=body)
+                        reply = participant.http.post("/api/responses", json=body)
                 assert reply.status_code in {200, 201}
-            assert taker.http.get("/api/session").json()["next_trial_index"] == 15
+            assert participant.http.get("/api/session").json()["next_trial_index"] == 15
         server.stop(within_s=15)
 
 
@@ -668,11 +673,11 @@ def test_two_servers_that_start_together_share_secrets_and_sessions(study_folder
             stack.callback(server.__exit__, None, None, None)
         for server in servers:
             server.wait_until_ready()
-        taker = Taker(servers[0].url)
-        assert taker.answer(0).status_code == 201
-        taker.http.base_url = httpx.URL(servers[1].url)
-        assert taker.http.get("/api/session").json()["next_trial_index"] == 1
-        assert taker.answer(1).status_code == 201
+        participant = ServedParticipant(servers[0].url)
+        assert participant.answer(0).status_code == 201
+        participant.http.base_url = httpx.URL(servers[1].url)
+        assert participant.http.get("/api/session").json()["next_trial_index"] == 1
+        assert participant.answer(1).status_code == 201
         names = sorted(path.name for path in (study_folder / "data").iterdir())
         assert names == ["researcher-token", "signing-key"]
         for server in servers:
@@ -681,14 +686,21 @@ def test_two_servers_that_start_together_share_secrets_and_sessions(study_folder
 
 @posix
 def test_a_second_server_of_the_same_file_does_no_harm(study_folder: Path) -> None:
-    """A mistake that happens, such as a start by hand beside the system's own: each answer is kept all the same."""
+    """A common mistake, such as a manual start in addition to the system's start: each response is still stored."""
     with Server(study_folder) as first, Server(study_folder) as second:
-        takers = [Taker(server.url) for server in (first, second)]
+        participants = [ServedParticipant(server.url) for server in (first, second)]
         for index in range(10):
-            replies = at_once(*(lambda taker=taker, index=index: taker.answer(index).status_code for taker in takers))
+            replies = at_once(
+                *(
+                    lambda participant=participant, index=index: participant.answer(index).status_code
+                    for participant in participants
+                )
+            )
             assert replies == [201, 201]
         for server in (first, second):
             server.stop(within_s=10)
-    assert stored_ids(study_folder) == {response_id for taker in takers for response_id in taker.acknowledged}
+    assert stored_ids(study_folder) == {
+        response_id for participant in participants for response_id in participant.acknowledged
+    }
     assert_sound(study_folder)
     assert load_study(study_folder).name == "blackbox-predict"

@@ -1,4 +1,4 @@
-"""Settings of a server: each by its variable, some by an option; what cannot be is one sentence that names it."""
+"""Settings of a server: each has a variable, some have an option; an invalid value causes one sentence."""
 
 import logging
 import os
@@ -17,7 +17,7 @@ from server.store.open import open_store
 
 PASSWORD = "correct-horse-battery"
 
-# Name, a value as a text, what it is then, values that cannot be.
+# Name, a value as text, the value of the setting, invalid values.
 FIELDS: list[tuple[str, str, Any, list[str]]] = [
     ("store", "postgresql://me@db/study", "postgresql://me@db/study", []),
     ("host", "0.0.0.0", "0.0.0.0", []),
@@ -41,7 +41,7 @@ FIELDS: list[tuple[str, str, Any, list[str]]] = [
     ("requests_per_second", "10", 10, ["0", "-5", "1.5"]),
     ("log_level", "WARNING", "WARNING", ["warning", "LOUD", "0", "INFO "]),
 ]
-# Values that click itself has a say about come with its own sentence.
+# Values that click refuses have click's sentence.
 OPTIONS = {"store": "--store", "host": "--host", "port": "--port", "processes": "--processes", "proxies": "--proxies"}
 
 
@@ -64,13 +64,13 @@ def sentence_of(result: Result) -> str:
 
 
 def logged(caplog: pytest.LogCaptureFixture) -> str:
-    """Return all that was logged, with what a record holds besides its message."""
+    """Return all that was logged, with the fields of each record besides its message."""
     return caplog.text + repr([vars(record) for record in caplog.records])
 
 
 @pytest.fixture(autouse=True)
 def _nothing_is_served_by_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make a command that should have been refused fail, instead of serving for ever."""
+    """Let a command that should have been refused fail, instead of serving without end."""
 
     def fail(*_args: object, **_options: object) -> None:
         raise AssertionError("it was served")
@@ -84,7 +84,7 @@ def serve(study: Path, *options: str) -> Result:
 
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
-    """What `equipoise serve` would serve with, instead of serving."""
+    """Settings with which `equipoise serve` would serve; the server does not start."""
     found: list[Settings] = []
     monkeypatch.setattr(
         "equipoise.commands.server_process.serve_until_stopped",
@@ -133,7 +133,7 @@ def test_an_option_wins_over_its_variable(
     assert getattr(served[0], name) == value
 
 
-def test_an_option_that_is_not_given_leaves_the_variable_alone(
+def test_an_omitted_option_does_not_change_the_variable(
     monkeypatch: pytest.MonkeyPatch, served: list[Settings], study_folder: Path
 ) -> None:
     monkeypatch.setenv("EQUIPOISE_PORT", "8123")
@@ -141,7 +141,7 @@ def test_an_option_that_is_not_given_leaves_the_variable_alone(
     assert (served[0].port, served[0].host) == (8123, "127.0.0.1")
 
 
-def test_an_empty_variable_is_as_good_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_variable_counts_as_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in Settings.model_fields:
         monkeypatch.setenv(f"{PREFIX}{name.upper()}", "")
     assert read_settings() == Settings()
@@ -151,7 +151,7 @@ def test_an_empty_variable_is_as_good_as_none(monkeypatch: pytest.MonkeyPatch) -
     ("name", "wrong"),
     [(name, value) for name, _, _, wrong in FIELDS for value in wrong],
 )
-def test_a_value_that_cannot_be_is_one_sentence_that_names_the_variable(
+def test_an_invalid_value_is_refused_with_one_sentence_that_names_the_variable(
     name: str, wrong: str, monkeypatch: pytest.MonkeyPatch, study_folder: Path
 ) -> None:
     variable = f"{PREFIX}{name.upper()}"
@@ -168,7 +168,7 @@ def test_a_value_that_cannot_be_is_one_sentence_that_names_the_variable(
     ("name", "wrong"),
     [(name, value) for name, _, _, wrong in FIELDS if name in OPTIONS for value in wrong],
 )
-def test_a_value_that_cannot_be_is_one_sentence_that_names_the_option(
+def test_an_invalid_value_is_refused_with_one_sentence_that_names_the_option(
     name: str, wrong: str, study_folder: Path
 ) -> None:
     sentence = sentence_of(serve(study_folder, OPTIONS[name], wrong))
@@ -187,7 +187,7 @@ def test_a_value_that_cannot_be_is_one_sentence_that_names_the_option(
         ("EQUIPOISE_THREAD", "EQUIPOISE_THREADS"), ("EQUIPOISE_SESSION_DAY", "EQUIPOISE_SESSION_DAYS"),
     ],
 )  # fmt: skip
-def test_a_misspelt_variable_is_refused_with_what_was_meant(
+def test_a_misspelt_variable_is_refused_with_a_suggestion(
     misspelt: str, meant: str, monkeypatch: pytest.MonkeyPatch, study_folder: Path
 ) -> None:
     """A typing mistake must not send responses to another store."""
@@ -198,7 +198,7 @@ def test_a_misspelt_variable_is_refused_with_what_was_meant(
     assert not (study_folder / "data").exists()
 
 
-def test_a_variable_of_the_tests_or_of_another_program_is_no_concern_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_of_the_tests_or_of_another_program_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (
         "EQUIPOISE_CHROMIUM",
         "EQUIPOISE_TEST_DATA",
@@ -215,12 +215,12 @@ def test_an_unknown_setting_is_refused() -> None:
         read_settings(colour="red")
 
 
-def test_settings_never_change() -> None:
+def test_settings_are_immutable() -> None:
     with pytest.raises(ValueError, match="frozen"):
         read_settings().port = 1
 
 
-# What must not be seen
+# Passwords
 
 
 @pytest.mark.parametrize(
@@ -244,11 +244,13 @@ def test_settings_never_change() -> None:
         f"postgresql+psycopg://me:{PASSWORD}@127.0.0.1/study",
     ],
 )  # fmt: skip
-def test_an_address_that_leads_to_no_database_is_one_sentence_without_the_password(
+def test_an_address_without_a_database_is_refused_with_one_sentence_without_the_password(
     address: str, monkeypatch: pytest.MonkeyPatch, study_folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    monkeypatch.setattr("server.serve.open_store_when_there", open_store)  # which would wait, and log the sentence
+    monkeypatch.setattr(
+        "server.serve.open_store_when_there", open_store
+    )  # it would otherwise wait, and log the sentence
     monkeypatch.setenv("EQUIPOISE_STORE", address)
     for command in (["serve", str(study_folder), "--port", "65123"], ["store", "verify", str(study_folder)]):
         result = CliRunner().invoke(main, command)
@@ -258,14 +260,14 @@ def test_an_address_that_leads_to_no_database_is_one_sentence_without_the_passwo
     assert PASSWORD not in logged(caplog)
 
 
-def test_a_password_is_not_in_the_settings_as_they_are_shown() -> None:
+def test_the_shown_settings_contain_no_password() -> None:
     settings = Settings(store=f"postgresql://me:{PASSWORD}@db/study")
     for shown in (repr(settings), str(settings), f"{settings!r:>10}", repr([settings])):
         assert PASSWORD not in shown
 
 
-def test_a_password_that_is_refused_by_the_database_is_not_told(postgres: Any) -> None:
-    """A user that is not there: with it come the address, and the database's own words."""
+def test_a_password_that_the_database_refuses_is_not_shown(postgres: Any) -> None:
+    """An unknown user: the error contains the address and the database's message."""
     address = postgres.new_database().replace("postgres@", f"nobody:{PASSWORD}@")
     with pytest.raises(InputError) as refused:
         open_store(address)
@@ -273,7 +275,7 @@ def test_a_password_that_is_refused_by_the_database_is_not_told(postgres: Any) -
     assert "nobody" in str(refused.value)
 
 
-def test_a_password_is_in_no_line_of_a_server_that_loses_its_database(
+def test_a_server_that_loses_its_database_logs_no_password(
     study_folder: Path, postgres: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     from experiment.load_study import load_study
@@ -296,10 +298,10 @@ def test_a_password_is_in_no_line_of_a_server_that_loses_its_database(
         assert PASSWORD not in shown
 
 
-# At the start
+# Start of the server
 
 
-def test_a_mistake_at_the_start_of_a_real_server_is_one_sentence_and_leaves_nothing_behind(study_folder: Path) -> None:
+def test_a_mistake_at_the_start_of_a_real_server_is_one_sentence_and_leaves_no_files(study_folder: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-P", "-m", "equipoise", "serve", str(study_folder)],
         env=os.environ | {"EQUIPOISE_PORT": "eighty"},
@@ -315,7 +317,7 @@ def test_a_mistake_at_the_start_of_a_real_server_is_one_sentence_and_leaves_noth
 
 
 @pytest.mark.parametrize("keys", [None, "nowhere.json"])
-def test_a_study_that_asks_for_prolifics_signature_is_not_served_without_keys(
+def test_a_study_that_requires_prolifics_signature_is_not_served_without_keys(
     study_folder: Path, tmp_path: Path, keys: str | None
 ) -> None:
     with (study_folder / "study.yaml").open("a", encoding="utf-8") as file:

@@ -1,10 +1,10 @@
-"""The preview of a battery: one HTML page, for reading the instances side by side before a participant does.
+"""The preview of a battery: one HTML page that shows the instances side by side.
 
-Everything on the page is counted from the items, not taken from the design's specification.
+All numbers on the page are counted from the items, not read from the design's specification.
 
-`page` fills the template `preview.html`: `counts` of words and of the right answers' positions, the `balance` of the
-counterbalance groups and its picture, the `matrix`, and the instances `side_by_side`. All of them use `factors` (the
-order of items), `texts` (the texts of an item and the difference between two texts) and `wording`.
+`page` fills the template `preview.html`. `counts` counts words and the positions of the right option. `balance` checks
+the counterbalance groups, and `matrix` draws them. `side_by_side` arranges the instances. All these modules use
+`factors` (the order of items), `texts` (the texts of an item, and their differences) and `wording`.
 """
 
 from batteries.vignettes.preview.page import write_preview

@@ -1,4 +1,4 @@
-"""The counterbalance groups: the items of each, and which properties of a balanced design hold."""
+"""The counterbalance groups: the items of each group, and the properties of a balanced design."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -7,14 +7,14 @@ from math import prod
 from typing import Any
 
 from batteries.items import Battery, Item
-from batteries.vignettes.preview.factors import cell_name, factors_of, levels_of, part_by, part_by_group
+from batteries.vignettes.preview.factors import by_factors, cell_name, distinct_levels, part_by, part_by_group
 from batteries.vignettes.preview.texts import ItemTexts
-from batteries.vignettes.preview.wording import count, some, span
+from batteries.vignettes.preview.wording import number_with_noun, some, span
 
 
 def group_rows(items: list[Item], groups: Mapping[str, int]) -> dict[str, Any]:
     """Return the counts of each group's items."""
-    conditions, levels = levels_of(items, "condition"), levels_of(items, "inference_level")
+    conditions, levels = distinct_levels(items, "condition"), distinct_levels(items, "inference_level")
     has_cells = bool(conditions and levels)
     cells = {cell_name(item) for item in items}
     rows = []
@@ -35,23 +35,23 @@ def group_rows(items: list[Item], groups: Mapping[str, int]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Fact:
-    """A property of the design, and True if it holds."""
+    """A property of the design, with True if the property holds."""
 
     holds: bool
     sentence: str
 
 
 def balance_facts(battery: Battery, groups: Mapping[str, int]) -> list[Fact]:
-    """Return which properties of a counterbalance design hold, found by counting.
+    """Return the properties of a counterbalance design, each with True if it holds.
 
-    Properties of factors that the items do not have are not judged.
+    A property is left out if it needs a factor that the items lack.
     """
     items = sorted((item for item in battery.items if item.item_id in groups), key=lambda item: item.item_id)
     have = set.intersection(*(set(item.factors) for item in items))
     by_group = part_by_group(items, groups)
     facts = [_fact_of_items(battery, groups), _fact_of_sizes(by_group)]
-    # Two kinds of question have conditions with the same letters; each kind is counted separately.
-    kind = ("capability_type",) if len(levels_of(items, "capability_type")) > 1 else ()
+    # Conditions of two kinds of question can have the same letter, so each kind is counted separately.
+    kind = ("capability_type",) if len(distinct_levels(items, "capability_type")) > 1 else ()
     question = [name for name in ("scenario", "version", "template_id") if name in have]
     if {"scenario", "condition"} <= have:
         cell = [name for name in ("condition", "inference_level", "pov") if name in have]
@@ -63,12 +63,12 @@ def balance_facts(battery: Battery, groups: Mapping[str, int]) -> list[Fact]:
         (("condition", "inference_level"), "condition at each level"),
     ):
         if have.issuperset(names):
-            facts.append(_fact_of_evenness(by_group, factors_of(*kind), factors_of(*kind, *names), words + of_kind))
+            facts.append(_fact_of_evenness(by_group, by_factors(*kind), by_factors(*kind, *names), words + of_kind))
     if "scenario" in have:
-        facts.append(_fact_of_stories(items, by_group, factors_of(*question), "question" if kind else "story"))
+        facts.append(_fact_of_stories(items, by_group, by_factors(*question), "question" if kind else "story"))
     if {"scenario", "condition"} <= have:
         of_kind = " in questions of one kind" if kind else ""
-        facts.append(_fact_of_repeats(by_group, factors_of(*kind, "scenario", "condition"), of_kind))
+        facts.append(_fact_of_repeats(by_group, by_factors(*kind, "scenario", "condition"), of_kind))
     return facts
 
 
@@ -76,9 +76,11 @@ def _fact_of_items(battery: Battery, groups: Mapping[str, int]) -> Fact:
     unknown = sorted(item_id for item_id in groups if item_id not in battery.by_id)
     if unknown:
         return Fact(
-            False, f"The groups name {count(len(unknown), 'item')} that the battery does not have: {some(unknown)}."
+            False,
+            f"The groups name {number_with_noun(len(unknown), 'item')} that the battery does not have: "
+            f"{some(unknown)}.",
         )
-    return Fact(True, f"Every one of the {count(len(groups), 'test item')} is in exactly one group.")
+    return Fact(True, f"Every one of the {number_with_noun(len(groups), 'test item')} is in exactly one group.")
 
 
 def _fact_of_sizes(by_group: Mapping[int, list[Item]]) -> Fact:
@@ -92,33 +94,37 @@ def _fact_of_sizes(by_group: Mapping[int, list[Item]]) -> Fact:
 
 
 def _fact_of_cells(items: list[Item], groups: Mapping[str, int], question: Sequence[str], cell: Sequence[str]) -> Fact:
-    """Judge if every question is seen in each of its cells, by one group, once."""
-    if len(levels_of(items, "pov")) < 2:
+    """Check that exactly one group sees each question in each of its cells, and sees it once."""
+    if len(distinct_levels(items, "pov")) < 2:
         cell = [name for name in cell if name != "pov"]
-    questions = part_by(items, factors_of(*question))
-    if len(part_by(items, factors_of("scenario", "version"))) == len(questions):
+    questions = part_by(items, by_factors(*question))
+    if len(part_by(items, by_factors("scenario", "version"))) == len(questions):
         question = [name for name in question if name != "template_id"]
     names = {"template_id": "question", "inference_level": "level", "pov": "point of view"}
     words = " × ".join(names.get(name, name) for name in (*question, *cell))
-    cells = part_by(items, factors_of(*question, *cell))
+    cells = part_by(items, by_factors(*question, *cell))
     n_seeing = [len({groups[item.item_id] for item in part}) for part in cells.values()]
     n_several = sum(n > 1 for n in n_seeing)
     n_again = sum(len(part) > n for part, n in zip(cells.values(), n_seeing, strict=True))
-    kind = factors_of("capability_type")
+    kind = by_factors("capability_type")
     cells_of_kind = {
-        one: prod(len(levels_of(part, name)) for name in cell) for one, part in part_by(items, kind).items()
+        one: prod(len(distinct_levels(part, name)) for name in cell) for one, part in part_by(items, kind).items()
     }
     n_crossed = sum(cells_of_kind[kind(part[0])] for part in questions.values())
     faults = [
-        f"{n_several:,} are seen by more than one group" if n_several else "",
-        f"{n_again:,} more than once by the same group" if n_again else "",
-        f"{n_crossed - len(cells):,} by no group" if n_crossed > len(cells) else "",
+        f"{_cells_are(n_several)} seen by more than one group" if n_several else "",
+        f"{_cells_are(n_again)} seen more than once by the same group" if n_again else "",
+        f"{_cells_are(n_crossed - len(cells))} seen by no group" if n_crossed > len(cells) else "",
     ]
     if not any(faults):
         return Fact(True, f"Every {words} is seen by exactly one group, once: {len(cells):,} of {n_crossed:,}.")
     example = next((part for part in cells.values() if len(part) > 1), None)
-    such = f", such as {some(item.item_id for item in example)}" if example else ""
-    return Fact(False, f"Of {n_crossed:,} ({words}), {', '.join(fault for fault in faults if fault)}{such}.")
+    such = f" Example: {some(item.item_id for item in example)}." if example else ""
+    return Fact(False, f"Of {n_crossed:,} cells ({words}), {', '.join(fault for fault in faults if fault)}.{such}")
+
+
+def _cells_are(n: int) -> str:
+    return number_with_noun(n, "cell is", "cells are")
 
 
 def _fact_of_evenness(
@@ -127,7 +133,7 @@ def _fact_of_evenness(
     cell: Callable[[Item], Hashable],
     words: str,
 ) -> Fact:
-    """Judge if each group sees all cells of a kind of question equally often."""
+    """Check that each group sees all cells of a kind of question equally often."""
     every: dict[Hashable, set[Hashable]] = defaultdict(set)
     for seen in by_group.values():
         for item in seen:
@@ -141,8 +147,8 @@ def _fact_of_evenness(
         if any(len(of_kind) > 1 for of_kind in in_group):
             uneven.append(group)
     if uneven:
-        who = f"{len(uneven):,} of {count(len(by_group), 'group')} (group {some(uneven)})"
-        return Fact(False, f"Not every {words} is seen equally often in {who}, but {span(counts)} times.")
+        who = f"{len(uneven):,} of {number_with_noun(len(by_group), 'group')} (group {some(uneven)})"
+        return Fact(False, f"Not every {words} is seen equally often in {who}: the counts are {span(counts)}.")
     return Fact(True, f"Within every group each {words} is seen equally often: {span(counts)} times.")
 
 
@@ -154,7 +160,7 @@ def _fact_of_stories(
     times = {tally[one] for tally in tallies for one in stories}
     if times == {1}:
         return Fact(True, f"Every group sees each {word} once: {len(stories):,} of {len(stories):,}.")
-    return Fact(False, f"Not every group sees each {word} once, but {span(times)} times.")
+    return Fact(False, f"Not every group sees each {word} once: the counts are {span(times)}.")
 
 
 def _fact_of_repeats(by_group: Mapping[int, list[Item]], condition: Callable[[Item], Hashable], of_kind: str) -> Fact:
@@ -167,6 +173,6 @@ def _fact_of_repeats(by_group: Mapping[int, list[Item]], condition: Callable[[It
     first = repeats[twice[0]][0]
     return Fact(
         False,
-        f"In {len(twice):,} of {count(len(by_group), 'group')} a participant sees the same condition of a scenario "
-        f"twice{of_kind}, such as group {twice[0]}: {some((item.item_id for item in first), 2)}.",
+        f"In {len(twice):,} of {number_with_noun(len(by_group), 'group')} a participant sees the same condition of a "
+        f"scenario twice{of_kind}, such as group {twice[0]}: {some((item.item_id for item in first), 2)}.",
     )

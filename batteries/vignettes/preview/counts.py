@@ -1,4 +1,4 @@
-"""Words and reading time, and the positions of the right answer."""
+"""Numbers of words, reading times, and the positions of the right option."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -8,10 +8,10 @@ from typing import Any
 
 from batteries.items import Item
 from batteries.vignettes.preview.factors import (
-    factors_of,
-    kind_order,
-    level_order,
-    levels_of,
+    by_factors,
+    distinct_levels,
+    kind_sort_key,
+    level_sort_key,
     part_by,
     part_by_group,
 )
@@ -30,8 +30,8 @@ class WordRow:
 
 
 def word_rows(items: list[Item]) -> list[WordRow]:
-    """Return all items, then each kind of question in each condition, then each level."""
-    levels = levels_of(items, "inference_level")
+    """Return a row for all items, for each kind of question in each condition, and for each level."""
+    levels = distinct_levels(items, "inference_level")
     return [
         _word_row("all", items),
         *(_word_row(label, part) for label, part in _by_kind_and_condition(items)),
@@ -55,11 +55,11 @@ def _word_row(label: str, items: list[Item]) -> WordRow:
 
 
 def _by_kind_and_condition(items: Iterable[Item]) -> list[tuple[str, list[Item]]]:
-    """Return the items of each kind of question in each condition, labelled; empty if all are alike."""
-    parts = part_by(items, factors_of("capability_type", "condition"))
+    """Return label and items of each kind of question in each condition; empty if there is only one such part."""
+    parts = part_by(items, by_factors("capability_type", "condition"))
     if len(parts) == 1:
         return []
-    ordered = sorted(parts.items(), key=lambda part: (kind_order(part[0][0]), level_order(part[0][1])))
+    ordered = sorted(parts.items(), key=lambda part: (kind_sort_key(part[0][0]), level_sort_key(part[0][1])))
     return [
         (f"{kind_words(kind)} {'' if condition is None else condition}", part) for (kind, condition), part in ordered
     ]
@@ -67,43 +67,44 @@ def _by_kind_and_condition(items: Iterable[Item]) -> list[tuple[str, list[Item]]
 
 @dataclass(frozen=True)
 class Position:
-    """Frequency of the right answer in one position."""
+    """Frequency of the right option in one position."""
 
     n: int
     share: float
     expected: float
-    """The share in an even distribution; below 1/4 where some items have fewer options."""
+    """The share in an even distribution. For the last positions it is lower if some items have fewer options."""
     over_groups: str
 
 
 def position_table(items: list[Item], groups: Mapping[str, int] | None) -> dict[str, Any]:
-    """Return the rows of the answer positions, and the share at which a bar is full."""
-    n_places = max(_n_options(item) for item in items)
+    """Return the rows of the table of positions, and the share at which a bar is full."""
+    n_options = max(_n_options(item) for item in items)
     parts = [("all", items), *_by_kind_and_condition(items)]
     rows: list[dict[str, Any]] = [
-        {"label": label, "n_items": len(part), "places": _positions(part, n_places, groups)} for label, part in parts
+        {"label": label, "n_items": len(part), "positions": _positions(part, n_options, groups)}
+        for label, part in parts
     ]
     return {
-        "n_places": n_places,
+        "n_options": n_options,
         "rows": rows,
-        "full": max(max(place.share, 2 * place.expected) for row in rows for place in row["places"]),
+        "full": max(max(position.share, 2 * position.expected) for row in rows for position in row["positions"]),
         "same_answer": _same_answer(items),
         "same_answer_in_group": max(map(_same_answer, part_by_group(items, groups).values())) if groups else None,
     }
 
 
-def _positions(items: list[Item], n_places: int, groups: Mapping[str, int] | None) -> list[Position]:
+def _positions(items: list[Item], n_options: int, groups: Mapping[str, int] | None) -> list[Position]:
     sizes = [_n_options(item) for item in items]
     right = Counter(item.key for item in items)
     in_groups = [Counter(item.key for item in seen) for seen in part_by_group(items, groups).values()] if groups else []
     return [
         Position(
-            right[place],
-            right[place] / len(items),
-            sum(1 / size for size in sizes if size >= place) / len(items),
-            span(in_group[place] for in_group in in_groups) if in_groups else "",
+            right[position],
+            right[position] / len(items),
+            sum(1 / size for size in sizes if size >= position) / len(items),
+            span(in_group[position] for in_group in in_groups) if in_groups else "",
         )
-        for place in range(1, n_places + 1)
+        for position in range(1, n_options + 1)
     ]
 
 
@@ -112,5 +113,5 @@ def _n_options(item: Item) -> int:
 
 
 def _same_answer(items: list[Item]) -> float:
-    """Return the accuracy of a participant who always chooses the same option, the best one."""
+    """Return the highest accuracy that is possible if a participant always chooses the same position."""
     return max(Counter(item.key for item in items).values()) / len(items)

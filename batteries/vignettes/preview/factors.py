@@ -1,4 +1,4 @@
-"""The factors of items: the order of levels and of items on the page, and items grouped by level."""
+"""The factors of items: sort keys for levels and items on the page, and items grouped by level."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -12,12 +12,12 @@ Factor = Level | None
 
 _KINDS = (*PREREQUISITES, "single", "double")
 """Capability types, in the order of the page."""
-_OrderKey = tuple[int, float, Sequence[tuple[bool, int, str]]]
+_SortKey = tuple[int, float, Sequence[tuple[bool, int, str]]]
 _K = TypeVar("_K", bound=Hashable)
 
 
-def level_order(level: Factor) -> _OrderKey:
-    """Order levels of any kind: the missing one, then numbers by value, then texts with 10 after 9."""
+def level_sort_key(level: Factor) -> _SortKey:
+    """Return a sort key for levels: a missing level, then numbers by value, then texts with 10 after 9."""
     if level is None:
         return 0, 0.0, []
     if isinstance(level, str):
@@ -25,26 +25,26 @@ def level_order(level: Factor) -> _OrderKey:
     return 1, float(level), []
 
 
-def kind_order(kind: Factor) -> tuple[int, str]:
-    """Order capability types as on the page, unknown ones last."""
+def kind_sort_key(kind: Factor) -> tuple[int, str]:
+    """Return a sort key for capability types; unknown types are last."""
     return (_KINDS.index(kind), "") if kind in _KINDS else (len(_KINDS), str(kind))
 
 
-def page_order(item: Item) -> list[_OrderKey]:
-    """Order items by story, question, variant and cell."""
+def page_sort_key(item: Item) -> list[_SortKey]:
+    """Return a sort key for items: by story, question, variant and cell."""
     story = ("scenario_number", "scenario", "version", "template_id", "capability_type")
     names = (*story, "variant", "pov", "condition", "inference_level")
-    return [*(level_order(item.factors.get(name)) for name in names), level_order(item.item_id)]
+    return [*(level_sort_key(item.factors.get(name)) for name in names), level_sort_key(item.item_id)]
 
 
-def levels_of(items: Iterable[Item], name: str) -> list[Factor]:
-    """Return the levels of a factor that the items have, in order."""
+def distinct_levels(items: Iterable[Item], name: str) -> list[Factor]:
+    """Return the sorted levels of a factor in some items, each level once."""
     found = {item.factors[name] for item in items if name in item.factors}
-    return sorted(found, key=kind_order if name == "capability_type" else level_order)
+    return sorted(found, key=kind_sort_key if name == "capability_type" else level_sort_key)
 
 
-def factors_of(*names: str) -> Callable[[Item], tuple[Factor, ...]]:
-    """Return the function from an item to its levels of some factors."""
+def by_factors(*names: str) -> Callable[[Item], tuple[Factor, ...]]:
+    """Return a function that returns an item's levels of these factors."""
     return lambda item: tuple(item.factors.get(name) for name in names)
 
 
@@ -62,5 +62,5 @@ def part_by_group(items: Iterable[Item], groups: Mapping[str, int]) -> dict[int,
 
 
 def cell_name(item: Item) -> str:
-    """Return condition and level in short, such as B2."""
+    """Return the short name of an item's condition and level, such as B2."""
     return "".join(str(item.factors[name]) for name in ("condition", "inference_level") if name in item.factors)

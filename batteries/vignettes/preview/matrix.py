@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from batteries.items import Item
-from batteries.vignettes.preview.factors import Factor, cell_name, factors_of, levels_of, part_by, part_by_group
+from batteries.vignettes.preview.factors import Factor, by_factors, cell_name, distinct_levels, part_by, part_by_group
 from batteries.vignettes.preview.wording import kind_words
 
 _MOST_ROWS, _MOST_GROUPS = 240, 60
-"""Rows and columns of the picture."""
+"""Most rows and columns of the picture."""
 
 
 @dataclass(frozen=True)
@@ -20,13 +20,13 @@ class Square:
     group: int
     label: str
     colour: int | None
-    """Index of the condition among all conditions; None if several are seen, or none."""
+    """Index of the condition among all conditions; None if the group sees no condition or several conditions."""
     item_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class MatrixRow:
-    """A version of a scenario, or one question on it."""
+    """A version of a scenario, or one question about it."""
 
     label: str
     begins_scenario: bool
@@ -34,9 +34,9 @@ class MatrixRow:
 
 
 def counterbalance_matrix(stories: list[Item], groups: Mapping[str, int]) -> dict[str, Any]:
-    """Return the matrix of stories (rows) by groups, up to the size that a picture can hold."""
-    conditions = levels_of(stories, "condition")
-    questions = part_by(stories, factors_of("scenario", "version", "capability_type", "template_id"))
+    """Return the matrix of stories (rows) by groups (columns), cut to the size of a picture."""
+    conditions = distinct_levels(stories, "condition")
+    questions = part_by(stories, by_factors("scenario", "version", "capability_type", "template_id"))
     several = len({names[:2] for names in questions}) < len(questions)
     every_group = sorted({groups[item.item_id] for item in stories})
     columns = every_group[:_MOST_GROUPS]
@@ -55,7 +55,7 @@ def counterbalance_matrix(stories: list[Item], groups: Mapping[str, int]) -> dic
         "rows": rows,
         "n_more_rows": len(questions) - len(rows),
         "n_more_columns": len(every_group) - len(columns),
-        # Widths in pixels, for letters of 12 and 13 pixels.
+        # Widths in pixels, for font sizes of 12 and 13 pixels.
         "square_width": max(36, 8 * longest + 8),
         "label_width": 16 + 7 * max(len(row.label) for row in rows),
     }

@@ -1,4 +1,4 @@
-"""The page as a whole: the choice of its items, and the input of its template."""
+"""The preview page: the choice of the items, and the input of the HTML template."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -12,14 +12,14 @@ from batteries.items import Battery, Item
 from batteries.tasks import READING_WORDS_PER_MINUTE
 from batteries.vignettes.preview.balance import balance_facts, group_rows
 from batteries.vignettes.preview.counts import position_table, word_rows
-from batteries.vignettes.preview.factors import level_order, levels_of, page_order
+from batteries.vignettes.preview.factors import distinct_levels, level_sort_key, page_sort_key
 from batteries.vignettes.preview.matrix import counterbalance_matrix
 from batteries.vignettes.preview.side_by_side import scenarios_side_by_side
 from batteries.vignettes.preview.texts import ItemTexts
-from batteries.vignettes.preview.wording import count, kind_words, reading_span, reading_time, span
+from batteries.vignettes.preview.wording import kind_words, number_with_noun, reading_span, reading_time, span
 
 _MOST_LISTED = 200
-"""Most items of a plain list on the page."""
+"""Most items of one plain list on the page."""
 _LEVEL_MEANING = {0: "explained", 1: "hinted", 2: "nothing added", 3: "irrelevant text"}
 _HEAD_FACTORS = (
     "scenario",
@@ -39,12 +39,12 @@ def write_preview(battery: Battery, groups: Mapping[str, int] | None, path: Path
     Parameters
     ----------
     battery
-        A battery of multiple-choice items. Those with the factor `scenario` are shown side by side by condition and
-        level, others in a plain list.
+        A battery of multiple-choice items. Items with the factor `scenario` are shown side by side, by condition and
+        level. All other items are shown in a plain list.
     groups
-        Counterbalance group (from 1) of every test item by its id, as in a study; None for a battery alone.
+        Counterbalance group (from 1) of every test item by item id, as in a study. None for a battery without a study.
     path
-        The file; the same battery and groups always give the same bytes.
+        The HTML file. The same battery and groups always give the same bytes.
 
     Raises
     ------
@@ -70,32 +70,32 @@ def render_preview(battery: Battery, groups: Mapping[str, int] | None) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {"kind": kind_words, "reading": reading_time, "span": span, "reading_span": reading_span}
-    environment.globals |= {"count": count, "level_meaning": _LEVEL_MEANING}
+    environment.globals |= {"number_with_noun": number_with_noun, "level_meaning": _LEVEL_MEANING}
     return environment.get_template("preview.html").render(
         battery=battery,
         tested=tested,
-        words_a_minute=READING_WORDS_PER_MINUTE,
-        levels={name: levels_of(tested, name) for name in _HEAD_FACTORS},
+        words_per_minute=READING_WORDS_PER_MINUTE,
+        levels={name: distinct_levels(tested, name) for name in _HEAD_FACTORS},
         n_perturbed=sum(item.clean is not None for item in tested),
         words=word_rows(tested),
         positions=position_table(tested, groups),
         groups=None if groups is None else group_rows(tested, groups),
         facts=[] if groups is None else balance_facts(battery, groups),
         matrix=None if groups is None or not stories else counterbalance_matrix(stories, groups),
-        conditions=levels_of(stories, "condition"),
+        conditions=distinct_levels(stories, "condition"),
         scenarios=scenarios_side_by_side(stories, groups or {}),
         listed=_listed(item for item in tested if "scenario" not in item.factors),
-        apart=_listed(item for item in battery.items if item.item_id not in ids),
+        others=_listed(item for item in battery.items if item.item_id not in ids),
     )
 
 
 def _tested(battery: Battery, groups: Mapping[str, int] | None) -> list[Item]:
-    """Return the items of the groups, in the page's order; without groups, those of a scenario, or else all."""
+    """Return the items of the groups in the page's order; without groups, items with a scenario, or else all items."""
     for item in battery.items:
         if item.task != "multiple_choice":
             raise InputError(
-                f"the item `{item.item_id}` is of the task {item.task}; the preview shows multiple-choice items "
-                "only. Fix: name another battery."
+                f"the item `{item.item_id}` has the task {item.task}, but the preview shows "
+                "multiple-choice items only. Fix: name another battery."
             )
     if groups is None:
         tested = [item for item in battery.items if "scenario" in item.factors] or list(battery.items)
@@ -103,14 +103,14 @@ def _tested(battery: Battery, groups: Mapping[str, int] | None) -> list[Item]:
         tested = [item for item in battery.items if item.item_id in groups]
     if not tested:
         raise InputError(
-            f"no item of the groups is in the battery `{battery.battery}`. Fix: give the study's own battery."
+            f"no item of the groups is in the battery `{battery.battery}`. Fix: use the battery of the study."
         )
-    return sorted(tested, key=page_order)
+    return sorted(tested, key=page_sort_key)
 
 
 def _listed(items: Iterable[Item]) -> dict[str, Any]:
     """Return items that are not instances of a story, as a plain list."""
-    items = sorted(items, key=lambda item: level_order(item.item_id))
+    items = sorted(items, key=lambda item: level_sort_key(item.item_id))
     shown = [
         {
             "item_id": item.item_id,

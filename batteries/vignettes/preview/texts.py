@@ -1,4 +1,4 @@
-"""The texts of an item, and the difference between two texts, word by word."""
+"""The texts of an item, and the words that differ between two texts."""
 
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from typing import Any, TypeVar
 
 _TOKEN = re.compile(r"\s*(?:\w+(?:['’-]\w+)*|[^\w\s])|\s+\Z")
-"""A word or a punctuation mark, with the space before it."""
+"""A word or a punctuation mark, with the space before the word or mark."""
 _WORD = re.compile(r"\w")
 _K = TypeVar("_K", bound=Hashable)
 
@@ -27,22 +27,22 @@ class ItemTexts:
 
     @property
     def n_story_words(self) -> int:
-        """Number of words of the story: the parts between spaces."""
+        """Number of words of the story, separated by spaces."""
         return len(self.story.split())
 
     @property
     def n_words(self) -> int:
-        """Words of story, question and options."""
+        """Number of words of story, question and options."""
         return sum(len(text.split()) for text in (self.story, self.prompt, *self.options))
 
     def options_with_right(self, key: object) -> list[tuple[str, bool]]:
-        """Return each option, and True if it is right."""
+        """Return each option, and True if the option is right."""
         return [(option, number == key) for number, option in enumerate(self.options, start=1)]
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a text, and the text it differs from."""
+    """A part of a text, with marks: it differs from the reference condition, or from the reference level."""
 
     text: str
     condition: bool = False
@@ -51,14 +51,14 @@ class Piece:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Positions of the tokens that differ, and the number of added and removed words, for a reader."""
+    """Positions of the tokens that differ, and the numbers of added and removed words, such as `+2 −1`."""
 
     marks: set[int]
     words: str
 
 
 def tokens_of(text: str) -> list[str]:
-    """Return the words and punctuation marks of a text; concatenated they are the text."""
+    """Return the words and punctuation marks of a text. Concatenated, these tokens are the text."""
     return _TOKEN.findall(text)
 
 
@@ -70,7 +70,7 @@ def differences(one: Sequence[str], other: Sequence[str]) -> tuple[set[int], set
     end = 0
     while end < most - start and one[-1 - end] == other[-1 - end]:
         end += 1
-    # Matched texts are nearly identical; their common beginning and end need not be searched.
+    # Matched texts are nearly identical, so their common beginning and end are not searched.
     matcher = SequenceMatcher(None, one[start : len(one) - end], other[start : len(other) - end], autojunk=False)
     mine: set[int] = set()
     others: set[int] = set()
@@ -82,9 +82,10 @@ def differences(one: Sequence[str], other: Sequence[str]) -> tuple[set[int], set
 
 
 def compared(texts: Mapping[_K, Sequence[str]], reference: Callable[[_K], _K]) -> dict[_K, Comparison]:
-    """Compare each text with its reference, if there is one; a reference is its own.
+    """Compare each text with its reference text.
 
-    The marks of a reference are the words that some other text lacks.
+    A text without a reference, or that is its own reference, has no differences. The marks of a reference text are the
+    words that at least one other text lacks.
     """
     marks: dict[_K, set[int]] = {name: set() for name in texts}
     words = dict.fromkeys(texts, "")
@@ -102,9 +103,9 @@ def _n_words(tokens: Sequence[str], places: set[int]) -> int:
 
 
 def pieces(tokens: Sequence[str], condition: set[int], level: set[int]) -> tuple[Piece, ...]:
-    """Return a text split where marks begin and end.
+    """Return a text, split where marks begin and end.
 
-    The space before a marked word is marked only where spacing itself may differ, such as a doubled space.
+    The space before a marked word is marked only if the spacing may differ, as in a doubled space.
     """
     cut: list[Piece] = []
     for place, token in enumerate(tokens):

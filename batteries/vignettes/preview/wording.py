@@ -1,4 +1,4 @@
-"""Numbers, kinds of question and reading times in words."""
+"""Words for numbers, kinds of question and reading times."""
 
 from collections.abc import Iterable
 
@@ -6,20 +6,20 @@ from batteries.tasks import READING_WORDS_PER_MINUTE
 from batteries.vignettes.preview.factors import Factor
 
 
-def count(number: int, one: str, many: str | None = None) -> str:
-    """Return a number with its noun."""
+def number_with_noun(number: int, one: str, many: str | None = None) -> str:
+    """Return a number with its noun, in the singular or plural."""
     return f"{number:,}\u00a0{one if number == 1 else many or one + 's'}"
 
 
 def span(values: Iterable[int]) -> str:
-    """Return the lowest and the highest of some numbers."""
+    """Return the lowest and the highest number as text, such as `3 to 5`."""
     values = list(values)
     low, high = min(values), max(values)
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def some(names: Iterable[object], most: int = 3) -> str:
-    """Return the first of some names, and the number of the others."""
+    """Return the first names as text, and the number of the other names."""
     words = [str(name) for name in names]
     more = f" and {len(words) - most:,} more" if len(words) > most else ""
     return ", ".join(words[:most]) + more
@@ -31,13 +31,13 @@ def kind_words(capability_type: Factor) -> str:
 
 
 def reading_time(n_words: float) -> str:
-    """Return the reading time of some words."""
+    """Return the reading time of a number of words as text."""
     seconds = 60 * n_words / READING_WORDS_PER_MINUTE
     return f"{seconds:.0f}\u00a0s" if seconds < 100 else f"{seconds / 60:.1f}\u00a0min"
 
 
 def reading_span(words: Iterable[int]) -> str:
-    """Return the shortest and the longest of some reading times."""
+    """Return the shortest and the longest reading time as text."""
     words = list(words)
     low, high = reading_time(min(words)), reading_time(max(words))
     number, _, unit = low.partition("\u00a0")

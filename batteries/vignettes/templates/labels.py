@@ -1,8 +1,8 @@
-"""Labels: the name, place, item or number in each slot of a story, in each of its variants.
+"""Labels: the name, place, item or number in each slot of a story, for each variant.
 
 Each variant draws new labels by their weights. Within a variant no two slots have the same label, and no two variants
-of a story show the same labels throughout. Draws use `random.Random.random()` alone, whose numbers Python promises to
-keep.
+of a story show the same labels throughout. Draws use only `random.Random.random()`, because Python promises
+to keep its numbers.
 """
 
 import random
@@ -19,7 +19,7 @@ from batteries.vignettes.templates.tables import Tables
 SMALL_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 BIG_NUMBERS = tuple(str(number) for number in range(50, 101))
 PROTAGONIST = "pov name"
-"""Slot of the name that the reader's character has in the third person."""
+"""Slot of the protagonist's name in the third person."""
 _FIRST = ("you", "your", "are", "you", "you", "", "were", "have", "your", "")
 _THIRD = ("{name}", "their", "is", "they", "them", "s", "was", "has", "{name}'s", "es")
 N_POV_SLOTS = len(_FIRST)
@@ -30,7 +30,7 @@ _VOWELS = tuple("aeiou")
 _CODAS = ("", "", "", "b", "d", "k", "l", "m", "n", "p", "rn", "sk")
 _TRIES = 1000
 _MOST_LEFT = 100_000
-"""Number of unseen draws that are listed when random draws find none."""
+"""Most unused draws that are listed if random draws find no unused draw."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def prefix_of(key: str) -> str:
 def label_slots(story: ContextVersion, tables: Tables, third_person: bool) -> list[LabelSlot]:
     """Return the slots of a story that are drawn from pools, in the order of drawing: small pools first.
 
-    A missing pool is left empty; `check` has reported it.
+    A missing pool is empty; the checks have reported it.
     """
     slots = []
     for key in dict.fromkeys([*story.variables, *sorted(story.items), *sorted(story.activities)]):
@@ -81,7 +81,7 @@ def shown_keys(story: ContextVersion, levels: Iterable[int]) -> set[str]:
             elif slot.key.startswith(("coinflip_", "otherside_")):
                 found.add(f"coinflip_{slot.key.split('_')[-1]}")
                 alternatives = story.coinflips.get(f"coinflip_{slot.key.split('_')[-1]}", ())
-            elif not slot.form:  # "they" does not distinguish one label from another.
+            elif not slot.form:  # "they" does not distinguish two labels.
                 found.add(slot.key)
             if alternatives and slot.key not in above:
                 found |= set.intersection(*(shown(inner, above | {slot.key}) for inner in alternatives))
@@ -91,10 +91,10 @@ def shown_keys(story: ContextVersion, levels: Iterable[int]) -> set[str]:
 
 
 def shortages(story: ContextVersion, slots: list[LabelSlot], n_variants: int, levels: Iterable[int]) -> dict[str, str]:
-    """Return by key the reason why the pools of a story do not suffice for its variants; empty if no draw can fail.
+    """Return by key why the pools of a story are too small for the variants; empty if no draw can fail.
 
-    A slot needs one label, and one more for every slot drawn before it that may take one of its labels. The labels that
-    every instance shows must give as many different stories as there are variants.
+    A slot needs one label, and one more label for every earlier slot that can use a label of the same pool. The labels
+    that every instance shows must give as many different stories as there are variants.
     """
     found = {}
     for place, slot in enumerate(slots):
@@ -104,7 +104,7 @@ def shortages(story: ContextVersion, slots: list[LabelSlot], n_variants: int, le
             others = " and ".join(map(_named, rivals))
             found[slot.key] = (
                 f"the pool of {_named(slot.key)} is too small: it has {len(slot.pool)} labels, which {others} may "
-                "take before it. Fix: add labels, or require fewer attributes."
+                "use first. Fix: add labels, or require fewer attributes."
             )
     shown = shown_keys(story, levels)
     if found or any(prefix_of(key) == "pseudo" for key in shown) or not all(slot.pool for slot in slots):
@@ -115,8 +115,8 @@ def shortages(story: ContextVersion, slots: list[LabelSlot], n_variants: int, le
         stories = f"{n_stories} different {'story' if n_stories == 1 else 'stories'}"
         small = f" ({varied[0].key} has {len(varied[0].pool)} labels)" if varied else ""
         found[varied[0].key if varied else "variables"] = (
-            f"the pools are too small: they give {stories}{small}, but {n_variants} variants are asked for. Fix: "
-            "add labels, or a variable that all conditions and levels show, or ask for fewer variants."
+            f"the pools are too small: they give {stories}{small}, but {n_variants} variants are needed. Fix: "
+            "add labels, add a variable that all conditions and levels show, or use fewer variants."
         )
     return found
 
@@ -124,7 +124,7 @@ def shortages(story: ContextVersion, slots: list[LabelSlot], n_variants: int, le
 def draw_variants(
     story: ContextVersion, slots: list[LabelSlot], n_variants: int, levels: Iterable[int], rng: random.Random
 ) -> Iterator[dict[str, str]]:
-    """Yield for each variant the label of every key, without those of the point of view.
+    """Yield for each variant the label of every key, except the keys of the point of view.
 
     Raises
     ------
@@ -146,14 +146,14 @@ def draw_variants(
             left = (draw for draw in _all_draws(story, slots, set(shown)) if identity(draw) not in seen)
             rest = list(islice(left, _MOST_LEFT))
             if not rest:
-                raise InputError("the pools are too small for the variants. Fix: ask for fewer.")
+                raise InputError("the pools are too small for the variants. Fix: use fewer variants.")
             drawn = _draw(story, slots, rest[int(rng.random() * len(rest))], rng)
         seen.add(identity(drawn))
         yield _with_othersides(story, drawn)
 
 
 def pov_labels(pov: str, name: str | None) -> dict[str, str]:
-    """Return the labels of pov_1 to pov_10 in the first person, or in the third with the character's name."""
+    """Return the labels of pov_1 to pov_10 in the first person, or in the third person with the protagonist's name."""
     forms = _FIRST if pov == "first" else _THIRD
     return {f"pov_{number}": form.format(name=name) for number, form in enumerate(forms, start=1)}
 
@@ -165,7 +165,7 @@ def _named(key: str) -> str:
 def _draw(
     story: ContextVersion, slots: list[LabelSlot], given: Mapping[str, str], rng: random.Random
 ) -> dict[str, str]:
-    """Return a label for each slot, a word for each pseudo-word, the chosen text of each coinflip; `given` stays."""
+    """Return a label for each slot and pseudo-word, and the drawn text of each coinflip; `given` labels are kept."""
     drawn = dict(given)
     taken = {given[slot.key].casefold() for slot in slots if slot.key in given}
     for slot in slots:
@@ -206,7 +206,7 @@ def _all_draws(story: ContextVersion, slots: list[LabelSlot], keys: set[str]) ->
 
 
 def _with_othersides(story: ContextVersion, drawn: dict[str, str]) -> dict[str, str]:
-    """Return the labels with the text of each coinflip's other side, and the variables in both put in."""
+    """Return the labels with both texts of each coinflip, in which the variables are filled."""
     labels = dict(drawn)
     for key, texts in story.coinflips.items():
         other = texts[drawn[key] == texts[0]]
@@ -216,13 +216,13 @@ def _with_othersides(story: ContextVersion, drawn: dict[str, str]) -> dict[str, 
 
 
 def _weighted_choice(choices: list[tuple[str, float]], rng: random.Random) -> str:
-    # fsum, not sum: its rounding, and so the battery, is the same in every version of Python.
+    # fsum, not sum: fsum rounds alike in every version of Python, so the battery is the same.
     remaining = rng.random() * fsum(weight for _, weight in choices)
     for label, weight in choices:
         remaining -= weight
         if remaining < 0:
             return label
-    return choices[-1][0]  # Rounding can leave a small rest.
+    return choices[-1][0]  # Rounding can leave a small remainder.
 
 
 def _pseudo_word(rng: random.Random) -> str:

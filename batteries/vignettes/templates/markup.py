@@ -22,7 +22,7 @@ FORMS: Mapping[str, tuple[str, str]] = {
     "p7": ("is", "are"),
     "p8": ("isn't", "aren't"),
 }
-"""The two words of a form: for a singular value, and for a plural value."""
+"""The two words of a form: the first for a singular value, the second for a plural value."""
 
 CONVERSIONS: Mapping[str, Callable[[str], str]] = {
     "u": str.upper,
@@ -94,18 +94,18 @@ def is_well_formed(text: str) -> bool:
 
 
 def slots_in(text: str) -> list[Slot]:
-    """Return a text's placeholders; none for a text that is not well-formed."""
+    """Return the placeholders of a text; empty if the text is not well-formed."""
     return [piece for piece in parse_markup(text) if isinstance(piece, Slot)] if is_well_formed(text) else []
 
 
 def keys_in(text: str) -> set[str]:
-    """Return the keys of a text's placeholders; none for a text that is not well-formed."""
+    """Return the keys of the placeholders of a text; empty if the text is not well-formed."""
     return {slot.key for slot in slots_in(text)}
 
 
 @dataclass(frozen=True)
 class Phrase:
-    """The text of a switch or filler under a conversion or form, which need all of it."""
+    """The text of a switch or filler with a conversion or form, which applies to the whole text."""
 
     pieces: tuple["Piece", ...]
     conversion: str
@@ -118,7 +118,7 @@ Piece = str | Slot | Phrase
 
 @dataclass
 class Compiler:
-    """Compiles the texts of one story for all settings of its switches; values are numbered across all of them."""
+    """A compiler for the texts of one story. The values of all its texts share one numbering."""
 
     switches: Mapping[str, list[str]]
     fillers: Mapping[str, str]
@@ -127,7 +127,7 @@ class Compiler:
     _numbers: dict[Slot | Phrase, int] = field(default_factory=dict)
 
     def compile(self, text: str, links: tuple[int, ...], level: str) -> str:
-        """Return `text` as a format string over `values`, its switches set to `links` and its filler to `level`."""
+        """Return `text` as a format string over `values`, with switches set to `links` and filler to `level`."""
         return "".join(
             piece.replace("{", "{{").replace("}", "}}") if isinstance(piece, str) else f"{{{self._number(piece)}}}"
             for piece in self.resolve(text, links, level)

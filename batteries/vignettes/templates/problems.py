@@ -31,7 +31,7 @@ class Problems(list[Problem]):
             self.append(problem)
 
     def add_all(self, file: Path, found: Iterable[tuple[str, str]], inside: str = "") -> None:
-        """Append mistakes given as key and sentence; the keys are relative to `inside` the file."""
+        """Append mistakes from keys and sentences; `inside` is put before each key."""
         for key, sentence in found:
             self.add(file, f"{inside}{key}", sentence)
 

@@ -1,4 +1,4 @@
-"""Reading a folder of templates and its tables; all mistakes of form are collected, none stops the reading."""
+"""Reading of a folder of templates and its tables. A mistake of form is collected and does not stop the reading."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,17 +19,17 @@ Model = TypeVar("Model", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Scenario:
-    """A scenario's folder, as far as it is readable."""
+    """The readable parts of a scenario's folder."""
 
     name: str
     path: Path
     """File of the context template."""
     metadata: Metadata | None
-    """None if the file does not give it correctly."""
+    """None if the metadata are missing or have mistakes."""
     versions: Mapping[str, ContextVersion]
     """The versions of the story that have no mistakes of form, by letter."""
     letters: frozenset[str]
-    """The versions in the file, with mistakes or without; empty if it cannot be read."""
+    """All versions in the file, also those with mistakes; empty if the file cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class ScenarioQuestion:
 
     @property
     def story(self) -> ContextVersion | None:
-        """The version of the story it asks about; None if it does not exist, or has mistakes of form."""
+        """The story that the question is about; None if this version is missing or has mistakes of form."""
         return self.scenario.versions.get(self.qa.base_context_version)
 
 
@@ -85,7 +85,9 @@ def read_template_set(folder: Path, tables_folder: Path | None, problems: Proble
             problems.add(path, "", "the folder has no context template. Fix: add this file or remove the folder.")
         elif path != own:
             problems.add(
-                path, "", (f"the context template of the folder {sub.name} is called {own.name}. Fix: rename it.")
+                path,
+                "",
+                (f"the context template of the folder {sub.name} must be called {own.name}. Fix: rename this file."),
             )
         document = _read_json(path, problems) if contexts else None
         scenario = _scenario(sub.name, path, document, problems)
@@ -98,7 +100,10 @@ def read_template_set(folder: Path, tables_folder: Path | None, problems: Proble
                 problems.add(
                     qa_path,
                     "",
-                    ("this is not a QA template, and every JSON file here is read as one. Fix: move it away."),
+                    (
+                        "this is not a QA template, but every JSON file in this folder must be one. "
+                        "Fix: move the file away."
+                    ),
                 )
                 continue
             qa = _validated(qa_path, "", document, QATemplate, problems)
@@ -108,12 +113,14 @@ def read_template_set(folder: Path, tables_folder: Path | None, problems: Proble
     canaries.add(tables.canary)
     if not scenarios:
         problems.add(
-            folder, "", ("the folder holds no templates. Fix: give each scenario a folder of its own with JSON files.")
+            folder, "", ("the folder holds no templates. Fix: give each scenario its own folder with JSON files.")
         )
     guids = sorted(guid for guid in canaries if guid)
     if len(guids) > 1:
         problems.add(
-            folder, "canary", (f"the files have {len(guids)} different canary GUIDs. Fix: give all of them the same.")
+            folder,
+            "canary",
+            (f"the files have {len(guids)} different canary GUIDs. Fix: give all files the same GUID."),
         )
     questions.sort(key=lambda question: (natural_id(question.qa.id), question.path))
     return TemplateSet(folder, tables, scenarios, questions, guids[0] if guids else None)
@@ -137,11 +144,11 @@ def _json_files(folder: Path) -> list[Path]:
 
 
 def _scenario(name: str, path: Path, document: Any, problems: Problems) -> Scenario:
-    """Return the readable parts of a context template: a mistake in one part does not hide those in the others."""
+    """Return the readable parts of a context template. A mistake in one part does not hide mistakes in other parts."""
     if not isinstance(document, dict):
         return Scenario(name, path, None, {}, frozenset())
     if "A" not in document:
-        problems.add(path, "A", "version A of the story is missing. Fix: add it.")
+        problems.add(path, "A", "version A of the story is missing. Fix: add version A.")
     versions = {
         letter: _validated(path, letter, document[letter], ContextVersion, problems)
         for letter in ("A", "B")
@@ -151,7 +158,7 @@ def _scenario(name: str, path: Path, document: Any, problems: Problems) -> Scena
     if "metadata" in document:
         metadata = _validated(path, "metadata", document["metadata"], Metadata, problems)
     else:
-        problems.add(path, "metadata", "it is missing. Fix: add it.")
+        problems.add(path, "metadata", "the metadata are missing. Fix: add them.")
     sound = {letter: version for letter, version in versions.items() if version}
     return Scenario(name, path, metadata, sound, frozenset(versions))
 
@@ -163,7 +170,7 @@ def _read_json(path: Path, problems: Problems) -> Any:
         problems.add(path, "", str(error).removeprefix(str(path)).lstrip(":, "))
         return None
     if not isinstance(document, dict):
-        problems.add(path, "", "the file must hold one JSON object, `{...}`. Fix: correct it.")
+        problems.add(path, "", "the file must contain one JSON object, `{...}`. Fix: correct the file.")
         return None
     return document
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import httpx
 
 from batteries.errors import InputError
-from equipoise.commands.store_access import store_of
+from equipoise.commands.store_access import StoreAddress, setting_of, store_of
 from experiment.lab.server_client import LabClient
 from experiment.study.definition import Study
 from server.app import create_app
@@ -21,9 +21,9 @@ TOKEN_VARIABLE = "EQUIPOISE_RESEARCHER_TOKEN"  # noqa: S105 - the name of a vari
 
 
 @contextmanager
-def local_client(study: Study, location: str | None) -> Iterator[tuple[LabClient, Store]]:
+def local_client(study: Study, location: StoreAddress | None) -> Iterator[tuple[LabClient, Store]]:
     """Yield a client of the server's application in this process, and the application's store."""
-    settings = read_settings(store=location)
+    settings = read_settings(store=setting_of(location))
     with store_of(study, location) as store:
         # The token is for this process only: the researcher could mistake a token file for the server's.
         own = Secrets(secrets.token_urlsafe(), secrets.token_urlsafe())

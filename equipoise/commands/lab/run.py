@@ -15,7 +15,7 @@ from equipoise.commands.lab.clients import local_client, remote_client
 from equipoise.commands.lab.files import LabFiles, delete_withdrawn
 from equipoise.commands.lab.syncing_client import SyncingClient
 from equipoise.commands.lab.upload import upload_withdrawals
-from equipoise.commands.store_access import StudyFolder, loaded
+from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded
 from experiment.lab.hardware.psychopy_import import require_psychopy
 from experiment.lab.requirements import check_device, check_tasks
 from experiment.lab.server_client import LabClient
@@ -45,7 +45,7 @@ def lab_run(
     visitor: Visitor,
     setup: Setup | None = None,
     server: str | None = None,
-    store: str | None = None,
+    store: StoreAddress | None = None,
     warn: Callable[[str], None] = warnings.warn,
 ) -> LabVisit:
     """Run one visit of a participant in a PsychoPy window.
@@ -64,6 +64,11 @@ def lab_run(
         The store on this machine; by default the store of the study folder.
     warn
         Called with each warning for the experimenter before the window opens, such as a code that looks mistyped.
+
+    Returns
+    -------
+    LabVisit
+        The outcome of the visit, and the problems that the experimenter must know.
 
     Raises
     ------

@@ -10,7 +10,7 @@ from batteries.errors import InputError
 from equipoise.commands.lab.clients import local_client, remote_client
 from equipoise.commands.lab.files import delete_withdrawn
 from equipoise.commands.lab.session_upload import WithdrawnOnServerError, upload_session
-from equipoise.commands.store_access import StudyFolder, loaded, store_of
+from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded, setting_of, store_of
 from equipoise.progress_bar import progress_bar
 from experiment.lab.server_client import LabClient
 from experiment.records import Status
@@ -44,7 +44,11 @@ class UploadResult:
 
 
 def lab_upload(
-    study: StudyFolder, server: str | None = None, into: str | None = None, prefix: str = "", store: str | None = None
+    study: StudyFolder,
+    server: str | None = None,
+    into: StoreAddress | None = None,
+    prefix: str = "",
+    store: StoreAddress | None = None,
 ) -> UploadResult:
     """Upload the laboratory sessions of a store to a server or to another store.
 
@@ -59,6 +63,11 @@ def lab_upload(
     store
         The store with the sessions; by default the store of the study folder.
 
+    Returns
+    -------
+    UploadResult
+        The numbers of uploaded sessions and of withdrawn sessions, and the reason of each refusal.
+
     Raises
     ------
     InputError
@@ -67,8 +76,8 @@ def lab_upload(
     if (server is None) == (into is None):
         raise InputError("no target, or two targets. Fix: name one target, with --server or with --into.")
     study = loaded(study)
-    here = store_location(study, read_settings(store=store))
-    if into is not None and (into == here or Path(into).resolve() == Path(here).resolve()):
+    here = store_location(study, read_settings(store=setting_of(store)))
+    if into is not None and (str(into) == here or Path(into).resolve() == Path(here).resolve()):
         raise InputError(f"--into {into}: this is the store with the sessions. Fix: choose another store.")
     with store_of(study, store, must_exist=True) as opened, ExitStack() as stack:
         there = (

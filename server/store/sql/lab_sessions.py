@@ -150,10 +150,10 @@ def _responses(db: Database, session: str) -> list[Response]:
     rows = db.execute(
         f"SELECT {', '.join(columns)} FROM responses WHERE session = ? ORDER BY trial_index, attempt", (session,)
     )
-    return [Response.model_validate(_told(dict(zip(columns, row, strict=True)))) for row in rows.fetchall()]
+    return [Response.model_validate(_with_json_values(dict(zip(columns, row, strict=True)))) for row in rows.fetchall()]
 
 
-def _told(row: dict[str, Any]) -> dict[str, Any]:
+def _with_json_values(row: dict[str, Any]) -> dict[str, Any]:
     as_json = ("response", "signals", "jspsych")
     return row | {name: json.loads(row[name]) for name in as_json if row[name] is not None}
 

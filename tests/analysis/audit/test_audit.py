@@ -24,10 +24,11 @@ def test_all_totals_are_the_sums_of_their_rows(audited):
 
 def test_the_single_half_has_more_trials_than_its_participants_can_give(audited):
     assert found(audited, "Single-total", "trials") == ["impossible"]
-    said = sentences(audited[(audited["row"] == "Single-total") & (audited["check"] == "trials")])
-    assert "53 participants with 24 trials each have at most 1,272, but 1,303 are printed." in said
+    explanations = sentences(audited[(audited["row"] == "Single-total") & (audited["check"] == "trials")])
+    assert "53 participants with 24 trials each have at most 1,272, but 1,303 are printed." in explanations
     assert (
-        "1,303 + 89 = 1,392 = 58 x 24, as if trials of the 5 excluded participants were among the final trials." in said
+        "1,303 + 89 = 1,392 = 58 x 24, as if trials of the 5 excluded participants were among the final trials."
+        in explanations
     )
 
 
@@ -58,8 +59,8 @@ def test_a_wrong_number_of_participants_is_found():
 
 def test_the_most_serious_findings_are_first(audited):
     order = ["impossible", "inconsistent", "suspicious", "not checkable", "consistent"]
-    places = [order.index(verdict) for verdict in audited["verdict"]]
-    assert places == sorted(places)
+    positions = [order.index(verdict) for verdict in audited["verdict"]]
+    assert positions == sorted(positions)
 
 
 # Tables 5 and 6 of the preference and route study.
@@ -76,9 +77,9 @@ def test_the_p_that_repeats_its_chi_square_is_found_without_degrees_of_freedom()
 def test_with_three_degrees_of_freedom_the_real_p_is_named():
     printed = published("iip_tests").iloc[:4].assign(df="3")
     audited = audit_table(printed)
-    (said,) = audited[(audited["row"] == "T2I on OS") & (audited["check"] == "p value")].to_dict("records")
-    assert (said["verdict"], said["expected"]) == ("inconsistent", "= 0.8544")
-    assert said["explanation"] == "chi2(3) = 0.7795 has p = 0.8544, but p = 0.7795 is printed."
+    (finding,) = audited[(audited["row"] == "T2I on OS") & (audited["check"] == "p value")].to_dict("records")
+    assert (finding["verdict"], finding["expected"]) == ("inconsistent", "= 0.8544")
+    assert finding["explanation"] == "chi2(3) = 0.7795 has p = 0.8544, but p = 0.7795 is printed."
     assert set(audited[(audited["check"] == "p value") & (audited["row"] != "T2I on OS")]["verdict"]) == {"consistent"}
 
 
@@ -86,8 +87,10 @@ def test_every_other_printed_p_and_conclusion_is_consistent():
     audited = audit_table(published("ir_tests"), participants=74)
     assert wrong(audited).empty
     assert (audited[audited["verdict"] == "not checkable"]["explanation"].str.startswith("p of F")).all()
-    (said,) = audited[(audited["row"] == "T2I on ZS") & (audited["check"] == "p value")]["explanation"]
-    assert said == "p = 0.4612 of t = 0.7409 needs 69 to 73 degrees of freedom; no degrees of freedom are printed."
+    (explanation,) = audited[(audited["row"] == "T2I on ZS") & (audited["check"] == "p value")]["explanation"]
+    assert (
+        explanation == "p = 0.4612 of t = 0.7409 needs 69 to 73 degrees of freedom; no degrees of freedom are printed."
+    )
 
 
 def test_a_test_between_that_should_be_within_shows_in_its_degrees_of_freedom():
@@ -145,15 +148,15 @@ def test_every_header_is_known_in_any_typography(role):
 
 
 @pytest.mark.parametrize(
-    ("cell", "said"),
+    ("cell", "read"),
     [
         ("0.50", "0.50"), ("1,303", "1303"), ("−0.28", "-0.28"), (".05*", "0.05"), ("85.1 %", "85.1%"),
         ("1.8 ± 0.2", "1.8"), ("0.863***", "0.863"), ("p<.001", "< 0.001"), ("0,50", "None"), ("12-14", "None"),
         ("<b>147</b>", "147"), ("$-0.3$", "-0.3"), ("", "None"), ("ns", "> 0.05"), ("M = 5.19", "5.19"),
     ],
 )  # fmt: skip
-def test_numbers_are_read_as_printed(cell, said):
-    assert str(read_number(cell)) == said
+def test_numbers_are_read_as_printed(cell, read):
+    assert str(read_number(cell)) == read
 
 
 def test_columns_can_be_named():

@@ -119,7 +119,7 @@ def test_a_group_without_participants_has_no_trials():
     assert found(audited, "b") == ["consistent"]
 
 
-def test_more_right_answers_than_answers():
+def test_more_right_responses_than_responses():
     assert "impossible" in found(audit_table(table("group|n|Correct\na|20|21")), "a", "correct")
 
 
@@ -128,7 +128,7 @@ def test_a_few_round_counts_are_not_suspected():
     assert wrong(audit_table(table(f"model|N|Correct|Accuracy\n{rows}"))).empty
 
 
-def test_counts_of_which_half_are_even_have_no_common_divisor():
+def test_counts_that_are_half_even_have_no_common_divisor():
     assert found(audit_table(table("model|N|Correct\n" + "\n".join(f"m|470|{k}" for k in range(300, 312))))) == [
         "consistent"
     ]

@@ -97,9 +97,9 @@ def test_a_result_in_one_cell_is_read_completely():
 
 def test_a_changed_decision_is_reported():
     audited = audit_table(table("effect|t|df|p\na|1.80|28|.03\nb|2.90|28|.03"))
-    said = audited.set_index("row")["explanation"]
-    assert "which changes the decision at the level 0.05" in said["a"]
-    assert "decision" not in said["b"]
+    explanations = audited.set_index("row")["explanation"]
+    assert "which changes the decision at the level 0.05" in explanations["a"]
+    assert "decision" not in explanations["b"]
 
 
 def test_a_p_at_the_level_itself_decides_nothing():

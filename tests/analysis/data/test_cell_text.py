@@ -65,7 +65,7 @@ def test_a_single_empty_cell_is_not_a_blank_line():
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), min_size=1, max_size=8))
-def test_whatever_text_is_written_can_be_read_again(texts):
+def test_any_written_text_can_be_read_back(texts):
     table = pd.DataFrame({"text": texts, "n": range(len(texts))})
     _, *rows = csv.reader(io.StringIO(csv_bytes(table).decode(), newline=""), strict=True)
     assert [unguarded(text) for text, _ in rows] == texts
@@ -93,7 +93,9 @@ def test_the_digest_is_that_of_earlier_versions(view, session, row, monkeypatch)
     expected = json.loads((FIXTURES / "data_digest.json").read_text(encoding="utf-8"))
     assert data_digest(table) == expected["digest"]
     in_lab = tidy_trials(rows.assign(session_number=1))
-    assert data_digest(in_lab) != data_digest(tidy_trials(rows.assign(session_number=2))), "told apart by it alone"
+    assert data_digest(in_lab) != data_digest(tidy_trials(rows.assign(session_number=2))), (
+        "only the session number differs"
+    )
     monkeypatch.setattr("analysis.provenance.row_digest.ROWS_AT_ONCE", 3)
     assert data_digest(table.sample(frac=1, random_state=1)) == expected["digest"]
     assert module.ROWS_AT_ONCE > 1

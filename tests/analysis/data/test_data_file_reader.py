@@ -1,4 +1,4 @@
-"""Any CSV file: what is in the file is in the table, cell by cell, or it is refused with its line."""
+"""Any CSV file is read completely, cell by cell, or refused with the line of its error."""
 
 import csv
 import io
@@ -28,13 +28,13 @@ def read(tmp_path):
 
 @pytest.fixture
 def refused(read):
-    def said(content):
+    def message_of(content):
         with pytest.raises(InputError) as error:
             read(content)
         assert "\n" not in str(error.value)
         return str(error.value).split("data.csv", 1)[1]
 
-    return said
+    return message_of
 
 
 def cells(table):
@@ -68,19 +68,19 @@ def test_commas_quotes_and_line_ends_inside_quotes_are_part_of_the_cell(read):
 
 
 def test_letters_of_every_language_and_rare_separators_stay(read):
-    said = ["Ä", "日本", "\u2028", "a\x85b", "😀", "e\u0301"]
-    assert read("say,x\n" + "".join(f"{one},1\n" for one in said))["say"].tolist() == said
+    texts = ["Ä", "日本", "\u2028", "a\x85b", "😀", "e\u0301"]
+    assert read("say,x\n" + "".join(f"{one},1\n" for one in texts))["say"].tolist() == texts
 
 
 def test_names_of_columns_keep_their_capitals(read):
     assert read("A,a,a b,a.1\n1,2,3,4\n").columns.tolist() == ["A", "a", "a b", "a.1"]
 
 
-# What is refused
+# Refused files
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "expected"),
     [
         ("", ": the file is empty"),
         ("\n\n", ": the file is empty"),
@@ -104,13 +104,13 @@ def test_names_of_columns_keep_their_capitals(read):
         ("'=a,=a\n1,2\n", ", line 1: duplicate column `=a`"),
     ],
 )
-def test_what_is_no_table_is_refused_with_its_line_and_how_to_mend_it(refused, content, said):
+def test_a_file_that_is_not_a_table_is_refused_with_its_line_and_a_fix(refused, content, expected):
     message = refused(content)
-    assert said in message
+    assert expected in message
     assert message.rstrip().endswith(".")
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path):
+def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(InputError, match="this file does not exist"):
         read_data_file(tmp_path / "none.csv")
 
@@ -119,7 +119,7 @@ def test_a_heading_below_empty_lines_is_read(read):
     assert cells(read("\n\na,b\n1,2\n")) == {"a": [1], "b": [2]}
 
 
-def test_a_long_cell_is_read_as_transcripts_of_models_are_long(read):
+def test_a_cell_as_long_as_a_transcript_is_read(read):
     table = read(f'say,x\n"{"word " * 40_000}",1\n')
     assert table["say"].str.len().tolist() == [200_000]
 
@@ -128,7 +128,7 @@ def test_a_long_cell_is_read_as_transcripts_of_models_are_long(read):
 
 
 @pytest.mark.parametrize("written", [["true", "false"], ["TRUE", "FALSE"], ["True", "false"], ["tRuE", "FALSE"]])
-def test_true_and_false_are_yes_and_no_however_they_are_written(read, written):
+def test_true_and_false_in_any_spelling_are_yes_and_no(read, written):
     table = read("a,x\n" + "".join(f"{one},1\n" for one in written))
     assert pd.api.types.is_bool_dtype(table["a"])
     assert table["a"].tolist() == [True, False]
@@ -144,7 +144,7 @@ def test_yes_and_no_with_gaps_stay_yes_and_no(read, missing):
 @pytest.mark.parametrize(
     "written", [["true", "1"], ["true", "yes"], ["yes", "no"], ["T", "F"], ["true", "maybe"], ["1", "a"]], ids=str
 )
-def test_a_mixture_stays_text_as_it_was_written(read, written):
+def test_a_column_of_mixed_types_stays_text(read, written):
     assert read("a,x\n" + "".join(f"{one},1\n" for one in written))["a"].tolist() == written
 
 
@@ -155,19 +155,19 @@ def test_a_number_with_gaps_is_a_number(read, missing):
 
 
 @pytest.mark.parametrize("word", ["NULL", "None", "n/a", "-", ".", "missing", " NA", "NAN", "#N/A"])
-def test_other_words_for_a_gap_are_text_and_nothing_is_guessed(read, word):
+def test_other_words_for_a_missing_value_are_text(read, word):
     assert read(f"a,x\n1,1\n{word},2\n")["a"].tolist() == ["1", word]
 
 
-def test_a_column_of_gaps_is_there_and_missing(read):
+def test_a_column_of_gaps_is_kept_with_missing_values(read):
     table = read("a,x\n,1\nNA,2\n")
     assert table["a"].isna().all()
     assert "a" in columns_in_words(table)["column"].tolist()
 
 
 @pytest.mark.parametrize("cell", ['""', " ", "NA"])
-def test_a_gap_in_the_only_column_is_a_row_like_any_other(read, cell):
-    """Dropping it would change n; a file of one column has no comma to show that a cell is there."""
+def test_a_gap_in_the_only_column_is_a_row(read, cell):
+    """If the row were dropped, n would change; in a file of one column no comma shows an empty cell."""
     assert len(read(f"x\n1\n{cell}\n3\n")) == 3
 
 
@@ -185,15 +185,15 @@ def test_numbers_are_read_to_their_last_digit(read, written, values):
 
 @pytest.mark.parametrize("written", [["2024-01-02", "2024-02-03"], ["1,200", "3"], ["50%", "3%"], ["0x1A"], ["1_000"],
                                      ["10:30"], ["1/2"], ["1.2.3"], ["12 ms"], ["1,5"]], ids=str)  # fmt: skip
-def test_dates_and_what_only_looks_like_a_number_stay_text(read, written):
+def test_dates_and_texts_similar_to_numbers_stay_text(read, written):
     assert read("a,x\n" + "".join(f'"{one}",1\n' for one in written))["a"].tolist() == written
 
 
 @pytest.mark.parametrize(
     "ids", [["01", "1", "002"], ["001", "002"], ["007", "NA", "7"], ["00", "0"], ["0123456789", "123456789"]], ids=str
 )
-def test_numbers_that_begin_with_zero_are_names_and_stay_apart(read, ids):
-    """Participant 01 is not participant 1; read as numbers they would be one person, in silence."""
+def test_numbers_with_leading_zeros_stay_different_texts(read, ids):
+    """Participant 01 is not participant 1; as numbers they would silently become one participant."""
     table = read("id,x\n" + "".join(f"{one},1\n" for one in ids))
     assert cells(table)["id"] == [None if one == "NA" else one for one in ids]
 
@@ -205,7 +205,7 @@ def test_numbers_that_begin_with_zero_are_names_and_stay_apart(read, ids):
      ["123456789012345678901234", "123456789012345678901235"]],
     ids=lambda ids: ids[0],
 )  # fmt: skip
-def test_long_numbers_stay_apart_with_and_without_gaps(read, ids, gap):
+def test_long_numbers_stay_different_with_and_without_gaps(read, ids, gap):
     table = read("id,x\n" + "".join(f"{one},1\n" for one in ids) + gap)
     assert table["id"].nunique() == 2
     assert [str(one) for one in table["id"].dropna()] == ids
@@ -213,7 +213,7 @@ def test_long_numbers_stay_apart_with_and_without_gaps(read, ids, gap):
 
 @pytest.mark.parametrize("word", ["inf", "-inf", "Infinity", "1e400"])
 def test_no_cell_becomes_an_infinite_number(read, word):
-    """A mean would be infinite and its deviation missing, in silence."""
+    """Otherwise a mean would silently be infinite, and its deviation would be missing."""
     try:
         column = read(f"a,x\n1,1\n{word},2\n")["a"]
     except InputError:
@@ -221,8 +221,8 @@ def test_no_cell_becomes_an_infinite_number(read, word):
     assert not pd.api.types.is_numeric_dtype(column)
 
 
-def test_a_long_file_is_read_as_a_short_one(read, tmp_path):
-    """Read in pieces, the names of the first piece would be numbers, and those of the last would be text."""
+def test_a_long_file_is_read_in_the_same_way_as_a_short_file(read, tmp_path):
+    """If the file were read in pieces, the names would be numbers in the first piece and text in the last piece."""
     n, n_columns = 40_000, 40
     content = ",".join(["id", *(f"x{n}" for n in range(n_columns))]) + "\n"
     rest = ",0" * n_columns + "\n"
@@ -236,15 +236,15 @@ def test_a_long_file_is_read_as_a_short_one(read, tmp_path):
 # Guards against spreadsheets
 
 
-def test_what_our_exports_guard_is_read_as_it_was(read):
+def test_guarded_cells_of_an_export_are_read_unchanged(read):
     table = pd.DataFrame({"say": ["=1+1", "-x", "@b", "'=c", "it's", "'tis", "+", "plain"], "=sum": 1})
     assert cells(read(csv_bytes(table))) == cells(table)
 
 
-# In words
+# Description of the columns
 
 
-def test_the_columns_in_words_tell_kind_levels_range_and_gaps(read):
+def test_the_description_of_a_column_has_its_kind_levels_range_and_gaps(read):
     table = columns_in_words(read("g,n,b,e\nb,10,TRUE,\na,-1.5,false,\nb,NA,true,\n"))
     assert table.to_dict("list") == {
         "column": ["g", "n", "b", "e"],
@@ -266,7 +266,7 @@ def test_a_range_in_words_is_that_of_the_column(read):
     assert table["values"][0].replace(",", "").replace("\xa0", "") == "30793 to 1333554"
 
 
-# Whatever the cells
+# Random cells
 
 TEXTS = st.text(
     st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n,\"'=+-@ 0"), min_size=1, max_size=8
@@ -278,7 +278,7 @@ CELLS = st.lists(
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=CELLS)
-def test_what_a_program_writes_is_what_is_read(read, rows):
+def test_a_table_written_by_a_program_is_read_unchanged(read, rows):
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow(["word", "number", "any"])
@@ -292,22 +292,22 @@ def test_what_a_program_writes_is_what_is_read(read, rows):
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=30))
-def test_every_number_comes_back_to_the_last_bit(read, values):
+def test_every_number_is_read_back_to_the_last_bit(read, values):
     assert read("x,y\n" + "".join(f"{value!r},1\n" for value in values))["x"].tolist() == values
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(content="x\n ")
 @given(content=st.one_of(st.text(alphabet="ab1,\"\n\r;\t '=\0é.-", max_size=40), st.binary(max_size=30)))
-def test_whatever_is_in_the_file_it_is_a_table_or_a_sentence(read, content):
+def test_any_file_is_read_or_refused_with_one_sentence(read, content):
     try:
         table = read(content)
     except InputError as error:
-        said = str(error)
+        message = str(error)
     else:
-        said = "."
+        message = "."
         assert len(table) > 0
         assert table.columns.is_unique
         assert all(name for name in table.columns)
         json.dumps(columns_in_words(table).to_dict("list"), default=str)
-    assert said.endswith(".")
+    assert message.endswith(".")

@@ -58,9 +58,9 @@ def test_without_words_to_read_only_anticipations_are_too_fast(view, row):
             key="reflected",
             response="reflected",
             rt_ms=rt_ms,
-            trial_index=place,
+            trial_index=index,
         )
-        for place, rt_ms in enumerate([150.0, 199.0, 201.0, 5000.0])
+        for index, rt_ms in enumerate([150.0, 199.0, 201.0, 5000.0])
     ]
     assert fast(tidy_trials(view(rays)))[::3] == [True, False]
 
@@ -90,12 +90,12 @@ def test_a_missing_response_without_a_time_is_not_fast(view, row):
 
 def answers(row, *given, **changes):
     return [
-        row(trial_index=place, item_id=f"i{place}", response=response, **changes)
-        for place, response in enumerate(given)
+        row(trial_index=index, item_id=f"i{index}", response=response, **changes)
+        for index, response in enumerate(given)
     ]
 
 
-def test_the_length_of_a_run_increases_and_starts_again_at_one(view, row):
+def test_the_length_of_a_run_increases_and_restarts_at_one(view, row):
     assert runs(tidy_trials(view(answers(row, 1, 1, 2, 2, 2, 1)))) == [1, 2, 1, 2, 3, 1]
 
 
@@ -116,7 +116,7 @@ def test_a_run_ends_with_the_session(view, row):
 
 def test_practice_is_left_out_and_does_not_end_a_run(view, row):
     practice = answers(row, 1, 1, phase="practice")
-    test = [row(trial_index=place, item_id=f"t{place}", response=1) for place in (2, 3)]
+    test = [row(trial_index=index, item_id=f"t{index}", response=1) for index in (2, 3)]
     assert runs(tidy_trials(view(practice, test))) == [None, None, 1, 2]
 
 
@@ -173,20 +173,20 @@ def test_models_have_no_runs_of_equal_responses(view, row):
 @settings(deadline=None, max_examples=60)
 def test_the_length_of_a_run_is_the_number_of_equal_responses_so_far(view, row, given_answers):
     rows = [
-        row(participant=who, trial_index=place, item_id=f"i{place}", response=response, phase=phase)
-        for place, (who, response, phase) in enumerate(given_answers)
+        row(participant=who, trial_index=index, item_id=f"i{index}", response=response, phase=phase)
+        for index, (who, response, phase) in enumerate(given_answers)
     ]
     found = runs(tidy_trials(view(rows)))
     expected = [None] * len(rows)
     for who in "AB":
         counted = [
-            (place, response)
-            for place, (whose, response, phase) in enumerate(given_answers)
-            if whose == who and phase != "practice" and response is not None
+            (index, response)
+            for index, (participant, response, phase) in enumerate(given_answers)
+            if participant == who and phase != "practice" and response is not None
         ]
         for _, same in groupby(counted, key=lambda one: one[1]):
-            for length, (place, _) in enumerate(same, start=1):
-                expected[place] = length
+            for length, (index, _) in enumerate(same, start=1):
+                expected[index] = length
     assert found == expected
 
 
@@ -204,7 +204,7 @@ def test_no_participant_is_excluded_for_a_pattern(view, row):
     from analysis.exclusions.flow import apply_exclusions
     from experiment.study.analysis_plan import AnalysisPlan
 
-    table = tidy_trials(view([of_text(row, 1.0, trial_index=place, item_id=f"i{place}") for place in range(8)]))
+    table = tidy_trials(view([of_text(row, 1.0, trial_index=index, item_id=f"i{index}") for index in range(8)]))
     assert fast(table) == [True] * 8
     assert runs(table)[-1] == 8
     assert apply_exclusions(table, AnalysisPlan()).trials["excluded_by"].isna().all()

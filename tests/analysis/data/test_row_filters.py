@@ -1,4 +1,4 @@
-"""Row filters by levels, as people write them in YAML, choose exactly the requested rows."""
+"""Row filters by levels, written in YAML, choose exactly the requested rows."""
 
 import numpy as np
 import pandas as pd
@@ -40,7 +40,7 @@ def test_a_number_is_the_same_level_as_number_and_as_text(level):
 
 
 @pytest.mark.parametrize("level", [True, "true", "True", "TRUE", np.True_])
-def test_yes_is_the_same_level_however_it_is_written(level):
+def test_yes_in_any_spelling_is_the_same_level(level):
     assert chosen(thinking=level) == [0, 2]
     assert chosen(passed=level) == [0, 3]
 
@@ -181,15 +181,15 @@ VALUES = st.one_of(
 @given(values=VALUES, data=st.data())
 def test_exactly_the_rows_with_the_requested_levels_are_chosen(values, data):
     frame = pd.DataFrame({"x": pd.Series(values)})
-    there = [value for value in frame["x"].tolist() if not pd.isna(value)]
-    if not there:
+    present = [value for value in frame["x"].tolist() if not pd.isna(value)]
+    if not present:
         return
-    asked = data.draw(st.lists(st.sampled_from(there), min_size=1))
+    asked = data.draw(st.lists(st.sampled_from(present), min_size=1))
     texts = [level_text(level) for level in asked]
     expected = [not pd.isna(value) and level_text(value) in texts for value in frame["x"].tolist()]
     assert matching(frame, {"x": asked}, WHAT).tolist() == expected
     assert matching(frame, {"x": tuple(texts)}, WHAT).tolist() == expected
-    assert len(levels_of(frame, "x", WHAT)) == len({level_text(value) for value in there})
+    assert len(levels_of(frame, "x", WHAT)) == len({level_text(value) for value in present})
 
 
 # Flags

@@ -229,7 +229,7 @@ def foreign_folder():
     folder.chmod(0o755)
 
     @contextmanager
-    def kept_from_writing():
+    def without_write_permission():
         user = os.geteuid()
         folder.chmod(0o555)
         if user == 0:
@@ -240,27 +240,27 @@ def foreign_folder():
             os.seteuid(user)
             folder.chmod(0o755)
 
-    yield folder, kept_from_writing
+    yield folder, without_write_permission
     shutil.rmtree(folder)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs the permissions of POSIX")
 def test_a_store_in_a_read_only_folder_is_read(mixed, foreign_folder):
-    folder, kept_from_writing = foreign_folder
+    folder, without_write_permission = foreign_folder
     path = write_store(folder / "equipoise.db", mixed)
     with closing(sqlite3.connect(path)) as store:
         store.execute("PRAGMA journal_mode = WAL")
-    with kept_from_writing():
+    with without_write_permission():
         assert len(read_trials(path)) == len(mixed)
     assert [file.name for file in folder.iterdir()] == ["equipoise.db"]
     (folder / "equipoise.db-wal").write_bytes(b"")
     with (
-        kept_from_writing(),
+        without_write_permission(),
         pytest.raises(InputError, match=r"cannot be opened .* copy the store .* together with its -wal"),
     ):
         read_trials(path)
     path.chmod(0)
-    with kept_from_writing(), pytest.raises(InputError, match=r"equipoise\.db: you may not read this file"):
+    with without_write_permission(), pytest.raises(InputError, match=r"equipoise\.db: you may not read this file"):
         read_trials(path)
 
 
@@ -271,16 +271,16 @@ def test_text_that_a_spreadsheet_would_run_survives_a_guarded_export(view, row, 
     assert read_trials(tmp_path / "export.csv")["participant"].tolist() == ["=1+1", "'=x", "-5"]
 
 
-def test_whole_numbers_keep_their_value_whatever_their_size(view, row):
+def test_whole_numbers_of_any_size_keep_their_value(view, row):
     seeds = [None, 0, -1, 2**31 - 1, -(2**31), 2**31, -(2**63), 2**63 - 1]
     for some in (seeds[:1], seeds[:5], seeds):
-        table = tidy_trials(view([row(trial_index=place, seed=seed) for place, seed in enumerate(some)]))
+        table = tidy_trials(view([row(trial_index=index, seed=seed) for index, seed in enumerate(some)]))
         assert [None if pd.isna(seed) else seed for seed in table["seed"]] == some
 
 
-def test_a_row_of_the_tidy_table_takes_few_bytes(view, session):
+def test_a_row_of_the_tidy_table_needs_few_bytes(view, session):
     """A million responses are analyzed in one gigabyte. With texts as objects, a row would take 600 bytes."""
-    factors = {f"f{place}": "level" for place in range(10)} | {f"n{place}": place for place in range(10)}
+    factors = {f"f{index}": "level" for index in range(10)} | {f"n{index}": index for index in range(10)}
     table = tidy_trials(view([session(participant=f"P{n}", n_test=50, factors=factors) for n in range(40)]))
     assert table.memory_usage(index=False).sum() / len(table) < 380
 
@@ -295,5 +295,5 @@ def test_a_hundred_thousand_rows_are_read_in_seconds(view, session):
     assert json.loads(json.dumps(table["content"].iloc[-1]))["prompt"] == "Which?"
 
 
-def test_every_column_of_the_tables_is_a_reserved_name_and_no_other():
+def test_the_reserved_names_are_exactly_the_columns_of_the_tables():
     assert FIXED_COLUMNS | TABLE_COLUMNS | set(FORMER_COLUMNS.values()) == RESERVED_FACTOR_NAMES

@@ -40,11 +40,9 @@ def test_a_column_with_a_time_in_another_format_is_not_changed(other: str) -> No
 
 
 @pytest.mark.parametrize("other", OTHERS)
-@given(portions=st.lists(st.lists(st.none() | STORED, min_size=1, max_size=4), max_size=4), place=st.integers(0, 4))
-def test_texts_in_portions_are_complete_whatever_their_order(
-    other: str, portions: list[list[str | None]], place: int
-) -> None:
-    cells = [*portions[:place], [other, None], *portions[place:]]
+@given(portions=st.lists(st.lists(st.none() | STORED, min_size=1, max_size=4), max_size=4), index=st.integers(0, 4))
+def test_texts_in_portions_are_complete_in_any_order(other: str, portions: list[list[str | None]], index: int) -> None:
+    cells = [*portions[:index], [other, None], *portions[index:]]
     column = TimeColumn()
     for portion in cells:
         column.take(portion)

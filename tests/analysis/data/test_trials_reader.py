@@ -36,7 +36,7 @@ def test_every_column_is_of_a_session_an_item_or_a_trial():
     assert sorted((*OF_SESSION, *OF_ITEM, *OF_TRIAL)) == sorted(VIEW_COLUMNS)
 
 
-def test_cells_are_as_they_were_written_and_empty_ones_missing(both, view, session, row):
+def test_cells_are_read_unchanged_and_empty_cells_are_missing(both, view, session, row):
     rows = view(session(participant="007"), row(participant="8", response=None, rt_ms=None, trial_index=4))
     for found in both(rows):
         assert found.columns.tolist() == list(RAW_COLUMNS)
@@ -119,7 +119,7 @@ def test_the_notes_of_jspsych_are_read_from_a_store_a_csv_and_a_frame(both, tmp_
         None, "null", "{}", '{"trial_type": "t", "plugin_version": "1", "time_elapsed_ms": 12.5}',
         ' {"trial_type": "t", "time_elapsed_ms": 3}', '{"trial_type": "t"}, {"trial_type": "u"}',
     ]  # fmt: skip
-    rows = view([row(trial_index=place, jspsych=text) for place, text in enumerate(given[:-1])])
+    rows = view([row(trial_index=index, jspsych=text) for index, text in enumerate(given[:-1])])
     for found in (*both(rows), rows):
         table = tidy_trials(found)
         assert [None if pd.isna(cell) else cell for cell in table["trial_type"]] == [None, None, None, "t", "t"]

@@ -69,7 +69,7 @@ def test_without_groups_there_is_one_row_and_the_total(view, session):
     assert counts(table, "human", "none") == counts(table, "human", "total") == (2, 8, 0, 0, 0, 2, 8)
 
 
-def test_people_and_simulated_participants_have_rows_of_their_own_and_models_have_none(view, session):
+def test_people_and_simulated_participants_have_separate_rows_and_models_have_no_rows(view, session):
     table = table_of(
         view(session(participant="A"), session(participant="S", kind="simulated"), session(kind="model", run="M"))
     )
@@ -78,7 +78,7 @@ def test_people_and_simulated_participants_have_rows_of_their_own_and_models_hav
     ]  # fmt: skip
 
 
-def test_where_only_models_answered_the_table_is_empty_but_has_its_columns(view, session):
+def test_with_only_models_the_table_is_empty_but_has_its_columns(view, session):
     table = table_of(view(session(kind="model", run="M")))
     assert table.empty
     assert table.columns.tolist() == ["kind", "group", *COUNTS]
@@ -128,7 +128,7 @@ def test_a_participant_included_with_one_group_is_excluded_from_the_other_group_
     assert counts(table, "human", "total") == (1, 7, 0, 0, 3, 1, 4)
 
 
-def test_where_nobody_was_in_several_groups_nothing_is_said_of_it(view, session):
+def test_without_participants_in_several_groups_there_is_no_note(view, session):
     rows = view(
         [session(participant="A", session=f"a{n}", session_number=n, group=2) for n in (1, 2)],
         session(participant="B"),
@@ -137,7 +137,7 @@ def test_where_nobody_was_in_several_groups_nothing_is_said_of_it(view, session)
     assert notes_on_several_groups(apply_exclusions(tidy_trials(rows), PLAN)) == []
 
 
-def test_a_participant_whose_last_trials_went_in_different_ways_is_excluded_with_all_of_them(view, session, row):
+def test_a_participant_who_lost_all_trials_in_different_ways_is_excluded_with_all_trials(view, session, row):
     table = table_of(
         view(
             session(participant="A", n_test=2, rt_ms=100.0),
@@ -175,9 +175,9 @@ PEOPLE = st.lists(
 def test_rows_and_columns_add_up_for_any_data(view, row, people):
     rows = [
         row(kind=kind, participant=f"P{who}", run=f"R{who}" if kind == "model" else None, group=group, status=status,
-            trial_index=place, phase=phase, item_id=f"i{place}", rt_ms=rt_ms, response=None if rt_ms is None else 1)
+            trial_index=index, phase=phase, item_id=f"i{index}", rt_ms=rt_ms, response=None if rt_ms is None else 1)
         for who, (kind, group, status, trials) in enumerate(people)
-        for place, (phase, rt_ms) in enumerate(trials)
+        for index, (phase, rt_ms) in enumerate(trials)
     ]  # fmt: skip
     result = apply_exclusions(tidy_trials(view(rows)), PLAN)
     table = exclusions_by_group(result)
@@ -198,7 +198,7 @@ def test_rows_and_columns_add_up_for_any_data(view, row, people):
         assert named["final_trials"].sum() == kept.sum()
 
 
-COMING_AGAIN = st.lists(
+SEVERAL_SESSIONS = st.lists(
     st.lists(
         st.tuples(st.sampled_from([None, 1, 2, 12]), st.sampled_from(["completed", "completed", "active", "withdrawn"]),
                   st.lists(st.sampled_from([None, 100.0, 1500.0]), min_size=1, max_size=3)),
@@ -209,15 +209,15 @@ COMING_AGAIN = st.lists(
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(people=COMING_AGAIN)
+@given(people=SEVERAL_SESSIONS)
 def test_each_group_has_its_trials_and_participants_for_any_number_of_sessions(view, row, people):
     rows = [
         row(participant=f"P{who}", session=f"P{who}-{number}", source="lab", session_number=number, group=group,
             status=status, completed_at="2026-01-02T10:20:00Z" if status == "completed" else None,
-            trial_index=place, item_id=f"i{place}", rt_ms=rt_ms, response=None if rt_ms is None else 1)
+            trial_index=index, item_id=f"i{index}", rt_ms=rt_ms, response=None if rt_ms is None else 1)
         for who, sessions in enumerate(people)
         for number, (group, status, trials) in enumerate(sessions, start=1)
-        for place, rt_ms in enumerate(trials)
+        for index, rt_ms in enumerate(trials)
     ]  # fmt: skip
     trials = apply_exclusions(tidy_trials(view(rows)), AnalysisPlan(exclusions=[{"rule": "trial_rt", "min_ms": 200}]))
     table = exclusions_by_group(trials)
@@ -227,9 +227,9 @@ def test_each_group_has_its_trials_and_participants_for_any_number_of_sessions(v
     assert sorted(table["group"]) == sorted(of_group)
     for group, own in of_group.items():
         kept = own[own["excluded_by"].isna()]
-        there, stay = set(own["participant"]), set(kept["participant"])
+        all_of_group, stay = set(own["participant"]), set(kept["participant"])
         lost = own[own["excluded_by"].notna()]
         of_gone = int((~lost["participant"].isin(stay)).sum())
         assert counts(table, "human", group) == (
-            len(there), len(own), len(there - stay), of_gone, len(lost) - of_gone, len(stay), len(kept)
+            len(all_of_group), len(own), len(all_of_group - stay), of_gone, len(lost) - of_gone, len(stay), len(kept)
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Sessions excluded by name in the flow, in the notes and in an export; items reworded within a version."""
+"""Sessions that the researcher excluded, in the flow, the notes and an export; items reworded within a version."""
 
 import pytest
 
@@ -54,7 +54,7 @@ def test_an_excluded_session_is_a_step_before_the_rules_and_the_books_balance(vi
     assert "“typed before she read” (session s-E" in note
 
 
-def test_without_an_exclusion_by_name_the_flow_has_no_such_step(view, session):
+def test_without_an_exclusion_by_the_researcher_the_flow_has_no_such_step(view, session):
     result = apply_exclusions(tidy_trials(view(session(), session(kind="model"))), AnalysisPlan())
     assert "excluded_by_researcher" not in set(result.flow["step"])
     assert exclusion_notes(result.trials) == exclusion_deviations(result.trials) == []

@@ -68,7 +68,7 @@ def test_the_flow_says_its_criteria_in_words_with_units(view, session):
     assert set(models[["attention_check", "median_rt", "trial_rt"]]) == {"does not apply to models"}
 
 
-def test_as_many_failed_checks_as_allowed_are_allowed(view, session, row):
+def test_the_maximum_number_of_failed_checks_is_allowed(view, session, row):
     rows = view(
         session(participant="A"), check_trial(row, "A", 2), check_trial(row, "A", None, trial_index=100, rt_ms=None)
     )
@@ -170,7 +170,7 @@ def test_a_participant_with_several_sessions_is_described_by_all_of_them(view, s
     assert people.loc["model M", "n_sessions"] == 1 and pd.isna(people.loc["model M", "group"])
 
 
-def test_where_nobody_has_several_groups_a_group_is_a_number(view, session):
+def test_without_participants_in_several_groups_a_group_is_a_number(view, session):
     rows = view(session(participant="A", group=2), session(kind="model", run="M"))
     groups = apply_exclusions(tidy_trials(rows), AnalysisPlan()).participants["group"]
     assert pd.api.types.is_integer_dtype(groups) and groups.tolist() == [2, pd.NA]
@@ -250,13 +250,13 @@ SESSIONS = st.lists(
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(rules=RULES, sessions=SESSIONS, seed=st.integers(0, 100))
-def test_whatever_the_data_and_the_plan_the_books_balance(view, row, rules, sessions, seed):
+def test_the_books_balance_for_any_data_and_plan(view, row, rules, sessions, seed):
     rows = view(
         [
             row(kind=kind, status=status, participant=f"P{who}", run=f"R{who}" if kind == "model" else None,
-                trial_index=place, phase=phase, item_id=f"{phase}{place}", response=response, rt_ms=rt_ms)
+                trial_index=index, phase=phase, item_id=f"{phase}{index}", response=response, rt_ms=rt_ms)
             for who, (kind, status, trials) in enumerate(sessions)
-            for place, (phase, response, rt_ms) in enumerate(trials)
+            for index, (phase, response, rt_ms) in enumerate(trials)
         ]
     )  # fmt: skip
     plan = AnalysisPlan(exclusions=rules)

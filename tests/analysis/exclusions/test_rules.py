@@ -32,7 +32,7 @@ def dispositions(result):
     return dict(zip(result.participants["participant"], result.participants["disposition"], strict=True))
 
 
-def taken_trials(result, step):
+def excluded_trials(result, step):
     return int((result.trials["excluded_by"] == step).sum())
 
 
@@ -41,14 +41,14 @@ def taken_trials(result, step):
 
 def check(row, participant, n_failed, n=3, **changes):
     return [
-        row(participant=participant, trial_index=50 + place, phase="attention_check", item_id=f"check{place}",
-            response=2 if place < n_failed else 1, **changes)
-        for place in range(n)
+        row(participant=participant, trial_index=50 + index, phase="attention_check", item_id=f"check{index}",
+            response=2 if index < n_failed else 1, **changes)
+        for index in range(n)
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("max_failed", "stays"), [(0, False), (1, False), (2, True), (3, True)])
-def test_as_many_failed_checks_as_allowed_are_allowed(view, session, row, max_failed, stays):
+def test_the_maximum_number_of_failed_checks_is_allowed(view, session, row, max_failed, stays):
     rows = view(session(participant="A"), check(row, "A", 2))
     result = applied(rows, {"rule": "attention_check", "max_failed": max_failed})
     assert dispositions(result) == {"A": "included" if stays else "attention_check"}
@@ -74,7 +74,7 @@ def test_attention_checks_of_a_duplicate_session_count_only_before_its_exclusion
     ("n_unanswered", "max_share", "stays"),
     [(0, 0.0, True), (1, 0.0, False), (1, 0.1, True), (2, 0.1, False), (3, 0.3, True), (7, 0.7, True), (8, 0.7, False)],
 )
-def test_as_large_a_share_unanswered_as_allowed_is_allowed(view, session, n_unanswered, max_share, stays):
+def test_the_maximum_share_of_unanswered_trials_is_allowed(view, session, n_unanswered, max_share, stays):
     rows = session(participant="A", n_test=10)
     for row in rows[:n_unanswered]:
         row |= {"response": None, "rt_ms": None}
@@ -86,8 +86,8 @@ def test_as_large_a_share_unanswered_as_allowed_is_allowed(view, session, n_unan
 @given(data=st.data(), n=st.integers(1, 60))
 def test_a_share_that_is_just_allowed_is_not_lost_to_rounding(view, row, data, n):
     n_unanswered = data.draw(st.integers(0, n - 1))
-    rows = [row(trial_index=place, item_id=f"i{place}", rt_ms=None, response=None if place < n_unanswered else 1)
-            for place in range(n)]  # fmt: skip
+    rows = [row(trial_index=index, item_id=f"i{index}", rt_ms=None, response=None if index < n_unanswered else 1)
+            for index in range(n)]  # fmt: skip
     result = applied(view(rows), {"rule": "missing", "max_share": n_unanswered / n})
     assert dispositions(result) == {"P01": "included"}
 
@@ -104,7 +104,7 @@ def test_unanswered_practice_and_checks_are_not_missing(view, session, row):
 # duplicates
 
 
-def test_the_first_completed_session_stays_whatever_its_name_and_place_in_the_file(view, session):
+def test_the_first_completed_session_is_kept_for_any_name_and_position_in_the_file(view, session):
     rows = view(
         session(participant="A", session="a", completed_at="2026-01-03T09:00:00.000+00:00"),
         session(participant="A", session="z", completed_at="2026-01-02T23:59:59.999+00:00"),
@@ -115,7 +115,7 @@ def test_the_first_completed_session_stays_whatever_its_name_and_place_in_the_fi
     kept = result.trials[result.trials["excluded_by"].isna()]
     assert set(kept["session"]) == {"z", "b"}
     assert dispositions(result) == {"A": "included", "B": "included"}
-    assert taken_trials(result, "duplicates") == 8
+    assert excluded_trials(result, "duplicates") == 8
 
 
 def test_a_session_that_was_begun_first_but_completed_later_is_the_later_one(view, session):
@@ -129,14 +129,14 @@ def test_a_session_that_was_begun_first_but_completed_later_is_the_later_one(vie
     assert set(kept[kept["excluded_by"].isna()]["session"]) == {"late"}
 
 
-def test_sessions_that_were_not_completed_are_no_duplicates(view, session):
+def test_incomplete_sessions_are_not_duplicates(view, session):
     rows = view(
         session(participant="A", session="first", status="withdrawn", completed_at=None),
         session(participant="A", session="second", status="active", completed_at=None),
         session(participant="A", session="third"),
     )
     result = applied(rows, {"rule": "duplicates"})
-    assert taken_trials(result, "duplicates") == 0
+    assert excluded_trials(result, "duplicates") == 0
     assert dispositions(result) == {"A": "included"}
 
 
@@ -146,7 +146,7 @@ def test_without_the_rule_two_completed_sessions_are_refused_with_a_hint_at_it(v
         applied(rows, {"rule": "missing"})
 
 
-def test_sessions_of_several_sessions_all_count_and_a_note_says_so(view, session):
+def test_sessions_with_different_session_numbers_all_count_and_have_a_note(view, session):
     rows = view(
         [session(participant="A", session=f"s{n}", source="lab", session_number=n) for n in (1, 2, 3)],
         session(participant="B", source="lab", session_number=1),
@@ -159,8 +159,8 @@ def test_sessions_of_several_sessions_all_count_and_a_note_says_so(view, session
 
 
 @pytest.mark.parametrize("numbers", [(1, 1), (1, None), (None, None)])
-def test_a_further_session_that_is_of_no_other_session_number_is_refused(view, session, numbers):
-    rows = view([session(participant="A", session=f"s{place}", session_number=of) for place, of in enumerate(numbers)])
+def test_a_second_session_without_a_different_session_number_is_refused(view, session, numbers):
+    rows = view([session(participant="A", session=f"s{index}", session_number=of) for index, of in enumerate(numbers)])
     with pytest.raises(InputError, match="participant `A` completed the study more than once"):
         applied(rows, {"rule": "missing"})
 
@@ -174,15 +174,15 @@ def test_the_rule_keeps_the_first_of_several_sessions(view, session):
     assert set(result.trials["session"][result.trials["excluded_by"].isna()]) == {"first"}
 
 
-def test_two_runs_of_a_model_are_no_duplicates(view, session):
+def test_two_runs_of_a_model_are_not_duplicates(view, session):
     rows = view(
         session(kind="model", run="M, first", participant="M", session="a"),
         session(kind="model", run="M, second", participant="M", session="b"),
     )
-    assert taken_trials(applied(rows, {"rule": "duplicates"}), "duplicates") == 0
+    assert excluded_trials(applied(rows, {"rule": "duplicates"}), "duplicates") == 0
 
 
-def test_the_second_session_never_takes_the_place_of_a_first_that_lost_its_trials(view, session):
+def test_the_second_session_never_replaces_a_first_session_that_lost_its_trials(view, session):
     """A participant who does the study again has seen the items in the first session."""
     rows = view(
         session(participant="A", session="first", completed_at="2026-01-02T10:00:00.000+00:00", rt_ms=5.0),
@@ -197,7 +197,7 @@ def test_the_second_session_never_takes_the_place_of_a_first_that_lost_its_trial
 
 
 @pytest.mark.parametrize(("max_times", "stays"), [(0, False), (2, False), (3, True), (4, True)])
-def test_as_many_times_away_as_allowed_are_allowed(view, session, row, max_times, stays):
+def test_the_maximum_number_of_focus_losses_is_allowed(view, session, row, max_times, stays):
     rows = view(
         session(participant="A", n_test=3, focus_lost=1),
         row(participant="A", trial_index=8, phase="practice", focus_lost=50),
@@ -207,20 +207,20 @@ def test_as_many_times_away_as_allowed_are_allowed(view, session, row, max_times
     assert dispositions(result) == {"A": "included" if stays else "focus_lost"}
 
 
-def test_only_trials_during_which_the_page_was_left_are_taken(view, session, row):
+def test_only_trials_with_a_focus_loss_are_excluded(view, session, row):
     rows = view(
         session(participant="A", n_test=2),
         row(participant="A", trial_index=5, item_id="i5", focus_lost=1),
         row(participant="A", trial_index=6, item_id="i6", focus_lost=None),
     )
     result = applied(rows, {"rule": "trial_focus_lost"})
-    assert taken_trials(result, "trial_focus_lost") == 1
+    assert excluded_trials(result, "trial_focus_lost") == 1
     assert result.notes == [
         "1\u00a0answered test trial without a record of the focus: the rule `trial_focus_lost` did not use them."
     ]
 
 
-def test_a_participant_without_a_record_of_the_focus_stays_and_is_noted(view, session):
+def test_a_participant_without_a_record_of_the_focus_is_kept_with_a_note(view, session):
     result = applied(view(session(source="lab", focus_lost=None)), {"rule": "focus_lost"})
     assert dispositions(result) == {"P01": "included"}
     assert "4\u00a0answered test trials without a record of the focus" in result.notes[0]
@@ -259,7 +259,7 @@ def test_the_rule_names_the_denominator_of_its_share(view, session):
 
 
 @pytest.mark.parametrize(("max_length", "stays"), [(1, False), (3, False), (4, True), (5, True)])
-def test_as_long_a_run_as_allowed_is_allowed(view, session, row, max_length, stays):
+def test_a_run_of_the_maximum_length_is_allowed(view, session, row, max_length, stays):
     rows = view(
         session(participant="A", n_test=4),
         row(participant="A", trial_index=4, item_id="i5", response=2),
@@ -269,7 +269,7 @@ def test_as_long_a_run_as_allowed_is_allowed(view, session, row, max_length, sta
     assert dispositions(result) == {"A": "included" if stays else "same_response_run"}
 
 
-def test_a_run_does_not_go_on_in_another_session(view, session):
+def test_a_run_does_not_continue_in_another_session(view, session):
     rows = view(
         session(participant="A", session="first", n_test=3, status="active", completed_at=None),
         session(participant="A", session="second", n_test=3),
@@ -298,7 +298,7 @@ def test_rules_ignore_the_response_time_of_a_trial_without_a_response(view, sess
         row |= {"response": None, "rt_ms": 1.0}
     result = applied(view(rows), {"rule": "trial_rt", "min_ms": 200}, {"rule": "median_rt", "min_ms": 200})
     assert dispositions(result) == {"A": "included"}
-    assert taken_trials(result, "unanswered") == 6
+    assert excluded_trials(result, "unanswered") == 6
 
 
 # people and simulated participants
@@ -323,7 +323,7 @@ EACH_RULE = [
 
 
 @pytest.mark.parametrize("rule", EACH_RULE, ids=lambda rule: rule["rule"])
-def test_a_rule_leaves_models_alone_even_where_their_rows_have_what_it_looks_for(view, session, row, rule):
+def test_a_rule_never_excludes_models_even_if_their_rows_meet_its_criterion(view, session, row, rule):
     rows = view(
         session(kind="model", run="M", rt_ms=1.0, focus_lost=9),
         row(kind="model", run="M", trial_index=8, item_id="i8", response=None, focus_lost=9),
@@ -348,11 +348,11 @@ def test_a_rule_leaves_models_alone_even_where_their_rows_have_what_it_looks_for
         ({"rule": "attention_check", "max_failed": 2}, "failed more than 2 attention checks"),
     ],
 )
-def test_a_rule_in_words_gives_its_bound_as_the_plan_states_it(rule, words):
+def test_a_rule_in_words_states_the_bound_of_the_plan(rule, words):
     assert rule_words(planned(rule).exclusions[0]) == words
 
 
-def test_each_rule_has_words_of_its_own():
+def test_each_rule_has_a_different_description():
     words = [rule_words(rule) for rule in planned(*EACH_RULE).exclusions]
     assert len(set(words)) == len(EACH_RULE)
 
@@ -396,11 +396,11 @@ def rows_of(row, participants):
     for who, (kind, group, sessions) in enumerate(participants):
         for visit, (status, minute, trials) in enumerate(sessions[:1] if kind == "model" else sessions):
             completed_at = f"2026-01-02T10:{minute:02}:00.000+00:00" if status == "completed" else None
-            for place, (phase, response, rt_ms, focus_lost) in enumerate(trials):
+            for index, (phase, response, rt_ms, focus_lost) in enumerate(trials):
                 yield row(
                     kind=kind, participant=f"P{who}", session=f"P{who}-{visit}", status=status, group=group,
-                    run=f"R{who}" if kind == "model" else None, completed_at=completed_at, trial_index=place,
-                    phase=phase, item_id=f"{phase}{visit}{place}", response=response, focus_lost=focus_lost,
+                    run=f"R{who}" if kind == "model" else None, completed_at=completed_at, trial_index=index,
+                    phase=phase, item_id=f"{phase}{visit}{index}", response=response, focus_lost=focus_lost,
                     rt_ms=None if response is None else rt_ms,
                 )  # fmt: skip
 
@@ -415,7 +415,7 @@ class PlainAccount:
     def __init__(self, rows, rules):
         self.rows = [r | {"answer": None if r["response"] is None else json.loads(r["response"])} for r in rows]
         self.runs = self._lengths_of_runs()
-        self.by = {place: NOT_A_TEST_TRIAL for place, r in enumerate(self.rows) if r["phase"] != "test"}
+        self.by = {index: NOT_A_TEST_TRIAL for index, r in enumerate(self.rows) if r["phase"] != "test"}
         self.disposition = {}
         self.apply_rule("withdrawn", [p for p in self.left() if self.rows[p]["status"] == "withdrawn"])
         self.apply_rule("not_completed", [p for p in self.left() if self.rows[p]["status"] == "active"])
@@ -423,43 +423,45 @@ class PlainAccount:
             self.apply_rule(rule["rule"], getattr(self, f"_{rule['rule']}")(rule))
         self.apply_rule("unanswered", [p for p in self.people() if self.rows[p]["answer"] is None])
         for name in {r["participant"] for r in self.rows}:
-            there = any(self.rows[p]["participant"] == name for p in self.left())
-            self.disposition.setdefault(name, "included" if there else "unanswered")
+            is_included = any(self.rows[p]["participant"] == name for p in self.left())
+            self.disposition.setdefault(name, "included" if is_included else "unanswered")
 
     def left(self):
-        return [place for place in range(len(self.rows)) if place not in self.by]
+        return [index for index in range(len(self.rows)) if index not in self.by]
 
     def people(self):
-        return [place for place in self.left() if self.rows[place]["kind"] != "model"]
+        return [index for index in self.left() if self.rows[index]["kind"] != "model"]
 
-    def apply_rule(self, step, places):
+    def apply_rule(self, step, indices):
         before = {self.rows[p]["participant"] for p in self.left()}
-        self.by |= dict.fromkeys((p for p in places if p not in self.by), step)
+        self.by |= dict.fromkeys((p for p in indices if p not in self.by), step)
         gone = before - {self.rows[p]["participant"] for p in self.left()}
         self.disposition |= dict.fromkeys(gone, step)
 
     def all_of(self, names):
         return [p for p in self.people() if self.rows[p]["participant"] in names]
 
-    def per_participant(self, places, value):
+    def per_participant(self, indices, value):
         found = defaultdict(list)
-        for place in places:
-            found[self.rows[place]["participant"]].append(value(place))
+        for index in indices:
+            found[self.rows[index]["participant"]].append(value(index))
         return found
 
     def _lengths_of_runs(self):
         lengths, last = {}, {}
-        for place, r in enumerate(self.rows):  # trials of a session are in their order
+        for index, r in enumerate(self.rows):  # trials of a session are in their order
             if r["phase"] == "practice" or r["answer"] is None:
                 continue
             answer, length = last.get(r["session"], (None, 0))
             last[r["session"]] = (r["answer"], length + 1 if answer == r["answer"] else 1)
-            lengths[place] = last[r["session"]][1]
+            lengths[index] = last[r["session"]][1]
         return lengths
 
     def _attention_check(self, rule):
-        here = {self.rows[p]["session"] for p in self.people()}
-        checks = [p for p, r in enumerate(self.rows) if r["phase"] == "attention_check" and r["session"] in here]
+        remaining_sessions = {self.rows[p]["session"] for p in self.people()}
+        checks = [
+            p for p, r in enumerate(self.rows) if r["phase"] == "attention_check" and r["session"] in remaining_sessions
+        ]
         failed = self.per_participant(checks, lambda p: self.rows[p]["answer"] != 1)
         return self.all_of({name for name, fails in failed.items() if sum(fails) > rule["max_failed"]})
 
@@ -498,8 +500,8 @@ class PlainAccount:
         return any(self.rows[p]["session"] == session for p in self.left())
 
     def _focus_lost(self, rule):
-        told = [p for p in self.people() if self.rows[p]["focus_lost"] is not None]
-        times = self.per_participant(told, lambda p: self.rows[p]["focus_lost"])
+        recorded = [p for p in self.people() if self.rows[p]["focus_lost"] is not None]
+        times = self.per_participant(recorded, lambda p: self.rows[p]["focus_lost"])
         return self.all_of({name for name, one in times.items() if sum(one) > rule["max_times"]})
 
     def _trial_focus_lost(self, _):
@@ -517,7 +519,7 @@ class PlainAccount:
 
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(rules=PLANS, participants=PARTICIPANTS)
-def test_whatever_the_data_and_the_plan_every_table_tells_the_same_story(view, row, rules, participants):
+def test_all_tables_agree_for_any_data_and_plan(view, row, rules, participants):
     rows = list(rows_of(row, participants))
     completed = {
         (r["participant"], r["session"]) for r in rows if (r["status"], r["kind"] != "model") == ("completed", True)
@@ -533,17 +535,17 @@ def test_whatever_the_data_and_the_plan_every_table_tells_the_same_story(view, r
         assume(False)
     result = applied(view(rows), *rules)
 
-    taken = result.trials["excluded_by"]
-    assert {place: step for place, step in enumerate(taken.tolist()) if pd.notna(step)} == account.by
+    excluded = result.trials["excluded_by"]
+    assert {index: step for index, step in enumerate(excluded.tolist()) if pd.notna(step)} == account.by
     assert dispositions(result) == account.disposition
 
     steps = ["withdrawn", "not_completed", *(rule["rule"] for rule in rules), "unanswered", "included"]
     for kind, flow in result.flow.groupby("kind"):
-        own = [place for place, r in enumerate(rows) if r["kind"] == kind and r["phase"] == "test"]
+        own = [index for index, r in enumerate(rows) if r["kind"] == kind and r["phase"] == "test"]
         names = {r["participant"] for r in rows if r["kind"] == kind}
         assert flow["step"].tolist() == steps
         for step, n_participants, n_trials in zip(flow["step"], flow["n_participants"], flow["n_trials"], strict=True):
-            assert n_trials == sum(account.by.get(place, "included") == step for place in own)
+            assert n_trials == sum(account.by.get(index, "included") == step for index in own)
             assert n_participants == sum(account.disposition[name] == step for name in names)
         assert flow["n_trials"].sum() == len(own)
         assert flow["n_participants"].sum() == len(names)
@@ -551,10 +553,10 @@ def test_whatever_the_data_and_the_plan_every_table_tells_the_same_story(view, r
 
     people = result.participants[result.participants["kind"] != "model"].set_index("participant")
     for name, described in people.iterrows():
-        own = [place for place, r in enumerate(rows) if r["participant"] == name and r["phase"] == "test"]
+        own = [index for index, r in enumerate(rows) if r["participant"] == name and r["phase"] == "test"]
         assert described["n_test_trials"] == len(own)
-        assert described["n_included"] == sum(place not in account.by for place in own)
-        assert described["n_answered"] == sum(rows[place]["response"] is not None for place in own)
+        assert described["n_included"] == sum(index not in account.by for index in own)
+        assert described["n_answered"] == sum(rows[index]["response"] is not None for index in own)
 
     by_group = exclusions_by_group(result)
     parts = by_group[by_group["group"] != "total"]

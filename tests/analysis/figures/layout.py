@@ -18,7 +18,7 @@ PAPER = "#ffffff"
 
 def faults(figure):
     """Return the unreadable texts: texts that overlap, are cut off, are too small, or have too little contrast."""
-    figure.set_dpi(288)  # so that hinting, which vector graphics do not know, moves nothing
+    figure.set_dpi(288)  # so that hinting, which vector graphics do not have, moves nothing
     found, placed = [], _boxes(figure)
     for (one, a), (other, b) in combinations(placed, 2):
         if min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1:

@@ -32,7 +32,7 @@ def trials(view, session):
     ).trials
 
 
-def test_the_figure_of_a_real_table_holds_its_words_as_text(trials, readable):
+def test_the_figure_of_a_real_table_has_its_words_as_text(trials, readable):
     drawing = readable(accuracy_figure(accuracy(trials, ["condition"], PLAN), "condition", 0.25, 0.95, "by_condition"))
     words = set(texts(drawing))
     assert {"condition: 00", "condition: 01", "people", "chance 25.0\u00a0%"} <= words
@@ -62,7 +62,7 @@ def test_24_levels_of_12_subjects_can_be_read(readable):
     readable(accuracy_figure(hard_table(scenario=LONG_LEVELS), "scenario", 0.25, 0.95, "a"))
 
 
-def test_a_missing_accuracy_is_said_to_be_missing_and_not_drawn(readable):
+def test_a_missing_accuracy_is_described_as_missing_and_not_drawn(readable):
     table = accuracy_table()
     table.loc[1, "accuracy"] = float("nan")
     drawing = readable(accuracy_figure(table, None, 0.25, 0.95, "a"))
@@ -112,7 +112,7 @@ def test_panels_of_many_levels_can_be_read(n_levels, models, readable):
     table = accuracy_table(models, scenario=LONG_LEVELS[:n_levels], demand=("信念", "اعتقادات", None))
     drawing = accuracy_panels(table, "scenario", "demand", 0.25, 0.95, "a")
     if n_levels == 24 and models:
-        assert drawing is None, "24 levels of 5 subjects could not be told apart"
+        assert drawing is None, "24 levels of 5 subjects could not be distinguished"
     else:
         readable(drawing)
 
@@ -122,7 +122,7 @@ def test_twelve_subjects_in_panels_can_be_read(readable):
     readable(accuracy_panels(table, "condition", "demand", 0.25, 0.95, "a"))
 
 
-def test_nothing_to_draw_gives_no_panels():
+def test_without_data_there_are_no_panels():
     empty = accuracy_table(condition=("A",), demand=("x",)).assign(accuracy=float("nan"))
     assert accuracy_panels(empty, "condition", "demand", 0.25, 0.95, "a") is None
     panels = accuracy_table((), condition=("A",), demand=tuple(range(25)))
@@ -140,14 +140,14 @@ def test_markers_and_intervals_are_at_their_numbers_in_the_row_of_their_name(rea
     readable(accuracy_figure(table, None, 0.25, 0.95, "a"))
     (axes,) = readable.figure.axes
     assert (0.25, 0, 0.25, 1) in segments(axes), "the chance line"
-    for place, row in enumerate(table.to_dict("records")):
-        assert (round(row["accuracy"], 6), place) in points(axes)
-        assert (round(row["ci_low"], 6), place, round(row["ci_high"], 6), place) in segments(axes)
-        at = axes.transData.transform((0, place))[1]
+    for index, row in enumerate(table.to_dict("records")):
+        assert (round(row["accuracy"], 6), index) in points(axes)
+        assert (round(row["ci_low"], 6), index, round(row["ci_high"], 6), index) in segments(axes)
+        at = axes.transData.transform((0, index))[1]
         assert height_of(readable.figure, row["subject"]) == pytest.approx(at, abs=2)
 
 
-def test_each_panel_holds_its_own_level(readable):
+def test_each_panel_shows_its_level(readable):
     table = accuracy_table(("m",), level=(10, 2))
     readable(accuracy_figure(table, "level", 0.25, 0.95, "a"))
     for axes, level in zip(readable.figure.axes, (2, 10), strict=True):

@@ -15,7 +15,7 @@ from tests.analysis.figures.tables import LONG_LEVELS, accuracy_table, hard_tabl
 SHARES = st.floats(0, 1)
 
 
-def test_every_cell_holds_its_accuracy_and_its_interval(readable):
+def test_every_cell_shows_its_accuracy_and_its_interval(readable):
     table = accuracy_table(("gpt-4o",), condition=("A", "B"))
     words = texts(readable(condition_by_subject(table, "condition", "a", 0.25, 0.95)))
     for row in table.to_dict("records"):
@@ -49,11 +49,11 @@ def test_numbers_have_enough_contrast_to_every_fill(accuracy, chance):
 
 
 @given(st.integers(0, 50))
-def test_numbers_have_enough_contrast_to_every_tint(place):
-    assert contrast(ink_on(tint(place)), tint(place)) >= 4.5
+def test_numbers_have_enough_contrast_to_every_tint(position):
+    assert contrast(ink_on(tint(position)), tint(position)) >= 4.5
 
 
-def test_chance_is_white_and_what_lies_above_and_below_differs():
+def test_chance_is_white_and_values_above_and_below_chance_differ():
     assert fill_of(0.25, 0.25) == fill_of(0, 0) == fill_of(1, 1)
     assert len({fill_of(share, 0.25) for share in (0, 0.1, 0.25, 0.5, 1)}) == 5
 
@@ -70,10 +70,10 @@ def test_each_number_is_in_its_row_and_column_on_its_colour(readable):
     table = accuracy_table(("gpt-4o",), condition=("B", "A")).assign(accuracy=[0.11, 0.22, 0.77, 0.88])
     readable(condition_by_subject(table, "condition", "a", 0.5, 0.95))
     figure = readable.figure
-    place = {text.get_text(): text.get_transform().transform(text.get_position()) for text in figure.findobj(Text)}
+    position = {text.get_text(): text.get_transform().transform(text.get_position()) for text in figure.findobj(Text)}
     for row, (subject, condition) in zip(table["accuracy"], table[["subject", "condition"]].to_numpy(), strict=True):
-        x, y = place[f"{100 * row:.0f}"]
-        assert x == pytest.approx(place[condition][0])
-        assert abs(y - place[subject][1]) < 10 * figure.dpi / 72
+        x, y = position[f"{100 * row:.0f}"]
+        assert x == pytest.approx(position[condition][0])
+        assert abs(y - position[subject][1]) < 10 * figure.dpi / 72
         (cell,) = [box for box in figure.axes[0].patches if box.get_window_extent().contains(x, y)]
         assert to_hex(cell.get_facecolor()) == fill_of(row, 0.5)

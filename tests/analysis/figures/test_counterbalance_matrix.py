@@ -41,17 +41,17 @@ def test_each_group_has_each_row_in_one_condition(readable):
 
 
 def test_the_numbers_of_participants_in_the_analysis_are_above_the_groups(readable):
-    said = readable(matrix(square())).description
-    assert "53\u00a0participants in the analysis (group 1: 8, group 2: 9," in said
-    assert "has 8 to 9 responses over all groups" in said
+    description = readable(matrix(square())).description
+    assert "53\u00a0participants in the analysis (group 1: 8, group 2: 9," in description
+    assert "has 8 to 9 responses over all groups" in description
 
 
 def test_a_participant_in_two_groups_is_counted_in_both_and_is_one_participant(readable):
     trials = square(per_group=2).assign(excluded_by=None)
     trials["participant"] = trials["participant"].replace({"1-0": "again", "2-0": "again"})
-    said = readable(matrix(trials)).description
-    assert "11\u00a0participants in the analysis (group 1: 2, group 2: 2," in said
-    assert "group 6: 2; a participant in several groups is counted in each group)" in said
+    description = readable(matrix(trials)).description
+    assert "11\u00a0participants in the analysis (group 1: 2, group 2: 2," in description
+    assert "group 6: 2; a participant in several groups is counted in each group)" in description
 
 
 def test_two_versions_share_a_cell(readable):
@@ -81,13 +81,13 @@ def test_small_and_large_squares_can_be_read(n_rows, n_groups, readable):
     readable(matrix(square(n_rows, n_groups, [(c, n) for c in "ABCD" for n in range(3)], per_group=2)))
 
 
-def test_conditions_that_have_no_room_are_counted_together(readable):
+def test_conditions_that_do_not_fit_are_counted_together(readable):
     trials = square(12, 24, [(c, n) for c in "ABCD" for n in (1, 2, 3)], per_group=120)
     words = texts(readable(matrix(trials, ["condition", "scenario", "level"])))
     assert "×3" in words
 
 
-def test_one_factor_or_none_gives_numbers_alone(readable):
+def test_without_two_factors_only_numbers_are_shown(readable):
     assert set(readable(matrix(square(), ["condition"])).data.columns) == {
         "condition", "group", "n_participants", "n_trials",
     }  # fmt: skip
@@ -95,13 +95,13 @@ def test_one_factor_or_none_gives_numbers_alone(readable):
     assert words.count("–") == 6, "an item that a group did not see"
 
 
-def test_an_item_without_a_level_is_in_a_row_of_its_own(readable):
+def test_an_item_without_a_level_is_in_a_separate_row(readable):
     trials = square(4, 2, CELLS[:2])
     trials.loc[trials["scenario"] == 2, ["scenario", "level"]] = np.nan
     assert "(not set)" in texts(readable(matrix(trials)))
 
 
-def test_people_and_simulated_participants_are_never_put_together(readable):
+def test_people_and_simulated_participants_are_never_combined(readable):
     both = pd.concat([square(), square(kind="simulated", n_groups=3)])
     drawing = readable(matrix(both))
     assert drawing.title.endswith("(people)")

@@ -54,7 +54,7 @@ def test_text_is_text_and_escaped():
     assert '<title id="a-title">A &lt;title&gt;</title>' in draw().svg
 
 
-def test_ids_of_two_figures_never_meet_in_one_page():
+def test_ids_of_two_figures_in_one_page_are_different():
     a, b = (set(re.findall(r'\bid="([^"]+)"', draw(name).svg)) for name in ("a", "b"))
     assert not a & b
     assert set(re.findall(r'(?:href="#|url\(#)([^")]+)', draw("a").svg)) <= a

@@ -42,11 +42,11 @@ def test_steps_without_exclusions_are_in_small_print_and_not_in_a_box(readable):
     assert "Rules that excluded nobody: not completed (session not completed)" in " ".join(words)
 
 
-def test_the_description_tells_every_step(readable):
-    said = readable(exclusion_flow(flow(), "human", "a")).description.replace("\u00a0", " ")
-    assert "Recruited: 54 participants, 1,296 test trials." in said
-    assert "median RT (median response time under 20,000 ms): 3 participants, 72 test trials excluded" in said
-    assert "In the analysis: 50 participants, 1,111 test trials." in said
+def test_the_description_names_every_step(readable):
+    description = readable(exclusion_flow(flow(), "human", "a")).description.replace("\u00a0", " ")
+    assert "Recruited: 54 participants, 1,296 test trials." in description
+    assert "median RT (median response time under 20,000 ms): 3 participants, 72 test trials excluded" in description
+    assert "In the analysis: 50 participants, 1,111 test trials." in description
 
 
 COUNTS = ["n_participants", "n_trials"]
@@ -69,7 +69,7 @@ def test_a_flow_without_its_last_row_is_refused():
         exclusion_flow(flow().iloc[:-1], "human", "a")
 
 
-def test_nobody_recruited_gives_no_figure_and_kinds_are_kept_apart(readable):
+def test_without_recruited_participants_there_is_no_figure_and_kinds_are_separate(readable):
     assert exclusion_flow(flow(), "model", "a") is None
     both = pd.concat([flow(), flow(STEPS[:1], 2, 48, "model")])
     words = spaced(readable(exclusion_flow(both, "model", "a")))
@@ -79,13 +79,13 @@ def test_nobody_recruited_gives_no_figure_and_kinds_are_kept_apart(readable):
 
 def test_many_steps_with_long_words_can_be_read(readable):
     long = "participants who did something unusual for longer than they were told in the instructions " * 3
-    steps = [(f"a_very_long_name_of_a_rule_{place}", long, place % 2, 30 * (place % 2)) for place in range(12)]
+    steps = [(f"a_very_long_name_of_a_rule_{index}", long, index % 2, 30 * (index % 2)) for index in range(12)]
     readable(exclusion_flow(flow(steps, 123_456, 2_962_944), "human", "a"))
     readable(exclusion_flow(flow([(f"規則{n}", "參與者的反應時間太短" * 8, 1, 1) for n in range(3)]), "human", "a"))
 
 
-def test_nothing_taken_leaves_two_boxes(readable):
-    drawing = readable(exclusion_flow(flow([(step, said, 0, 0) for step, said, *_ in STEPS]), "human", "a"))
+def test_without_exclusions_there_are_two_boxes(readable):
+    drawing = readable(exclusion_flow(flow([(step, rule, 0, 0) for step, rule, *_ in STEPS]), "human", "a"))
     assert "No step excluded anyone." in drawing.description
 
 

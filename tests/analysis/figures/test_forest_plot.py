@@ -12,10 +12,10 @@ from tests.analysis.figures.tables import LONG_NAMES
 def table(n, *, scale=1.0, names=None):
     rng = np.random.default_rng(3)
     estimates = rng.normal(0.1, 0.3, n) * scale
-    labels = names or [f"model {place}" for place in range(n)]
+    labels = names or [f"model {index}" for index in range(n)]
     return pd.DataFrame(
         {"label": labels, "e": estimates, "low": estimates - 0.2 * scale, "high": estimates + 0.2 * scale,
-         "group": [f"group {place % 3}" for place in range(n)]}
+         "group": [f"group {index % 3}" for index in range(n)]}
     )  # fmt: skip
 
 
@@ -40,9 +40,9 @@ def test_groups_are_in_the_order_of_their_first_rows(readable):
     words = texts(readable(plot(table(7), group="group")))
     headings = [word for word in words if word.startswith("group")]
     assert headings == ["group 0", "group 1", "group 2"]
-    labels = sorted((f"model {place}" for place in range(7)), key=lambda label: -height_of(readable.figure, label))
+    labels = sorted((f"model {index}" for index in range(7)), key=lambda label: -height_of(readable.figure, label))
     assert height_of(readable.figure, "group 0") > height_of(readable.figure, "model 0")
-    assert labels == [f"model {place}" for place in (0, 3, 6, 1, 4, 2, 5)]
+    assert labels == [f"model {index}" for index in (0, 3, 6, 1, 4, 2, 5)]
 
 
 def test_every_group_may_have_the_same_label(readable):
@@ -50,7 +50,7 @@ def test_every_group_may_have_the_same_label(readable):
     assert words.count("A") == words.count("B") == 3
 
 
-def test_missing_numbers_are_said_to_be_missing(readable):
+def test_missing_numbers_are_described_as_missing(readable):
     rows = table(6)
     rows.loc[1, ["low", "high"]] = np.nan
     rows.loc[2, "e"] = np.nan
@@ -60,13 +60,13 @@ def test_missing_numbers_are_said_to_be_missing(readable):
     assert words.count("no estimate") == 1
 
 
-def test_one_very_wide_interval_does_not_press_the_others_together(readable):
+def test_one_very_wide_interval_does_not_compress_the_other_intervals(readable):
     rows = table(6)
     rows.loc[0, ["low", "high"]] = [-5000, 5000]
     drawing = readable(plot(rows))
     ticks = [float(word.replace("−", "-")) for word in texts(drawing) if re.fullmatch(r"−?\d+(\.\d+)?", word)]
     assert max(map(abs, ticks)) < 10
-    assert any("[−5,000.00, 5,000.00]" in word for word in texts(drawing)), "the numbers are told in full"
+    assert any("[−5,000.00, 5,000.00]" in word for word in texts(drawing)), "the numbers are written in full"
 
 
 @pytest.mark.parametrize("scale", [1e-4, 1, 1e5])
@@ -83,12 +83,12 @@ def test_many_rows_are_cut_and_the_figure_says_so(readable):
     assert "model 60" not in texts(drawing)
 
 
-def test_nothing_to_draw_gives_no_figure():
+def test_without_data_there_is_no_figure():
     assert plot(table(0)) is None
     assert plot(table(2).assign(e=np.nan)) is None
 
 
-def test_the_same_estimates_everywhere_can_be_drawn(readable):
+def test_equal_estimates_can_be_drawn(readable):
     readable(plot(table(3).assign(e=0.0, low=0.0, high=0.0)))
 
 

@@ -13,7 +13,7 @@ def items(n, n_people=9, n_model=5):
     rng = np.random.default_rng(4)
     people = rng.binomial(n_people, rng.beta(3, 1.5, n)) / n_people
     model = rng.binomial(n_model, np.clip(people + rng.normal(0, 0.1, n), 0, 1)) / n_model
-    return pd.DataFrame({"item_id": [f"i{place}" for place in range(n)], "accuracy_people": people,
+    return pd.DataFrame({"item_id": [f"i{position}" for position in range(n)], "accuracy_people": people,
                          "n_people": n_people, "accuracy_model": model, "n_model": n_model})  # fmt: skip
 
 
@@ -22,13 +22,13 @@ def test_the_correlation_is_pearsons_with_its_interval(readable):
     drawing = readable(item_scatter(table, "a", "people", "gpt-4o"))
     found = pearsonr(table["accuracy_people"], table["accuracy_model"])
     low, high = found.confidence_interval(0.95)
-    said = f"Pearson's r = {found.statistic:.2f}, 95\u00a0% CI [{low:.2f}, {high:.2f}]"
-    assert said in drawing.description
-    assert said.split(",", maxsplit=1)[0] in " ".join(texts(drawing))
+    sentence = f"Pearson's r = {found.statistic:.2f}, 95\u00a0% CI [{low:.2f}, {high:.2f}]"
+    assert sentence in drawing.description
+    assert sentence.split(",", maxsplit=1)[0] in " ".join(texts(drawing))
     assert {"people: percent correct", "gpt-4o: percent correct"} <= set(texts(drawing))
 
 
-def test_the_data_hold_wilsons_intervals(readable):
+def test_the_data_contain_wilsons_intervals(readable):
     drawing = readable(item_scatter(items(5), "a", "people", "gpt-4o"))
     row = drawing.data.iloc[0]
     assert (row["ci_low_people"], row["ci_high_people"]) == pytest.approx(wilson(row["accuracy_people"] * 9, 9))
@@ -58,7 +58,7 @@ def test_a_perfect_correlation_is_drawn(readable):
     assert "r = 1.00" in readable(item_scatter(table, "a", "people", "gpt-4o")).description
 
 
-def test_items_without_responses_of_both_are_counted_and_not_drawn(readable):
+def test_items_without_responses_of_both_subjects_are_counted_and_not_drawn(readable):
     table = items(10)
     table.loc[:2, "accuracy_model"] = np.nan
     drawing = readable(item_scatter(table, "a", "people", "gpt-4o"))
@@ -72,7 +72,9 @@ def test_discs_lie_at_the_accuracies_and_their_areas_are_the_numbers_of_items(re
     readable(item_scatter(table, "a", "people", "gpt-4o"))
     (axes,) = readable.figure.axes
     (discs,) = axes.collections
-    sizes = {tuple(place): size for place, size in zip(discs.get_offsets().tolist(), discs.get_sizes(), strict=True)}
+    sizes = {
+        tuple(position): size for position, size in zip(discs.get_offsets().tolist(), discs.get_sizes(), strict=True)
+    }
     assert set(sizes) == {(0.2, 0.4), (0.9, 0.1), (0.9, 0.8)}
     assert sizes[0.2, 0.4] == 3 * sizes[0.9, 0.1]
     assert (0, 0, 1, 1) in segments(axes), "the line on which both are the same"

@@ -21,7 +21,7 @@ def test_a_width_is_what_the_renderer_draws(text, bold):
     assert text_width(text, 100, bold=bold) == pytest.approx(drawn, rel=0.25 if len(text) == 1 else 0.04)
 
 
-def test_arabic_is_given_room_enough_and_marks_take_none():
+def test_the_width_of_arabic_text_is_sufficient_and_marks_have_no_width():
     word = "اعتقادات"
     drawn = TextPath((0, 0), word, size=100, prop=FontProperties(family="DejaVu Sans")).get_extents().width
     assert text_width(word, 100) >= drawn
@@ -29,7 +29,7 @@ def test_arabic_is_given_room_enough_and_marks_take_none():
 
 
 @given(TEXT, st.floats(20, 200), st.integers(1, 4))
-def test_no_line_is_wider_than_its_place(text, width, most_lines):
+def test_no_line_is_wider_than_the_given_width(text, width, most_lines):
     lines = wrapped(text, width, most_lines=most_lines)
     assert 1 <= len(lines) <= most_lines
     assert all(text_width(line) <= width for line in lines)
@@ -42,7 +42,7 @@ def test_wrapping_loses_nothing_but_spaces(text):
 
 
 @given(TEXT, st.floats(20, 200))
-def test_what_is_shortened_fits_and_keeps_both_ends(text, width):
+def test_a_shortened_text_fits_and_keeps_both_ends(text, width):
     short = shortened(text, width)
     assert text_width(short) <= width
     if short != printable(text) and len(short) > 2:
@@ -60,7 +60,7 @@ def test_a_character_that_breaks_xml_is_not_written():
 
 
 @given(st.lists(st.text(string.ascii_letters, min_size=1, max_size=60), min_size=1, max_size=12, unique=True))
-def test_different_names_never_read_the_same(names):
+def test_different_names_never_get_the_same_label(names):
     labels = distinct_labels(names, 60, most_lines=1)
     assert len({tuple(label) for label in labels}) == len(names)
 
@@ -71,15 +71,15 @@ def test_a_repeated_name_has_the_same_label():
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=20), st.floats(0.1, 4))
 def test_labels_are_moved_apart_within_their_bounds_and_keep_their_order(wanted, gap):
-    places = moved_apart(wanted, gap, 0, 100)
-    ordered = sorted(places)
+    positions = moved_apart(wanted, gap, 0, 100)
+    ordered = sorted(positions)
     assert all(b - a >= gap - 1e-9 for a, b in pairwise(ordered))
     assert ordered[0] >= -1e-9
     assert ordered[-1] <= 100 + 1e-9
     for i, one in enumerate(wanted):
-        assert all(places[i] < places[j] for j, other in enumerate(wanted) if one < other)
+        assert all(positions[i] < positions[j] for j, other in enumerate(wanted) if one < other)
 
 
-def test_labels_that_do_not_meet_stay_where_they_are():
+def test_labels_that_do_not_overlap_are_not_moved():
     assert moved_apart([30, 10, 90], 5, 0, 100) == [30, 10, 90]
     assert moved_apart([], 5, 0, 100) == []

@@ -30,7 +30,7 @@ def test_every_line_has_its_name_and_its_numbers(readable):
     assert drawing.title == "accuracy, marginal mean with 95 % CI by condition and subject"
 
 
-def test_names_of_lines_that_end_at_the_same_place_do_not_meet(readable):
+def test_names_of_lines_that_end_at_the_same_point_do_not_overlap(readable):
     table = means(["A", "B"], [f"model {n}" for n in range(12)]).assign(estimate=0.5, low=0.4, high=0.6)
     readable(plot(table))
 
@@ -41,13 +41,13 @@ def test_any_levels_and_scales_can_be_read(levels, scale, readable):
     readable(plot(means(levels, ["people", *LONG_NAMES[:10]], scale=scale, gaps=True), "response time in ms " * 12))
 
 
-def test_one_line_without_a_name_has_none(readable):
+def test_a_single_line_without_a_name_has_no_label(readable):
     drawing = readable(plot(means(["A", "B"], [""])))
     assert "gpt" not in "".join(texts(drawing))
     assert drawing.title.endswith("by condition")
 
 
-def test_a_missing_interval_is_said_to_be_missing(readable):
+def test_a_missing_interval_is_described_as_missing(readable):
     table = means(["A", "B"], ["people"])
     table.loc[0, ["low", "high"]] = np.nan
     assert "people, condition A: " in readable(plot(table)).description
@@ -72,7 +72,7 @@ def test_twelve_hard_subjects_can_be_read(readable):
     readable(difficulty_figure(accuracy_table((), level=(2,)), "a", confidence=0.9))
 
 
-def test_accuracy_over_too_many_subjects_or_of_none_is_not_drawn():
+def test_accuracy_of_too_many_subjects_or_no_subjects_is_not_drawn():
     assert difficulty_figure(accuracy_table(range(12), level=(0, 1)), "a") is None
     assert difficulty_figure(accuracy_table(level=(0, 1)).assign(accuracy=np.nan), "a") is None
 

@@ -28,7 +28,7 @@ def test_simulated_participants_are_rings_and_people_discs():
     assert (simulated.get_markerfacecolor(), simulated.get_markeredgecolor()) == (PAPER, SOFT)
 
 
-def test_a_name_tells_the_kind():
+def test_a_name_shows_the_kind():
     assert [kind_of(name) for name in ("people", "simulated participants", "gpt-4o", 3)] == [
         "human", "simulated", "model", "model",
     ]  # fmt: skip

@@ -20,8 +20,8 @@ def trials(participants=20, n_trials=24, levels=("A", "B"), kinds=("human",), rt
     rng = np.random.default_rng(5)
     rows = [
         (kind, f"{kind}{person}", "test", "completed", 1, rt_ms or float(np.exp(rng.normal(9, 0.7))),
-         levels[place % len(levels)])
-        for kind in kinds for person in range(participants) for place in range(n_trials)
+         levels[index % len(levels)])
+        for kind in kinds for person in range(participants) for index in range(n_trials)
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=["kind", "participant", "phase", "status", "response", "rt_ms", "condition"])
 
@@ -30,7 +30,7 @@ def spaced(drawing):
     return [text.replace("\u00a0", " ") for text in texts(drawing)]
 
 
-def test_response_times_are_drawn_a_kind_with_every_threshold(readable):
+def test_response_times_are_drawn_for_each_kind_with_every_threshold(readable):
     words = spaced(readable(response_times_figure(trials(kinds=("human", "simulated")), PLAN, "rt")))
     assert {"people: 480 test trials", "simulated participants: medians of 20 participants"} <= set(words)
     for threshold in ("excluded under 200 ms", "excluded over 60 s", "excluded under 1 s", "excluded over 30 s"):
@@ -74,7 +74,7 @@ def test_kinds_of_participants_are_separate_and_models_are_not_drawn(readable):
     assert {"people, by condition", "simulated participants, by condition"} <= set(texts(drawing))
 
 
-def test_what_was_excluded_is_not_in_the_distributions(view, session, readable):
+def test_excluded_trials_are_not_in_the_distributions(view, session, readable):
     found = tidy_trials(view(session(participant="P1", rt_ms=100.0), session(participant="P2", rt_ms=5000.0)))
     kept = apply_exclusions(found, PLAN).trials
     assert readable(rt_distributions(kept, None, "rt")).data["n_trials"].tolist() == [4]
@@ -89,7 +89,7 @@ def test_any_levels_can_be_read(levels, kinds, readable):
 
 
 @pytest.mark.parametrize(("participants", "n_trials"), [(1, 1), (3, 24)])
-def test_equal_response_times_have_no_density_and_are_no_trouble(participants, n_trials, readable):
+def test_equal_response_times_have_no_density_and_cause_no_error(participants, n_trials, readable):
     readable(rt_distributions(trials(participants, n_trials, rt_ms=5000.0), "condition", "rt"))
     readable(response_times_figure(trials(participants, n_trials, rt_ms=5000.0), PLAN, "rt"))
 

@@ -97,7 +97,7 @@ def test_factors_that_cannot_be_used_are_named(three_kinds, view, session):
         accuracy(trials.drop(columns="excluded_by"), [], PLAN)
 
 
-def test_the_bootstrap_covers_the_truth_about_as_often_as_it_says(view, row):
+def test_the_bootstrap_has_about_the_stated_coverage(view, row):
     rng = np.random.default_rng(11)
     plan = AnalysisPlan(bootstrap_resamples=1000, confidence=0.9)
     hits = 0

@@ -18,7 +18,7 @@ def marked(rows):
     return apply_exclusions(tidy_trials(rows), PLAN).trials
 
 
-def test_a_difference_is_over_the_items_people_answered_and_the_model_was_asked(view, session, row):
+def test_a_difference_is_over_the_items_with_responses_of_people_and_the_model(view, session, row):
     rows = view(
         session(participant="A", n_test=4, n_correct=3),
         session(kind="model", run="M", n_test=3, n_correct=1),
@@ -73,7 +73,7 @@ def test_groups_filled_unequally_do_not_turn_difficulty_into_a_difference(view, 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(items=st.lists(st.tuples(st.booleans(), st.integers(1, 7), st.sampled_from("ab")), min_size=1, max_size=6))
-def test_the_same_accuracy_on_every_item_gives_no_difference_however_many_people_saw_it(view, row, items):
+def test_equal_accuracy_on_every_item_gives_no_difference_for_any_number_of_people(view, row, items):
     rows = view(
         [
             row(participant=f"P{n}-{who}", item_id=f"i{n}", response=1 if right else 2, factors={"condition": level})

@@ -21,10 +21,10 @@ def marked(rows):
 
 def answers(row, n_right, n_each=10, **who):
     """Return a subject's trials: at each level `n_each` items, of which the first `n_right[level]` are right."""
-    cells = [(level, place, place < right) for level, right in n_right.items() for place in range(n_each)]
+    cells = [(level, index, index < right) for level, right in n_right.items() for index in range(n_each)]
     return [
-        row(trial_index=n, item_id=f"{level}-{place}", response=1 if right else 2, factors={"level": level}, **who)
-        for n, (level, place, right) in enumerate(cells)
+        row(trial_index=n, item_id=f"{level}-{index}", response=1 if right else 2, factors={"level": level}, **who)
+        for n, (level, index, right) in enumerate(cells)
     ]
 
 

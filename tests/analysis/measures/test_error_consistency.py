@@ -61,7 +61,7 @@ def test_people_are_compared_with_each_other_in_pairs(study):
     assert line["ci_low"] < line["kappa"] < line["ci_high"]
 
 
-def test_only_items_that_both_answered_count_and_those_of_one_side_are_counted(view, row):
+def test_only_items_with_responses_of_both_count_and_other_items_are_reported(view, row):
     right, model = matrix_of(3), matrix_of(4, participants=1)[0].tolist()
     people = [answers(row, [*each[:14], None, each[15]], participant=f"P{n}") for n, each in enumerate(right)]
     rows = view(people, answers(row, [*model[:15], None], kind="model", run="M"))
@@ -96,7 +96,7 @@ def test_a_missing_kappa_has_a_reason(view, row):
     assert (table["reason"] == "too few participants differ for an interval").all()
 
 
-def test_people_who_find_the_same_items_hard_are_more_consistent_than_a_stranger(view, row):
+def test_people_with_the_same_hard_items_are_more_consistent_than_a_stranger(view, row):
     rng = np.random.default_rng(9)
     people = [answers(row, each, participant=f"P{n}") for n, each in enumerate(matrix_of(5, 20, 24, shift=0.34))]
     stranger = answers(row, rng.random(24) < 0.65, kind="model", run="stranger")

@@ -26,7 +26,7 @@ def test_invalid_and_unanswered_trials_are_counted_for_each_run(view, session, r
     assert line["accuracy_of_valid_responses"] == 1
 
 
-def test_stored_scoring_is_compared_with_ours_and_every_difference_is_named(view, session, row):
+def test_stored_scoring_is_compared_with_our_scoring_and_every_difference_is_named(view, session, row):
     rows = view(
         session(kind="model", run="M", n_test=3, imported_correct=1),
         row(kind="model", run="M", trial_index=8, item_id="i8", response=1, imported_correct=0),
@@ -47,7 +47,7 @@ def test_published_runs_have_their_published_accuracy_and_eight_responses_are_re
     rows = [
         row(
             kind="model", run=result["modelName"], model_version=result["model"], task="blackbox_predict",
-            trial_index=100 * result["configIndex"] + place,
+            trial_index=100 * result["configIndex"] + index,
             item_id=f"{result['configIndex']}-{prediction['rayEntry']['side']}-{prediction['rayEntry']['pos']}",
             content={"size": 8, "atoms": result["atomConfig"],
                      "entry": f"{prediction['rayEntry']['side']}-{prediction['rayEntry']['pos']}"},
@@ -55,7 +55,7 @@ def test_published_runs_have_their_published_accuracy_and_eight_responses_are_re
             valid=int(prediction["predicted"] != "unknown"),
         )
         for result in stored["results"]
-        for place, prediction in enumerate(result["predictions"])
+        for index, prediction in enumerate(result["predictions"])
     ]  # fmt: skip
     trials = marked(view(rows))
     table = stored_scoring(trials).set_index("run")

@@ -26,10 +26,10 @@ def answers(row, right, start=0, **who):
     """Return a subject's trials: for each perturbation, whether item 0, 1, ... was right; None leaves it out."""
     cells = [(perturbation, n, each) for perturbation, all_ in right for n, each in enumerate(all_) if each is not None]
     return [
-        row(trial_index=start + place, item_id=f"story-{n}{perturbation_suffix(perturbation)}",
+        row(trial_index=start + index, item_id=f"story-{n}{perturbation_suffix(perturbation)}",
             factors={"scenario": f"story {n}", "variant": n, **perturbation_factors(perturbation)},
             response=1 if each else 2, **who)
-        for place, (perturbation, n, each) in enumerate(cells)
+        for index, (perturbation, n, each) in enumerate(cells)
     ]  # fmt: skip
 
 
@@ -134,7 +134,7 @@ def test_batteries_without_perturbed_or_unperturbed_items_have_different_errors(
     assert perturbation_effects(marked(view(run((CLEAN, [1, 0])))), PLAN).empty
 
 
-def test_subjects_are_in_order_whatever_the_order_of_rows(view, run, row):
+def test_the_order_of_subjects_does_not_depend_on_the_order_of_rows(view, run, row):
     people = answers(row, [(CLEAN, [1, 0]), (CAPITALS, [1, 1])], participant="P")
     models = [run((CLEAN, [1, 0]), (CAPITALS, [0, 0]), run=name) for name in ("Model 10", "Model 9")]
     trials = marked(view(models, people))

@@ -31,12 +31,12 @@ def answers(row, hits, false_alarms, n_signal=6, n_noise=8, **who):
     asked = [("metacognition", n, n < hits) for n in range(n_signal)]
     asked += [("comprehension" if n % 2 else "knowledge", n, n < false_alarms) for n in range(n_noise)]
     rows = []
-    for place, (question, n, says_so) in enumerate(asked):
+    for index, (question, n, says_so) in enumerate(asked):
         unknown = n % 4 + 1
         other = (n + 1) % 4 + 1
         rows.append(
             row(
-                trial_index=place,
+                trial_index=index,
                 item_id=f"{question}-{n}",
                 content=content(question, n),
                 factors={"question": question},

@@ -38,7 +38,7 @@ def both(view, session, row):
     )  # fmt: skip
 
 
-def test_people_models_and_everyone_are_each_given_as_asked(both):
+def test_people_models_and_everyone_can_each_be_requested(both):
     rows_of = study_rows(both)
     people, models, everyone = (rows_of(who) for who in ("people", "models", "everyone"))
     assert (set(people["kind"]), set(models["kind"])) == ({"human"}, {"model"})
@@ -106,7 +106,7 @@ def test_trials_without_exclusions_applied_are_refused(view, session):
 # Simulated participants
 
 
-def test_simulated_participants_are_never_put_together_with_people(view, session):
+def test_simulated_participants_are_never_combined_with_people(view, session):
     trials = marked(
         view(
             session(participant="A"), session(participant="S", kind="simulated"), session(kind="model", run="M")
@@ -153,7 +153,7 @@ PILOT = {
 }  # fmt: skip
 
 
-def test_in_a_pilot_a_plan_that_names_people_means_the_simulated_ones(view, session):
+def test_in_a_pilot_a_plan_that_names_people_means_simulated_participants(view, session):
     trials = marked(view(session(participant="S", kind="simulated"), session(kind="model", run="M")))
     plan = plan_for(trials, AnalysisPlan.model_validate(PILOT))
     simulated = "simulated participants"
@@ -164,7 +164,7 @@ def test_in_a_pilot_a_plan_that_names_people_means_the_simulated_ones(view, sess
     assert plan.tests["by_kind"].where == {"subject": (simulated, "M")}
 
 
-def test_in_a_pilot_a_flag_that_names_people_means_the_simulated_ones_too(view, session):
+def test_in_a_pilot_a_flag_that_names_people_means_simulated_participants_too(view, session):
     trials = marked(view(session(participant="S", kind="simulated"), session(kind="model", run="M")))
     plan = plan_for(trials, AnalysisPlan.model_validate(PILOT))
     assert plan.flags == {"is_person": {"subject": "simulated participants"}}
@@ -175,7 +175,7 @@ def test_with_people_in_the_data_the_plan_is_unchanged(both):
     assert plan_for(both, plan) == plan
 
 
-def test_a_level_of_another_column_that_is_called_people_is_left_alone(view, session):
+def test_a_level_people_of_another_column_is_not_changed(view, session):
     trials = marked(view(session(participant="S", kind="simulated", factors={"shown": "people"})))
     plan = AnalysisPlan.model_validate(
         {"tables": {"t": {"by": ["shown"], "of": ["correct"], "where": {"shown": "people"}}}}

@@ -195,7 +195,7 @@ def test_the_number_of_values_is_a_column_if_it_differs_from_the_number_of_rows(
     assert found["passed_se"][1] == pytest.approx(math.sqrt(0.5) / math.sqrt(2))
 
 
-def test_a_cell_without_any_value_says_so_and_is_not_dropped():
+def test_a_cell_without_any_value_has_a_missing_mean_and_is_not_dropped():
     found = table(SMALL.assign(score=SMALL["score"].where(SMALL["group"] != "c")), by=["group"], of=["score"])
     assert found["group"].tolist() == ["a", "b", "c"]
     assert found["score_n"].tolist() == [2, 2, 0]
@@ -225,7 +225,7 @@ def test_levels_are_in_their_natural_order_factor_by_factor():
     assert found["thinking"].tolist() == [False, True, False, True]
 
 
-def test_levels_with_commas_other_letters_and_no_letters_stay_what_they_are():
+def test_levels_with_commas_other_letters_and_no_letters_are_unchanged():
     data = pd.DataFrame({"g": ["Köln, Süd", "", "日本", "Köln, Süd"], "v": [1, 2, 3, 4]})
     assert sorted(table(data, by=["g"], of=["v"])["g"]) == ["", "Köln, Süd", "日本"]
 
@@ -239,18 +239,18 @@ def order(**planned):
     return table(RANKED, by=["team"], of=["score", "time"], **planned)["team"].tolist()
 
 
-def test_order_goes_up_or_down_by_a_mean_under_its_short_name_or_its_full_one():
+def test_rows_are_ordered_up_or_down_by_the_short_or_full_name_of_a_mean():
     assert order(order_by=["time"]) == order(order_by=["time_mean"]) == ["t1", "t2", "t10", "t3"]
     assert order(order_by=["-time"]) == ["t3", "t10", "t1", "t2"]
 
 
-def test_ties_are_broken_by_the_next_column_and_else_keep_the_natural_order():
+def test_ties_are_ordered_by_the_next_column_and_then_in_natural_order():
     assert order(order_by=["-score", "time"]) == ["t2", "t1", "t10", "t3"]
     assert order(order_by=["-score", "-time"]) == ["t2", "t10", "t1", "t3"]
     assert order(order_by=["-score"]) == ["t2", "t1", "t10", "t3"]
 
 
-def test_a_mean_that_is_missing_never_leads():
+def test_a_missing_mean_is_never_first():
     assert order(order_by=["score"])[-1] == order(order_by=["-score"])[-1] == "t3"
 
 
@@ -259,7 +259,7 @@ def test_the_first_rows_are_the_first_of_the_ordered_table():
     assert order(first=99) == ["t1", "t2", "t3", "t10"]
 
 
-def test_a_factor_is_ordered_as_naturally_by_order_by_as_without_it():
+def test_order_by_keeps_the_natural_order_of_a_factor():
     assert order(order_by=["team"]) == ["t1", "t2", "t3", "t10"]
     assert order(order_by=["-team"]) == ["t10", "t3", "t2", "t1"]
 

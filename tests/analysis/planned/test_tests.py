@@ -186,13 +186,13 @@ def plan_of_table_5(folder, names):
 
 
 @pytest.mark.parametrize(("name", "statistic", "p"), [row[:3] for row in TABLE_5], ids=[row[0] for row in TABLE_5])
-def test_a_row_of_table_5_comes_out_of_its_plan_as_printed(answers, tmp_path, name, statistic, p):
+def test_the_plan_of_a_row_of_table_5_gives_the_printed_row(answers, tmp_path, name, statistic, p):
     found = planned_tests(lambda _: answers, plan_of_table_5(tmp_path, [name]))
     row = found[found["form"] == AS_PLANNED].iloc[0]
     assert (f"{row['statistic']:.4f}", f"{row['p_value']:.4f}") == (statistic, p)
 
 
-def test_the_whole_of_table_5_is_one_family_in_which_two_tests_survive_holm_and_five_the_other(answers, tmp_path):
+def test_in_table_5_as_one_family_two_tests_survive_holm_and_five_survive_benjamini_hochberg(answers, tmp_path):
     found = planned_tests(lambda _: answers, plan_of_table_5(tmp_path, [row[0] for row in TABLE_5]))
     table = found[found["form"] == AS_PLANNED]
     assert table["name"].tolist() == [row[0] for row in TABLE_5]
@@ -202,7 +202,7 @@ def test_the_whole_of_table_5_is_one_family_in_which_two_tests_survive_holm_and_
 @pytest.mark.parametrize(
     ("name", "n", "t", "p"), [("Z2O-Text", 38, -2.8254, 0.0076), ("Z2O-Image", 35, -4.0349, 0.0003)]
 )
-def test_zero_shot_against_one_shot_has_the_paired_form_too(answers, tmp_path, name, n, t, p):
+def test_zero_shot_compared_with_one_shot_has_the_paired_form_too(answers, tmp_path, name, n, t, p):
     found = planned_tests(lambda _: answers, plan_of_table_5(tmp_path, [name])).set_index("form")
     paired = found.loc[PAIRED]
     assert (paired["n"], round(paired["statistic"], 4), round(paired["p_value"], 4)) == (n, t, p)
@@ -216,9 +216,9 @@ def units(n=12, levels=("a", "b"), effect=1.0, seed=3, per_cell=1):
     """Return rows of units; each unit has every level of `condition`, and is in one of two groups."""
     rng = np.random.default_rng(seed)
     rows = [
-        (f"u{unit}", level, "even" if unit % 2 == 0 else "odd", effect * place + rng.normal() + unit / n)
+        (f"u{unit}", level, "even" if unit % 2 == 0 else "odd", effect * index + rng.normal() + unit / n)
         for unit in range(n)
-        for place, level in enumerate(levels)
+        for index, level in enumerate(levels)
         for _ in range(per_cell)
     ]
     return pd.DataFrame(rows, columns=["unit", "condition", "group", "value"])
@@ -253,7 +253,7 @@ def test_a_paired_test_of_counts_has_the_sign_of_its_difference():
     assert np.sign(row["effect"]) == np.sign(row["estimate"])
 
 
-def test_a_unit_counts_once_however_many_rows_it_has():
+def test_a_unit_with_any_number_of_rows_counts_once():
     rng = np.random.default_rng(5)
     data = pd.DataFrame({"unit": np.repeat(range(20), 7), "group": np.repeat(["x", "y"] * 10, 7)})
     data["value"] = rng.normal(size=len(data))
@@ -263,7 +263,7 @@ def test_a_unit_counts_once_however_many_rows_it_has():
     assert row["p_value"] == pytest.approx(stats.ttest_ind(means[::2], means[1::2]).pvalue)
 
 
-def test_rows_that_came_in_twice_change_sums_but_not_means():
+def test_duplicate_rows_change_sums_but_not_means():
     data = units(n=10)
     doubled = pd.concat([data, data[data["unit"] == "u3"]], ignore_index=True)
     assert one(doubled, **WITHIN)["statistic"] == pytest.approx(one(data, **WITHIN)["statistic"])
@@ -287,8 +287,8 @@ def test_rows_are_chosen_before_units_are_made():
 
 def test_the_table_has_the_where_of_the_plan():
     data = units(n=10).assign(item=[1, 2] * 10, hard=[True, False] * 10)
-    told = one(data, **BETWEEN, where={"item": [1, 2], "hard": True})["where"]
-    assert re.fullmatch(r"item = 1(,| or) 2[;,] hard = true", told)
+    described = one(data, **BETWEEN, where={"item": [1, 2], "hard": True})["where"]
+    assert re.fullmatch(r"item = 1(,| or) 2[;,] hard = true", described)
 
 
 @pytest.mark.parametrize("factor", [[True, False], [1, 0], [0.5, 1.5], ["1", "0"], ["a, b", "ä"], ["", "x"]], ids=str)
@@ -321,7 +321,7 @@ def test_counts_of_yes_and_no_are_compared_as_those_of_any_other_levels(n_outcom
     assert row["n"] == 60
 
 
-def test_yes_and_no_of_one_unit_each_are_no_pairs_to_test():
+def test_yes_and_no_of_different_units_are_not_pairs():
     """With two units, a list of yes and no must select columns, not rows."""
     data = pd.DataFrame({"unit": ["u1", "u1", "u2", "u2"], "t": [True, False] * 2, "value": [1.0, 2.0, 3.0, 5.5]})
     row = one(data, test="t", of="value", per="unit", within="t", levels=[False, True])
@@ -329,7 +329,7 @@ def test_yes_and_no_of_one_unit_each_are_no_pairs_to_test():
 
 
 @pytest.mark.parametrize("of", [[True, False], ["yes", "no"], [1, 0]], ids=str)
-def test_a_test_of_counts_takes_any_kind_of_answer(of):
+def test_a_test_of_counts_accepts_any_kind_of_response(of):
     data = units(n=20).assign(answer=lambda rows: np.where(rows["value"] > 1, *of))
     data["answer"] = data["answer"].map(type(of[0]) if not isinstance(of[0], str) else str)
     assert one(data, test="chi_square", of="answer", between="group")["n"] == 40
@@ -375,7 +375,7 @@ def test_rows_without_a_level_of_the_factor_are_counted_in_a_warning(test):
     assert re.search(r"\b7\b.*`?group`?", row["warnings"])
 
 
-def test_levels_that_the_plan_leaves_out_are_no_reason_for_a_warning():
+def test_levels_that_the_plan_omits_cause_no_warning():
     data = units(n=20, levels=("a", "b", "c"))
     data.loc[data["condition"] == "c", "value"] = np.nan
     only_in_c = pd.DataFrame({"unit": ["late"], "condition": ["c"], "group": ["even"], "value": [1.0]})
@@ -431,13 +431,13 @@ def test_a_warning_mentions_a_paired_form_only_if_the_paired_form_is_reported(n_
     assert ("form is reported too" in planned["warnings"]) == (PAIRED in found["form"].tolist())
 
 
-def test_a_paired_form_that_cannot_be_computed_does_not_take_the_planned_test_with_it():
+def test_a_paired_form_that_cannot_be_computed_does_not_remove_the_planned_test():
     same_difference = overlapping(2)
     same_difference.loc[same_difference["unit"].isin([8, 9]), "value"] = [1.0, 2.0, 2.0, 3.0]
     assert AS_PLANNED in forms(same_difference, **ASKED)
 
 
-def test_units_at_some_of_three_levels_do_not_take_the_planned_analysis_of_variance_with_them():
+def test_units_at_some_of_three_levels_do_not_remove_the_planned_analysis_of_variance():
     """In the published one-shot trials, each participant had two of the three types of scene."""
     data = units(n=30, levels=("a", "b", "c"))
     missing = [f"u{n}" for n in range(30)]
@@ -539,7 +539,7 @@ def test_a_bayes_factor_of_welch_s_test_is_not_made_from_a_statistic_that_its_mo
 # Families
 
 
-def test_tests_are_corrected_within_their_family_and_paired_forms_in_the_place_of_their_tests():
+def test_planned_tests_paired_forms_and_equivalence_tests_are_separate_families():
     data = units(n=16, effect=0.4).assign(other=lambda rows: rows["value"] ** 2)
     asked = {**WITHIN, "between": "condition", "within": None}
     tests = {
@@ -569,7 +569,7 @@ def test_a_test_alone_in_its_family_keeps_its_p_value():
     assert row["p_value"] == row["p_holm"] == row["p_bh"]
 
 
-def test_each_test_gets_the_rows_of_those_it_is_about():
+def test_each_test_gets_the_rows_of_its_participants():
     data = {"people": units(seed=1), "models": units(seed=2), "everyone": units(seed=3)}
     tests = {name: BETWEEN | {"who": name} for name in data} | {"default": BETWEEN}
     plan = PlannedAnalyses.model_validate({"tests": tests})
@@ -584,7 +584,7 @@ def test_each_test_gets_the_rows_of_those_it_is_about():
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "expected"),
     [
         ({"of": "valeu"}, "there is no column `valeu` in the data. Fix: name one of unit, condition, group, value"),
         ({"per": "units"}, "there is no column `units`"),
@@ -594,13 +594,13 @@ def test_each_test_gets_the_rows_of_those_it_is_about():
         ({"levels": ["even", "none"]}, "`group` has no level none. Fix: name one of even, odd."),
         ({"where": {"group": "even"}}, "so that two levels remain"),
         ({"of": "condition"}, "the column `condition` contains text, such as 'a'"),
-        ({"where": {"unit": ["u0", "u1", "u2"]}}, "and a test needs at least 2"),
+        ({"where": {"unit": ["u0", "u1", "u2"]}}, "a test needs at least 2"),
     ],
 )
-def test_what_cannot_be_tested_is_said_in_a_sentence_that_names_the_test(changes, said):
+def test_a_test_that_cannot_be_computed_is_refused_in_a_sentence_with_its_name(changes, expected):
     message = refused(units(), **BETWEEN | changes)
     assert message.startswith("the test `it`: ")
-    assert said in message
+    assert expected in message
     assert "\n" not in message
 
 
@@ -610,7 +610,7 @@ def test_more_than_two_levels_need_two_names_for_a_t_test():
     assert "name two levels in `levels`" in message
 
 
-def test_a_level_named_for_an_analysis_of_variance_needs_another():
+def test_an_analysis_of_variance_with_one_named_level_is_refused():
     assert "so that two levels remain" in refused(
         units(), test="anova", of="value", per="unit", within="condition", levels=["a"]
     )
@@ -674,12 +674,12 @@ def test_any_data_have_a_finite_result_or_an_error(rows, test, way, levels, of, 
     try:
         table = run(data, {"it": asked})
     except InputError as error:
-        said = str(error)
-        event(f"refused: {said[:60]}")
+        message = str(error)
+        event(f"refused: {message[:60]}")
     else:
-        said = "the test `it`: ."
+        message = "the test `it`: ."
         check_finite(table, len(data), data["unit"].nunique(), test)
-    assert re.fullmatch(r"the test `it`: .*\.", said)
+    assert re.fullmatch(r"the test `it`: .*\.", message)
 
 
 def check_finite(table, n_rows, n_units, test):
@@ -692,7 +692,7 @@ def check_finite(table, n_rows, n_units, test):
 
 @settings(deadline=None, max_examples=40)
 @given(values=st.lists(st.floats(-1e3, 1e3), min_size=8, max_size=24), seed=st.integers(0, 99))
-def test_the_order_of_rows_does_not_matter_and_turning_the_levels_turns_the_sign(values, seed):
+def test_the_order_of_rows_does_not_matter_and_exchanging_the_levels_changes_the_sign(values, seed):
     values = [round(value, 3) for value in values]
     n = len(values) // 2
     data = pd.DataFrame({"unit": [*range(n)] * 2, "c": ["a"] * n + ["b"] * n, "value": values[: 2 * n]})

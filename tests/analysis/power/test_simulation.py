@@ -36,7 +36,7 @@ from tests.paths import FIXTURES
 
 R = json.loads((FIXTURES / "power.json").read_text(encoding="utf-8"))
 EFFECT = Effect({"condition": "B"}, -0.1)
-NOBODY_VARIES = Population(participant_sd=0.0, item_sd=0.0)
+NO_VARIANCE = Population(participant_sd=0.0, item_sd=0.0)
 
 
 def one_group(items=12):
@@ -53,8 +53,8 @@ def latin_square(stories=12):
     rows = [
         (group, f"s{story:02d}-{condition}{level}", f"s{story:02d}", condition, level)
         for story in range(stories)
-        for place, (condition, level) in enumerate((c, x) for c in "AB" for x in (0, 2, 3))
-        for group in [(place + story) % 6 + 1]
+        for index, (condition, level) in enumerate((c, x) for c in "AB" for x in (0, 2, 3))
+        for group in [(index + story) % 6 + 1]
     ]
     design = pd.DataFrame(rows, columns=["group", "item_id", "story", "condition", "level"])
     return design.astype({"level": "Int64", "group": "Int64"}).assign(task="multiple_choice", chance=0.25)
@@ -79,7 +79,7 @@ def plan_of(**parts):
     return AnalysisPlan.model_validate(parts)
 
 
-def answers_and_all_kept(trials, seed=3):
+def responses_without_exclusions(trials, seed=3):
     correct = (np.random.default_rng(seed).random(len(trials.table)) < 0.7).astype(float)
     return correct, np.full(len(correct), True)
 
@@ -91,7 +91,7 @@ def test_logits_of_marginal_accuracies_are_those_that_r_finds(case):
 
 
 @given(accuracy=st.floats(0.001, 0.999), sd=st.floats(0, 10))
-def test_averaging_over_the_population_gives_the_accuracy_back(accuracy, sd):
+def test_averaging_over_the_population_returns_the_accuracy(accuracy, sd):
     (logit,) = conditional_logits(np.array([accuracy]), sd)
     nodes, weights = np.polynomial.hermite_e.hermegauss(201)
     assert (expit(logit + sd * nodes) * weights).sum() / weights.sum() == pytest.approx(accuracy, abs=2e-3)
@@ -103,7 +103,7 @@ def test_an_impossible_standard_deviation_is_refused(sd):
         conditional_logits(np.array([0.5]), sd)
 
 
-def test_simulated_accuracies_are_the_requested_ones():
+def test_simulated_accuracies_are_the_requested_accuracies():
     effects = [EFFECT, Effect({"condition": "B", "level": 3}, -0.15), Effect({"level": "2"}, 0.05)]
     trials = planned_trials(latin_square(), 120)
     accuracy = accuracies(trials.table, 0.8, effects)
@@ -208,7 +208,7 @@ def test_stories_that_are_seen_in_every_condition_do_not_inflate_the_test():
     assert found["ci_low"][0] < 0.05
 
 
-def test_power_grows_with_participants_and_with_the_effect_and_exclusion_lowers_it():
+def test_power_increases_with_participants_and_effect_and_decreases_with_exclusion():
     population = Population(1.0, 0.3)
     by_n = simulated(one_group(), 60, [EFFECT], population, ns=[10, 20, 40, 60])
     assert significant_of(by_n) == sorted(significant_of(by_n))
@@ -223,7 +223,7 @@ def test_power_grows_with_participants_and_with_the_effect_and_exclusion_lowers_
     assert significant_of(fewer)[0] == pytest.approx(significant_of(ten)[0], abs=0.06)
 
 
-def test_the_same_seed_gives_the_same_numbers_whatever_the_other_arguments():
+def test_the_same_seed_gives_the_same_numbers_for_any_other_arguments():
     alone = simulated(latin_square(), 12, [EFFECT], Population(1.0, 0.5, excluded=0.2), simulations=60)
     both = simulated(latin_square(), 30, [EFFECT], Population(1.0, 0.5, excluded=0.2), simulations=60, ns=[12, 30])
     pd.testing.assert_frame_equal(alone, both.iloc[:1])
@@ -253,7 +253,7 @@ def test_the_table_has_a_row_without_effect_too():
 
 def test_the_contrast_of_one_factor_is_the_paired_t_test():
     trials = planned_trials(one_group(5), 9)
-    correct, kept = answers_and_all_kept(trials)
+    correct, kept = responses_without_exclusions(trials)
     kept[trials.participants == 4] = False
     outcome = contrast_t(trials, [EFFECT]).run(correct, kept)
     means = trials.table.assign(y=correct)[kept].groupby(["participant", "condition"])["y"].mean().unstack()
@@ -271,7 +271,7 @@ def test_the_contrast_of_two_factors_is_the_difference_between_differences():
         "t test of the participants' interaction contrast at condition = B and level = 3 against condition = A and "
         "level = 0"
     )
-    correct, kept = answers_and_all_kept(trials)
+    correct, kept = responses_without_exclusions(trials)
     m = trials.table.assign(y=correct).groupby(["participant", "condition", "level"])["y"].mean().unstack([1, 2])
     difference = (m["B", 3] - m["A", 3]) - (m["B", 0] - m["A", 0])
     outcome = analysis.run(correct, kept)
@@ -295,7 +295,7 @@ def test_participants_without_one_side_of_the_comparison_are_left_out_with_a_not
         "50 % of the participants see no items of at least one cell of the comparison. These participants are left "
         "out.",
     )
-    correct, kept = answers_and_all_kept(trials)
+    correct, kept = responses_without_exclusions(trials)
     means = trials.table.assign(y=correct).groupby(["participant", "condition"])["y"].mean().unstack().dropna()
     assert len(means) == 3
     assert analysis.run(correct, kept).estimate == pytest.approx((means["B"] - means["A"]).mean())
@@ -338,7 +338,7 @@ def test_an_item_without_the_factor_has_no_effect():
     design = latin_square().assign(condition=lambda d: d["condition"].where(d["level"] != 0))
     assert accuracies(design, 0.8, [EFFECT])[design["level"] == 0].tolist() == [0.8] * 24
     trials = planned_trials(design, 6)
-    outcome = contrast_t(trials, [EFFECT]).run(*answers_and_all_kept(trials))
+    outcome = contrast_t(trials, [EFFECT]).run(*responses_without_exclusions(trials))
     assert outcome.estimate is not None
 
 
@@ -360,9 +360,9 @@ def test_flawed_fits_count_as_not_significant_and_are_reported():
             raise InputError("all are the same.")
         return outcome
 
-    (row,) = simulated(
-        one_group(), 4, [EFFECT], NOBODY_VARIES, simulations=100, analysis=PowerAnalysis("", run)
-    ).to_dict("records")
+    (row,) = simulated(one_group(), 4, [EFFECT], NO_VARIANCE, simulations=100, analysis=PowerAnalysis("", run)).to_dict(
+        "records"
+    )
     assert row["power"] == row[SINGULAR] == row[NOT_CONVERGED] == row[NOT_COMPUTABLE] == 0.25
     assert row["power_with_singular"] == 0.5
     assert row["mean_estimate"] == 1.5
@@ -370,7 +370,7 @@ def test_flawed_fits_count_as_not_significant_and_are_reported():
 
 def test_a_missing_p_value_is_not_significant():
     found = simulated(
-        one_group(), 4, [EFFECT], NOBODY_VARIES, analysis=PowerAnalysis("", lambda *_: Outcome(float("nan")))
+        one_group(), 4, [EFFECT], NO_VARIANCE, analysis=PowerAnalysis("", lambda *_: Outcome(float("nan")))
     )
     assert found["power"][0] == 0
     assert np.isnan(found["mean_estimate"][0])
@@ -381,18 +381,18 @@ def test_an_analysis_that_never_works_is_refused_with_its_reason():
         raise InputError("the test needs two groups.")
 
     with pytest.raises(InputError, match=r"no simulated study could be analysed: the test needs two groups\."):
-        simulated(one_group(), 4, [EFFECT], NOBODY_VARIES, analysis=PowerAnalysis("", run))
+        simulated(one_group(), 4, [EFFECT], NO_VARIANCE, analysis=PowerAnalysis("", run))
 
 
 def test_equal_responses_count_as_not_significant():
-    found = simulated(one_group(2), 3, [Effect({"condition": "B"}, 0.009)], NOBODY_VARIES, baseline=0.99)
+    found = simulated(one_group(2), 3, [Effect({"condition": "B"}, 0.009)], NO_VARIANCE, baseline=0.99)
     assert found[NOT_COMPUTABLE][0] > 0.5
     assert found["power"][0] + found[NOT_COMPUTABLE][0] <= 1
 
 
 def test_more_participants_than_planned_trials_are_refused():
     with pytest.raises(InputError, match="trials of 4 participants, but 9 participants are requested"):
-        simulated(one_group(), 4, [EFFECT], NOBODY_VARIES, ns=[9])
+        simulated(one_group(), 4, [EFFECT], NO_VARIANCE, ns=[9])
 
 
 TESTS = {
@@ -411,7 +411,7 @@ TESTS = {
 def test_a_planned_test_is_the_one_that_the_analysis_runs(name):
     plan = plan_of(tests={name: TESTS[name]}, flags={"hard": {"level": 3}}, correction="none")
     trials = planned_trials(latin_square(), 13)
-    correct, kept = answers_and_all_kept(trials)
+    correct, kept = responses_without_exclusions(trials)
     kept[trials.participants == 5] = False
     data = trials.table.assign(correct=correct, score=correct)[kept]
     (wanted,) = [
@@ -427,7 +427,7 @@ def test_a_planned_test_is_the_one_that_the_analysis_runs(name):
 def test_a_planned_test_may_use_a_flag():
     plan = plan_of(tests={"flagged": TESTS["flagged"]}, flags={"hard": {"level": 3}, "other": {"browser": "x"}})
     trials = planned_trials(latin_square(), 12)
-    correct, kept = answers_and_all_kept(trials)
+    correct, kept = responses_without_exclusions(trials)
     outcome = planned_test_analysis(trials, plan, "flagged").run(correct, kept)
     means = trials.table.assign(y=correct, hard=trials.table["level"] == 3)
     means = means.groupby(["participant", "hard"])["y"].mean().unstack().to_numpy()
@@ -445,7 +445,7 @@ def test_a_planned_test_is_corrected_for_its_family(correction, factor):
     )
     trials = planned_trials(latin_square(), 30)
     accuracy = accuracies(trials.table, 0.8, [Effect({"condition": "B", "level": 3}, -0.5)])
-    correct, kept = next(simulated_responses(trials, accuracy, NOBODY_VARIES, simulations=1, seed=1))
+    correct, kept = next(simulated_responses(trials, accuracy, NO_VARIANCE, simulations=1, seed=1))
     analysis = planned_test_analysis(trials, plan, "paired")
     alone = planned_test_analysis(trials, plan, "apart").run(correct, kept)
     assert analysis.run(correct, kept).p_value == pytest.approx(factor * alone.p_value)
@@ -504,7 +504,7 @@ def test_a_term_of_several_coefficients_has_no_single_estimate():
     design = latin_square().assign(level=lambda d: "level " + d["level"].astype("str"))
     trials = planned_trials(design, 20)
     plan = plan_of(models={"m": {"formula": "correct ~ level"}})
-    outcome = planned_model_analysis(trials, plan, "m").run(*answers_and_all_kept(trials))
+    outcome = planned_model_analysis(trials, plan, "m").run(*responses_without_exclusions(trials))
     assert outcome.estimate is None
     assert 0 < outcome.p_value < 1
 
@@ -585,7 +585,7 @@ def test_a_test_that_cannot_be_simulated_is_refused_with_one_sentence(test, mess
     plan = plan_of(tests={"x": planned}, flags={"young": {"age": 20}})
     trials = planned_trials(latin_square(), 12)
     with pytest.raises(InputError, match=message):
-        simulated(latin_square(), 12, [EFFECT], NOBODY_VARIES, analysis=planned_test_analysis(trials, plan, "x"))
+        simulated(latin_square(), 12, [EFFECT], NO_VARIANCE, analysis=planned_test_analysis(trials, plan, "x"))
 
 
 def test_a_plan_without_tests_is_refused():

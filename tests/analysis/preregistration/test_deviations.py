@@ -67,7 +67,7 @@ def exploratory(marked):
 # Deviations
 
 
-def test_the_plan_as_it_was_locked_deviates_in_nothing(locks):
+def test_the_locked_plan_has_no_deviations(locks):
     assert deviations(locks[-1], plan(), OF) == []
     assert deviations(locks[-1], AnalysisPlan.model_validate(dict(reversed(CONTENT.items()))), OF) == []
     assert (
@@ -110,7 +110,7 @@ def test_an_added_part_is_a_deviation(path, part):
     assert ("was not locked, so it is exploratory" if part in NAMED else "was the default") in sentence
 
 
-def test_a_new_name_for_the_same_test_is_one_gone_and_one_new(locks):
+def test_a_renamed_test_is_one_removed_test_and_one_added_test(locks):
     sentences = deviations(locks[-1], plan(tests={"renamed": CONTENT["tests"]["main"]}), OF)
     assert sentences == [
         "The test `main` was locked, but the plan of this analysis lacks it.",
@@ -147,7 +147,7 @@ def test_a_number_written_in_another_way_is_the_same(path, number):
     assert deviations(lock, plans[1], OF) == []
 
 
-def test_letters_of_other_languages_are_shown_as_they_are(locks):
+def test_letters_of_other_languages_are_shown_unchanged(locks):
     (sentence,) = deviations(locks[-1], plan(by=["Bedingung-Ä"]), OF)
     assert "Bedingung-Ä" in sentence
 
@@ -155,7 +155,7 @@ def test_letters_of_other_languages_are_shown_as_they_are(locks):
 # Exploratory analyses
 
 
-def test_what_is_as_it_was_locked_keeps_its_marks(locks):
+def test_the_parts_of_an_unchanged_plan_keep_their_marks(locks):
     assert with_exploratory_marked(plan(), locks) == plan()
 
 
@@ -164,7 +164,7 @@ def test_without_a_lock_nothing_is_marked():
 
 
 @pytest.mark.parametrize("part", NAMED)
-def test_what_was_changed_or_added_is_marked_and_nothing_else(locks, part):
+def test_only_changed_or_added_parts_are_marked(locks, part):
     changed = with_exploratory_marked(plan(**{part: CHANGES[part]}), locks)
     (name,) = CHANGES[part]
     assert exploratory(changed) == {(part, name)}
@@ -181,7 +181,7 @@ def test_marking_changes_the_mark_only(locks, part):
     assert marked.model_copy(update={part: getattr(asked, part)}) == asked
 
 
-def test_what_was_locked_as_exploratory_does_not_become_confirmatory(path):
+def test_a_test_that_was_locked_as_exploratory_does_not_become_confirmatory(path):
     test = CONTENT["tests"]["main"]
     add_lock(path, plan(tests={"main": test | {"exploratory": True}}), of=OF, n_sessions=0, software="e", now=AT)
     assert exploratory(with_exploratory_marked(plan(), read_locks(path))) == {("tests", "main")}
@@ -208,7 +208,7 @@ def test_a_plan_of_a_table_has_no_comparisons_to_mark(path):
         ("models", {"formula": "perfect ~ condition + (1 | item_id)", "family": "binomial"}),
     ],
 )
-def test_what_uses_a_flag_that_was_changed_is_not_as_it_was_locked(path, part, asked):
+def test_an_analysis_that_uses_a_changed_flag_counts_as_changed(path, part, asked):
     """`perfect` meant four atoms and now means three atoms, so a test with the same words is a different test."""
     add_lock(path, plan(**{part: {"it": asked}}), of=OF, n_sessions=0, software="e", now=AT)
     marked = with_exploratory_marked(plan(**{part: {"it": asked}, "flags": CHANGES["flags"]}), read_locks(path))
@@ -248,9 +248,9 @@ def test_the_report_says_whether_the_lock_came_before_the_first_session(locks, f
 @pytest.mark.parametrize(("n_sessions", "words"), [(1, "1 session had already"), (1200, "1,200 sessions had already")])
 def test_sessions_before_the_lock_are_counted(path, n_sessions, words):
     add_lock(path, plan(), of=OF, n_sessions=n_sessions, software="e", now=AT)
-    said = registration_of(read_locks(path), plan(), OF, "2026-01-02T09:00:00+00:00").words.replace("\xa0", " ")
-    assert words in said
-    assert "before the start of the first session" not in said
+    statement = registration_of(read_locks(path), plan(), OF, "2026-01-02T09:00:00+00:00").words.replace("\xa0", " ")
+    assert words in statement
+    assert "before the start of the first session" not in statement
 
 
 def test_deviations_are_in_the_registration_and_in_its_json(locks):
@@ -260,7 +260,7 @@ def test_deviations_are_in_the_registration_and_in_its_json(locks):
     assert found.as_json() == {"words": found.words, "deviations": found.deviations}
 
 
-def test_a_plan_that_was_locked_again_before_data_is_compared_with_the_newest_lock(path):
+def test_a_plan_with_a_second_lock_before_the_data_is_compared_with_the_newest_lock(path):
     add_lock(path, plan(by=[]), of=OF, n_sessions=0, software="e", now=AT)
     add_lock(path, plan(), of=OF, n_sessions=0, software="e", now=AT + timedelta(days=1))
     found = registration_of(read_locks(path), plan(), OF, "2026-01-09T10:00:00+00:00")
@@ -269,7 +269,7 @@ def test_a_plan_that_was_locked_again_before_data_is_compared_with_the_newest_lo
     assert "The plan of this analysis is identical to the locked plan." in found.words
 
 
-def test_locking_again_after_data_were_seen_does_not_wash_a_change_clean(path):
+def test_a_second_lock_after_the_data_does_not_hide_a_change(path):
     """The plan was locked, forty people took part, and then a second plan with another test was locked."""
     other = plan(tests={"main": CHANGES["tests"]["main"]})
     add_lock(path, plan(), of=OF, n_sessions=0, software="e", now=AT)

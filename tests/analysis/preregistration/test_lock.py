@@ -51,7 +51,7 @@ def two(path):
 # Writing and reading
 
 
-def test_what_was_locked_is_read_as_it_was_written(path):
+def test_a_lock_is_read_as_it_was_written(path):
     written = lock(path)
     assert read_locks(path) == [written]
     assert written.plan == plan_content(plan())
@@ -69,7 +69,7 @@ def test_each_lock_has_the_digest_of_the_previous_lock(two):
     assert (first.plan.get("confidence"), second.plan["confidence"]) == (None, 0.9)
 
 
-def test_the_digest_in_the_file_is_the_sha256_of_what_the_lock_says(path):
+def test_the_digest_in_the_file_is_the_sha256_of_the_content_of_the_lock(path):
     """The digest can be checked without Equipoise: it is the SHA-256 of the lock as canonical JSON (RFC 8785)."""
     lock(path)
     found = json.loads(path.read_text(encoding="utf-8"))
@@ -92,11 +92,11 @@ def test_the_file_can_be_read_by_people(path):
         datetime(2026, 1, 1, 23, 0, 0, 999_999, tzinfo=timezone(-timedelta(hours=11))),
     ],
 )
-def test_the_time_is_in_utc_whatever_the_clock(path, now):
+def test_the_time_is_in_utc_for_any_clock(path, now):
     assert lock(path, now=now).locked_at == "2026-01-02T10:00:00+00:00"
 
 
-def test_without_a_time_it_is_now(path):
+def test_a_lock_without_a_given_time_has_the_present_time(path):
     before = datetime.now(UTC).replace(microsecond=0)
     locked_at = datetime.fromisoformat(lock(path, now=None).locked_at)
     assert before <= locked_at <= datetime.now(UTC)
@@ -105,19 +105,19 @@ def test_without_a_time_it_is_now(path):
 def test_the_same_plan_is_not_locked_twice(path):
     first = lock(path)
     text = path.read_bytes()
-    with pytest.raises(InputError, match=f"is already locked since 2026-01-02T10:00:00.*{first.digest}") as error:
+    with pytest.raises(InputError, match=f"was already locked at 2026-01-02T10:00:00.*{first.digest}") as error:
         lock(path, plan(), now=AT + timedelta(days=3), n_sessions=40)
     assert "before you lock it again" in str(error.value)
     assert path.read_bytes() == text
 
 
-def test_a_plan_that_only_says_a_default_aloud_is_the_same_plan(path):
+def test_a_plan_that_only_states_a_default_is_the_same_plan(path):
     lock(path)
-    with pytest.raises(InputError, match="is already locked since"):
+    with pytest.raises(InputError, match="was already locked at"):
         lock(path, plan(confidence=0.95, correction="holm", models={}))
 
 
-def test_another_battery_or_another_plan_can_be_locked_and_so_can_the_first_plan_again(path):
+def test_another_battery_another_plan_and_then_the_first_plan_can_be_locked(path):
     lock(path)
     lock(path, of={"battery": "c" * 64})
     lock(path, plan(by=[]), of={"battery": "c" * 64})
@@ -148,11 +148,11 @@ def assert_unseen_is_unchanged(path, text, locks):
     assert [one.digest for one in found] == [one.digest for one in locks]
 
 
-def test_a_change_of_any_byte_is_seen_or_says_the_same(two):
+def test_a_change_of_any_byte_is_detected_or_changes_no_content(two):
     text, locks = two.read_bytes(), read_locks(two)
-    for place, byte in enumerate(text):
-        put = [bytes([byte ^ 1]), b"7", bytes([byte ^ 128]), b"", b'"', b" ", bytes([byte, byte])][place % 7]
-        assert_unseen_is_unchanged(two, text[:place] + put + text[place + 1 :], locks)
+    for index, byte in enumerate(text):
+        put = [bytes([byte ^ 1]), b"7", bytes([byte ^ 128]), b"", b'"', b" ", bytes([byte, byte])][index % 7]
+        assert_unseen_is_unchanged(two, text[:index] + put + text[index + 1 :], locks)
 
 
 def test_a_truncated_file_is_refused(two):
@@ -194,7 +194,7 @@ def test_a_changed_moved_added_or_removed_lock_is_refused(two, spoil):
     assert "restore the file from a backup" in str(error.value)
 
 
-def test_a_changed_file_is_not_added_to(two):
+def test_no_lock_is_added_to_a_changed_file(two):
     two.write_bytes(two.read_bytes().replace(b"condition", b"kondition", 1))
     spoilt = two.read_bytes()
     with pytest.raises(InputError, match="restore"):
@@ -205,12 +205,12 @@ def test_a_changed_file_is_not_added_to(two):
 @pytest.mark.parametrize(
     "content", [b"", b"{}", b"[]", b"null", b"\xff\xfe{}", b"locks", b'{"locks": 3, "digest": ""}']
 )
-def test_another_file_than_a_lock_file_is_refused(path, content):
+def test_a_file_that_is_not_a_lock_file_is_refused(path, content):
     path.write_bytes(content)
     with pytest.raises(InputError) as error:
         read_locks(path)
     assert "\n" not in str(error.value)
-    assert "Error" not in str(error.value), "the name of an exception tells a scientist nothing"
+    assert "Error" not in str(error.value), "the name of an exception does not help a scientist"
 
 
 def test_a_file_without_locks_is_not_a_lock_file(path):
@@ -221,7 +221,7 @@ def test_a_file_without_locks_is_not_a_lock_file(path):
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "9007199254740993", "1e999"])
-def test_a_number_that_no_file_can_carry_is_refused_with_the_name_of_the_file(two, number):
+def test_a_number_that_a_file_cannot_store_is_refused_with_the_name_of_the_file(two, number):
     two.write_text(two.read_text(encoding="utf-8").replace("0.9", number, 1), encoding="utf-8")
     with pytest.raises(InputError) as error:
         read_locks(two)
@@ -237,7 +237,7 @@ def test_a_missing_folder_is_an_error(tmp_path):
 
 
 @pytest.mark.parametrize("error", [PermissionError(13, "Permission denied"), OSError(28, "No space left on device")])
-def test_a_failed_write_leaves_the_locks_as_they_were(two, monkeypatch, error):
+def test_a_failed_write_leaves_the_locks_unchanged(two, monkeypatch, error):
     before = two.read_bytes()
 
     def fail(*_: object) -> None:
@@ -254,7 +254,7 @@ def test_locking_leaves_no_temporary_file(two):
     assert [one.name for one in two.parent.iterdir()] == [two.name]
 
 
-def test_a_plan_that_cannot_be_carried_is_refused_before_anything_is_written(path):
+def test_a_plan_that_cannot_be_stored_is_refused_before_anything_is_written(path):
     planned = plan(tests={"main": {"test": "chi_square", "of": "a", "between": "b", "where": {"id": 2**53 + 1}}})
     with pytest.raises(InputError, match="2\\^53") as error:
         lock(path, planned)
@@ -294,11 +294,11 @@ def test_the_order_of_rules_and_factors_is_part_of_the_plan_and_the_order_of_nam
     assert lock(path, plan(exclusions=rules)).plan != first.plan
     tables = {name: {"by": ["condition"], "of": ["rt_ms"]} for name in ("a", "b")}
     lock(path, plan(tables=tables))
-    with pytest.raises(InputError, match="is already locked since"):
+    with pytest.raises(InputError, match="was already locked at"):
         lock(path, plan(tables=dict(reversed(tables.items()))))
 
 
-def test_the_digest_of_a_lock_depends_on_all_that_it_says(path):
+def test_the_digest_of_a_lock_depends_on_its_whole_content(path):
     first = lock(path)
     content = first.model_dump()
     changes: dict[str, Any] = {
@@ -323,5 +323,5 @@ def test_a_plan_that_was_locked_under_a_former_key_is_the_same_plan(tmp_path: Pa
     path.write_text(json.dumps({"locks": [lock.model_dump()], "digest": lock.digest}), encoding="utf-8")
     plan = AnalysisPlan(difficulty="level")
     assert deviations(read_locks(path)[0], plan, {}) == []
-    with pytest.raises(InputError, match="is already locked since"):
+    with pytest.raises(InputError, match="was already locked at"):
         add_lock(path, plan, of={}, n_sessions=0, software="new")

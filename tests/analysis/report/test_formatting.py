@@ -111,7 +111,7 @@ def test_yes_and_no_are_words():
 
 
 @pytest.mark.parametrize("text", ["Köln, Süd", "01", "a - b", "1e5", "true", "-3", "<b>"])
-def test_text_is_shown_as_it_is(text):
+def test_text_is_shown_unchanged(text):
     assert cell_words("level", text) == text
 
 

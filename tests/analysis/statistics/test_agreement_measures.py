@@ -102,13 +102,13 @@ def answers_of(ability, difficulty, rng):
 def test_reliability_says_how_well_another_sample_agrees():
     rng = np.random.default_rng(5)
     difficulty = rng.normal(size=80)
-    told, truth = [], []
+    estimates, truth = [], []
     for _ in range(30):
         first, second = (answers_of(rng.normal(size=20), difficulty, rng) for _ in range(2))
-        told.append(split_half_reliability(*first, splits=50))
+        estimates.append(split_half_reliability(*first, splits=50))
         accuracies = [np.bincount(what, right) / 20 for _, what, right in (first, second)]
         truth.append(np.corrcoef(*accuracies)[0, 1])
-    assert np.mean(told) == pytest.approx(np.mean(truth), abs=0.02)
+    assert np.mean(estimates) == pytest.approx(np.mean(truth), abs=0.02)
 
 
 def test_guessed_responses_are_not_reliable_and_items_that_differ_for_all_are_reliable():

@@ -28,7 +28,7 @@ def test_the_one_way_analysis_gives_what_r_gives(case):
 @given(st.lists(SAMPLES, min_size=2, max_size=5))
 def test_the_one_way_analysis_agrees_with_scipy(samples):
     arrays = [np.array(sample, dtype=float) for sample in samples]
-    result = one_way_anova({str(place): sample for place, sample in enumerate(arrays)})
+    result = one_way_anova({str(index): sample for index, sample in enumerate(arrays)})
     assert 0 <= result.effect <= 1
     if result.statistic > 1e-6:  # Below this, SciPy has rounding errors.
         theirs = stats.f_oneway(*arrays)

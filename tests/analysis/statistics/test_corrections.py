@@ -22,7 +22,7 @@ def test_adjusted_p_values_equal_those_of_rs_p_adjust(correct, family):
 
 @BOTH
 @given(p=FAMILIES)
-def test_adjusted_p_values_are_no_smaller_keep_their_order_and_stay_within_one(correct, p):
+def test_adjusted_p_values_are_at_least_as_large_keep_their_order_and_stay_within_one(correct, p):
     adjusted = correct(p)
     assert (adjusted >= np.array(p) * (1 - 1e-12)).all()
     assert (adjusted <= 1).all()
@@ -48,9 +48,9 @@ def test_holm_lies_between_benjamini_hochberg_and_bonferroni(p):
 def test_holm_rejects_what_its_stepwise_rule_rejects(p, alpha):
     """Starting with the smallest p, compare with alpha/m, alpha/(m - 1), ...; stop at the first larger p."""
     m = len(p)
-    stepwise = [(m - place) * value for place, value in enumerate(sorted(p))]
+    stepwise = [(m - index) * value for index, value in enumerate(sorted(p))]
     assume_none_on_the_border(stepwise, alpha)
-    rejected = next((place for place, value in enumerate(stepwise) if value > alpha), m)
+    rejected = next((index for index, value in enumerate(stepwise) if value > alpha), m)
     assert int((holm(p) <= alpha).sum()) == rejected
 
 
@@ -58,9 +58,9 @@ def test_holm_rejects_what_its_stepwise_rule_rejects(p, alpha):
 def test_benjamini_hochberg_rejects_what_its_rule_rejects(p, alpha):
     """Return the tests up to the largest k whose p is at most k alpha/m."""
     m = len(p)
-    stepwise = [m / place * value for place, value in enumerate(sorted(p), start=1)]
+    stepwise = [m / index * value for index, value in enumerate(sorted(p), start=1)]
     assume_none_on_the_border(stepwise, alpha)
-    rejected = max((place for place, value in enumerate(stepwise, start=1) if value <= alpha), default=0)
+    rejected = max((index for index, value in enumerate(stepwise, start=1) if value <= alpha), default=0)
     assert int((benjamini_hochberg(p) <= alpha).sum()) == rejected
 
 

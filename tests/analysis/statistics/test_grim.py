@@ -96,28 +96,28 @@ ANSWERS = st.lists(st.integers(1, 7), min_size=2, max_size=60)
 @given(answers=ANSWERS, decimals=st.integers(0, 4), way=st.integers(0, 2))
 def test_real_responses_pass_with_every_kind_of_rounding(answers, decimals, way):
     mean, variance = moments(answers, 1)
-    said = sorted(printed(mean, decimals))[way % len(printed(mean, decimals))]
+    printed_mean = sorted(printed(mean, decimals))[way % len(printed(mean, decimals))]
     for sd in printed(variance, decimals, root=True):
-        assert grim(said, len(answers), scale=(1, 7))
-        assert grimmer(said, sd, len(answers), scale=(1, 7))
-        assert grimmer(said, sd, len(answers))
+        assert grim(printed_mean, len(answers), scale=(1, 7))
+        assert grimmer(printed_mean, sd, len(answers), scale=(1, 7))
+        assert grimmer(printed_mean, sd, len(answers))
 
 
 @given(data=st.data(), items=st.integers(1, 12), n=st.integers(2, 30))
 def test_real_means_of_several_items_pass(data, items, n):
     sums = data.draw(st.lists(st.integers(items, 5 * items), min_size=n, max_size=n))
     mean, variance = moments(sums, items)
-    for said in printed(mean, 2):
+    for printed_mean in printed(mean, 2):
         for sd in printed(variance, 2, root=True):
-            assert grimmer(said, sd, n, items=items, scale=(1, 5))
+            assert grimmer(printed_mean, sd, n, items=items, scale=(1, 5))
 
 
 @settings(deadline=None)  # The search takes a second for one data set in thousands.
 @given(answers=st.lists(st.integers(-2000, 2000), min_size=2, max_size=200))
 def test_real_whole_numbers_of_any_size_pass(answers):
     mean, variance = moments(answers, 1)
-    (said, *_), (sd, *_) = printed(mean, 2), printed(variance, 2, root=True)
-    assert grimmer(said, sd, len(answers))
+    (printed_mean, *_), (sd, *_) = printed(mean, 2), printed(variance, 2, root=True)
+    assert grimmer(printed_mean, sd, len(answers))
 
 
 def test_a_percentage_is_a_mean_with_two_more_decimals():

@@ -33,7 +33,7 @@ def test_two_estimates_have_the_interval_of_their_difference():
         )
 
 
-def test_the_interval_of_a_slope_covers_it_about_as_often_as_it_says():
+def test_the_interval_of_a_slope_has_about_the_stated_coverage():
     rng = np.random.default_rng(2)
     x, n, p = np.array([0.0, 2, 3]), np.array([24, 24, 24]), np.array([0.9, 0.8, 0.75])
     weights = trend_weights(x, n)

@@ -26,11 +26,11 @@ def ray(atoms: set[tuple[int, int]], entry: str) -> Ray:
         ({(5, 5)}, "west-6", "south-4"),
         ({(5, 5)}, "north-4", "west-4"),
         ({(5, 5)}, "east-4", "north-6"),
-        ({(4, 4), (4, 6)}, "south-5", "reflected"),  # both diagonals: sent straight back
-        ({(1, 3)}, "north-2", "reflected"),  # beside the entry cell: never gets in
+        ({(4, 4), (4, 6)}, "south-5", "reflected"),  # atoms at both diagonals turn the ray back
+        ({(1, 3)}, "north-2", "reflected"),  # an atom next to the entry cell reflects the ray
         ({(1, 3)}, "north-3", "absorbed"),
-        ({(1, 3), (1, 4)}, "north-3", "absorbed"),  # hitting comes before being kept out
-        ({(3, 5), (4, 4), (4, 5)}, "west-4", "absorbed"),  # hitting comes before turning
+        ({(1, 3), (1, 4)}, "north-3", "absorbed"),  # absorption is tested before reflection
+        ({(3, 5), (4, 4), (4, 5)}, "west-4", "absorbed"),  # absorption is tested before deflection
         ({(1, 1)}, "north-2", "reflected"),
         ({(8, 8)}, "east-7", "reflected"),
     ],
@@ -39,12 +39,12 @@ def test_a_ray_follows_the_rules(atoms: set[tuple[int, int]], entry: str, outcom
     assert ray(atoms, entry).outcome == outcome
 
 
-def test_the_path_ends_in_the_atom_that_absorbed_the_ray_and_is_empty_if_it_never_got_in() -> None:
+def test_the_path_ends_in_the_atom_that_absorbed_the_ray_and_is_empty_for_a_ray_reflected_at_entry() -> None:
     assert ray({(5, 3)}, "west-5").path == ((5, 1), (5, 2), (5, 3))
     assert ray({(1, 3)}, "north-2").path == ()
 
 
-def test_every_stored_ray_of_the_published_runs_is_traced_alike(stored_runs: Path) -> None:
+def test_every_stored_ray_of_the_published_runs_has_the_same_outcome(stored_runs: Path) -> None:
     n_rays = 0
     for result in json.loads(stored_runs.read_text(encoding="utf-8"))["results"]:
         atoms = frozenset((row, column) for row, column in result["atomConfig"])
@@ -57,7 +57,7 @@ def test_every_stored_ray_of_the_published_runs_is_traced_alike(stored_runs: Pat
 
 
 @given(boards, ports)
-def test_a_ray_sent_in_where_another_left_comes_out_where_that_one_entered(
+def test_a_ray_that_enters_by_the_exit_of_another_ray_leaves_by_its_entry(
     atoms: frozenset[tuple[int, int]], entry: Port
 ) -> None:
     outcome = trace(atoms, entry).outcome
@@ -91,6 +91,6 @@ def test_a_path_is_connected_and_meets_atoms_only_at_its_end(atoms: frozenset[tu
 
 
 @pytest.mark.parametrize("text", ["north-0", "north-9", "up-3", "north3", "north-03", "", "NORTH-3", "north-3 "])
-def test_what_is_no_port_is_refused(text: str) -> None:
+def test_an_invalid_port_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a port"):
         Port.parse(text)

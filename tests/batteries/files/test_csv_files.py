@@ -1,4 +1,4 @@
-"""CSV files: no spreadsheet runs a cell that Equipoise wrote, and every text is read back unchanged."""
+"""CSV files: no spreadsheet computes a cell that Equipoise wrote, and every text is read back unchanged."""
 
 import ast
 import csv
@@ -29,14 +29,14 @@ OURS = ("batteries", "experiment", "server", "analysis", "equipoise", "benchmark
      "\u00a0=1", "\u3000=1", "\ufeff=1", "\u200b=1", "\0=1", '"=1', "'=1", "''=1", "' =1", '" =1', '"\t=1',
      "=cmd|'/C calc'!A0", "-2+3+cmd|' /C calc'!A0"],
 )  # fmt: skip
-def test_a_text_that_a_spreadsheet_may_run_begins_with_an_apostrophe(text: str) -> None:
+def test_a_text_that_a_spreadsheet_may_compute_gets_an_apostrophe(text: str) -> None:
     assert is_formula(text)
     assert guarded(text) == f"'{text}"
     assert unguarded(guarded(text)) == text
 
 
 @pytest.mark.parametrize("text", ["", "x", "a=b", "north-3", "'tis", '"so"', " x", "3", "3-1", "−1", "– no", "(=1)"])
-def test_other_texts_are_as_they_were(text: str) -> None:
+def test_other_texts_are_unchanged(text: str) -> None:
     assert guarded(text) == text == unguarded(text)
 
 
@@ -63,7 +63,7 @@ def test_numbers_are_not_changed() -> None:
 
 
 def calls(path: Path) -> set[str]:
-    """Return the names of what a file calls, as `csv.writer` and `to_csv`."""
+    """Return the names of the functions that a file calls, such as `csv.writer` and `to_csv`."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     named = set()
     for node in ast.walk(tree):
@@ -123,7 +123,7 @@ HEADER = ",".join(PUBLISHED_COLUMNS)
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
-        ('x\n"y,1\n2,3\n', "csv, line 3: this is not CSV (a double quote is not closed). Fix: close it."),
+        ('x\n"y,1\n2,3\n', "csv, line 3: this is not CSV (a double quote is not closed). Fix: close the double quote."),
         ('"x"y,1\n', "csv, line 2: this is not CSV (',' expected after '\"'). Fix: write each double quote"),
         ("a,\0\n", "csv: this is not a text file. Fix: save the table as CSV in UTF-8."),
     ],

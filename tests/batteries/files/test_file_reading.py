@@ -48,8 +48,8 @@ def read(tmp_path: Path, text: str) -> Outer:
         ("inner: {}\n", r"line 1: `name` is missing. Fix: add it"),
         ("name: a\nname: b\n", r"line 2: this is not valid YAML"),
         ("name: [a\n", r"this is not valid YAML"),
-        ("- a\n", r"line 1: the file must hold `name: value` lines"),
-        ("", r"line 1: the file must hold"),
+        ("- a\n", r"line 1: the file must contain `name: value` lines"),
+        ("", r"line 1: the file must contain"),
         ("name: 3\n", r'line 1: `name` must be a text. Fix: put it in quotes: "3"\.'),
         ("name:\n", r"line 1: `name` must be a text .it is None.. Fix: correct it"),
         ("name: a\nmany: {b: 3}\n", r"line 2: `many` must be a list\. Fix: write \[{b: 3}\]"),
@@ -62,7 +62,7 @@ def read(tmp_path: Path, text: str) -> Outer:
         ),
     ],
 )
-def test_a_mistake_is_named_with_file_line_and_mend(tmp_path: Path, text: str, message: str) -> None:
+def test_a_mistake_is_named_with_file_line_and_fix(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(InputError, match=message) as error:
         read(tmp_path, text)
     assert str(tmp_path / "file.yaml") in str(error.value)
@@ -74,7 +74,7 @@ class Colour(StrEnum):
 
 
 class Limited(BaseModel):
-    """A field for each kind of limit."""
+    """A model with a field for each kind of limit."""
 
     model_config = ConfigDict(extra="forbid")
     over: int = Field(default=1, gt=0)
@@ -137,7 +137,7 @@ def test_a_byte_order_mark_and_windows_line_ends_are_read(tmp_path: Path) -> Non
 
 
 class Requested(BaseModel):
-    """A body of a request."""
+    """A request body."""
 
     model_config = ConfigDict(extra="forbid")
     name: str
@@ -147,7 +147,7 @@ class Requested(BaseModel):
 
 
 def work_to_describe(body: str) -> tuple[str, Counter[str]]:
-    """Return what is said of a body that does not fit, and how often each of our functions was called for it."""
+    """Return the message about an invalid request body, and the number of calls of each of our functions."""
     with pytest.raises(ValidationError) as error:
         Requested.model_validate_json(body, strict=True)
     calls: Counter[str] = Counter()
@@ -165,7 +165,7 @@ def work_to_describe(body: str) -> tuple[str, Counter[str]]:
 
 
 def lines_run(body: str) -> int:
-    """Return how many lines of our own Python run to describe a body that does not fit."""
+    """Return the number of our Python lines that run to describe an invalid request body."""
     with pytest.raises(ValidationError) as error:
         Requested.model_validate_json(body, strict=True)
     n = 0
@@ -204,7 +204,7 @@ def test_of_thousands_of_unknown_fields_five_are_described_and_the_others_counte
         lambda n: '{"name": 1' + "0" * min(n, 4_000) + "}",
     ],
 )
-def test_twice_as_large_a_mistake_is_at_most_twice_the_work(body: Callable[[int], str]) -> None:
+def test_the_work_for_a_message_grows_at_most_with_the_size_of_the_mistake(body: Callable[[int], str]) -> None:
     assert lines_run(body(4_000)) <= 2.2 * lines_run(body(2_000)) + 100
 
 
@@ -228,7 +228,7 @@ def test_twice_as_large_a_mistake_is_at_most_twice_the_work(body: Callable[[int]
         json.dumps({"many": {"y" * 60_000: "z" * 60_000}}),
     ],
 )
-def test_whatever_the_body_what_is_wrong_with_it_is_said_briefly(body: str) -> None:
+def test_the_message_about_any_request_body_is_short(body: str) -> None:
     said, _ = work_to_describe(body)
     assert 0 < len(said) < 1_000
 
@@ -240,7 +240,7 @@ def test_a_list_is_not_called_too_short_when_its_entries_are_wrong() -> None:
     assert said == "`many` has too few entries. Fix: write at least 1."
 
 
-def test_a_json_name_that_is_given_twice_is_found_in_one_pass() -> None:
+def test_a_duplicate_json_name_is_found_in_one_pass() -> None:
     names = [f"x{number}" for number in range(20_000)]
     text = "{" + ",".join(f'"{name}": 1' for name in [*names, names[-1]]) + "}"
     calls = 0
@@ -303,7 +303,7 @@ LAUGHS = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]\n" + "".joi
         ("a: '" + "x" * 20_000_000 + "'", r"line 1: the file has more than 20 MB\. Fix: "),
     ],
 )
-def test_a_yaml_file_that_stands_for_too_much_is_refused_before_it_is_expanded(
+def test_a_yaml_file_that_would_expand_too_much_is_refused_before_it_is_expanded(
     tmp_path: Path, text: str, message: str
 ) -> None:
     tracemalloc.start()
@@ -317,7 +317,7 @@ def test_a_yaml_file_that_stands_for_too_much_is_refused_before_it_is_expanded(
     assert peak < 200_000_000
 
 
-def test_honest_aliases_and_merges_are_read_as_their_values(tmp_path: Path) -> None:
+def test_ordinary_aliases_and_merges_are_read_as_their_values(tmp_path: Path) -> None:
     text = "a: &limits {low: 1, high: [2, 3]}\nb: {one: *limits, two: {<<: *limits, high: 4}, three: *limits}\n"
     limits = {"low": 1, "high": [2, 3]}
     read_in = read_anything(tmp_path, text)

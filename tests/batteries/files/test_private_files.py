@@ -14,7 +14,7 @@ from batteries.files.private_files import open_folder_warning, private_folder
 
 @pytest.fixture(params=[0o000, 0o022, 0o077], ids=oct)
 def umask(request: pytest.FixtureRequest) -> Iterator[None]:
-    """What a shell, a careless system and a careful one set."""
+    """Set a umask: none, the usual one, and a private one."""
     before = os.umask(request.param)
     yield
     os.umask(before)
@@ -22,7 +22,7 @@ def umask(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture
 def public_folder() -> Iterator[Path]:
-    """A folder to which every user's way is open; pytest's own are closed."""
+    """A folder that every user can read; pytest's own folders are private."""
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)
     yield folder
@@ -33,7 +33,7 @@ def mode(path: Path) -> int:
     return path.stat().st_mode & 0o777
 
 
-def test_a_new_folder_and_those_made_above_it_are_for_their_owner(umask: None, tmp_path: Path) -> None:
+def test_a_new_folder_and_its_new_parents_are_readable_by_their_owner_only(umask: None, tmp_path: Path) -> None:
     private_folder(tmp_path / "study" / "data" / "lab")
     for name in ("study", "study/data", "study/data/lab"):
         assert mode(tmp_path / name) == 0o700
@@ -46,7 +46,7 @@ def test_a_folder_that_exists_keeps_its_mode(tmp_path: Path) -> None:
     assert (mode(tmp_path / "data"), mode(tmp_path / "data" / "lab")) == (0o755, 0o700)
 
 
-def test_a_private_file_is_for_its_owner_from_its_first_byte(umask: None, tmp_path: Path) -> None:
+def test_a_private_file_is_readable_by_its_owner_only_from_its_first_byte(umask: None, tmp_path: Path) -> None:
     with atomic_write(tmp_path / "two", is_private=True) as file:
         file.write("text")
         (part,) = tmp_path.glob("two-*.part")
@@ -55,7 +55,7 @@ def test_a_private_file_is_for_its_owner_from_its_first_byte(umask: None, tmp_pa
     assert sorted(path.name for path in tmp_path.iterdir()) == ["two"]
 
 
-def test_an_open_file_is_replaced_by_a_private_one(tmp_path: Path) -> None:
+def test_a_file_that_others_can_read_is_replaced_by_a_private_file(tmp_path: Path) -> None:
     path = tmp_path / "ids.csv"
     path.write_text("earlier")
     path.chmod(0o644)
@@ -64,7 +64,7 @@ def test_an_open_file_is_replaced_by_a_private_one(tmp_path: Path) -> None:
     assert (path.read_text(), mode(path)) == ("now", 0o600)
 
 
-def test_a_file_whose_writing_fails_is_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_stays_unchanged_if_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "ids.csv"
     path.write_text("earlier")
 
@@ -84,7 +84,7 @@ def test_a_file_whose_writing_fails_is_as_it_was(tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize(
     ("bits", "is_open"), [(0o755, True), (0o701, True), (0o704, True), (0o750, False), (0o700, False)]
 )
-def test_a_folder_that_others_can_read_is_warned_of_in_one_line_with_the_command(
+def test_a_folder_that_others_can_read_gives_a_one_line_warning_with_the_command(
     public_folder: Path, bits: int, is_open: bool
 ) -> None:
     data = public_folder / "my data"
@@ -101,7 +101,7 @@ def test_a_folder_that_others_can_read_is_warned_of_in_one_line_with_the_command
     assert open_folder_warning(data) is None
 
 
-def test_a_folder_within_a_closed_one_is_not_warned_of(public_folder: Path) -> None:
+def test_a_folder_inside_a_private_folder_gives_no_warning(public_folder: Path) -> None:
     data = public_folder / "home" / "data"
     data.mkdir(parents=True)
     data.chmod(0o755)

@@ -36,7 +36,7 @@ def test_chance_counts_outcomes_not_buttons() -> None:
     assert task_named("multiple_choice").chance(CHOICE) == 1 / 3
 
 
-def test_leaving_by_the_entry_port_is_being_reflected() -> None:
+def test_leaving_by_the_entry_port_counts_as_reflected() -> None:
     task = task_named("blackbox_predict")
     assert task.score(BOARD, "reflected", "north-2").correct
     assert task.score(BOARD, "north-2", "reflected").correct
@@ -48,7 +48,7 @@ def said(feedback: Feedback) -> str:
 
 
 @pytest.mark.parametrize("language", languages())
-def test_whatever_is_answered_there_are_words_for_the_feedback(language: str) -> None:
+def test_every_response_has_a_feedback_sentence(language: str) -> None:
     words = texts_in(language, {})
     boards = [({"size": 8, "atoms": [], "entry": entry}, key) for entry, key in OPPOSITE.items()]
     struck = ({"size": 8, "atoms": [[4, 3]], "entry": "north-3"}, "absorbed")
@@ -63,11 +63,11 @@ def test_whatever_is_answered_there_are_words_for_the_feedback(language: str) ->
             for response in task.responses(content)
             for feedback in [task.feedback(content, key, response)]
         }
-        assert len(said) == 2 * len(examples), "two outcomes are told in the same words"
+        assert len(said) == 2 * len(examples), "two outcomes are reported in the same words"
         assert not any("{" in sentence for _, sentence in said)
 
 
-def test_feedback_tells_the_right_answer() -> None:
+def test_feedback_names_the_right_answer() -> None:
     wrong = task_named("blackbox_predict").feedback(BOARD, "reflected", "absorbed")
     assert not wrong.correct
     assert "reflected" in said(wrong)
@@ -78,7 +78,7 @@ def test_feedback_tells_the_right_answer() -> None:
 
 
 @given(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.lists(st.integers())))
-def test_a_response_of_another_form_is_refused(response: object) -> None:
+def test_a_response_of_a_wrong_form_is_refused(response: object) -> None:
     for name, (content, _) in EXAMPLES.items():
         task = TASKS[name]
         allowed = [*task.responses(content), content.get("entry")]
@@ -92,7 +92,7 @@ def test_a_key_that_contradicts_the_board_is_refused() -> None:
         task_named("blackbox_predict").checked_content(BOARD, "absorbed")
 
 
-def test_an_unknown_task_is_named_with_those_there_are() -> None:
+def test_an_unknown_task_is_refused_with_the_known_tasks() -> None:
     with pytest.raises(InputError, match=r"unknown task `dance`.*blackbox_predict, jspsych, multiple_choice"):
         task_named("dance")
 
@@ -122,7 +122,7 @@ def choice(*options: str, text: str = "A story.") -> dict[str, Any]:
         (choice("yes", "no"), choice("yes", "no", text=" ")),
     ],
 )
-def test_options_in_other_places_and_a_story_that_comes_or_goes_are_no_rewording(was, now):
+def test_moved_options_and_an_added_or_removed_story_are_not_a_rewording(was, now):
     task = task_named("multiple_choice")
     assert not task.is_reworded(was, now)
     assert not task.is_reworded(now, was)
@@ -138,7 +138,7 @@ def test_options_in_other_places_and_a_story_that_comes_or_goes_are_no_rewording
         (choice("yes", "no"), choice("yes", "no", text="Another story.")),
     ],
 )
-def test_edits_of_options_in_their_places_are_rewording(was, now):
+def test_edits_of_options_at_their_positions_are_a_rewording(was, now):
     task = task_named("multiple_choice")
     assert task.is_reworded(was, now)
     assert task.is_reworded(now, was)

@@ -31,7 +31,7 @@ def write_spec(folder: Path, spec: Mapping[str, Any]) -> Path:
 
 
 def build(templates: Path, output: Path, spec: Mapping[str, Any] | None = None, seed: int = 1) -> Path:
-    """Build into a file; the file is returned."""
+    """Build a battery into a file, and return the file."""
     options = [] if spec is None else ["--spec", write_spec(output.parent, spec)]
     result = run("build", templates, *options, "--seed", seed, "-o", output)
     assert result.exit_code == 0, result.output
@@ -39,7 +39,7 @@ def build(templates: Path, output: Path, spec: Mapping[str, Any] | None = None, 
 
 
 def battery_of(templates: Path, spec: Mapping[str, Any] | None = None, seed: int = 1) -> Battery:
-    """Build and load; every item is checked against its task on the way."""
+    """Build and load a battery. Loading checks every item with its task."""
     with tempfile.TemporaryDirectory() as folder:
         return load_battery(build(templates, Path(folder) / "battery.jsonl", spec, seed))
 
@@ -53,7 +53,7 @@ def assert_refused(result: Result, *words: str) -> None:
 
 
 def code(item: Item) -> str:
-    """The condition as the template calls it."""
+    """Return the condition as digits, as in the template."""
     letter = str(item.factors["condition"])
     return CODES[letter] if item.factors["capability_type"] == "double" else CODES[letter][0]
 
@@ -75,7 +75,7 @@ _READ: dict[str, tuple[published.Labels, list[int]]] = {}
 
 
 def labels_of(item: Item) -> tuple[published.Labels, list[int]]:
-    """The labels with which story, prompt and options read as shown, and which template option stands where."""
+    """Return the labels of the texts as shown, and the index of the template's option at each position."""
     names = ("template_id", "condition", "inference_level", "pov")
     same = json.dumps([[item.factors[name] for name in names], texts(item)])
     if same not in _READ:
@@ -117,13 +117,13 @@ def by(items: Iterable[Item], *names: str) -> dict[tuple[Any, ...], list[Item]]:
 
 
 def spread(counts: Counter[int]) -> int:
-    """The difference between the commonest and the rarest of four positions."""
+    """Return the difference between the counts of the most and the least frequent position."""
     every = [counts[position] for position in (1, 2, 3, 4)]
     return max(every) - min(every)
 
 
 def shown(folder: Path, context: str, **story: Any) -> list[str]:
-    """The stories of condition A without filler, of as many variants as differ."""
+    """Return the different stories of condition A without filler."""
     published.write_one_story(folder / "templates", context + " It {vs[switch_1]}.{vs[filler]}", **story)
     items = battery_of(folder / "templates", {"inference_levels": [2], "conditions": ["A"], "variants": 1}).items
     return [texts(item)[0].removesuffix(" It sat still.") for item in items]
@@ -137,7 +137,7 @@ def rows_of(path: Path) -> tuple[list[str], list[dict[str, str]]]:
 
 
 def rewritten(source: Path, target: Path, change: Callable[[dict[str, str]], dict[str, str]], **dialect: Any) -> Path:
-    """A CSV as another program saves it."""
+    """Rewrite a CSV as a different program saves it."""
     _, rows = rows_of(source)
     changed = [change(row) for row in rows]
     with target.open("w", encoding=dialect.pop("encoding", "utf-8"), newline="") as file:

@@ -1,6 +1,6 @@
-"""A small template set in the published format, written as another laboratory would write it, and helpers to spoil it.
+"""A small template set in the published format, as a different laboratory would write it, and helpers to change it.
 
-Nothing here knows how Equipoise reads templates: the format is that of VIGNET's description. The texts are our own.
+This module does not use Equipoise's reader: the format follows VIGNET's description. The texts are our own.
 """
 
 import csv
@@ -526,7 +526,7 @@ def write_template_set(folder: Path, reverse: bool = False) -> Path:
 
 
 def json_text(document: Any) -> str:
-    """Return JSON as people keep it: indented, with letters as they are."""
+    """Return indented JSON without escaped letters."""
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 
@@ -582,7 +582,7 @@ def write_one_story(
     tables: Mapping[str, str] = {},
     **story: Any,
 ) -> Path:
-    """Write a set with a single question on a single story, which a test words as it needs it."""
+    """Write a set with a single question on a single story, with the words that a test needs."""
     version = {
         "context": context,
         "filler": {"0": " That was clear.", "1": " That was a hint.", "2": "", "3": " The sky was grey."},
@@ -624,7 +624,7 @@ def copy_of(source: Path, target: Path) -> Path:
 
 
 def edit_json(path: Path, keys: Sequence[str | int], value: Any) -> None:
-    """Set the value at a path of keys; a function of the old value gives the new one."""
+    """Set the value at a path of keys; a function of the old value returns the new value."""
     document = json.loads(path.read_text(encoding="utf-8-sig"))
     place = document
     for key in keys[:-1]:
@@ -634,7 +634,7 @@ def edit_json(path: Path, keys: Sequence[str | int], value: Any) -> None:
 
 
 def delete_json(path: Path, keys: Sequence[str | int]) -> None:
-    """Take out the value at a path of keys."""
+    """Delete the value at a path of keys."""
     document = json.loads(path.read_text(encoding="utf-8-sig"))
     place = document
     for key in keys[:-1]:
@@ -644,7 +644,7 @@ def delete_json(path: Path, keys: Sequence[str | int]) -> None:
 
 
 def edit_text(path: Path, old: str, new: str) -> None:
-    """Replace a text that stands in a file once at least."""
+    """Replace the first occurrence of a text in a file that contains it."""
     text = path.read_text(encoding="utf-8")
     assert old in text, f"{path} does not hold {old!r}"
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
@@ -688,12 +688,12 @@ _SMALL_NUMBERS = _words("two three four five six seven eight nine ten")
 
 @dataclass(frozen=True)
 class Labels:
-    """What was drawn for an instance: the label of each key, and the name of the third person under `protagonist`."""
+    """The labels drawn for an instance: the label of each key, and the protagonist's name under `protagonist`."""
 
     of: Mapping[str, str]
 
     def agree(self, other: "Labels") -> bool:
-        """Whether no key has two labels."""
+        """Return True if no key has two labels."""
         return all(self.of[key] == other.of[key] for key in self.of.keys() & other.of.keys())
 
 
@@ -721,7 +721,7 @@ def _matching(rows: Mapping[str, Sequence[object]], columns: Sequence[str], want
 
 
 def switched(text: str, story: Mapping[str, Any], link: Sequence[int], level: int) -> str:
-    """Return a text of a story with switches and filler in their places."""
+    """Return a text of a story with switches and filler inserted."""
 
     def chosen(match: re.Match[str]) -> str:
         key, conversion, _ = match.groups()
@@ -737,14 +737,14 @@ def switched(text: str, story: Mapping[str, Any], link: Sequence[int], level: in
 
 
 def read_back(text: str, shown: str, story: Mapping[str, Any], pov: str) -> Labels | None:
-    """Return the labels with which a text, its switches in place, reads as it was shown; None if there are none."""
+    """Return the labels with which a text reads as shown (switches inserted); None if no labels fit."""
     pattern, keys, at = "", [], 0
     for match in _PLACEHOLDER.finditer(text):
         pattern += _literal(text[at : match.start()])
         at = match.end()
         key, conversion, form = match.groups()
         convert = _CONVERSIONS[conversion or ""]
-        values: dict[str, str] = {}  # what may be shown, and the label it stands for
+        values: dict[str, str] = {}  # the text that may be shown, and its label
         if key in _POV:
             first, third = _POV[key]
             if pov == "first":
@@ -785,7 +785,7 @@ def read_back(text: str, shown: str, story: Mapping[str, Any], pov: str) -> Labe
 
 
 def _literal(text: str) -> str:
-    """Return the pattern of a literal text, in which a and an are mended and an empty filler may leave two spaces."""
+    """Return the pattern of a literal text, with any form of a and an; an empty filler may leave two spaces."""
     pattern = re.escape(text).replace("\\ ", " ")
     pattern = re.sub(r"(?<![\w'’])([aA])n?(?= )", r"\1n?", pattern)
     return re.sub(" +", " +", pattern)

@@ -36,14 +36,14 @@ def test_conditions_of_a_variant_differ_in_the_switch_alone(third: Battery, plai
 
 
 def test_the_questions_on_a_story_share_its_labels(plain: Battery) -> None:
-    """Prerequisites ask about the very story that single and double questions tell."""
+    """Prerequisites ask about the same story as single and double questions."""
     for cell, items in by(plain.items, "scenario", "version", "variant").items():
         labels = [labels_of(item)[0] for item in items]
         assert all(labels[0].agree(other) for other in labels[1:]), cell
 
 
 def test_equal_switches_give_equal_texts(plain: Battery) -> None:
-    """Where two conditions set all switches alike at one level, the story is the same to the letter."""
+    """If two conditions set all switches alike, their stories at one level are identical."""
     seen: dict[tuple[Any, ...], list[Any]] = {}
     for item in plain.items:
         link = tuple(question(item)["links"][code(item)])
@@ -56,7 +56,7 @@ def test_equal_switches_give_equal_texts(plain: Battery) -> None:
         assert seen.setdefault((*cell, link), texts(item)[0]) == texts(item)[0]
 
 
-def test_unmatched_variation_draws_anew(templates: Path) -> None:
+def test_unmatched_instances_have_separate_draws(templates: Path) -> None:
     battery = battery_of(templates, {"matched": False, "capability_types": ["single"]}, seed=4)
     assert len(battery.items) == 6 * 2 * 4 * 5
     cells = by(battery.items, "template_id", "inference_level", "variant")
@@ -68,14 +68,15 @@ def test_unmatched_variation_draws_anew(templates: Path) -> None:
     assert spread(Counter(int(str(item.key)) for item in battery.items)) <= 4
 
 
-# --- where the right answer stands ------------------------------------------------------------------------------------
+# --- positions of the right option ------------------------------------------------------------------------------------
 
 
 def test_answer_positions_are_balanced(plain: Battery) -> None:
-    """A variant's conditions and levels share one order of the options; so these orders are what is counted.
+    """Conditions and levels of a variant share one order of the options, so the test counts these orders.
 
-    In every kind of question and condition each position is right in as many orders as any other, but for the rest of a
-    block of four. Double questions differ in which conditions share a right option; each such pattern has a rest.
+    In every kind of question and condition each position is right in the same number of orders, except for the
+    remainder of a block of four. Double questions differ in the conditions that share a right option. Each such pattern
+    has a remainder.
     """
     orders = {
         (item.factors["template_id"], item.factors["condition"], item.factors["variant"]): item for item in plain.items
@@ -94,7 +95,7 @@ def test_answer_positions_are_balanced(plain: Battery) -> None:
 
 @pytest.mark.parametrize("n_variants", [4, 8])
 def test_whole_blocks_are_balanced_exactly(templates: Path, n_variants: int) -> None:
-    """Of four variants of one question, each has the right answer in another position, in every condition."""
+    """Of four variants of a question, each has the right option at a different position, in every condition."""
     for qa_id in ("1.2.0.0.a", "1.1.0.0.a", "1.0.0.0.a", "2.2.0.0.b", "3.2.0.0.a"):
         battery = battery_of(
             templates, {"ids": [qa_id], "variants": n_variants, "inference_levels": [2]}, seed=n_variants
@@ -109,7 +110,7 @@ def test_all_positions_are_used_even_by_few_items(templates: Path) -> None:
 
 
 def test_the_wrong_options_are_shuffled_too(plain: Battery) -> None:
-    """Balance of the right answer must not freeze the order of the others."""
+    """The balance of the right option must not fix the order of the other options."""
     for qa_id, items in by(plain.items, "template_id").items():
         assert len({item.factors["option_order"] for item in items}) >= 3, qa_id
     sequences: Counter[tuple[int, ...]] = Counter()
@@ -125,10 +126,10 @@ def test_the_wrong_options_are_shuffled_too(plain: Battery) -> None:
 
 @pytest.mark.parametrize("n_scenarios", [2, 3, 4])
 def test_options_are_shuffled_per_instance(templates: Path, tmp_path: Path, n_scenarios: int) -> None:
-    """However many scenarios there are, no question has its right answer in one place in all of its variants.
+    """With any number of scenarios, no question has its right option at the same position in all variants.
 
-    Else a subject with a liking for a position would have all variants of a question right, or all of them wrong, and
-    the position would be told by the scenario.
+    Otherwise a subject who prefers one position would be right, or wrong, in all variants of a question, and the
+    scenario would reveal the position.
     """
     copy = published.copy_of(templates, tmp_path / "templates")
     if n_scenarios == 4:
@@ -150,7 +151,7 @@ def test_options_are_shuffled_per_instance(templates: Path, tmp_path: Path, n_sc
     assert not fixed, f"{len(fixed)} of {len(cells)} have one position in all eight variants"
 
 
-def test_positions_cannot_be_told_from_the_order_of_variants(templates: Path) -> None:
+def test_the_order_of_variants_does_not_reveal_the_positions(templates: Path) -> None:
     keys = [
         [item.key for item in battery_of(templates, {"ids": ["1.1.0.0.a"], "variants": 8, "conditions": ["A"],
                                                     "inference_levels": [2]}, seed).items]
@@ -163,7 +164,7 @@ def test_positions_cannot_be_told_from_the_order_of_variants(templates: Path) ->
 
 
 def test_weights_are_followed(templates: Path) -> None:
-    """`foggy` has weight 12 of 20, `windy` 4, `icy` and `humid` half; one variant of many cells drawn apart."""
+    """`foggy` has weight 12 of 20, `windy` 4, `icy` and `humid` 0.5. One variant is drawn for each of many cells."""
     drawn: Counter[str] = Counter()
     for seed in (11, 12):
         battery = battery_of(templates, {"matched": False, "variants": 1}, seed)
@@ -192,7 +193,7 @@ def test_labels_without_weights_are_drawn_evenly(templates: Path) -> None:
     assert abs(flips["drawer"] - flips["old box"]) < 4 * flips.total() ** 0.5
 
 
-def test_numbers_and_pseudo_words(plain: Battery) -> None:
+def test_numbers_and_pseudo_words_are_drawn(plain: Battery) -> None:
     small, big, words = set(), set(), set()
     for item in plain.items:
         labels = labels_of(item)[0].of
@@ -208,7 +209,7 @@ def test_numbers_and_pseudo_words(plain: Battery) -> None:
     assert not any(re.search(r"[^aeiouy]{4}|[aeiou]{3}", word) for word in words), words  # pronounceable
 
 
-def test_the_third_person_has_a_name(third: Battery) -> None:
+def test_the_protagonist_has_a_name_in_the_third_person(third: Battery) -> None:
     for item in third.items:
         labels, _ = labels_of(item)
         text, prompt, options = texts(item)
@@ -222,7 +223,7 @@ def test_the_third_person_has_a_name(third: Battery) -> None:
             assert "protagonist" not in labels.of
 
 
-def test_both_persons_of_a_variant_share_the_rest(third: Battery) -> None:
+def test_both_points_of_view_of_a_variant_share_all_other_labels(third: Battery) -> None:
     for pair in by(third.items, "template_id", "condition", "inference_level", "variant").values():
         first, other = sorted(pair, key=lambda item: str(item.factors["pov"]))
         assert labels_of(first)[0].agree(labels_of(other)[0])

@@ -37,8 +37,8 @@ from tests.paths import ROOT
 # --- the battery as a whole -------------------------------------------------------------------------------------------
 
 
-def test_without_a_spec(plain: Battery) -> None:
-    """Every template and condition, all four levels, the first person, five variants: the product, each once."""
+def test_without_a_spec_everything_is_built(plain: Battery) -> None:
+    """Every template and condition, all four levels, the first person, five variants: their product, each item once."""
     expected = {
         (qa_id, condition, level, variant)
         for qa_id, qa in QUESTIONS.items()
@@ -56,7 +56,7 @@ def test_without_a_spec(plain: Battery) -> None:
     assert len({item.item_id for item in plain.items}) == 1440
 
 
-def test_every_text_is_its_templates(plain: Battery, third: Battery) -> None:
+def test_every_text_comes_from_its_template(plain: Battery, third: Battery) -> None:
     """Story with the condition's switches and the level's filler, prompt, and the four options, in both persons."""
     for item in (*plain.items, *third.items):
         _, places = labels_of(item)
@@ -66,7 +66,7 @@ def test_every_text_is_its_templates(plain: Battery, third: Battery) -> None:
         assert item.factors["option_order"] == "".join(str(place + 1) for place in places)
 
 
-def test_nothing_is_left_of_the_markup(plain: Battery, third: Battery, perturbed: Battery) -> None:
+def test_no_markup_remains_in_a_text(plain: Battery, third: Battery, perturbed: Battery) -> None:
     for item in (*plain.items, *third.items, *perturbed.items):
         whole = json.dumps([item.content, item.clean])
         assert not re.search(r"vs\[|\{vs|pov_|switch_|filler|coinflip|otherside|:p\d|!c", whole), whole
@@ -77,7 +77,7 @@ def test_nothing_is_left_of_the_markup(plain: Battery, third: Battery, perturbed
                 assert shown == shown.strip(), repr(shown)
 
 
-def test_no_label_comes_twice_in_a_story(plain: Battery, third: Battery) -> None:
+def test_no_label_appears_twice_in_a_story(plain: Battery, third: Battery) -> None:
     for item in (*plain.items, *third.items):
         labels = [label.casefold() for label in labels_of(item)[0].of.values()]
         assert len(set(labels)) == len(labels), (item.item_id, labels)
@@ -90,8 +90,8 @@ def test_variants_of_a_question_all_differ(plain: Battery, third: Battery) -> No
             assert len(shown) == len(items), cell
 
 
-def test_variants_that_only_an_unseen_label_tells_apart_are_not_made(tmp_path: Path) -> None:
-    """Ten stories can be made of ten guests; a place that no text shows must not count for another."""
+def test_no_two_variants_differ_only_in_a_label_that_is_not_shown(tmp_path: Path) -> None:
+    """Ten guests make ten different stories. A label that no text shows must not make a further story."""
     folder = published.write_one_story(
         tmp_path / "templates",
         "A {vs[item_1]} {vs[switch_1]}.{vs[filler]}",
@@ -105,8 +105,8 @@ def test_variants_that_only_an_unseen_label_tells_apart_are_not_made(tmp_path: P
             assert len({texts(item)[0] for item in items}) == 6
 
 
-def test_a_label_that_stands_in_two_pools_comes_once_in_a_story(tmp_path: Path) -> None:
-    """Eighteen stories can be told with no name twice, and all eighteen can be asked for."""
+def test_a_label_of_two_pools_appears_once_in_a_story(tmp_path: Path) -> None:
+    """Eighteen stories without a repeated name are possible, and a battery can have all eighteen."""
     folder = published.write_one_story(
         tmp_path / "templates",
         "{vs[name_1]}, {vs[flower_1]} and {vs[name_2]} {vs[switch_1]}.{vs[filler]}",
@@ -133,7 +133,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(templates: P
 
 
 def test_the_order_of_files_does_not_matter(templates: Path, tmp_path: Path) -> None:
-    """Nor do byte order marks, line ends, or the place of the folder."""
+    """Byte order marks, line ends, and the path of the folder do not matter either."""
     shuffled = published.write_template_set(tmp_path / "elsewhere" / "templates", reverse=True)
     for path in shuffled.rglob("*.*"):
         path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
@@ -198,10 +198,8 @@ def test_hash_seeds_do_not_matter(templates: Path, tmp_path: Path) -> None:
     )
 
 
-def test_an_unused_label_or_template_more_is_another_battery_only_where_it_matters(
-    templates: Path, tmp_path: Path
-) -> None:
-    """A scenario more leaves the stories of the others as they were, so that a growing set stays comparable."""
+def test_an_added_scenario_leaves_other_stories_unchanged(templates: Path, tmp_path: Path) -> None:
+    """Batteries of a growing template set stay comparable."""
     copy = published.copy_of(templates, tmp_path / "templates")
     shutil.rmtree(copy / "night_bus")
     spec = {"variants": 2, "inference_levels": [2]}
@@ -234,7 +232,7 @@ SPECS = st.fixed_dictionaries(
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(spec=SPECS, seed=st.integers(0, 2**40))
-def test_whatever_is_asked_for(templates: Path, spec: dict[str, Any], seed: int) -> None:
+def test_any_valid_spec_can_be_built(templates: Path, spec: dict[str, Any], seed: int) -> None:
     battery = battery_of(templates, spec, seed)
     asked = spec.get("conditions", ["A", "B", "C", "D"])
     n_cells = sum(
@@ -283,13 +281,13 @@ def test_a_build_that_fails_leaves_the_old_file(
 
 
 @pytest.mark.parametrize("name", ["battery.txt", "battery", "nowhere/battery.csv"])
-def test_an_output_that_cannot_be(templates: Path, tmp_path: Path, name: str) -> None:
+def test_an_invalid_output_is_refused(templates: Path, tmp_path: Path, name: str) -> None:
     assert_refused(run("build", templates, "-o", tmp_path / name), name)
     assert [*tmp_path.iterdir()] == []
 
 
-def test_many_variants(templates: Path) -> None:
-    """Big pools make many variants; all differ."""
+def test_many_variants_can_be_built(templates: Path) -> None:
+    """Large pools make many variants, all of which differ."""
     items = battery_of(
         templates, {"ids": ["1.1.0.0.a"], "variants": 300, "conditions": ["A"], "inference_levels": [2]}
     ).items
@@ -297,8 +295,8 @@ def test_many_variants(templates: Path) -> None:
     assert spread(Counter(int(str(item.key)) for item in items)) <= 1
 
 
-def test_our_names_do_not_hide_a_dimension_of_theirs(templates: Path, tmp_path: Path) -> None:
-    """A lab may call a dimension as we call a factor; then it must be told, and not be overwritten silently."""
+def test_a_dimension_with_a_name_of_our_columns_is_refused(templates: Path, tmp_path: Path) -> None:
+    """A dimension of a lab can have the name of one of our factors. The build must refuse it, not overwrite it."""
     folder = published.copy_of(templates, tmp_path / "templates")
     published.edit_text(folder / "tables" / "demand_df.csv", "relational", "condition")
     assert_refused(run("build", folder, "-o", tmp_path / "battery.jsonl"), "condition", "demand_df.csv")
@@ -321,7 +319,7 @@ def test_a_csv_that_contradicts_itself_is_refused(
     assert not (tmp_path / "back.jsonl").exists()
 
 
-def test_other_files_than_batteries_are_not_imported(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_battery_is_not_imported(tmp_path: Path) -> None:
     (tmp_path / "excel.csv").write_text("id;vignette;option_1\n1;a;b\n", encoding="utf-8")
     assert_refused(run("import", tmp_path / "excel.csv", "-o", tmp_path / "back.jsonl"), "semicolons")
     (tmp_path / "list.csv").write_text("name,age\nAda,36\n", encoding="utf-8")
@@ -337,12 +335,12 @@ def test_an_empty_spec_asks_for_everything(templates: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("output", ["page.pdf", "nowhere/page.html", "folder.html"])
-def test_a_preview_goes_nowhere_else(templates: Path, tmp_path: Path, output: str) -> None:
+def test_an_invalid_path_of_a_preview_is_refused(templates: Path, tmp_path: Path, output: str) -> None:
     (tmp_path / "folder.html").mkdir()
     battery = build(templates, tmp_path / "battery.jsonl", {"variants": 1, "ids": ["1.1.0.0.a"]})
     assert_refused(run("preview", battery, "-o", tmp_path / output), Path(output).name)
 
 
-def test_a_battery_without_groups_says_who_would_see_it(templates: Path, tmp_path: Path) -> None:
+def test_an_export_without_groups_says_so(templates: Path, tmp_path: Path) -> None:
     battery = build(templates, tmp_path / "battery.jsonl", {"variants": 1, "ids": ["1.1.0.0.a"]})
     assert "no groups" in run("export", battery, "--format", "jspsych", "-o", tmp_path / "page").stdout

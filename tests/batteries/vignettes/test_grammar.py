@@ -39,14 +39,14 @@ BEFORE_A_CONSONANT = entries("""
 
 
 @pytest.mark.parametrize("word", BEFORE_A_VOWEL)
-def test_an_stands_before_the_sound_of_a_vowel(word: str) -> None:
+def test_an_precedes_the_sound_of_a_vowel(word: str) -> None:
     for article in ("a", "an"):
         assert correct_articles(f"It was {article} {word} too many.") == f"It was an {word} too many."
         assert correct_articles(f"{article.capitalize()} {word} was there.") == f"An {word} was there."
 
 
 @pytest.mark.parametrize("word", BEFORE_A_CONSONANT)
-def test_a_stands_before_the_sound_of_a_consonant(word: str) -> None:
+def test_a_precedes_the_sound_of_a_consonant(word: str) -> None:
     for article in ("a", "an"):
         assert correct_articles(f"It was {article} {word} too many.") == f"It was a {word} too many."
         assert correct_articles(f"{article.capitalize()} {word} was there.") == f"A {word} was there."
@@ -73,7 +73,7 @@ def test_a_stands_before_the_sound_of_a_consonant(word: str) -> None:
         ("a M.A. and an B.A.", "an M.A. and a B.A."),
     ],
 )
-def test_the_word_is_found_behind_whatever_stands_between(text: str, mended: str) -> None:
+def test_the_next_word_is_found_after_punctuation(text: str, mended: str) -> None:
     assert correct_articles(text) == mended
 
 
@@ -102,7 +102,7 @@ def test_the_word_is_found_behind_whatever_stands_between(text: str, mended: str
         "",
     ],
 )
-def test_a_letter_that_is_no_article_is_left_alone(text: str) -> None:
+def test_a_letter_that_is_not_an_article_is_unchanged(text: str) -> None:
     assert correct_articles(text) == text
 
 
@@ -139,13 +139,13 @@ def test_nothing_but_articles_changes(text: str) -> None:
 
 
 @given(texts)
-def test_mending_a_second_time_changes_nothing(text: str) -> None:
+def test_a_second_correction_changes_nothing(text: str) -> None:
     mended = correct_articles(text)
     assert correct_articles(mended) == mended
 
 
 @given(st.lists(st.tuples(articles, st.sampled_from(BEFORE_A_VOWEL + BEFORE_A_CONSONANT))))
-def test_the_form_an_article_came_in_does_not_matter(phrases: list[tuple[str, str]]) -> None:
+def test_the_original_form_of_an_article_does_not_matter(phrases: list[tuple[str, str]]) -> None:
     other = {"a": "an", "an": "a", "A": "An", "An": "A"}
     text = "".join(f"{article} {word}. " for article, word in phrases)
     turned = "".join(f"{other[article]} {word}. " for article, word in phrases)
@@ -176,22 +176,22 @@ PLURAL = entries("""
 
 
 @pytest.mark.parametrize("label", SINGULAR)
-def test_a_singular_label_is_it(label: str) -> None:
+def test_the_pronoun_of_a_singular_label_is_it(label: str) -> None:
     assert not is_plural(label)
 
 
 @pytest.mark.parametrize("label", PLURAL)
-def test_a_plural_label_is_they(label: str) -> None:
+def test_the_pronoun_of_a_plural_label_is_they(label: str) -> None:
     assert is_plural(label)
 
 
 @given(st.sampled_from([label for label in PLURAL if label[0].isalpha() and " " not in label]))
-def test_several_things_in_one_are_one(label: str) -> None:
+def test_a_container_of_several_things_is_singular(label: str) -> None:
     assert not is_plural(f"box of {label}")
     assert not is_plural(f"jar full of {label}")
     assert is_plural(f"boxes of {label}")
 
 
 @given(st.text() | st.sampled_from(["", " ", "-", "-up", "of", " of tea", "’s", "s"]))
-def test_every_label_is_one_or_the_other(label: str) -> None:
+def test_every_label_is_singular_or_plural(label: str) -> None:
     assert is_plural(label) in {True, False}

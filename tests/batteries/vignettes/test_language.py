@@ -47,7 +47,7 @@ ARTICLES = {
 
 @pytest.mark.parametrize("label", ARTICLES)
 @pytest.mark.parametrize("written", ["a", "an", "A", "An"])
-def test_a_and_an_are_mended(tmp_path_factory: pytest.TempPathFactory, label: str, written: str) -> None:
+def test_a_and_an_are_corrected(tmp_path_factory: pytest.TempPathFactory, label: str, written: str) -> None:
     template, wanted = f"{written} thing came", ARTICLES[label]
     article = wanted.capitalize() if written[0] == "A" else wanted
     before = "" if written[0] == "A" else "Then "
@@ -59,7 +59,7 @@ _MENDED: dict[str, str] = {}
 
 
 def mended(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
-    """Render all sentences of the test above at one go: each is a switch text of one story."""
+    """Render all sentences of the test above together: each sentence is a switch text of one story."""
     if not _MENDED:
         sentences = [
             f"{'' if written[0] == 'A' else 'Then '}{written} {label} came and went."
@@ -89,12 +89,12 @@ def mended(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
         "An hour later {vs[name_1]} had a euro.",
     ],
 )
-def test_what_is_no_article_or_right_already_stays(tmp_path: Path, text: str) -> None:
+def test_a_word_that_is_not_an_article_or_is_right_is_unchanged(tmp_path: Path, text: str) -> None:
     (found,) = shown(tmp_path, text)
     assert re.fullmatch(re.escape(text).replace(re.escape("{vs[name_1]}"), r"\w+"), found), found
 
 
-def test_articles_are_mended_in_prompt_and_options_too(tmp_path: Path) -> None:
+def test_articles_are_corrected_in_prompt_and_options(tmp_path: Path) -> None:
     folder = published.write_one_story(
         tmp_path / "templates",
         "{vs[name_1]} {vs[switch_1]}.{vs[filler]}",
@@ -133,7 +133,7 @@ _ALL_FORMS = " ".join(f"{{vs[item_1]:p{n}}}|" for n in range(1, 9))
 
 
 @pytest.mark.parametrize("label", PLURAL)
-def test_singular_and_plural(tmp_path: Path, label: str) -> None:
+def test_forms_follow_singular_and_plural(tmp_path: Path, label: str) -> None:
     (text,) = shown(
         tmp_path,
         "The {vs[item_1]}: " + _ALL_FORMS,
@@ -145,7 +145,7 @@ def test_singular_and_plural(tmp_path: Path, label: str) -> None:
     assert text == f"The {label}: {forms}"
 
 
-def test_conversions(tmp_path: Path) -> None:
+def test_conversions_change_the_case(tmp_path: Path) -> None:
     (text,) = shown(
         tmp_path,
         "{vs[item_1]!u} {vs[item_1]!l} {vs[item_1]!c} {vs[item_1]}",
@@ -159,7 +159,7 @@ def test_conversions(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pov", ["first", "third"])
-def test_all_slots_of_the_point_of_view(tmp_path: Path, pov: str) -> None:
+def test_every_slot_of_the_point_of_view_is_filled(tmp_path: Path, pov: str) -> None:
     folder = published.write_one_story(
         tmp_path / "templates",
         "{vs[name_1]} {vs[switch_1]}: " + "".join(f"{{vs[pov_{n}]}}|" for n in range(1, 11)) + "{vs[filler]}",
@@ -174,7 +174,7 @@ def test_all_slots_of_the_point_of_view(tmp_path: Path, pov: str) -> None:
         assert name in published.NAMES and name not in texts(item)[0].partition(": ")[0]
 
 
-def test_switches_nest_and_carry_labels(tmp_path: Path) -> None:
+def test_switches_can_contain_switches_and_labels(tmp_path: Path) -> None:
     folder = published.write_one_story(
         tmp_path / "templates",
         "{vs[switch_2]!c} end.{vs[filler]}",
@@ -193,7 +193,7 @@ def test_switches_nest_and_carry_labels(tmp_path: Path) -> None:
     assert texts(other)[0] == f"Then {name.upper()} hid {article[opposite]} {opposite} egg end."
 
 
-def test_a_filler_in_the_question(tmp_path: Path) -> None:
+def test_a_question_can_contain_the_filler(tmp_path: Path) -> None:
     folder = published.write_one_story(
         tmp_path / "templates", "{vs[name_1]} {vs[switch_1]}.{vs[filler]}", prompt="What now?{vs[filler]}"
     )

@@ -29,7 +29,7 @@ def perturbed(pieces: Sequence[str], seed: int = 1, **noise: float) -> tuple[str
 
 
 def changes(before: Sequence[str], after: Sequence[str]) -> dict[str, Counter[str]]:
-    """What is in the place of each small letter that was changed, and how often."""
+    """Return the replacements of each small letter that changed, with their counts."""
     assert [len(piece) for piece in before] == [len(piece) for piece in after]
     found: dict[str, Counter[str]] = {}
     for old, new in zip("".join(before), "".join(after), strict=True):
@@ -86,7 +86,7 @@ def test_a_share_of_each_capitalised_letter_becomes_a_capital(
 
 
 @given(pieces_of_text, numbers, seeds, st.sampled_from(["spelling", "capitalisation"]))
-def test_as_many_letters_as_asked_for_are_taken_or_all_that_occur(
+def test_the_requested_number_of_letters_changes_or_all_letters(
     pieces: list[str], number: int, seed: int, kind: str
 ) -> None:
     found = changes(pieces, perturbed(pieces, seed, **{f"{kind}_letters": number, f"{kind}_proportion": 1}))
@@ -97,7 +97,7 @@ def test_as_many_letters_as_asked_for_are_taken_or_all_that_occur(
 
 
 @given(pieces_of_text, numbers, numbers, proportions, seeds)
-def test_a_seed_gives_one_text_and_a_proportion_of_nothing_the_text_itself(
+def test_a_seed_gives_one_text_and_a_proportion_of_zero_changes_nothing(
     pieces: list[str], misspelt: int, capitalised: int, proportion: float, seed: int
 ) -> None:
     noise = {"spelling_letters": misspelt, "capitalisation_letters": capitalised}
@@ -155,18 +155,18 @@ def test_kinds_together_misspell_first_then_capitalise_then_double_spaces() -> N
         ),
     ],
 )
-def test_the_noise_of_a_seed_never_changes(noise: dict[str, float], text: str) -> None:
-    # Pinned: a battery's digest rests on these texts, on every machine and version of Python.
+def test_the_perturbation_of_a_seed_never_changes(noise: dict[str, float], text: str) -> None:
+    # Fixed: a battery's digest depends on these texts, on every machine and version of Python.
     assert perturbed(STORY, **noise)[0] == text
 
 
-def test_only_random_is_asked_of_the_generator() -> None:
+def test_only_the_method_random_is_called() -> None:
     only_random = cast(random.Random, SimpleNamespace(random=random.Random(1).random))
     noise = Perturbation(spelling_letters=15, capitalisation_letters=15, spacing_proportion=0.5)
     assert perturb(STORY, noise, only_random) == perturb(STORY, noise, random.Random(1))
 
 
-def test_every_place_is_equally_likely() -> None:
+def test_every_position_is_equally_likely() -> None:
     n_seeds = 4_000
     doubled = Counter(
         place
@@ -185,7 +185,7 @@ def test_every_place_is_equally_likely() -> None:
             assert abs(count - n_seeds * expected) < 4 * (n_seeds * expected * (1 - expected)) ** 0.5
 
 
-def test_no_noise_is_the_default() -> None:
+def test_a_perturbation_changes_nothing_by_default() -> None:
     assert Perturbation().is_none
     assert Perturbation(spelling_letters=5, spelling_proportion=0).is_none
     assert not Perturbation(spacing_proportion=0.25).is_none
@@ -205,6 +205,6 @@ def test_no_noise_is_the_default() -> None:
         {"capitals": 5},
     ],
 )
-def test_noise_that_cannot_be_is_refused(noise: dict[str, float]) -> None:
+def test_an_invalid_perturbation_is_refused(noise: dict[str, float]) -> None:
     with pytest.raises(ValidationError):
         Perturbation.model_validate(noise)

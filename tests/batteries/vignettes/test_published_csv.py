@@ -47,7 +47,7 @@ def test_the_csv_has_the_published_columns_first_and_in_order(templates: Path, p
         assert not re.search(r"\b(nan|None)\b", ",".join(row.values()))
 
 
-def test_the_stored_right_text_is_mended(tmp_path: Path) -> None:
+def test_the_articles_of_the_stored_right_text_are_corrected(tmp_path: Path) -> None:
     folder = published.write_one_story(
         tmp_path / "templates",
         "{vs[name_1]} {vs[switch_1]}.{vs[filler]}",
@@ -89,7 +89,7 @@ def test_a_round_trip_keeps_every_item(templates: Path, tmp_path: Path, spec: di
             assert found[item_id][part] == item[part], (item_id, part)
 
 
-def test_a_round_trip_of_odd_texts(tmp_path: Path) -> None:
+def test_a_round_trip_keeps_unusual_texts(tmp_path: Path) -> None:
     folder = published.write_one_story(
         tmp_path / "templates",
         'Erster Absatz; „Zitat“, "quoted".\n\nSecond, with 1. a list\n2. of things\n\n'
@@ -107,11 +107,11 @@ def published_only(row: dict[str, str]) -> dict[str, str]:
 
 
 def through_a_spreadsheet(row: dict[str, str]) -> dict[str, str]:
-    """What a spreadsheet makes of the cells: numbers without their leading zeros, and with none behind."""
+    """Change the cells as a spreadsheet does: numbers lose their leading zeros."""
     return {name: str(int(text)) if re.fullmatch(r"0\d+", text) else text for name, text in row.items()}
 
 
-def test_01_survives(templates: Path, tmp_path: Path) -> None:
+def test_the_condition_01_survives_a_spreadsheet(templates: Path, tmp_path: Path) -> None:
     source = build(templates, tmp_path / "battery.csv")
     _, rows = rows_of(source)
     doubles = Counter(row["condition"] for row in rows if row["capability_type"] == "double")
@@ -125,7 +125,7 @@ def test_01_survives(templates: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [published_only, lambda row: published_only(through_a_spreadsheet(row))])
-def test_a_csv_of_the_published_columns_alone(
+def test_a_csv_with_only_the_published_columns_is_imported(
     templates: Path, tmp_path: Path, change: Callable[[dict[str, str]], dict[str, str]]
 ) -> None:
     spec = {"variants": 2, "pov": ["first", "third"]}
@@ -153,7 +153,7 @@ def test_a_csv_of_the_published_columns_alone(
     [{"encoding": "utf-8-sig"}, {"lineterminator": "\r\n"}, {"quoting": csv.QUOTE_ALL}, {"lineterminator": "\n"}],
     ids=str,
 )
-def test_a_csv_as_other_programs_save_it(templates: Path, tmp_path: Path, dialect: dict[str, Any]) -> None:
+def test_a_csv_that_other_programs_saved_is_imported(templates: Path, tmp_path: Path, dialect: dict[str, Any]) -> None:
     source = build(templates, tmp_path / "battery.csv", {"variants": 1})
     expected = as_data(imported(source, tmp_path / "plain.jsonl").items)
     other = rewritten(source, tmp_path / "other.csv", lambda row: row, **dialect)
@@ -179,8 +179,8 @@ def test_a_duplicate_column_is_refused(templates: Path, tmp_path: Path) -> None:
     assert_refused(run("import", source, "-o", tmp_path / "back.jsonl"), "line 1: duplicate column `name`")
 
 
-def test_a_published_csv_whose_right_text_misses_the_mend(templates: Path, tmp_path: Path) -> None:
-    """The published generator stores the right text before a and an are corrected; the number says which it is."""
+def test_a_published_csv_with_uncorrected_articles_is_imported(templates: Path, tmp_path: Path) -> None:
+    """The published generator stores the right text before a and an are corrected; the number identifies the option."""
     spec = {"variants": 1, "ids": ["1.0.0.0.b"]}
     source = build(templates, tmp_path / "battery.csv", spec)
 
@@ -214,7 +214,7 @@ def test_exporting_a_battery_gives_the_csv_that_build_gives(templates: Path, tmp
         (lambda row: {**row, "inference_level": "high"}, ("inference_level", "high")),
     ],
 )
-def test_a_csv_that_is_spoilt(
+def test_a_damaged_csv_is_refused(
     templates: Path, tmp_path: Path, change: Callable[[dict[str, str]], dict[str, str]], words: tuple[str, ...]
 ) -> None:
     source = build(templates, tmp_path / "battery.csv", {"variants": 1, "ids": ["1.2.0.0.a"]})

@@ -1,4 +1,4 @@
-"""What a spec selects, metadata, and text noise."""
+"""The selection by a spec, metadata, and perturbations."""
 
 import json
 import re
@@ -11,10 +11,10 @@ from batteries.items import Battery, Item
 from tests.batteries.vignettes import published_format as published
 from tests.batteries.vignettes.building import assert_refused, battery_of, by, code, question, run, texts, write_spec
 
-# --- what the spec asks for -------------------------------------------------------------------------------------------
+# --- selection by the spec --------------------------------------------------------------------------------------------
 
 
-def test_ids(templates: Path) -> None:
+def test_ids_select_questions(templates: Path) -> None:
     battery = battery_of(templates, {"ids": ["3.2.0.0.a", "1.0.2.0.b"], "variants": 2})
     assert len(battery.items) == (4 + 2) * 4 * 2
     assert {item.factors["template_id"] for item in battery.items} == {"3.2.0.0.a", "1.0.2.0.b"}
@@ -35,7 +35,7 @@ def test_ids(templates: Path) -> None:
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else str(sorted(value)),
 )
-def test_a_demand_profile(templates: Path, profile: dict[str, bool], expected: list[str]) -> None:
+def test_a_demand_profile_selects_questions(templates: Path, profile: dict[str, bool], expected: list[str]) -> None:
     spec = {"demands": profile, "capability_types": ["single", "double"], "variants": 1, "inference_levels": [2]}
     battery = battery_of(templates, spec)
     found = {str(item.factors["template_id"]) for item in battery.items}
@@ -44,7 +44,7 @@ def test_a_demand_profile(templates: Path, profile: dict[str, bool], expected: l
     assert all(name in said for name in profile)
 
 
-def test_a_profile_that_nothing_fits(templates: Path, tmp_path: Path) -> None:
+def test_a_profile_that_fits_no_question_is_refused(templates: Path, tmp_path: Path) -> None:
     spec = write_spec(tmp_path, {"demands": {"feelings": True, "functional": True}})
     assert_refused(run("build", templates, "--spec", spec, "-o", tmp_path / "battery.jsonl"), "select")
 
@@ -94,7 +94,7 @@ def test_the_number_of_instances_is_the_product(templates: Path, spec: dict[str,
     ],
     ids=str,
 )
-def test_unknown_names_in_a_spec_are_told(templates: Path, tmp_path: Path, spec: dict[str, Any], named: str) -> None:
+def test_unknown_names_in_a_spec_are_named(templates: Path, tmp_path: Path, spec: dict[str, Any], named: str) -> None:
     output = tmp_path / "battery.jsonl"
     for command in (["build", templates, "-o", output], ["check", templates]):
         result = run(*command, "--spec", write_spec(tmp_path, spec))
@@ -118,11 +118,11 @@ def test_demand_vectors_are_those_of_the_table(plain: Battery) -> None:
         touching = [dims.split() for dims in demands_in(item)]
         for dimension in published.DIMENSIONS:
             n = sum(dimension in dims for dims in touching)
-            # Whether two demands that touch a dimension make 1 or 2 is not said; that they touch it, is.
+            # The format does not say if two demands on a dimension give 1 or 2, only that the value is not 0.
             assert item.factors[dimension] in ({0} if n == 0 else {1, n}), (item.item_id, dimension)
 
 
-def test_metadata_are_factors(plain: Battery) -> None:
+def test_metadata_become_factors(plain: Battery) -> None:
     for item in plain.items:
         factors, said = item.factors, published.SCENARIOS[str(item.factors["scenario"])]["metadata"]
         qa = question(item)
@@ -153,11 +153,11 @@ def test_perturbed_instances_keep_the_clean_text(perturbed: Battery) -> None:
                 assert item.clean is not None
                 assert json.dumps(item.clean, sort_keys=True) == json.dumps(clean.content, sort_keys=True)
                 assert texts(item)[:2] != texts(clean)[:2]
-                assert texts(item)[2] == texts(clean)[2]  # options are perturbed only if asked
+                assert texts(item)[2] == texts(clean)[2]  # options are perturbed only on request
                 assert item.key == clean.key
 
 
-def test_perturbed_options_if_asked(templates: Path) -> None:
+def test_options_are_perturbed_on_request(templates: Path) -> None:
     noise = [{"capitalisation_letters": 15}]
     spec = {
         "variants": 1,
@@ -173,7 +173,7 @@ def test_perturbed_options_if_asked(templates: Path) -> None:
         assert [option.casefold() for option in texts(item)[2]] == [option.casefold() for option in clean["options"]]
 
 
-def test_degrees_of_perturbation_are_factors(perturbed: Battery) -> None:
+def test_degrees_of_perturbation_become_factors(perturbed: Battery) -> None:
     seen = {
         (
             item.factors["spacing_noise_proportion"],

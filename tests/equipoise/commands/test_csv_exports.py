@@ -108,15 +108,15 @@ def hostile(tmp_path: Path) -> Path:
     study = load_study(folder)
     with opened_store(str(study.store_path)) as store:
         app = create_app(study, store, read_secrets(folder / "data"), Settings())
-        for number, said in enumerate(HOSTILE):
-            panel_id = said if re.fullmatch(r"[\x21-\x7e]+", said) else f"id-{number}"
-            take_part(app.test_client(), panel_id, number, said)
+        for number, hostile_text in enumerate(HOSTILE):
+            panel_id = hostile_text if re.fullmatch(r"[\x21-\x7e]+", hostile_text) else f"id-{number}"
+            take_part(app.test_client(), panel_id, number, hostile_text)
     run = run_baseline(study, "baseline/tracer")
     add_runs(study, [run.model_copy(update={"model": "=Model", "run": "@run"})])
     return folder
 
 
-def take_part(http: Any, panel_id: str, number: int, said: str) -> None:
+def take_part(http: Any, panel_id: str, number: int, hostile_text: str) -> None:
     http.get("/", query_string={"pid": panel_id})
     start = {
         "start_id": f"00000000-0000-4000-8000-{number:012}", "kind": "human",
@@ -125,7 +125,7 @@ def take_part(http: Any, panel_id: str, number: int, said: str) -> None:
     started = http.post("/api/session", json=start)
     assert started.status_code == 201, started.text
     session = started.get_json()
-    about = {"session": session["session"], "answers": {"job": said}}
+    about = {"session": session["session"], "answers": {"job": hostile_text}}
     assert http.post("/api/demographics", json=about).status_code == 200
     for trial in session["trials"]:
         body = {
@@ -189,16 +189,16 @@ def test_results_in_an_open_folder_are_private_files_with_a_warning(hostile: Pat
     import shutil
     import tempfile
 
-    place = Path(tempfile.mkdtemp())
+    folder = Path(tempfile.mkdtemp())
     try:
-        place.chmod(0o755)
-        (place / "results").mkdir(mode=0o755)
-        said = done("analyze", hostile, "-o", place / "results")
-        warning = f"Warning: {place / 'results'}: other users of this machine can read this folder. Fix: chmod -R go= "
-        assert warning in said
-        assert modes(place / "results") == {("folder", 0o755), *PRIVATE}
+        folder.chmod(0o755)
+        (folder / "results").mkdir(mode=0o755)
+        printed = done("analyze", hostile, "-o", folder / "results")
+        warning = f"Warning: {folder / 'results'}: other users of this machine can read this folder. Fix: chmod -R go= "
+        assert warning in printed
+        assert modes(folder / "results") == {("folder", 0o755), *PRIVATE}
     finally:
-        shutil.rmtree(place)
+        shutil.rmtree(folder)
 
 
 def test_the_results_of_a_table_are_guarded_and_its_texts_are_read_unchanged(tmp_path: Path) -> None:
@@ -263,11 +263,11 @@ def test_a_battery_that_is_built_as_csv_is_guarded_too(vignettes: Path, tmp_path
 def test_a_text_that_the_guard_would_change_for_participants_is_refused(
     vignettes: Path, tmp_path: Path, form: str
 ) -> None:
-    said = done(
+    printed = done(
         "battery", "export", vignettes, "--format", form, "-o", tmp_path / "out", code=2 if form == "gorilla" else 0
     )
     if form == "gorilla":
-        assert "spreadsheet programs take for a formula" in said
+        assert "spreadsheet programs take for a formula" in printed
         assert not (tmp_path / "out").exists()
     else:
         read(tmp_path / "out" / "keys.csv")

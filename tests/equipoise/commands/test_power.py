@@ -42,7 +42,7 @@ def typed(study, *arguments, simulations=200):
     return CliRunner().invoke(main, ["power", str(study), *map(str, arguments), "--simulations", str(simulations)])
 
 
-def said(study, *arguments, **options):
+def power_output(study, *arguments, **options):
     done = typed(study, *arguments, **options)
     assert done.exit_code == 0, done.output
     return done.stdout
@@ -57,7 +57,7 @@ def refused(study, *arguments):
 
 def test_the_default_is_a_paired_t_test_of_the_first_effect(vignettes):
     before = sorted(vignettes.rglob("*"))
-    text = said(vignettes, "--effect", "condition=B:-0.10", "-n", 60, "-n", 12, "-n", 24, "--item-sd", 0)
+    text = power_output(vignettes, "--effect", "condition=B:-0.10", "-n", 60, "-n", 12, "-n", 24, "--item-sd", 0)
     assert "paired t test of accuracy at condition = B against condition = A; alpha 0.05, two-sided." in text
     assert (
         "accuracy 0.8, -0.1 at condition = B; standard deviations in log-odds 1 of participants and 0 of items" in text
@@ -76,22 +76,22 @@ def test_the_default_is_a_paired_t_test_of_the_first_effect(vignettes):
 
 def test_the_same_seed_prints_the_same_report(vignettes):
     first, again, other = (
-        said(vignettes, "--effect", "condition=B:-0.05", "-n", 12, "--seed", seed) for seed in (3, 3, 4)
+        power_output(vignettes, "--effect", "condition=B:-0.05", "-n", 12, "--seed", seed) for seed in (3, 3, 4)
     )
     assert first == again != other
 
 
 def test_an_effect_of_zero_gives_false_positive_rates(vignettes):
-    text = said(vignettes, "--effect", "condition=B:0", "-n", 24, "--item-sd", 0)
+    text = power_output(vignettes, "--effect", "condition=B:0", "-n", 24, "--item-sd", 0)
     assert "false positives" in text
     assert "The effect is 0, so these are false-positive rates." in text
     assert "smallest" not in text
 
 
 def test_a_test_with_fixed_items_prints_a_warning(vignettes):
-    text = said(vignettes, "--effect", "condition=B:-0.1", "-n", 90, "--item-sd", 1.5)
+    text = power_output(vignettes, "--effect", "condition=B:-0.1", "-n", 90, "--item-sd", 1.5)
     assert "Warning: this rate is higher than alpha = 0.05" in text
-    stories = said(
+    stories = power_output(
         vignettes, "--effect", "condition=B:-0.1", "-n", 90, "--item-sd", 1.5,
         "--item", "scenario_number", "--item", "version",
     )  # fmt: skip
@@ -100,21 +100,21 @@ def test_a_test_with_fixed_items_prints_a_warning(vignettes):
 
 
 def test_unequal_groups_and_exclusions_are_reported(vignettes):
-    text = said(vignettes, "--effect", "condition=B:-0.1", "-n", 12, "-n", 20, "-n", 31, "--excluded", 0.1)
+    text = power_output(vignettes, "--effect", "condition=B:-0.1", "-n", 12, "-n", 20, "-n", 31, "--excluded", 0.1)
     assert "N = 20, 31: not a multiple of the 6 groups, so some groups have one participant more." in text
     assert "each participant is excluded with probability 0.1." in text
 
 
 def test_the_report_says_if_no_number_of_participants_is_enough(vignettes):
-    text = said(vignettes, "--effect", "condition=B:-0.01", "-n", 6)
+    text = power_output(vignettes, "--effect", "condition=B:-0.01", "-n", 6)
     assert "in 80 % of studies is none of these, and in 90 % of studies is none of these." in text
 
 
 def test_a_test_and_a_model_of_the_plan(vignettes):
     effect = ("--effect", "condition=B:-0.2", "-n", 18)
-    text = said(vignettes, *effect, "--test", "conditions")
+    text = power_output(vignettes, *effect, "--test", "conditions")
     assert "Analysis: the plan's test `conditions`; alpha 0.05" in text
-    model = said(vignettes, *effect, "--model", "answers", simulations=20)
+    model = power_output(vignettes, *effect, "--model", "answers", simulations=20)
     assert "Analysis: `condition` in the plan's model `answers`; alpha 0.05" in model
     assert "mean estimate (log-odds)" in model
     assert "not converged" in model
@@ -122,7 +122,7 @@ def test_a_test_and_a_model_of_the_plan(vignettes):
 
 
 def test_several_effects_add_up(vignettes):
-    text = said(
+    text = power_output(
         vignettes, "--effect", "condition=B,inference_level=3:-0.2", "--effect", "condition=B:-0.1", "-n", 30,
         "--item-sd", 0,
     )  # fmt: skip
@@ -133,7 +133,7 @@ def test_several_effects_add_up(vignettes):
 def test_the_table_is_written_and_replaced(vignettes, tmp_path):
     out = tmp_path / "power"
     for seed in (1, 2):
-        text = said(vignettes, "--effect", "condition=B:-0.1", "-n", 12, "-n", 24, "--seed", seed, "-o", out)
+        text = power_output(vignettes, "--effect", "condition=B:-0.1", "-n", 12, "-n", 24, "--seed", seed, "-o", out)
         assert text.rstrip().endswith(f"Written to {out}: power.csv and power.svg.")
         assert "with the effect" in (out / "power.svg").read_text(encoding="utf-8")
         with (out / "power.csv").open(encoding="utf-8", newline="") as file:
@@ -156,7 +156,7 @@ def test_results_of_an_analysis_are_not_overwritten(vignettes, tmp_path):
 
 
 def test_a_study_with_the_design_deal(sample_study):
-    text = said(sample_study.folder, "--effect", "outcome=exit:-0.15", "-n", 40, "-n", 60, "--accuracy", 0.7)
+    text = power_output(sample_study.folder, "--effect", "outcome=exit:-0.15", "-n", 40, "-n", 60, "--accuracy", 0.7)
     assert "paired t test of accuracy at outcome = exit against outcome = absorbed" in text
 
 

@@ -23,7 +23,7 @@ from tests.experiment.lab.visits.lab_visits import DEVICE, SIZE_PX
         ("refresh_hz: 100", {"is_synchronised": False, "nominal_hz": None}, None),
     ],
 )
-def test_a_machine_that_lacks_what_the_study_requires_is_refused(small, edit, needs, here, sentence):
+def test_a_machine_that_does_not_meet_the_studys_requirements_is_refused(small, edit, needs, here, sentence):
     edit(small / "study.yaml", "\ndevice:\n", f"\ndevice:\n  {needs}\n")
     study = load_study(small)
     device = DEVICE.model_copy(update=here)

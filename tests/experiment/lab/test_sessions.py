@@ -61,7 +61,7 @@ def laboratory(screen, fingers, tmp_path):
             for key in cycle(KEYS):
                 if is_over():
                     return
-                assert time.monotonic() - begun < PATIENCE_S, "the session does not come to its end"
+                assert time.monotonic() - begun < PATIENCE_S, "the session does not end"
                 fingers.press(key, HELD_S)
                 time.sleep(PAUSE_S)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.experiment.lab.window_processes import Program, prefer, window_program
 
 HELD_S = 0.06
-"""How long a person holds a key."""
+"""Time for which a person holds a key."""
 
 
 def missing() -> str | None:
@@ -106,7 +106,7 @@ class Fingers:
         return self._tap(self._X.ButtonPress, self._X.ButtonRelease, button, HELD_S)
 
     @contextmanager
-    def elsewhere(self) -> Iterator[None]:
+    def in_another_window(self) -> Iterator[None]:
         """Give the keyboard focus to another window, and then back to the window that had it."""
         before = self._display.get_input_focus().focus
         window = self._display.screen().root.create_window(0, 0, 10, 10, 0, self._X.CopyFromParent)

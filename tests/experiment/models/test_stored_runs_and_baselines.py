@@ -68,7 +68,7 @@ def test_every_prediction_of_the_stored_runs_is_matched_to_an_item(sample_study:
 
 @pytest.fixture
 def export(stored_runs: Path) -> dict[str, Any]:
-    """One stored result, in which a test makes an error."""
+    """One stored result, in which a test puts an error."""
     whole = json.loads(stored_runs.read_text(encoding="utf-8"))
     return {"results": whole["results"][:1]}
 
@@ -114,7 +114,7 @@ def test_each_condition_is_a_separate_run(sample_study: Study, export: dict[str,
         (lambda r: r["predictions"][0].update(correct="maybe"), "`results.0.predictions.0.correct`"),
     ],
 )
-def test_an_invalid_export_is_refused_with_the_place_of_its_error(
+def test_an_invalid_export_is_refused_with_the_position_of_its_error(
     sample_study: Study, export: dict[str, Any], tmp_path: Path, spoil: Any, message: str
 ) -> None:
     spoil(export["results"][0])

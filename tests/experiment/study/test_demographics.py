@@ -55,8 +55,8 @@ def test_yes_no_and_off_are_read_as_texts(asking: Callable[[str], Study]) -> Non
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"line 1: the file must hold `name: value` lines"),
-        ("- age\n", r"line 1: the file must hold `name: value` lines"),
+        ("", r"line 1: the file must contain `name: value` lines"),
+        ("- age\n", r"line 1: the file must contain `name: value` lines"),
         ("questions: []\n", r"line 1: `questions` has too few entries"),
         ("questions: age\n", r"line 1: `questions` must be a list"),
         ("questions: [age\n", r"line \d: this is not valid YAML"),
@@ -95,9 +95,9 @@ def test_an_error_in_the_questions_is_one_sentence_with_file_and_line(
 ) -> None:
     with pytest.raises(InputError, match=message) as error:
         asking(text)
-    said = str(error.value)
-    assert "about-you.yaml" in said and "\n" not in said
-    assert said.endswith(".")
+    sentence = str(error.value)
+    assert "about-you.yaml" in sentence and "\n" not in sentence
+    assert sentence.endswith(".")
 
 
 @pytest.mark.parametrize("name", ["Age", "a b", "1st", "é"])

@@ -19,7 +19,7 @@ def plan_of(text, model=AnalysisPlan):
     return parse_yaml(text, HERE, model)
 
 
-def said(text, model=AnalysisPlan):
+def message_of(text, model=AnalysisPlan):
     with pytest.raises(InputError) as error:
         plan_of(text, model)
     return str(error.value)
@@ -46,7 +46,7 @@ def test_levels_in_a_list_keep_their_types_and_order():
 
 @pytest.mark.parametrize("written", ["null", "{a: b}", "[[1]]", ".nan", ".inf", "[.nan]"])
 def test_an_invalid_level_is_refused(written):
-    assert "plan.yaml, line 1" in said(
+    assert "plan.yaml, line 1" in message_of(
         f"tests: {{a: {{test: chi_square, of: x, between: y, where: {{z: {written}}}}}}}"
     )
 
@@ -157,7 +157,7 @@ def test_an_equivalence_margin_of_accuracy_is_between_0_and_1(margin):
     ],
 )
 def test_an_invalid_rule_is_refused_with_its_line(rule, what):
-    message = said(f"by: [a]\nexclusions: [{rule}]")
+    message = message_of(f"by: [a]\nexclusions: [{rule}]")
     assert what in message
     assert "plan.yaml, line 2" in message
 
@@ -170,13 +170,13 @@ def test_a_rule_without_settings_is_strictest():
     )  # fmt: skip
 
 
-# The whole
+# The whole plan
 
 
 def test_parts_that_only_a_study_has_are_refused_in_the_plan_of_a_table():
     for part in ("exclusions: [{rule: missing}]", "by: [a]", "comparisons: {a: {}}"):
         assert plan_of(part)
-        assert "is an unknown field" in said(part, PlannedAnalyses)
+        assert "is an unknown field" in message_of(part, PlannedAnalyses)
 
 
 @pytest.mark.parametrize("confidence", [0.5, 1, 95, 0.05])
@@ -199,13 +199,13 @@ def test_by_default_no_analysis_is_exploratory():
 
 
 def test_a_misspelt_field_of_a_test_is_named_with_its_line_and_a_suggestion():
-    message = said("tests:\n  a:\n    test: t\n    of: x\n    per: p\n    betwen: y")
+    message = message_of("tests:\n  a:\n    test: t\n    of: x\n    per: p\n    betwen: y")
     assert "line 6" in message
     assert "did you mean `between`" in message
 
 
 def test_a_null_level_is_refused_in_one_sentence_without_internal_types():
-    message = said("tests: {a: {test: chi_square, of: x, between: y, where: {z: null}}}")
+    message = message_of("tests: {a: {test: chi_square, of: x, between: y, where: {z: null}}}")
     assert len(message.splitlines()) == 1
     assert "union" not in message
 

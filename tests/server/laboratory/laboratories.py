@@ -1,4 +1,4 @@
-"""What tests of the laboratory's sessions share: an experimenter with a study and a store."""
+"""Shared parts of the tests of laboratory sessions: an experimenter with a study and a store."""
 
 import uuid
 from collections.abc import Callable
@@ -37,21 +37,21 @@ def new_id() -> str:
 
 
 def start_of(code: str | None = "P01", **fields: Any) -> SessionStart:
-    """Return what a laboratory asks for; without a code, a rehearsal."""
+    """Return the request of a laboratory; without a code, the session is a rehearsal."""
     who: dict[str, Any] = {"kind": Kind.HUMAN, "identity": Identity("lab", code)} if code else {"kind": Kind.SIMULATED}
-    told = {"start_id": new_id(), "source": Source.LAB, "token_digest": new_id(), "consent_digest": "consent",
+    defaults = {"start_id": new_id(), "source": Source.LAB, "token_digest": new_id(), "consent_digest": "consent",
             "device": DEVICE, "session_number": 1}  # fmt: skip
-    return SessionStart(**(told | who | fields))
+    return SessionStart(**(defaults | who | fields))
 
 
-def taken(session: str = "00000000000000aa", **fields: Any) -> UploadedSession:
+def uploaded_session(session: str = "00000000000000aa", **fields: Any) -> UploadedSession:
     """Return the fields of a session that was run on another machine."""
-    told = {"participant": "p-aaaaaaaaaaaa", "group": 1, "seed": 1, "started_at": BEGAN_AT}
-    return UploadedSession(session=session, **(told | fields))
+    defaults = {"participant": "p-aaaaaaaaaaaa", "group": 1, "seed": 1, "started_at": BEGAN_AT}
+    return UploadedSession(session=session, **(defaults | fields))
 
 
 def uploaded(one: LabSessionRecord, prefix: str = "") -> SessionStart:
-    """Return what a laboratory asks for when it hands on a session."""
+    """Return the request of a laboratory that uploads a session."""
     uploaded = UploadedSession(
         session=one.session,
         participant=one.participant,
@@ -79,7 +79,7 @@ class Laboratory:
     def add_uploaded(self, code: str | None = "P01", **fields: Any) -> StoredSession:
         session_number = fields.pop("session_number", 1)
         start_id = fields.pop("start_id", new_id())
-        return self.start(code, session_number=session_number, start_id=start_id, uploaded=taken(**fields))
+        return self.start(code, session_number=session_number, start_id=start_id, uploaded=uploaded_session(**fields))
 
     def answer(self, stored: StoredSession, n: int | None = None) -> list[bool]:
         n_trials = len(stored.plan.trials)

@@ -1,4 +1,4 @@
-"""The laboratory's program over HTTP: who may begin a session, what it brings and hears, and all that follows."""
+"""The laboratory's program over HTTP: permission, requests, replies, refusals and uploads."""
 
 import json
 import logging
@@ -38,7 +38,7 @@ from tests.server.stores import (
     verified,
     version_of,
 )
-from tests.server.test_api_fuzz import assert_no_error_of_ours, mutated, quick
+from tests.server.test_api_fuzz import assert_no_server_error, mutated, quick
 
 TOKEN = {"Authorization": f"Bearer {SECRETS.researcher_token}"}
 ADDRESS = "/api/lab/session"
@@ -51,7 +51,7 @@ def new_id() -> str:
 
 
 class Experimenter:
-    """The laboratory's program: one way to the server, and the session that is under way."""
+    """The laboratory's program: a client of the server, and the current session."""
 
     def __init__(self, app: Flask) -> None:
         self.http = app.test_client()
@@ -59,10 +59,10 @@ class Experimenter:
         self.session: dict[str, Any] = {}
 
     def body(self, participant: str = "P01", **more: Any) -> dict[str, Any]:
-        """Return what a start says."""
+        """Return the body of a start."""
         digest = self.http.get("/api/study").get_json()["consent_digest"]
-        told = {"start_id": new_id(), "consent_digest": digest, "study_digest": self.study.digest}
-        return told | {"participant": participant, "device": DEVICE.model_dump()} | more
+        fields = {"start_id": new_id(), "consent_digest": digest, "study_digest": self.study.digest}
+        return fields | {"participant": participant, "device": DEVICE.model_dump()} | more
 
     def send(self, body: Any, headers: dict[str, str] = TOKEN) -> TestResponse:
         return self.http.post(ADDRESS, json=body, headers=headers)
@@ -76,7 +76,7 @@ class Experimenter:
     def find(self, headers: dict[str, str] = TOKEN, **who: Any) -> TestResponse:
         return self.http.get(ADDRESS, query_string=who, headers=headers)
 
-    def ask_for_place(self, participant: str = "P01", headers: dict[str, str] = TOKEN, **who: Any) -> TestResponse:
+    def check_slot(self, participant: str = "P01", headers: dict[str, str] = TOKEN, **who: Any) -> TestResponse:
         return self.http.get("/api/lab/slot", query_string={"participant": participant} | who, headers=headers)
 
     def post(self, address: str, **body: Any) -> TestResponse:
@@ -86,7 +86,7 @@ class Experimenter:
         return self.post("/api/responses", session=self.session["session"], responses=list(responses))
 
     def answers(self, *indices: int) -> list[dict[str, Any]]:
-        """Return answers to trials, to all without any."""
+        """Return responses to trials, by default to all trials."""
         return [answer(index) for index in indices or range(len(self.session["trials"]))]
 
     def take(self) -> dict[str, Any]:
@@ -139,18 +139,18 @@ def lab(lab_of: LabOf) -> Experimenter:
 
 
 @pytest.fixture
-def elsewhere(small_study: Study, tmp_path: Path) -> Iterator[Experimenter]:
-    """A laboratory without a connection, with its own store."""
+def other_lab(small_study: Study, tmp_path: Path) -> Iterator[Experimenter]:
+    """A laboratory without a connection, with a separate store."""
     with closing(SqliteStore(tmp_path / "elsewhere" / "equipoise.db")) as store:
         yield Experimenter(create_app(small_study, store, SECRETS, Settings()))
 
 
 def held(store: Store) -> dict[str, list[str]]:
-    """Return all that the store holds."""
+    """Return all that is in the store."""
     return {table: sorted(map(repr, rows(store, f'SELECT * FROM "{table}"'))) for table in TABLES}
 
 
-# Who may
+# Permission
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_a_laboratory_session_needs_the_researchers_token(
     before = held(any_store)
     assert "Authorization: Bearer" in refused(lab.send(lab.body(), headers), 403)
     assert "Authorization: Bearer" in refused(lab.find(headers, participant="P01"), 403)
-    assert "Authorization: Bearer" in refused(lab.ask_for_place(headers=headers), 403)
+    assert "Authorization: Bearer" in refused(lab.check_slot(headers=headers), 403)
     assert held(any_store) == before
 
 
@@ -182,7 +182,7 @@ def test_the_researchers_cookie_begins_no_laboratory_session(lab: Experimenter) 
     refused(lab.send(lab.body(), {}), 403)
 
 
-# What is begun
+# Starts
 
 
 def test_the_reply_to_a_laboratory_start_has_all_fields_that_the_program_needs(
@@ -305,7 +305,7 @@ def test_many_participants_can_begin_at_the_same_time(lab_of: LabOf) -> None:
     assert [lab.start(f"P{number}").status_code for number in range(5)] == [201] * 5
 
 
-# What is looked for
+# Checks and lookups
 
 
 def test_finding_a_session_stores_nothing(lab: Experimenter, any_store: Store) -> None:
@@ -331,36 +331,36 @@ def test_an_invalid_code_is_not_looked_up(lab: Experimenter, who: dict[str, str]
 
 @pytest.mark.parametrize("who", [{"participant": ""}, {"session_number": "0"}, {"group": "x"}, {"kind": "human"}])
 def test_a_check_for_an_invalid_slot_is_refused(lab: Experimenter, who: dict[str, str]) -> None:
-    refused(lab.ask_for_place(**who), 422)
+    refused(lab.check_slot(**who), 422)
 
 
 def test_the_check_of_a_slot_gives_the_same_result_as_the_start(lab_of: LabOf, any_store: Store) -> None:
     lab = lab_of(quota=2, quota_per_group=1)
     assert lab.start(group=3).status_code == 201
     before = held(any_store)
-    assert lab.ask_for_place("P02").status_code == lab.ask_for_place("P02", group="1").status_code == 200
-    assert "Group 3 is full" in refused(lab.ask_for_place("P02", group="3"), 409)
-    assert "no group 4" in refused(lab.ask_for_place("P02", group="4"), 409)
+    assert lab.check_slot("P02").status_code == lab.check_slot("P02", group="1").status_code == 200
+    assert "Group 3 is full" in refused(lab.check_slot("P02", group="3"), 409)
+    assert "no group 4" in refused(lab.check_slot("P02", group="4"), 409)
     assert held(any_store) == before
     assert lab.start("P02").status_code == 201
-    assert "no free slot for participant P03" in refused(lab.ask_for_place("P03"), 409)
+    assert "no free slot for participant P03" in refused(lab.check_slot("P03"), 409)
     assert lab.post("/api/withdraw").status_code == 200
-    assert lab.ask_for_place("P03").status_code == 200
-    assert "cannot begin this study again" in refused(lab.ask_for_place("P02"), 409)
+    assert lab.check_slot("P03").status_code == 200
+    assert "cannot begin this study again" in refused(lab.check_slot("P02"), 409)
 
 
 def test_the_check_of_a_slot_refuses_a_participant_who_cannot_resume(lab: Experimenter, any_store: Store) -> None:
     lab.start(group=2)
     before = held(any_store)
-    assert lab.ask_for_place().status_code == lab.ask_for_place(group="2").status_code == 200
-    assert "in group 2, not 1" in refused(lab.ask_for_place(group="1"), 409)
+    assert lab.check_slot().status_code == lab.check_slot(group="2").status_code == 200
+    assert "in group 2, not 1" in refused(lab.check_slot(group="1"), 409)
     assert held(any_store) == before
     lab.take()
-    assert refused(lab.ask_for_place(), 409) == refused(lab.start(), 409)
-    assert lab.ask_for_place(session_number="2").status_code == 200
+    assert refused(lab.check_slot(), 409) == refused(lab.start(), 409)
+    assert lab.check_slot(session_number="2").status_code == 200
 
 
-# What is refused
+# Refusals
 
 
 @pytest.mark.parametrize("participant", ["P", "P01", "p 01", "Ж-7", "x" * 64, "a'b\"c;--", "1.2"])
@@ -402,9 +402,9 @@ def test_a_start_is_json(lab: Experimenter) -> None:
 
 def test_a_start_with_another_study_is_refused(lab: Experimenter, any_store: Store) -> None:
     before = held(any_store)
-    told = refused(lab.start(study_digest="0" * 64), 409)
-    assert f"version 1.0 of `{lab.study.name}`" in told
-    assert "is not the served study" in told
+    message = refused(lab.start(study_digest="0" * 64), 409)
+    assert f"version 1.0 of `{lab.study.name}`" in message
+    assert "is not the served study" in message
     assert "study's consent text" in refused(lab.start(consent_digest="0" * 64), 422)
     assert held(any_store) == before
 
@@ -433,9 +433,9 @@ def test_a_laboratory_code_is_in_no_log_and_on_no_page(lab: Experimenter, caplog
 # Uploads
 
 
-def bring(lab: Experimenter, taken: Experimenter, answers: list[dict[str, Any]], **more: Any) -> TestResponse:
-    """Bring a session with its answers from where it was taken."""
-    reply = lab.start(uploaded=taken.brought(**more), kind=taken.session["kind"])
+def bring(lab: Experimenter, source: Experimenter, answers: list[dict[str, Any]], **more: Any) -> TestResponse:
+    """Upload a session with its responses from another machine."""
+    reply = lab.start(uploaded=source.brought(**more), kind=source.session["kind"])
     if reply.status_code < 300 and answers:
         sent = lab.respond(*answers)
         assert sent.status_code in {200, 201}, sent.text
@@ -443,37 +443,37 @@ def bring(lab: Experimenter, taken: Experimenter, answers: list[dict[str, Any]],
 
 
 def test_an_uploaded_session_is_complete_and_a_second_upload_changes_nothing(
-    lab: Experimenter, elsewhere: Experimenter, any_store: Store
+    lab: Experimenter, other_lab: Experimenter, any_store: Store
 ) -> None:
-    elsewhere.start()
-    answers = elsewhere.answers()
-    assert elsewhere.respond(*answers[:2]).status_code == 201
-    assert bring(lab, elsewhere, answers[:2]).status_code == 201
-    assert elsewhere.respond(*answers[2:]).status_code == 201
-    there = elsewhere.post("/api/complete").get_json()
+    other_lab.start()
+    answers = other_lab.answers()
+    assert other_lab.respond(*answers[:2]).status_code == 201
+    assert bring(lab, other_lab, answers[:2]).status_code == 201
+    assert other_lab.respond(*answers[2:]).status_code == 201
+    completion = other_lab.post("/api/complete").get_json()
     seen = []
     for _ in range(2):
-        assert bring(lab, elsewhere, answers).status_code == 200
+        assert bring(lab, other_lab, answers).status_code == 200
         completed = lab.post("/api/complete", completed_at="2026-11-22T11:30:00.000+01:00")
-        assert completed.get_json() == there
+        assert completed.get_json() == completion
         seen.append(verified(any_store))
         assert (seen[-1].problems, seen[-1].n_responses) == ([], 3)
     assert seen[0] == seen[1]
     (row,) = any_store.sessions(lab.study)
     assert row["completed_at"] == "2026-11-22T10:30:00.000+00:00"
-    assert row["started_at"] == as_text(datetime.fromisoformat(elsewhere.session["started_at"]))
+    assert row["started_at"] == as_text(datetime.fromisoformat(other_lab.session["started_at"]))
     assert row["uploaded_at"] is not None
     assert [trial["response"] for trial in any_store.trials(lab.study)] == ['"absorbed"'] * 3
 
 
-def test_a_session_can_be_uploaded_to_a_full_study(lab_of: LabOf, elsewhere: Experimenter, any_store: Store) -> None:
+def test_a_session_can_be_uploaded_to_a_full_study(lab_of: LabOf, other_lab: Experimenter, any_store: Store) -> None:
     lab = lab_of(quota=1)
     other = Participant(lab.http.application)
     other.start()
-    elsewhere.start()
-    answers = elsewhere.answers()
-    assert bring(lab, elsewhere, answers[:1]).status_code == 201
-    assert bring(lab, elsewhere, answers).status_code == 200
+    other_lab.start()
+    answers = other_lab.answers()
+    assert bring(lab, other_lab, answers[:1]).status_code == 201
+    assert bring(lab, other_lab, answers).status_code == 200
     for look in (lambda: lab.http.get("/api/session"), lambda: lab.post("/api/visit", visit_id=new_id())):
         assert look().status_code == 200
     assert lab.post("/api/complete").status_code == 200
@@ -487,75 +487,75 @@ def test_a_session_can_be_uploaded_to_a_full_study(lab_of: LabOf, elsewhere: Exp
     assert problems(any_store) == []
 
 
-def test_the_next_session_belongs_to_the_same_uploaded_participant(lab: Experimenter, elsewhere: Experimenter) -> None:
-    elsewhere.start()
-    bring(lab, elsewhere, elsewhere.answers())
+def test_the_next_session_belongs_to_the_same_uploaded_participant(lab: Experimenter, other_lab: Experimenter) -> None:
+    other_lab.start()
+    bring(lab, other_lab, other_lab.answers())
     lab.post("/api/complete")
     lab.start(session_number=2)
-    assert lab.session["participant"] == elsewhere.session["participant"]
-    elsewhere.start(session_number=3)
-    assert lab.start(session_number=3, uploaded=elsewhere.brought()).status_code == 201
-    assert "Another session" in refused(lab.start(session_number=4, uploaded=elsewhere.brought()), 409)
-    assert lab.find(participant="P01", session_number="3").get_json()["session"] == elsewhere.session["session"]
+    assert lab.session["participant"] == other_lab.session["participant"]
+    other_lab.start(session_number=3)
+    assert lab.start(session_number=3, uploaded=other_lab.brought()).status_code == 201
+    assert "Another session" in refused(lab.start(session_number=4, uploaded=other_lab.brought()), 409)
+    assert lab.find(participant="P01", session_number="3").get_json()["session"] == other_lab.session["session"]
 
 
 def test_a_session_begun_on_a_server_can_run_on_another_machine_and_be_uploaded(
-    lab_of: LabOf, elsewhere: Experimenter, any_store: Store
+    lab_of: LabOf, other_lab: Experimenter, any_store: Store
 ) -> None:
-    """So group and order are the server's, and the laboratory needs no connection for what follows."""
+    """So the server chooses group and order, and the laboratory needs no connection for the rest of the session."""
     server = lab_of(quota_per_group=2)
     server.start("P00", group=3)
     server.start("P01", group=3)
-    assert elsewhere.start("P01", uploaded=server.brought()).status_code == 201
+    assert other_lab.start("P01", uploaded=server.brought()).status_code == 201
     planned = {
         name: server.session[name] for name in ("session", "participant", "group", "seed", "withdrawal_code", "trials")
     }
-    assert elsewhere.session.items() >= planned.items()
-    answers = elsewhere.answers()
+    assert other_lab.session.items() >= planned.items()
+    answers = other_lab.answers()
     for n_taken in range(1, 4):
-        assert elsewhere.respond(*answers[:n_taken]).status_code == 201
-        assert bring(server, elsewhere, answers[:n_taken]).status_code == 200
+        assert other_lab.respond(*answers[:n_taken]).status_code == 201
+        assert bring(server, other_lab, answers[:n_taken]).status_code == 200
         assert server.session["next_trial_index"] == n_taken - 1
-    assert elsewhere.start("P01").get_json()["next_trial_index"] == 3
-    there = elsewhere.post("/api/complete").get_json()
-    assert server.post("/api/complete", completed_at="2026-11-22T10:30:00Z").get_json() == there
-    (row,) = [row for row in any_store.sessions(server.study) if row["session"] == elsewhere.session["session"]]
+    assert other_lab.start("P01").get_json()["next_trial_index"] == 3
+    completion = other_lab.post("/api/complete").get_json()
+    assert server.post("/api/complete", completed_at="2026-11-22T10:30:00Z").get_json() == completion
+    (row,) = [row for row in any_store.sessions(server.study) if row["session"] == other_lab.session["session"]]
     assert (row["status"], row["slot"], row["n_visits"]) == ("completed", "confirmed", 1)
     assert row["completed_at"] == "2026-11-22T10:30:00.000+00:00"
     assert problems(any_store) == []
 
 
 def test_an_uploaded_withdrawal_withdraws_the_session_and_a_retry_changes_nothing(
-    lab: Experimenter, elsewhere: Experimenter, any_store: Store
+    lab: Experimenter, other_lab: Experimenter, any_store: Store
 ) -> None:
-    elsewhere.start()
-    bring(lab, elsewhere, elsewhere.answers(0, 1))
+    other_lab.start()
+    bring(lab, other_lab, other_lab.answers(0, 1))
     for _ in range(2):
-        assert bring(lab, elsewhere, []).status_code == 200
+        assert bring(lab, other_lab, []).status_code == 200
         assert lab.post("/api/withdraw").status_code == 200
-    assert lab.start(uploaded=elsewhere.brought()).get_json()["status"] == "withdrawn"
-    refused(lab.respond(*elsewhere.answers(0, 1)), 409)
+    assert lab.start(uploaded=other_lab.brought()).get_json()["status"] == "withdrawn"
+    refused(lab.respond(*other_lab.answers(0, 1)), 409)
     assert rows(any_store, "SELECT COUNT(*) FROM responses") == [(0,)]
     assert problems(any_store) == []
 
 
 def test_an_uploaded_withdrawal_of_an_unknown_session_does_not_withdraw_another_participant_with_the_code(
-    lab: Experimenter, elsewhere: Experimenter, any_store: Store
+    lab: Experimenter, other_lab: Experimenter, any_store: Store
 ) -> None:
     lab.start()
     lab.take()
-    elsewhere.start()
-    told = refused(lab.start(uploaded=elsewhere.brought(is_withdrawn=True), session_number=2), 409)
-    assert "`equipoise withdraw STUDY --participant P01`" in told
-    assert lab.start("B-P01", uploaded=elsewhere.brought(is_withdrawn=True), session_number=2).status_code == 201
+    other_lab.start()
+    message = refused(lab.start(uploaded=other_lab.brought(is_withdrawn=True), session_number=2), 409)
+    assert "`equipoise withdraw STUDY --participant P01`" in message
+    assert lab.start("B-P01", uploaded=other_lab.brought(is_withdrawn=True), session_number=2).status_code == 201
     assert lab.post("/api/withdraw").status_code == 200
     assert rows(any_store, "SELECT status FROM sessions ORDER BY 1") == [("completed",), ("withdrawn",)]
 
 
-def test_an_uploaded_rehearsal_stays_simulated(lab: Experimenter, elsewhere: Experimenter, any_store: Store) -> None:
-    elsewhere.start(kind="simulated")
-    assert bring(lab, elsewhere, elsewhere.answers()).status_code == 201
-    assert bring(lab, elsewhere, []).status_code == 200
+def test_an_uploaded_rehearsal_stays_simulated(lab: Experimenter, other_lab: Experimenter, any_store: Store) -> None:
+    other_lab.start(kind="simulated")
+    assert bring(lab, other_lab, other_lab.answers()).status_code == 201
+    assert bring(lab, other_lab, []).status_code == 200
     assert any_store.identities(lab.study) == []
     assert {row["kind"] for row in any_store.trials(lab.study)} == {"simulated"}
 
@@ -563,18 +563,18 @@ def test_an_uploaded_rehearsal_stays_simulated(lab: Experimenter, elsewhere: Exp
 def test_a_large_file_is_uploaded_100_responses_at_a_time_without_a_limit(
     sample_study: Study, any_store: Store, tmp_path: Path
 ) -> None:
-    """One after the other as fast as they are taken, under the limits that a server has by default."""
+    """The responses are sent as fast as the server accepts them, under the default limits of a server."""
     lab = Experimenter(create_app(sample_study, any_store, SECRETS, Settings()))
     with closing(SqliteStore(tmp_path / "elsewhere" / "equipoise.db")) as store:
-        taken = Experimenter(create_app(sample_study, store, SECRETS, Settings()))
+        source = Experimenter(create_app(sample_study, store, SECRETS, Settings()))
         for number in range(4):
-            taken.start(f"P{number}")
+            source.start(f"P{number}")
             answers = [
                 answer(trial["trial_index"]) | ({} if trial["task"] == "blackbox_predict" else {"response": 2})
-                for trial in taken.session["trials"]
+                for trial in source.session["trials"]
             ]
             assert len(answers) > 20
-            assert lab.start(f"P{number}", uploaded=taken.brought()).status_code == 201
+            assert lab.start(f"P{number}", uploaded=source.brought()).status_code == 201
             assert lab.respond(*answers[:100]).status_code == 201
             assert lab.post("/api/complete").status_code == 200
     assert problems(any_store) == []
@@ -585,29 +585,29 @@ RIGHT, WRONG = "east-5", "absorbed"
 
 @pytest.mark.parametrize("otherwise", ["continue", "end"])
 @pytest.mark.parametrize(
-    "said", [(RIGHT, RIGHT), (WRONG, RIGHT, RIGHT, RIGHT), (WRONG,) * 6], ids=["at once", "second", "never"]
+    "practice", [(RIGHT, RIGHT), (WRONG, RIGHT, RIGHT, RIGHT), (WRONG,) * 6], ids=["at once", "second", "never"]
 )
 def test_uploaded_practice_has_the_same_result(
-    small_study: Study, any_store: Store, tmp_path: Path, otherwise: str, said: tuple[str, ...]
+    small_study: Study, any_store: Store, tmp_path: Path, otherwise: str, practice: tuple[str, ...]
 ) -> None:
     criterion = PracticeCriterion(correct=2, rounds=3, otherwise=otherwise)
     study = practising(version_of(small_study, "practising"), 2, criterion)
     lab = Experimenter(create_app(study, any_store, SECRETS, Settings()))
     with closing(SqliteStore(tmp_path / "elsewhere" / "equipoise.db")) as store:
-        taken = Experimenter(create_app(study, store, SECRETS, Settings()))
-        taken.start()
-        answers = [answer(index, response) for index, response in enumerate(said)]
+        source = Experimenter(create_app(study, store, SECRETS, Settings()))
+        source.start()
+        answers = [answer(index, response) for index, response in enumerate(practice)]
         for one in answers:
-            led_to = taken.respond(one).get_json()["responses"][0]["feedback"].get("practice")
-        if not led_to["ended"]:
-            rest = [answer(index) for index in range(6, len(taken.session["trials"]))]
-            assert taken.respond(*rest).status_code == 201
+            result = source.respond(one).get_json()["responses"][0]["feedback"].get("practice")
+        if not result["ended"]:
+            rest = [answer(index) for index in range(6, len(source.session["trials"]))]
+            assert source.respond(*rest).status_code == 201
             answers += rest
-        there = taken.http.get("/api/session").get_json()
+        in_source = source.http.get("/api/session").get_json()
         for _ in range(2):
-            assert bring(lab, taken, answers).status_code in {200, 201}
-            here = lab.http.get("/api/session").get_json()
-            assert {**here, "visit": 1} == {**there, "visit": 1}
+            assert bring(lab, source, answers).status_code in {200, 201}
+            in_target = lab.http.get("/api/session").get_json()
+            assert {**in_target, "visit": 1} == {**in_source, "visit": 1}
     assert problems(any_store) == []
 
 
@@ -619,19 +619,19 @@ def test_uploaded_practice_has_the_same_result(
     ids=str,
 )  # fmt: skip
 def test_an_invalid_upload_is_refused(
-    lab: Experimenter, elsewhere: Experimenter, any_store: Store, change: dict[str, Any]
+    lab: Experimenter, other_lab: Experimenter, any_store: Store, change: dict[str, Any]
 ) -> None:
-    elsewhere.start()
+    other_lab.start()
     before = held(any_store)
-    refused(lab.start(uploaded=elsewhere.brought(**change)), 422)
+    refused(lab.start(uploaded=other_lab.brought(**change)), 422)
     assert held(any_store) == before
 
 
-def test_an_upload_with_another_group_or_seed_is_refused(lab: Experimenter, elsewhere: Experimenter) -> None:
-    elsewhere.start()
-    assert "differ" in refused(lab.start(uploaded=elsewhere.brought(), group=3), 422)
-    assert lab.start(uploaded=elsewhere.brought(), group=1).status_code == 201
-    assert "Another session" in refused(lab.start(uploaded=elsewhere.brought(seed=9)), 409)
+def test_an_upload_with_another_group_or_seed_is_refused(lab: Experimenter, other_lab: Experimenter) -> None:
+    other_lab.start()
+    assert "differ" in refused(lab.start(uploaded=other_lab.brought(), group=3), 422)
+    assert lab.start(uploaded=other_lab.brought(), group=1).status_code == 201
+    assert "Another session" in refused(lab.start(uploaded=other_lab.brought(seed=9)), 409)
 
 
 def test_a_web_session_cannot_send_its_completion_time(lab: Experimenter, any_store: Store) -> None:
@@ -648,9 +648,9 @@ def test_a_web_session_cannot_send_its_completion_time(lab: Experimenter, any_st
 def test_no_changed_value_in_a_start_causes_status_500(
     lab: Experimenter, any_store: Store, data: st.DataObject
 ) -> None:
-    told = {"session": f"{len(rows(any_store, 'SELECT 1 FROM sessions')):016x}", "participant": "p-0123456789ab",
+    uploaded = {"session": f"{len(rows(any_store, 'SELECT 1 FROM sessions')):016x}", "participant": "p-0123456789ab",
             "group": 1, "seed": 1, "started_at": "2026-11-22T10:00:00Z", "withdrawal_code": None}  # fmt: skip
-    body = lab.body(session_number=1, group=None, kind="human", uploaded=data.draw(st.sampled_from([None, told])))
+    body = lab.body(session_number=1, group=None, kind="human", uploaded=data.draw(st.sampled_from([None, uploaded])))
     reply = lab.send(mutated(data, body))
-    assert_no_error_of_ours(reply)
+    assert_no_server_error(reply)
     assert problems(any_store) == []

@@ -22,7 +22,7 @@ def codes(lab: Laboratory) -> list[str]:
     return [code for (code,) in rows(lab.store, "SELECT external_id FROM identities ORDER BY 1")]
 
 
-def taken_in(lab: Laboratory) -> list[LabSessionRecord]:
+def lab_records(lab: Laboratory) -> list[LabSessionRecord]:
     with lab.store.snapshot() as db:
         return lab_session_records(db, lab.study)
 
@@ -43,7 +43,7 @@ def test_sessions_without_a_code_are_counted_because_they_cannot_be_uploaded(lab
     lab.store.delete_identities(lab.study)
     with lab.store.snapshot() as db:
         assert n_without_code(db, lab.study) == 1
-    assert taken_in(lab) == []
+    assert lab_records(lab) == []
 
 
 def test_a_session_can_be_uploaded_again_after_its_code_was_deleted(lab: Laboratory) -> None:
@@ -58,7 +58,7 @@ def test_a_session_can_be_uploaded_again_after_its_code_was_deleted(lab: Laborat
 
 
 def test_a_session_number_that_was_run_on_two_machines_is_stored_twice_and_is_completed(lab: Laboratory) -> None:
-    """As when the reply to a start was lost, and the laboratory went on by itself."""
+    """As when the reply to a start was lost, and the laboratory continued without the server."""
     start_id = new_id()
     ghost = lab.start(start_id=start_id)
     uploaded = lab.add_uploaded(start_id=start_id, participant="p-bbbbbbbbbbbb")
@@ -74,8 +74,8 @@ def test_a_session_number_that_was_run_on_two_machines_is_stored_twice_and_is_co
 
 
 def test_participants_of_two_laboratories_with_the_same_code_stay_separate(lab: Laboratory) -> None:
-    here = lab.start()
-    lab.answer(here, 1)
+    server_session = lab.start()
+    lab.answer(server_session, 1)
     with pytest.raises(Conflict, match=r"another session 1 of a participant P01 here, .*--prefix"):
         lab.add_uploaded(participant="p-bbbbbbbbbbbb")
     lab.add_uploaded("B-P01", participant="p-bbbbbbbbbbbb")
@@ -104,8 +104,8 @@ def test_a_withdrawn_participant_of_the_same_laboratory_is_not_another_participa
 
 @pytest.mark.parametrize("code", ["P01", "C-P01", "P99"])
 def test_a_stored_session_is_opened_by_an_upload_with_any_code(lab: Laboratory, code: str) -> None:
-    here = lab.start("P01")
-    lab.answer(here, 1)
+    server_session = lab.start("P01")
+    lab.answer(server_session, 1)
     lab.start("P99")
     first = lab.add_uploaded("B-P01", participant="p-bbbbbbbbbbbb", withdrawal_code="0123456789")
     lab.answer(first, 2)
@@ -122,26 +122,26 @@ def test_a_stored_session_is_opened_by_an_upload_with_any_code(lab: Laboratory, 
 def test_a_withdrawal_can_be_uploaded_with_any_code_and_affects_only_its_participant(
     lab: Laboratory, code: str
 ) -> None:
-    here = lab.start("P01")
-    lab.answer(here, 1)
+    server_session = lab.start("P01")
+    lab.answer(server_session, 1)
     lab.answer(lab.add_uploaded("B-P01", participant="p-bbbbbbbbbbbb"), 2)
     brought = lab.add_uploaded(code, participant="p-bbbbbbbbbbbb")
     lab.store.withdraw_session(brought.plan.session)
     assert dict(rows(lab.store, "SELECT session, status FROM sessions")) == {
-        here.plan.session: "active",
+        server_session.plan.session: "active",
         brought.plan.session: "withdrawn",
     }
-    assert rows(lab.store, "SELECT session FROM responses") == [(here.plan.session,)]
+    assert rows(lab.store, "SELECT session FROM responses") == [(server_session.plan.session,)]
     assert problems(lab.store) == []
 
 
 def test_an_uploaded_withdrawal_of_an_unknown_session_deletes_no_other_participants_responses(lab: Laboratory) -> None:
-    here = lab.start(session_number=1)
-    lab.complete(here)
+    server_session = lab.start(session_number=1)
+    lab.complete(server_session)
     before = verified(lab.store)
-    told = r"there is a participant P01 here. .* `equipoise withdraw STUDY --participant P01`; .*--prefix B-"
+    message = r"there is a participant P01 here. .* `equipoise withdraw STUDY --participant P01`; .*--prefix B-"
     for session_number in (1, 2):
-        with pytest.raises(Conflict, match=told):
+        with pytest.raises(Conflict, match=message):
             lab.add_uploaded(participant="p-bbbbbbbbbbbb", session_number=session_number, is_withdrawn=True)
     assert verified(lab.store) == before
     apart = lab.add_uploaded("B-P01", participant="p-bbbbbbbbbbbb", is_withdrawn=True)
@@ -191,7 +191,7 @@ def test_a_further_session_with_a_changed_code_is_refused_and_the_refusal_names_
     lab.add_uploaded("B-P01", participant="p-bbbbbbbbbbbb")
     before = verified(lab.store)
     further = {"participant": "p-bbbbbbbbbbbb", "session_number": 2, "session": "00000000000000bb"}
-    with pytest.raises(Conflict, match=r"another code, B-P01 and not P01. .* `equipoise lab upload --prefix B-`"):
+    with pytest.raises(Conflict, match=r"has the code B-P01 here, not P01. .* `equipoise lab upload --prefix B-`"):
         lab.add_uploaded("P01", **further)
     with pytest.raises(Conflict, match=r"another code, B-P01 and not C-P01. Fix: upload it under the code B-P01"):
         lab.add_uploaded("C-P01", **further)
@@ -214,30 +214,30 @@ def test_all_sessions_of_a_restarted_participant_are_uploaded(
     lab_of: LabOf, small_study: Study, tmp_path: Path, is_old: bool, is_known: bool
 ) -> None:
     """Also from an older store, in which no start id belongs to a session."""
-    there = lab_of(saying(small_study, resume=RESTART))
+    older_lab = lab_of(saying(small_study, resume=RESTART))
     for n_answers in (1, 2, 3):
-        lab_session = there.start(session_number=2)
-        there.answer(lab_session, n_answers)
+        lab_session = older_lab.start(session_number=2)
+        older_lab.answer(lab_session, n_answers)
     if is_old:
-        execute_sql(there.store, "UPDATE sessions SET start_id = NULL")
-    taken = taken_in(there)
-    assert sorted(len(one.responses) for one in taken) == [1, 2, 3]
-    assert len({one.start_id for one in taken}) == 3
-    assert all(re.fullmatch(UUID_PATTERN, one.start_id) for one in taken)
-    assert taken_in(there) == taken
+        execute_sql(older_lab.store, "UPDATE sessions SET start_id = NULL")
+    records = lab_records(older_lab)
+    assert sorted(len(one.responses) for one in records) == [1, 2, 3]
+    assert len({one.start_id for one in records}) == 3
+    assert all(re.fullmatch(UUID_PATTERN, one.start_id) for one in records)
+    assert lab_records(older_lab) == records
     with closing(SqliteStore(tmp_path / "merged.db")) as store:
-        store.register_study(there.study)
-        merged = Laboratory(store, there.study)
+        store.register_study(older_lab.study)
+        merged = Laboratory(store, older_lab.study)
         if is_known:
             merged.complete(merged.start(session_number=1))
         for is_new in (True, False):
-            for one in taken:
+            for one in records:
                 start = uploaded(one)
-                assert store.start_session(there.study, start).is_new is is_new
+                assert store.start_session(older_lab.study, start).is_new is is_new
                 stored = store.add_responses(one.session, start.token_digest, one.responses)
                 assert set(stored) == {is_new}
-        assert {one.session: one.responses for one in taken_in(merged) if one.session_number == 2} == {
-            one.session: one.responses for one in taken
+        assert {one.session: one.responses for one in lab_records(merged) if one.session_number == 2} == {
+            one.session: one.responses for one in records
         }
         assert rows(store, "SELECT COUNT(*) FROM participants") == [(1,)]
         assert problems(store) == []

@@ -1,4 +1,4 @@
-"""What a store promises a laboratory: groups that are wanted."""
+"""Groups that a laboratory requests from the store."""
 
 from collections import Counter
 
@@ -9,7 +9,7 @@ from tests.server.laboratory.laboratories import LabOf, Laboratory, log_of
 from tests.server.stores import Clock, Person, problems, verified
 
 
-def test_the_wanted_group_is_assigned(lab: Laboratory) -> None:
+def test_the_requested_group_is_assigned(lab: Laboratory) -> None:
     stored = [lab.start(f"P{number}", group=3) for number in range(3)]
     assert [(one.session.group, one.session.seed) for one in stored] == [(3, 1), (3, 2), (3, 3)]
     assert log_of(lab.store, lab.study, stored[0].plan.session)[0][1]["wanted"] == 3
@@ -17,7 +17,7 @@ def test_the_wanted_group_is_assigned(lab: Laboratory) -> None:
     assert problems(lab.store) == []
 
 
-def test_without_a_wish_the_group_is_chosen_as_on_the_web(lab: Laboratory) -> None:
+def test_without_a_requested_group_the_group_is_chosen_as_on_the_web(lab: Laboratory) -> None:
     groups = []
     for number in range(3):
         groups.append(lab.start(f"P{number}").session.group)
@@ -26,7 +26,7 @@ def test_without_a_wish_the_group_is_chosen_as_on_the_web(lab: Laboratory) -> No
 
 
 @pytest.mark.parametrize("group", [0, -1, 4, 2**70])
-def test_a_group_that_is_not_there_is_refused(lab: Laboratory, group: int) -> None:
+def test_a_missing_group_is_refused(lab: Laboratory, group: int) -> None:
     before = verified(lab.store)
     for code in ("P01", None):
         with pytest.raises(
@@ -36,7 +36,7 @@ def test_a_group_that_is_not_there_is_refused(lab: Laboratory, group: int) -> No
     assert verified(lab.store) == before
 
 
-def test_a_full_group_is_refused_by_its_name_and_others_are_not(lab_of: LabOf) -> None:
+def test_a_full_group_is_refused_by_its_name_and_other_groups_are_not(lab_of: LabOf) -> None:
     lab = lab_of(quota_per_group=1)
     lab.start("P01", group=2)
     with pytest.raises(Conflict, match=r"^Group 2 is full: 0 have completed, 1 are under way, and its quota is 1\."):
@@ -72,13 +72,13 @@ def test_a_closed_group_is_refused_until_it_is_opened(lab: Laboratory) -> None:
     assert lab.start(group=2).session.group == 2
 
 
-def test_a_rehearsal_gets_the_wanted_group_even_over_the_quota(lab_of: LabOf) -> None:
+def test_a_rehearsal_gets_the_requested_group_even_over_the_quota(lab_of: LabOf) -> None:
     lab = lab_of(quota_per_group=1)
     lab.store.open_group(lab.study, 2, is_open=False)
     assert [lab.start(None, group=2).session.group for _ in range(2)] == [2, 2]
 
 
-def test_another_group_than_the_sessions_is_refused_and_the_sessions_is_named(lab: Laboratory) -> None:
+def test_a_group_other_than_the_sessions_group_is_refused_and_the_right_group_is_named(lab: Laboratory) -> None:
     lab.start(group=2)
     with pytest.raises(
         Conflict, match=r"^Participant P01 has begun session 1 in group 2, not 3\. Fix: if this is another"

@@ -30,7 +30,7 @@ def lab_in(small_study: Study, any_store: Store) -> LabIn:
     return make
 
 
-def assert_told(sentence: str, *what: str) -> None:
+def assert_contains(sentence: str, *what: str) -> None:
     for one in what:
         assert one in sentence, sentence
     assert not {"you", "your", "sie", "ihr"} & set(sentence.lower().split()), sentence
@@ -40,10 +40,10 @@ def test_the_refusal_of_a_withdrawn_participant_names_the_code(lab_in: LabIn) ->
     lab = lab_in()
     lab.start("P12")
     lab.post("/api/withdraw")
-    told = ("participant P12 has withdrawn", "if this is another person, use another code.")
-    assert_told(refused(lab.start("P12"), 409), *told)
-    assert_told(refused(lab.start("P12", session_number=2), 409), *told)
-    assert_told(refused(lab.ask_for_place("P12"), 409), *told)
+    expected = ("participant P12 has withdrawn", "if this is another person, use another code.")
+    assert_contains(refused(lab.start("P12"), 409), *expected)
+    assert_contains(refused(lab.start("P12", session_number=2), 409), *expected)
+    assert_contains(refused(lab.check_slot("P12"), 409), *expected)
     assert lab.start("P13").status_code == 201
 
 
@@ -59,7 +59,7 @@ def test_a_participant_without_a_slot_can_resume_after_the_quota_is_raised(
     clock.advance(minutes=61)
     Participant(lab.http.application).start()
     for _ in range(2):
-        assert_told(
+        assert_contains(
             refused(lab.start("P12"), 409), "participant P12", "time-out", *RAISE_OR_RELEASE, "responses so far"
         )
     assert lab_in(study, quota=2).start("P12").status_code == 200
@@ -70,31 +70,31 @@ def test_the_refusal_names_a_released_slot(lab_in: LabIn, any_store: Store) -> N
     lab = lab_in()
     lab.start("P12")
     any_store.release_slot(lab.session["session"], Release.RETURN)
-    assert_told(
+    assert_contains(
         refused(lab.start("P12"), 409), "P12", "released after the time-out or with `equipoise assignment release`"
     )
 
 
 @pytest.mark.parametrize("is_done", [True, False])
-def test_a_full_study_is_refused_alike_by_the_check_and_by_the_start(lab_in: LabIn, is_done: bool) -> None:
+def test_the_check_and_the_start_refuse_a_full_study_with_the_same_message(lab_in: LabIn, is_done: bool) -> None:
     lab = lab_in(quota=1)
     lab.start("P12")
     if is_done:
         lab.take()
-    beforehand, at_start = lab.ask_for_place("P13"), lab.start("P13")
-    assert refused(beforehand, 409) == refused(at_start, 409)
-    assert_told(refused(at_start, 409), "no free slot for participant P13", *RAISE_OR_RELEASE)
+    by_check, by_start = lab.check_slot("P13"), lab.start("P13")
+    assert refused(by_check, 409) == refused(by_start, 409)
+    assert_contains(refused(by_start, 409), "no free slot for participant P13", *RAISE_OR_RELEASE)
 
 
 def test_a_start_that_began_another_participants_session_is_refused_by_the_code(lab_in: LabIn) -> None:
     lab = lab_in()
     start_id = new_id()
     assert lab.start("P12", start_id=start_id).status_code == 201
-    assert_told(refused(lab.start("P13", start_id=start_id), 409), "not to participant P13")
+    assert_contains(refused(lab.start("P13", start_id=start_id), 409), "not to participant P13")
 
 
 @pytest.mark.parametrize(
-    ("refusal", "told"),
+    ("refusal", "expected"),
     [
         (
             NotYourSession("opened_at_once"),
@@ -105,38 +105,40 @@ def test_a_start_that_began_another_participants_session_is_refused_by_the_code(
     ids=str,
 )
 def test_every_other_refusal_for_the_experimenter_is_in_english(
-    lab_in: LabIn, any_store: Store, monkeypatch: pytest.MonkeyPatch, refusal: Refusal, told: str
+    lab_in: LabIn, any_store: Store, monkeypatch: pytest.MonkeyPatch, refusal: Refusal, expected: str
 ) -> None:
     def refuse(*_: object) -> None:
         raise refusal
 
     lab = lab_in()
     monkeypatch.setattr(any_store, "start_session", refuse)
-    assert_told(refused(lab.start("P12"), 409), told)
+    assert_contains(refused(lab.start("P12"), 409), expected)
 
 
 def test_every_sentence_for_the_experimenter_replaces_a_participants_text() -> None:
     assert SENTENCES.keys() <= catalogue("en").keys()
 
 
-def test_a_completed_session_may_be_somebody_elses_and_that_is_said_first(lab_in: LabIn) -> None:
+def test_the_refusal_of_a_completed_session_first_says_that_it_may_be_another_participants(lab_in: LabIn) -> None:
     lab = lab_in()
     lab.start("P12")
     lab.take()
-    told = refused(lab.start("P12"), 409)
-    assert_told(told, "Participant P12 has completed session 1", "Fix: if this is another person, use another code;")
-    assert told.index("another code") < told.index("`--session-number 2`")
+    message = refused(lab.start("P12"), 409)
+    assert_contains(
+        message, "Participant P12 has completed session 1", "Fix: if this is another person, use another code;"
+    )
+    assert message.index("another code") < message.index("`--session-number 2`")
 
 
-def test_a_technician_with_a_wrong_token_hears_where_the_right_one_is(lab_in: LabIn) -> None:
+def test_the_refusal_of_a_wrong_token_says_where_the_right_token_is(lab_in: LabIn) -> None:
     lab = lab_in()
     wrong = {"Authorization": "Bearer wrong"}
-    for reply in (lab.send(lab.body(), wrong), lab.find(wrong, participant="P12"), lab.ask_for_place(headers=wrong)):
-        told = ("`data/researcher-token`", "on the server, not on this machine", "EQUIPOISE_RESEARCHER_TOKEN")
-        assert_told(refused(reply, 403), *told)
+    for reply in (lab.send(lab.body(), wrong), lab.find(wrong, participant="P12"), lab.check_slot(headers=wrong)):
+        expected = ("`data/researcher-token`", "on the server, not on this machine", "EQUIPOISE_RESEARCHER_TOKEN")
+        assert_contains(refused(reply, 403), *expected)
 
 
-def test_a_session_whose_practice_ended_as_the_server_stopped_is_found_ended(
+def test_a_session_whose_practice_ended_during_a_server_stop_is_ended(
     small_study: Study, lab_in: LabIn, any_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     criterion = PracticeCriterion(correct=2, rounds=1, otherwise="end")

@@ -1,4 +1,4 @@
-"""What a store promises a laboratory: sessions of the same people in several sessions, and rehearsals."""
+"""Several laboratory sessions of one participant, with session numbers, and rehearsals."""
 
 from contextlib import closing
 from functools import partial
@@ -71,17 +71,19 @@ def test_another_session_number_is_a_new_session_with_a_new_slot(lab: Laboratory
     assert problems(lab.store) == []
 
 
-def test_a_later_session_number_may_be_begun_while_an_earlier_one_is_under_way(lab: Laboratory) -> None:
+def test_a_later_session_number_can_begin_before_an_earlier_session_ends(lab: Laboratory) -> None:
     sessions = {number: lab.start(session_number=number).plan.session for number in (2, 1, 3)}
     assert len(set(sessions.values())) == 3
     assert {number: lab.start(session_number=number).plan.session for number in (3, 1, 2)} == sessions
 
 
-def test_a_completed_session_number_is_refused_and_the_next_one_is_named(lab: Laboratory) -> None:
+def test_a_completed_session_number_is_refused_and_the_next_number_is_named(lab: Laboratory) -> None:
     lab.complete(lab.start(session_number=2))
     before = verified(lab.store)
-    told = r"^Participant P01 has completed session 2 .* another person, use another code; .* `--session-number 3`\.$"
-    with pytest.raises(Conflict, match=told):
+    message = (
+        r"^Participant P01 has completed session 2 .* another person, use another code; .* `--session-number 3`\.$"
+    )
+    with pytest.raises(Conflict, match=message):
         lab.start(session_number=2)
     assert verified(lab.store) == before
     assert lab.start(session_number=3).is_new
@@ -108,7 +110,7 @@ def test_the_session_of_a_session_number_is_found_without_a_token(lab: Laborator
     assert lab.store.session_on(lab.study, Identity("panel", "P01"), 1) is None
 
 
-def test_a_code_is_among_the_identities_and_nowhere_else(lab: Laboratory) -> None:
+def test_a_code_is_only_in_the_identities_table(lab: Laboratory) -> None:
     stored = lab.start("the-code-of-somebody")
     lab.complete(stored)
     lab.add_uploaded("the-code-of-somebody", session_number=2)
@@ -149,8 +151,8 @@ def test_simultaneous_starts_of_one_session_number_are_one_session(lab: Laborato
     with closing(another(lab.store)) as other:
         stores = [lab.store, other][:n_servers]
         for number in (1, 2, 3):
-            starts = [partial(stores[place % n_servers].start_session, lab.study, start_of(session_number=number))
-                      for place in range(6)]  # fmt: skip
+            starts = [partial(stores[index % n_servers].start_session, lab.study, start_of(session_number=number))
+                      for index in range(6)]  # fmt: skip
             outcomes = at_once(*starts)
             begun = [one for one in outcomes if isinstance(one, StoredSession)]
             assert len({one.plan.session for one in begun}) == 1
@@ -164,7 +166,9 @@ def test_simultaneous_starts_of_one_session_number_are_one_session(lab: Laborato
 def test_simultaneous_starts_of_one_session_number_in_two_versions_of_a_study_are_one_session(lab: Laboratory) -> None:
     later = version_of(lab.study, "1.1")
     lab.store.register_study(later)
-    lab.start(session_number=1)  # so that the person is known, and no key keeps a second session of theirs out
+    lab.start(
+        session_number=1
+    )  # so that the store knows the participant, and no database key prevents a second session
     with closing(another(lab.store)) as other:
         for number in range(2, 8):
             at_once(
@@ -188,7 +192,7 @@ def test_a_restart_keeps_the_session_number(lab_of: LabOf, small_study: Study) -
     assert problems(lab.store) == []
 
 
-def test_a_session_of_the_laboratory_ends_by_the_studys_own_rules(
+def test_a_session_of_the_laboratory_ends_by_the_rules_of_the_study(
     lab_of: LabOf, small_study: Study, clock: Clock
 ) -> None:
     lab = lab_of(saying(small_study, resume=Resume(max_age_min=30, otherwise="end")))
@@ -203,6 +207,6 @@ def test_a_session_of_another_version_is_not_resumed(lab: Laboratory) -> None:
     begun = lab.start()
     newer = version_of(lab.study, "9")
     lab.store.register_study(newer)
-    with pytest.raises(Conflict, match=r"begun session 1 with version 1.* another person, .* folder of that version"):
+    with pytest.raises(Conflict, match=r"begun session 1 with version 1.* another person, .* folder of version 1.0"):
         Laboratory(lab.store, newer).start()
     assert lab.start().plan.session == begun.plan.session

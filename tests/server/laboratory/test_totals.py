@@ -1,4 +1,4 @@
-"""A laboratory's sessions beside all others: what is listed, copied, checked, and right whatever happens."""
+"""Laboratory sessions together with web sessions: lists, copies, checks, and random sequences of events."""
 
 from collections import Counter
 from contextlib import closing, suppress
@@ -20,7 +20,7 @@ from tests.server.laboratory.laboratories import LabOf, Laboratory, new_id, star
 from tests.server.stores import Clock, Person, execute_sql, problems, recruiting, reopened, response, rows, verified
 
 
-def test_sessions_of_the_web_and_of_the_laboratory_stand_side_by_side(lab: Laboratory) -> None:
+def test_web_and_laboratory_sessions_can_be_in_one_store(lab: Laboratory) -> None:
     Person(lab.store, lab.study).complete()
     lab.complete(lab.start())
     lab.complete(lab.add_uploaded("P02"))
@@ -56,18 +56,18 @@ def test_a_copy_has_the_session_numbers_and_the_same_digest(lab: Laboratory, tmp
     assert seeds == [3]
 
 
-def test_all_is_there_after_reopening(lab: Laboratory) -> None:
+def test_all_data_are_present_after_reopening(lab: Laboratory) -> None:
     lab.start(session_number=2)
     uploaded = lab.add_uploaded("P02")
     with closing(reopened(lab.store)) as again:
         found = again.find_session(lab.token)
         assert found == uploaded
-        there = again.session_on(lab.study, Identity("lab", "P01"), 2)
-        assert there is not None
+        reopened_session = again.session_on(lab.study, Identity("lab", "P01"), 2)
+        assert reopened_session is not None
         assert problems(again) == []
 
 
-# Whatever happens
+# Random sequences of events
 
 people = st.sampled_from(["P01", "P02", "P03", None])
 happenings = st.lists(
@@ -82,16 +82,16 @@ happenings = st.lists(
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(happenings=happenings, quota=st.sampled_from([None, 2, 4]))
-def test_whatever_happens_the_books_are_right_and_no_seed_is_given_twice(
+def test_after_random_steps_the_books_balance_and_no_seed_is_repeated(
     small_study: Study, tmp_path: Path, happenings: list[tuple[Any, ...]], quota: int | None
 ) -> None:
     study = recruiting(small_study, quota=quota, quota_per_group=2)
     with Clock().installed() as clock, closing(SqliteStore(tmp_path / f"{new_id()}.db")) as store:
         lab = Laboratory(store, study)
         store.register_study(study)
-        for what, *told in happenings:
+        for what, *details in happenings:
             with suppress(Conflict):
-                happen(lab, clock, what, *told)
+                happen(lab, clock, what, *details)
             with store.snapshot() as db:
                 assert verify(db).problems == []
         kinds = {row["session"]: row["kind"] for row in store.sessions(study)}
@@ -105,17 +105,17 @@ def test_whatever_happens_the_books_are_right_and_no_seed_is_given_twice(
         assert rows(store, one_person) == []
 
 
-def happen(lab: Laboratory, clock: Clock, what: str, *told: Any) -> None:
-    """Let something happen; to the session that was opened last, where it is to one."""
+def happen(lab: Laboratory, clock: Clock, what: str, *details: Any) -> None:
+    """Do one event; an event of a session happens to the session that was opened last."""
     found = lab.store.find_session(lab.token)
     if what == "comes":
-        code, session_number, group = told
+        code, session_number, group = details
         lab.start(code, session_number=session_number, group=group)
     elif what == "brings":
-        code, number, group, seed = told
+        code, number, group, seed = details
         name = f"{number}{group}{seed}{(code or 'P00')[1:]:0>13}"
         lab.add_uploaded(
-            code, session_number=session_number, session=name, group=group, seed=seed, participant=f"p-{name[-12:]}"
+            code, session_number=number, session=name, group=group, seed=seed, participant=f"p-{name[-12:]}"
         )
     elif what == "web":
         Person(lab.store, lab.study)

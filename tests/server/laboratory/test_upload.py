@@ -10,7 +10,7 @@ import pytest
 from experiment.plan import plan_session
 from experiment.records import Source, Status
 from server.store import Conflict, Refusal, SlotState, StoredSession
-from tests.server.laboratory.laboratories import BEGAN_AT, Laboratory, log_of, n_sessions, start_of, taken
+from tests.server.laboratory.laboratories import BEGAN_AT, Laboratory, log_of, n_sessions, start_of, uploaded_session
 from tests.server.stores import Person, another, at_once, of, problems, response, rows, verified, version_of
 
 
@@ -50,9 +50,9 @@ def test_repeated_uploads_store_a_session_once_and_the_latest_token_is_valid(lab
     assert problems(lab.store) == []
 
 
-def test_one_session_that_is_adopted_many_times_at_once_is_one_session(lab: Laboratory) -> None:
+def test_simultaneous_uploads_of_one_session_are_one_session(lab: Laboratory) -> None:
     with closing(another(lab.store)) as other:
-        starts = [start_of(uploaded=taken()) for _ in range(6)]
+        starts = [start_of(uploaded=uploaded_session()) for _ in range(6)]
         outcomes = at_once(*(partial((lab.store, other)[n % 2].start_session, lab.study, start)
                              for n, start in enumerate(starts)))  # fmt: skip
     assert of(StoredSession, outcomes) + of(Refusal, outcomes) == 6
@@ -73,7 +73,7 @@ def test_one_session_that_is_adopted_many_times_at_once_is_one_session(lab: Labo
     ],
     ids=str,
 )
-def test_another_session_of_the_same_name_is_refused(lab: Laboratory, other: dict[str, Any]) -> None:
+def test_another_session_with_the_same_id_is_refused(lab: Laboratory, other: dict[str, Any]) -> None:
     lab.add_uploaded(withdrawal_code="0123456789")
     before = verified(lab.store)
     with pytest.raises(Conflict, match=r"^Another session here has the name 00000000000000aa: .* Fix: upload"):
@@ -81,7 +81,7 @@ def test_another_session_of_the_same_name_is_refused(lab: Laboratory, other: dic
     assert verified(lab.store) == before
 
 
-def test_a_session_of_another_version_or_of_the_web_is_not_the_one_of_that_name(lab: Laboratory) -> None:
+def test_an_upload_with_the_id_of_another_versions_or_a_web_session_is_refused(lab: Laboratory) -> None:
     lab.add_uploaded()
     later = version_of(lab.study, "1.1")
     lab.store.register_study(later)

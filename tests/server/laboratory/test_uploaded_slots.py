@@ -110,7 +110,7 @@ def test_no_new_session_has_the_seed_of_an_uploaded_session(lab: Laboratory) -> 
         lab.add_uploaded(f"P{number}", session=f"{number:016x}", participant=f"p-{number:012x}", seed=seed)
     new = [lab.start(f"Q{number}", group=1).session.seed for number in range(4)]
     assert new == [4, 6, 7, 8]
-    assert lab.start(None, group=1).session.seed == 1  # among the simulated all are free
+    assert lab.start(None, group=1).session.seed == 1  # all slots of simulated participants are free
     assert lab.store.progress(lab.study)[0].n_begun == 7
     assert problems(lab.store) == []
 
@@ -127,7 +127,7 @@ def test_only_a_laboratory_session_can_send_its_completion_time(lab: Laboratory)
     for begin in (lab.add_uploaded, partial(lab.start, "P02")):
         stored = begin()
         lab.complete(stored, completed_at=at)
-        lab.complete(stored, completed_at=at + timedelta(minutes=5))  # the first counts
+        lab.complete(stored, completed_at=at + timedelta(minutes=5))  # the first upload counts
     assert {row["completed_at"] for row in lab.store.sessions(lab.study)} == {"2026-11-20T09:55:00.000+00:00"}
     person = Person(lab.store, lab.study).answer_all()
     with pytest.raises(Conflict, match="Only a laboratory session"):

@@ -20,7 +20,7 @@ from tests.server.stores import (
 
 @pytest.fixture
 def study_of(small_study: Study, any_store: Store) -> StudyOf:
-    """Give the small study rules for coming back, and register it."""
+    """Give the small study rules for resuming, and register the study."""
 
     def make(**rules: Any) -> Study:
         study = saying(small_study, resume=Resume(**rules))

@@ -1,4 +1,4 @@
-"""Participants who come back to a session."""
+"""Participants who return to a session."""
 
 import uuid
 from collections.abc import Callable
@@ -51,7 +51,7 @@ def visits_of(store: Store, session: str) -> list[tuple[Any, ...]]:
     return rows(store, query, (session,))
 
 
-def place_of(store: Store, session: str) -> tuple[Any, ...]:
+def slot_of(store: Store, session: str) -> tuple[Any, ...]:
     (found,) = rows(store, "SELECT status, slot, release_reason FROM sessions WHERE session = ?", (session,))
     return found
 

@@ -1,4 +1,4 @@
-"""Attention checks: the study's rule decides who is replaced; no participant learns it, and no response is lost."""
+"""Attention checks: a rule decides which participants are replaced; no reply reveals it, and no response is lost."""
 
 import dataclasses
 from collections.abc import Callable
@@ -56,7 +56,7 @@ def wrong_answer(item: Any) -> Any:
 
 
 def answers_of(plan: SessionPlan, *checks: str) -> dict[int, Any]:
-    """Return answers: right or wrong to the checks, as asked, and wrong to everything else."""
+    """Return responses: right or wrong to the checks, as requested, and wrong to all other trials."""
     asked = iter(checks)
     given = {}
     for trial in plan.trials:
@@ -86,13 +86,13 @@ def test_the_rule_says_how_many_checks_may_be_failed(
     assert has_passed_checks(plan, answers_of(plan, *checks)) is passed
 
 
-def test_without_checks_everybody_passes(sample_study: Study) -> None:
+def test_without_checks_every_participant_passes(sample_study: Study) -> None:
     plan = plan_of(with_checks(sample_study, 0, 0))
     assert has_passed_checks(plan, answers_of(plan))
     assert has_passed_checks(plan, {})
 
 
-def test_a_check_that_was_never_answered_is_not_failed(sample_study: Study) -> None:
+def test_a_check_without_a_response_is_not_failed(sample_study: Study) -> None:
     plan = plan_of(with_checks(sample_study, 2, 0))
     given = answers_of(plan, RIGHT, WRONG)
     del given[2]
@@ -107,7 +107,7 @@ PersonOf = Callable[..., Participant]
 
 @pytest.fixture
 def person_of(sample_study: Study, store: SqliteStore) -> PersonOf:
-    """Make a participant who takes a study with a rule, responds to the checks as asked, and completes it."""
+    """Make a participant who responds to the checks of a study with a rule as requested, and completes the study."""
 
     def make(*checks: str, max_failed: int | None = 0, kind: str = "human", **recruitment: Any) -> Participant:
         study = recruiting(with_checks(sample_study, len(checks), max_failed), **recruitment)
@@ -126,7 +126,7 @@ def person_of(sample_study: Study, store: SqliteStore) -> PersonOf:
     return make
 
 
-def place_of(store: SqliteStore, person: Participant) -> tuple[Any, ...]:
+def slot_of(store: SqliteStore, person: Participant) -> tuple[Any, ...]:
     (found,) = rows(
         store, "SELECT status, slot, release_reason FROM sessions WHERE session = ?", (person.session["session"],)
     )
@@ -136,7 +136,7 @@ def place_of(store: SqliteStore, person: Participant) -> tuple[Any, ...]:
 def test_a_participant_who_passes_the_checks_keeps_the_slot(person_of: PersonOf, store: SqliteStore) -> None:
     person = person_of(RIGHT, RIGHT)
     assert person.complete().status_code == 200
-    assert place_of(store, person) == ("completed", "confirmed", None)
+    assert slot_of(store, person) == ("completed", "confirmed", None)
 
 
 def test_a_participant_who_fails_too_many_checks_is_replaced_and_the_responses_are_kept(
@@ -144,18 +144,18 @@ def test_a_participant_who_fails_too_many_checks_is_replaced_and_the_responses_a
 ) -> None:
     person = person_of(RIGHT, WRONG)
     assert person.complete().status_code == 200
-    assert place_of(store, person) == ("completed", "released", "attention check")
+    assert slot_of(store, person) == ("completed", "released", "attention check")
     answered = rows(store, "SELECT trial_index FROM responses")
     assert len(answered) == len(person.session["trials"])
 
 
 def test_no_reply_reveals_the_result_of_the_checks(person_of: PersonOf) -> None:
-    """A panel's rules and plain courtesy: thanks and a code for both, and a retry says the same."""
+    """Panels require it, and courtesy too: both participants get thanks and a code, and a retry gets the same reply."""
     passed, failed = person_of(RIGHT).complete(), person_of(WRONG).complete()
     assert passed.status_code == failed.status_code == 200
     own = {"completion_code", "withdrawal_code", "exit"}
-    told = [{name: value for name, value in one.get_json().items() if name not in own} for one in (passed, failed)]
-    assert told[0] == told[1]
+    replies = [{name: value for name, value in one.get_json().items() if name not in own} for one in (passed, failed)]
+    assert replies[0] == replies[1]
     assert [one.get_json()["exit"]["url"] for one in (passed, failed)] == [None, None]
 
 
@@ -163,14 +163,14 @@ def test_a_repeated_completion_changes_nothing_after_failed_checks(person_of: Pe
     person = person_of(WRONG)
     first = person.complete().get_json()
     assert person.complete().get_json() == first
-    assert place_of(store, person) == ("completed", "released", "attention check")
+    assert slot_of(store, person) == ("completed", "released", "attention check")
     assert person.http.get("/api/session").get_json()["completion_code"] == first["completion_code"]
 
 
-def test_a_check_that_is_answered_during_the_completion_is_judged_too(
+def test_a_response_to_a_check_during_the_completion_is_judged_too(
     sample_study: Study, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A participant may send the last answers and the completion at the same time."""
+    """A participant may send the last responses and the completion at the same time."""
     study = with_checks(sample_study, 1, 0)
     item = study.battery.by_id["attention-1"]
     person = Participant(create_app(study, store, SECRETS, Settings()))
@@ -197,20 +197,20 @@ def test_a_check_that_is_answered_during_the_completion_is_judged_too(
     person.complete()
     send_what_is_left()
     assert person.complete().status_code == 200
-    assert place_of(store, person) == ("completed", "released", "attention check")
+    assert slot_of(store, person) == ("completed", "released", "attention check")
 
 
-def test_a_study_without_a_rule_replaces_nobody(person_of: PersonOf, store: SqliteStore) -> None:
+def test_a_study_without_a_rule_replaces_no_participant(person_of: PersonOf, store: SqliteStore) -> None:
     person = person_of(WRONG, WRONG, max_failed=None)
     person.complete()
-    assert place_of(store, person) == ("completed", "confirmed", None)
+    assert slot_of(store, person) == ("completed", "confirmed", None)
 
 
 def test_a_simulated_participant_is_never_replaced(person_of: PersonOf, store: SqliteStore) -> None:
-    """A simulation is to have as many as were asked for; the analysis leaves out who failed, as with people."""
+    """A simulation keeps the requested number of participants; the analysis excludes those that failed."""
     person = person_of(WRONG, kind="simulated")
     person.complete()
-    assert place_of(store, person) == ("completed", "confirmed", None)
+    assert slot_of(store, person) == ("completed", "confirmed", None)
 
 
 def test_the_slot_of_a_participant_who_failed_goes_to_another_participant(
@@ -224,10 +224,10 @@ def test_the_slot_of_a_participant_who_failed_goes_to_another_participant(
     second = person_of(RIGHT, quota=1)
     second.complete()
     assert late.get("/api/study").get_json()["notice"] is not None
-    assert place_of(store, second) == ("completed", "confirmed", None)
+    assert slot_of(store, second) == ("completed", "confirmed", None)
 
 
-def test_a_session_is_judged_by_the_rule_that_stood_when_it_began(
+def test_a_session_is_judged_by_the_rule_with_which_it_began(
     sample_study: Study, store: SqliteStore, person_of: PersonOf
 ) -> None:
     person = person_of(WRONG, max_failed=1)
@@ -238,4 +238,4 @@ def test_a_session_is_judged_by_the_rule_that_stood_when_it_began(
     assert cookie is not None
     later.set_cookie(cookie.key, cookie.value)
     assert later.post("/api/complete", json={}).status_code == 200
-    assert place_of(store, person) == ("completed", "confirmed", None)
+    assert slot_of(store, person) == ("completed", "confirmed", None)

@@ -1,4 +1,4 @@
-"""How people come in: by an open address, from a panel, or by a personal link; each of them once."""
+"""Entry of participants: by an open address, from a panel, or by a personal link; each participant takes part once."""
 
 import json
 import logging
@@ -46,11 +46,11 @@ def sent(reply: TestResponse, name: str) -> str:
 
 
 def logged(caplog: pytest.LogCaptureFixture) -> str:
-    """Return all that was logged, with what a record holds besides its message."""
+    """Return all that was logged, with the fields of each record besides its message."""
     return caplog.text + repr([vars(record) for record in caplog.records])
 
 
-# The panel's id
+# The panel id
 
 
 def test_the_panel_id_is_removed_from_the_address_and_nothing_is_stored_before_consent(
@@ -62,7 +62,7 @@ def test_the_panel_id_is_removed_from_the_address_and_nothing_is_stored_before_c
     assert visitor.came_in.headers["Location"] == "/"
     assert visitor.came_in.headers["Referrer-Policy"] == "no-referrer"
     assert PANEL_ID not in visitor.came_in.text
-    assert PANEL_ID not in sent(visitor.came_in, "entry")  # not in plain sight of who looks over a shoulder
+    assert PANEL_ID not in sent(visitor.came_in, "entry")  # not readable for a person who looks at the screen
     assert visitor.get("/").status_code == 200
     assert visitor.study()["notice"] is None
     assert held_by(store) == before
@@ -174,7 +174,7 @@ def test_a_malformed_panel_id_begins_no_session(panel: Flask, store: SqliteStore
     "panel_id", ["a", "x" * 128, "5f3a", "A-b_c.d~e", "me@example.org", "'; DROP TABLE identities;--"]
 )
 def test_a_panel_id_of_any_usual_format_begins_a_session(app_of: AppOf, store: SqliteStore, panel_id: str) -> None:
-    """Of another panel than Prolific, whose ids have one form."""
+    """From a panel other than Prolific, because Prolific's ids have one form."""
     panel_id = panel_id.replace(" ", "")
     assert Visitor(app_of(entry="panel", panel_parameter="pid"), f"/?pid={quote(panel_id)}").start().status_code == 201
     assert rows(store, "SELECT external_id FROM identities") == [(panel_id,)]
@@ -194,7 +194,7 @@ def test_no_parameter_redirects_to_another_site(panel: Flask) -> None:
     assert forged.headers["Location"] == "/"
 
 
-# One person once
+# Each participant takes part once
 
 
 def test_a_participant_resumes_the_same_session_in_another_browser(panel: Flask, store: SqliteStore) -> None:
@@ -227,7 +227,7 @@ def test_resuming_in_another_browser_makes_the_earlier_cookie_invalid(panel: Fla
     assert second.answer(1).status_code == 201
 
 
-def test_a_completed_participant_gets_the_code_again_and_no_second_session(panel: Flask, store: SqliteStore) -> None:
+def test_a_completed_participant_gets_the_same_code_and_no_second_session(panel: Flask, store: SqliteStore) -> None:
     first = Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     first.start()
     code = first.complete().get_json()["completion_code"]
@@ -238,7 +238,7 @@ def test_a_completed_participant_gets_the_code_again_and_no_second_session(panel
     assert len(rows(store, "SELECT * FROM sessions")) == 1
 
 
-def test_a_withdrawn_participant_cannot_begin_again(panel: Flask, store: SqliteStore) -> None:
+def test_a_withdrawn_participant_cannot_begin_another_session(panel: Flask, store: SqliteStore) -> None:
     first = Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     first.start()
     first.answer(0)
@@ -250,7 +250,7 @@ def test_a_withdrawn_participant_cannot_begin_again(panel: Flask, store: SqliteS
 
 
 def test_another_participant_in_the_same_browser_gets_a_new_session(panel: Flask, store: SqliteStore) -> None:
-    """As in a laboratory, or a family: the panel's id in the address says who sits there now."""
+    """As in a laboratory, or a family: the panel id in the address identifies the present participant."""
     visitor = Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     visitor.start()
     first = visitor.session["session"]
@@ -463,14 +463,14 @@ def test_a_cookie_from_http_is_invalid_over_https(panel: Flask) -> None:
 
 
 @pytest.mark.parametrize(
-    ("proxies", "said", "is_https"),
+    ("proxies", "protocol", "is_https"),
     [(1, "https", True), (1, "http", False), (1, "http, https", True), (1, "https, http", False), (1, "", False),
      (1, "HTTPS://", False), (2, "https, http", True), (2, "https", False), (0, "https", False),
      (0, "https, https", False)],
 )  # fmt: skip
-def test_only_configured_proxies_can_report_https(app_of: AppOf, proxies: int, said: str, is_https: bool) -> None:
+def test_only_configured_proxies_can_report_https(app_of: AppOf, proxies: int, protocol: str, is_https: bool) -> None:
     app = app_of(Settings(proxies=proxies), entry="panel")
-    reply = app.test_client().get(from_panel(PANEL_ID), headers={"X-Forwarded-Proto": said})
+    reply = app.test_client().get(from_panel(PANEL_ID), headers={"X-Forwarded-Proto": protocol})
     assert sent(reply, "entry").startswith("__Host-equipoise_entry_") == is_https
     assert ("Secure" in sent(reply, "entry")) == is_https
     assert ("Strict-Transport-Security" in reply.headers) == is_https
@@ -514,10 +514,10 @@ def test_each_start_makes_a_new_token(panel: Flask) -> None:
         visitor = Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
         seen.add(sent(visitor.start(), "session").split("=")[1].split(".")[0])
     assert len(seen) == 3
-    assert all(len(token) >= 40 for token in seen)  # 240 bits and more
+    assert all(len(token) >= 40 for token in seen)  # at least 240 bits
 
 
-# Places
+# Slots
 
 
 def test_a_full_study_is_reported_before_and_after_consent(app_of: AppOf, store: SqliteStore) -> None:
@@ -579,7 +579,7 @@ def test_a_closed_study_still_accepts_simulated_participants(app_of: AppOf) -> N
 
 
 def test_another_participants_start_id_is_refused(panel: Flask, store: SqliteStore) -> None:
-    """A start's id is made by a browser; who comes with another panel id gets no session by knowing it."""
+    """A browser makes the id of a start; a client with another panel id gets no session by knowing this start id."""
     first = Visitor(panel, from_panel(PANEL_ID, SESSION_ID=SUBMISSION))
     start_id = str(uuid.uuid4())
     first.start(start_id=start_id)

@@ -1,4 +1,4 @@
-"""Practice until enough is right: rounds, passing over, coming back between them, and attempts to get around it."""
+"""A practice criterion: rounds, skipped rounds, resuming between rounds, and attempts to evade the criterion."""
 
 import uuid
 from collections.abc import Callable
@@ -39,7 +39,7 @@ NO_LIMITS = Settings(requests_per_second=1_000_000, starts_per_minute=1_000_000,
 
 @pytest.fixture(scope="module")
 def studies(small_study: Study) -> dict[str, Study]:
-    """Two practice trials a round, both of which must be right, in three rounds at most; and then two questions."""
+    """At most three practice rounds of two trials, in which both responses must be right; then two questions."""
     return {
         otherwise: practising(
             version_of(small_study, otherwise),
@@ -74,13 +74,13 @@ def send(person: Participant, *answers: dict[str, Any]) -> TestResponse:
     return person.http.post("/api/responses", json=body)
 
 
-def practise(person: Participant, first: int, *said: str) -> dict[str, Any]:
-    """Answer practice trials one by one; return what the last of them led to."""
-    for number, response in enumerate(said):
+def practise(person: Participant, first: int, *responses: str) -> dict[str, Any]:
+    """Respond to practice trials one by one; return the result in the reply to the last trial."""
+    for number, response in enumerate(responses):
         reply = send(person, answer_to(first + number, response))
         assert reply.status_code == 201, reply.text
-    led_to: dict[str, Any] = reply.get_json()["responses"][-1]["feedback"]["practice"]
-    return led_to
+    result: dict[str, Any] = reply.get_json()["responses"][-1]["feedback"]["practice"]
+    return result
 
 
 def fail_all_rounds(person: Participant) -> dict[str, Any]:
@@ -93,12 +93,12 @@ def finish(person: Participant) -> TestResponse:
     return person.complete()
 
 
-def looked_at(person: Participant) -> dict[str, Any]:
+def current_session(person: Participant) -> dict[str, Any]:
     session: dict[str, Any] = person.http.get("/api/session").get_json()
     return session
 
 
-def answered(store: Store, person: Participant) -> list[int]:
+def stored_trials(store: Store, person: Participant) -> list[int]:
     return [index for index, _ in responses_of(store, person.session["session"])]
 
 
@@ -114,9 +114,7 @@ def test_all_rounds_are_planned_and_look_alike(person_of: PersonOf) -> None:
     assert shown[:N_IN_ROUND] * ROUNDS == shown
 
 
-def test_without_a_criterion_there_is_one_round_and_nothing_hangs_on_it(
-    small_study: Study, person_of: PersonOf
-) -> None:
+def test_without_a_criterion_there_is_one_round_without_consequences(small_study: Study, person_of: PersonOf) -> None:
     person = person_of(study=practising(small_study, N_IN_ROUND, None))
     assert person.session["practice_rounds"] == 1
     for index in range(N_IN_ROUND):
@@ -126,49 +124,49 @@ def test_without_a_criterion_there_is_one_round_and_nothing_hangs_on_it(
     assert send(person, answer_to(N_IN_ROUND)).status_code == 201
 
 
-def test_only_the_last_trial_of_a_round_tells_what_it_led_to(person_of: PersonOf) -> None:
+def test_only_the_reply_to_the_last_trial_of_a_round_has_its_result(person_of: PersonOf) -> None:
     person = person_of()
     for index in range(FIRST_QUESTION):
         feedback = send(person, answer_to(index)).get_json()["responses"][0]["feedback"]
         assert (feedback.get("practice") is not None) == ((index + 1) % N_IN_ROUND == 0), index
 
 
-def test_a_round_that_was_good_enough_leads_to_the_questions(person_of: PersonOf, any_store: Store) -> None:
+def test_a_passed_round_leads_to_the_questions(person_of: PersonOf, any_store: Store) -> None:
     person = person_of()
-    led_to = practise(person, 0, RIGHT, RIGHT)
-    assert led_to == {
+    result = practise(person, 0, RIGHT, RIGHT)
+    assert result == {
         "passed": True, "correct": 2, "needed": 2, "next_trial_index": FIRST_QUESTION, "ended": None,
     }  # fmt: skip
     assert finish(person).status_code == 200
-    assert answered(any_store, person) == [0, 1, FIRST_QUESTION, FIRST_QUESTION + 1]
+    assert stored_trials(any_store, person) == [0, 1, FIRST_QUESTION, FIRST_QUESTION + 1]
     assert problems(any_store) == []
 
 
-@pytest.mark.parametrize("said", [(WRONG, RIGHT), (RIGHT, WRONG), (WRONG, WRONG)])
-def test_a_round_that_was_not_leads_to_the_next(person_of: PersonOf, said: tuple[str, ...]) -> None:
-    led_to = practise(person_of("end"), 0, *said)
-    assert (led_to["passed"], led_to["correct"]) == (False, said.count(RIGHT))
-    assert (led_to["next_trial_index"], led_to["ended"]) == (N_IN_ROUND, None)
+@pytest.mark.parametrize("responses", [(WRONG, RIGHT), (RIGHT, WRONG), (WRONG, WRONG)])
+def test_a_failed_round_leads_to_the_next_round(person_of: PersonOf, responses: tuple[str, ...]) -> None:
+    result = practise(person_of("end"), 0, *responses)
+    assert (result["passed"], result["correct"]) == (False, responses.count(RIGHT))
+    assert (result["next_trial_index"], result["ended"]) == (N_IN_ROUND, None)
 
 
-def test_rounds_are_not_added_up(person_of: PersonOf) -> None:
-    """Half of the first round and half of the second are no whole round, and neither are two halves in a row."""
-    led_to = practise(person_of(), 0, WRONG, RIGHT, RIGHT, WRONG)
-    assert (led_to["passed"], led_to["correct"], led_to["next_trial_index"]) == (False, 1, 2 * N_IN_ROUND)
+def test_right_responses_of_different_rounds_are_not_added(person_of: PersonOf) -> None:
+    """Right responses in half of the first round and half of the second round do not pass a round."""
+    result = practise(person_of(), 0, WRONG, RIGHT, RIGHT, WRONG)
+    assert (result["passed"], result["correct"], result["next_trial_index"]) == (False, 1, 2 * N_IN_ROUND)
 
 
-def test_fewer_right_answers_than_trials_can_be_enough(small_study: Study, person_of: PersonOf) -> None:
+def test_the_criterion_can_be_fewer_right_responses_than_trials(small_study: Study, person_of: PersonOf) -> None:
     study = practising(small_study, 3, PracticeCriterion(correct=1, rounds=2))
-    led_to = practise(person_of(study=study), 0, WRONG, WRONG, RIGHT)
-    assert (led_to["passed"], led_to["correct"], led_to["needed"], led_to["next_trial_index"]) == (True, 1, 1, 6)
+    result = practise(person_of(study=study), 0, WRONG, WRONG, RIGHT)
+    assert (result["passed"], result["correct"], result["needed"], result["next_trial_index"]) == (True, 1, 1, 6)
 
 
 def test_a_participant_who_never_passes_continues_if_the_study_allows_it(person_of: PersonOf, any_store: Store) -> None:
     person = person_of("continue")
-    led_to = fail_all_rounds(person)
-    assert (led_to["passed"], led_to["next_trial_index"], led_to["ended"]) == (False, FIRST_QUESTION, None)
+    result = fail_all_rounds(person)
+    assert (result["passed"], result["next_trial_index"], result["ended"]) == (False, FIRST_QUESTION, None)
     assert finish(person).status_code == 200
-    assert answered(any_store, person) == list(range(len(person.session["trials"])))
+    assert stored_trials(any_store, person) == list(range(len(person.session["trials"])))
     assert problems(any_store) == []
 
 
@@ -178,14 +176,14 @@ def test_a_participant_who_never_passes_ends_if_the_study_requires_it(person_of:
     assert "too few right answers" in ended["message"]
     assert ended["exit"] == {"code": None, "url": None}
     assert ended["contact_html"] is not None
-    session = looked_at(person)
+    session = current_session(person)
     assert session["status"] == "ended"
     assert {name: session[name] for name in ended} == ended
-    assert answered(any_store, person) == list(range(FIRST_QUESTION)), "the answers to the practice are kept"
+    assert stored_trials(any_store, person) == list(range(FIRST_QUESTION)), "the answers to the practice are kept"
     assert problems(any_store) == []
 
 
-def test_one_round_can_be_all_there_are(small_study: Study, person_of: PersonOf) -> None:
+def test_practice_can_have_a_single_round(small_study: Study, person_of: PersonOf) -> None:
     person = person_of(study=practising(small_study, 1, PracticeCriterion(correct=1, rounds=1, otherwise="end")))
     assert practise(person, 0, WRONG)["ended"] is not None
     assert send(person, answer_to(1)).status_code == 409
@@ -211,7 +209,7 @@ def test_simulated_participants_practise_like_people(person_of: PersonOf, any_st
     assert problems(any_store) == []
 
 
-# Coming back
+# Resuming
 
 
 @pytest.mark.parametrize("otherwise", ["continue", "end"])
@@ -223,12 +221,12 @@ def test_a_resumed_session_continues_where_the_practice_led(
     cookie = person.http.get_cookie("equipoise_session_blackbox-predict")
     assert cookie is not None
     next_index, has_ended = 0, False
-    with closing(another(any_store)) as store_elsewhere:
-        elsewhere = create_app(studies[otherwise], store_elsewhere, SECRETS, NO_LIMITS).test_client()
-        elsewhere.set_cookie(cookie.key, cookie.value)
+    with closing(another(any_store)) as other_store:
+        other_browser = create_app(studies[otherwise], other_store, SECRETS, NO_LIMITS).test_client()
+        other_browser.set_cookie(cookie.key, cookie.value)
         while not has_ended and next_index < len(person.session["trials"]):
-            visited = elsewhere.post("/api/visit", json={"visit_id": str(uuid.uuid4())}).get_json()
-            for session in (looked_at(person), visited, person.start().get_json()):
+            visited = other_browser.post("/api/visit", json={"visit_id": str(uuid.uuid4())}).get_json()
+            for session in (current_session(person), visited, person.start().get_json()):
                 assert (session["status"], session["next_trial_index"]) == ("active", next_index)
             is_right = passed_in is not None and next_index // N_IN_ROUND + 1 == passed_in
             reply = send(person, answer_to(next_index, RIGHT if is_right else WRONG))
@@ -237,16 +235,20 @@ def test_a_resumed_session_continues_where_the_practice_led(
             next_index = practice["next_trial_index"] if practice else next_index + 1
             has_ended = bool(practice and practice["ended"])
         assert has_ended == (otherwise == "end" and passed_in is None)
-        for session in (looked_at(person), elsewhere.get("/api/session").get_json(), person.start().get_json()):
+        for session in (
+            current_session(person),
+            other_browser.get("/api/session").get_json(),
+            person.start().get_json(),
+        ):
             assert session["status"] == ("ended" if has_ended else "active")
     assert person.complete().status_code == (409 if has_ended else 200)
     assert problems(any_store) == []
 
 
-def test_the_end_is_remembered_though_the_server_stopped_just_before_it_was_noted(
+def test_a_session_ends_although_the_server_stopped_before_it_stored_the_end(
     person_of: PersonOf, any_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The last practice answer is on disk, the reply never came, and the browser that would retry is gone."""
+    """The last practice response is on disk, the reply was lost, and the browser that would retry is closed."""
     person = person_of("end")
     for index in range(FIRST_QUESTION - 1):
         assert send(person, answer_to(index)).status_code == 201
@@ -257,14 +259,16 @@ def test_the_end_is_remembered_though_the_server_stopped_just_before_it_was_note
 
         patch.setattr(any_store, "release_slot", away)
         assert send(person, answer_to(FIRST_QUESTION - 1)).status_code == 503
-    assert answered(any_store, person) == list(range(FIRST_QUESTION))
+    assert stored_trials(any_store, person) == list(range(FIRST_QUESTION))
     session = person.http.post("/api/visit", json={"visit_id": str(uuid.uuid4())}).get_json()
-    goes_on = send(person, answer_to(session["next_trial_index"])).status_code == 201
-    assert (session["status"] == "active") == goes_on, "who is told to go on can go on, and who cannot is told so"
+    continues = send(person, answer_to(session["next_trial_index"])).status_code == 201
+    assert (session["status"] == "active") == continues, (
+        "the page and the server agree on whether the session continues"
+    )
     assert session["status"] == "ended"
 
 
-def test_the_reply_about_the_end_can_be_asked_for_again(
+def test_the_reply_about_the_end_can_be_requested_again(
     person_of: PersonOf, any_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     person = person_of("end")
@@ -282,35 +286,35 @@ def test_the_reply_about_the_end_can_be_asked_for_again(
     assert first.status_code == again.status_code == 200
     assert first.get_json() == again.get_json()
     assert first.get_json()["responses"][0]["feedback"]["practice"]["ended"] is not None
-    assert looked_at(person)["status"] == "ended"
+    assert current_session(person)["status"] == "ended"
     assert problems(any_store) == []
 
 
-# Attempts to get around it
+# Attempts to evade the criterion
 
 
 @pytest.mark.parametrize("otherwise", ["continue", "end"])
-@pytest.mark.parametrize("said", [(), (RIGHT,), (WRONG, RIGHT), (WRONG,) * 3, (WRONG, WRONG, WRONG, RIGHT, RIGHT)])
-def test_no_question_is_taken_before_the_practice_allows_it(
-    person_of: PersonOf, any_store: Store, otherwise: str, said: tuple[str, ...]
+@pytest.mark.parametrize("responses", [(), (RIGHT,), (WRONG, RIGHT), (WRONG,) * 3, (WRONG, WRONG, WRONG, RIGHT, RIGHT)])
+def test_no_response_to_a_question_is_accepted_before_the_practice_is_passed(
+    person_of: PersonOf, any_store: Store, otherwise: str, responses: tuple[str, ...]
 ) -> None:
     person = person_of(otherwise)
-    for index, response in enumerate(said):
+    for index, response in enumerate(responses):
         assert send(person, answer_to(index, response)).status_code == 201
     for batch in (
         [answer_to(FIRST_QUESTION)],
         [answer_to(FIRST_QUESTION), answer_to(FIRST_QUESTION + 1)],
         [answer_to(FIRST_QUESTION + 1)],
-        [answer_to(FIRST_QUESTION), *(answer_to(index, RIGHT) for index in range(len(said), FIRST_QUESTION))],
+        [answer_to(FIRST_QUESTION), *(answer_to(index, RIGHT) for index in range(len(responses), FIRST_QUESTION))],
     ):
         reply = send(person, *batch)
         assert reply.status_code == 409, reply.text
-    assert answered(any_store, person) == list(range(len(said)))
+    assert stored_trials(any_store, person) == list(range(len(responses)))
     assert person.complete().status_code == 409
-    assert looked_at(person)["next_trial_index"] == len(said)
+    assert current_session(person)["next_trial_index"] == len(responses)
 
 
-def test_a_practice_answer_cannot_be_made_right_afterwards(person_of: PersonOf, any_store: Store) -> None:
+def test_a_practice_response_cannot_be_corrected_later(person_of: PersonOf, any_store: Store) -> None:
     person = person_of("end")
     sent = [answer_to(0, WRONG), answer_to(1, RIGHT)]
     assert send(person, *sent).status_code == 201
@@ -318,7 +322,7 @@ def test_a_practice_answer_cannot_be_made_right_afterwards(person_of: PersonOf, 
     for first in (better, better | {"response_id": sent[0]["response_id"]}):
         assert send(person, first, answer_to(FIRST_QUESTION)).status_code == 409
         assert send(person, first, sent[1], answer_to(FIRST_QUESTION)).status_code == 409
-    assert answered(any_store, person) == [0, 1]
+    assert stored_trials(any_store, person) == [0, 1]
     assert [answer for _, answer in sorted(any_store.responses(person.session["session"]).items())] == [WRONG, RIGHT]
 
 
@@ -329,12 +333,12 @@ def test_without_passed_practice_there_are_no_questions_and_no_code(person_of: P
         assert send(person, answer_to(first)).status_code == 409
     assert send(person, answer_to(FIRST_QUESTION), answer_to(FIRST_QUESTION + 1)).status_code == 409
     assert person.complete().status_code == 409
-    assert answered(any_store, person) == list(range(FIRST_QUESTION))
-    assert "completion_code" not in looked_at(person)
+    assert stored_trials(any_store, person) == list(range(FIRST_QUESTION))
+    assert "completion_code" not in current_session(person)
     assert problems(any_store) == []
 
 
-def test_a_batch_may_reach_over_the_end_of_a_round_that_was_passed(person_of: PersonOf, any_store: Store) -> None:
+def test_a_request_can_continue_beyond_the_end_of_a_passed_round(person_of: PersonOf, any_store: Store) -> None:
     person = person_of("end")
     batch = [answer_to(0, RIGHT), answer_to(1, RIGHT), answer_to(FIRST_QUESTION), answer_to(FIRST_QUESTION + 1)]
     reply = send(person, *batch)
@@ -349,29 +353,29 @@ def test_a_batch_may_reach_over_the_end_of_a_round_that_was_passed(person_of: Pe
 
 
 @pytest.mark.parametrize("otherwise", ["continue", "end"])
-def test_a_batch_that_reaches_over_a_round_that_was_not_passed_is_refused_whole(
+def test_a_request_that_continues_beyond_a_failed_round_is_refused_completely(
     person_of: PersonOf, any_store: Store, otherwise: str
 ) -> None:
     person = person_of(otherwise)
     assert send(person, answer_to(0, WRONG), answer_to(1, RIGHT), answer_to(FIRST_QUESTION)).status_code == 409
-    assert answered(any_store, person) == []
+    assert stored_trials(any_store, person) == []
     practise(person, 0, RIGHT, WRONG)
     assert send(person, answer_to(2, RIGHT), answer_to(3, WRONG), answer_to(FIRST_QUESTION)).status_code == 409
-    assert answered(any_store, person) == [0, 1]
+    assert stored_trials(any_store, person) == [0, 1]
 
 
 @pytest.mark.parametrize(("otherwise", "status"), [("continue", 201), ("end", 409)])
-def test_a_batch_over_the_end_of_the_last_round_is_taken_only_where_that_does_not_end_the_study(
+def test_a_request_beyond_the_last_round_is_accepted_only_if_the_study_continues_after_it(
     person_of: PersonOf, any_store: Store, otherwise: str, status: int
 ) -> None:
     person = person_of(otherwise)
     practise(person, 0, *[WRONG] * 4)
     assert send(person, answer_to(4), answer_to(5), answer_to(FIRST_QUESTION)).status_code == status
-    assert answered(any_store, person) == list(range(FIRST_QUESTION + 1) if status == 201 else range(4))
+    assert stored_trials(any_store, person) == list(range(FIRST_QUESTION + 1) if status == 201 else range(4))
     assert problems(any_store) == []
 
 
-def test_skipped_practice_trials_cannot_be_answered_later(person_of: PersonOf, any_store: Store) -> None:
+def test_skipped_practice_trials_accept_no_later_response(person_of: PersonOf, any_store: Store) -> None:
     person = person_of()
     practise(person, 0, RIGHT, RIGHT)
     send(person, answer_to(FIRST_QUESTION))
@@ -392,36 +396,38 @@ def finish_rest(person: Participant) -> int:
 def test_a_participant_who_passed_can_always_continue_with_the_questions(
     person_of: PersonOf, any_store: Store, otherwise: str
 ) -> None:
-    """Another window may still send an answer to a round that is not needed: taken or not, it takes nothing back."""
+    """Another window may still send a response to a round that is not needed. This response must undo nothing."""
     person = person_of(otherwise)
     practise(person, 0, RIGHT, RIGHT)
     for index in range(N_IN_ROUND, FIRST_QUESTION):
         send(person, answer_to(index, WRONG))
-        assert looked_at(person)["status"] == "active"
+        assert current_session(person)["status"] == "active"
     assert send(person, answer_to(FIRST_QUESTION)).status_code == 201
     assert problems(any_store) == []
 
 
-def test_a_retried_answer_tells_again_what_the_round_led_to_however_far_one_has_come(
+def test_a_retried_response_returns_the_result_of_its_round_at_any_later_time(
     person_of: PersonOf, any_store: Store
 ) -> None:
     person = person_of()
     last_of = {}
-    said = [WRONG, WRONG, RIGHT, RIGHT]
-    for index, response in enumerate(said):
+    responses = [WRONG, WRONG, RIGHT, RIGHT]
+    for index, response in enumerate(responses):
         sent = answer_to(index, response)
         last_of[index] = (sent, send(person, sent).get_json())
     assert finish(person).status_code == 200
     for sent, first in last_of.values():
         again = send(person, sent)
         assert (again.status_code, again.get_json()) == (200, first)
-    assert answered(any_store, person) == [0, 1, 2, 3, 6, 7]
+    assert stored_trials(any_store, person) == [0, 1, 2, 3, 6, 7]
 
 
-# Two at once
+# Simultaneous requests
 
 
-def test_the_first_question_sent_twice_at_once_is_answered_once(person_of: PersonOf, any_store: Store) -> None:
+def test_two_simultaneous_responses_to_the_first_question_are_one_response(
+    person_of: PersonOf, any_store: Store
+) -> None:
     person = person_of()
     practise(person, 0, RIGHT, RIGHT)
     cookie = person.http.get_cookie("equipoise_session_blackbox-predict")
@@ -434,11 +440,11 @@ def test_the_first_question_sent_twice_at_once_is_answered_once(person_of: Perso
         return send(window, answer_to(FIRST_QUESTION)).status_code
 
     assert sorted(at_once(*[job] * 8)) == [201, *[409] * 7]
-    assert answered(any_store, person) == [0, 1, FIRST_QUESTION]
+    assert stored_trials(any_store, person) == [0, 1, FIRST_QUESTION]
     assert problems(any_store) == []
 
 
-def test_a_question_and_another_round_at_once_leave_a_session_that_can_be_finished(
+def test_simultaneous_responses_to_a_question_and_another_round_leave_a_session_that_can_be_completed(
     person_of: PersonOf, any_store: Store
 ) -> None:
     for _ in range(4):
@@ -455,23 +461,23 @@ def test_a_question_and_another_round_at_once_leave_a_session_that_can_be_finish
 
         statuses = at_once(lambda job=job: job(FIRST_QUESTION), lambda job=job: job(N_IN_ROUND))
         assert statuses[0] in {201, 409}
-        session = looked_at(person)
+        session = current_session(person)
         assert session["status"] == "active"
         assert session["next_trial_index"] >= FIRST_QUESTION or statuses[1] == 201
         assert problems(any_store) == []
 
 
 def commit_only(store: Store, person: Participant, *answers: dict[str, Any]) -> None:
-    """Store answers as a request does that has come no further yet."""
+    """Store responses like a request that has not yet judged the practice."""
     ((token_digest,),) = rows(store, "SELECT token_digest FROM sessions WHERE session = ?", (session_of(person),))
     store.add_responses(session_of(person), token_digest, [Response.model_validate(answer) for answer in answers])
 
 
 @pytest.mark.parametrize("otherwise", ["continue", "end"])
-def test_a_question_sent_at_the_same_time_as_the_last_practice_answer_is_refused(
+def test_a_response_to_a_question_at_the_same_time_as_the_last_practice_response_is_refused(
     person_of: PersonOf, any_store: Store, monkeypatch: pytest.MonkeyPatch, otherwise: str
 ) -> None:
-    """The practice cannot be judged before its last answer is stored; a client waits for what it led to."""
+    """The practice cannot be judged before its last response is stored; a client waits for the result."""
     person = person_of(otherwise)
     assert send(person, *map(answer_to, range(FIRST_QUESTION - 1))).status_code == 201
     last, stored_answers = [answer_to(FIRST_QUESTION - 1)], any_store.responses
@@ -485,14 +491,14 @@ def test_a_question_sent_at_the_same_time_as_the_last_practice_answer_is_refused
     with monkeypatch.context() as patch:
         patch.setattr(any_store, "responses", answers_of_a_moment_ago)
         assert send(person, answer_to(FIRST_QUESTION)).status_code == 409
-    assert answered(any_store, person) == list(range(FIRST_QUESTION))
+    assert stored_trials(any_store, person) == list(range(FIRST_QUESTION))
     statuses = {"continue": 201, "end": 409}
     assert send(person, answer_to(FIRST_QUESTION)).status_code == statuses[otherwise]
     assert problems(any_store) == []
 
 
 @pytest.mark.parametrize("how", ["retry", "visit", "start"])
-def test_a_failed_practice_ends_the_session_though_a_question_is_answered(
+def test_a_failed_practice_ends_the_session_although_a_question_has_a_response(
     person_of: PersonOf, any_store: Store, how: str
 ) -> None:
     person = person_of("end")
@@ -504,7 +510,7 @@ def test_a_failed_practice_ends_the_session_though_a_question_is_answered(
         assert person.http.post("/api/visit", json={"visit_id": str(uuid.uuid4())}).status_code == 200
     else:
         assert person.start().status_code == 200
-    assert looked_at(person)["status"] == "ended"
+    assert current_session(person)["status"] == "ended"
     assert send(person, answer_to(FIRST_QUESTION + 1)).status_code == 409
     assert person.complete().status_code == 409
     assert problems(any_store) == []
@@ -512,21 +518,21 @@ def test_a_failed_practice_ends_the_session_though_a_question_is_answered(
 
 @pytest.mark.parametrize("passed_in", [1, 2, 3])
 @pytest.mark.parametrize("n_at_once", [1, 3, 100])
-def test_what_a_client_kept_offline_is_taken_in_its_order_in_one_request_or_several(
+def test_responses_kept_offline_are_accepted_in_order_in_one_request_or_several_requests(
     person_of: PersonOf, any_store: Store, passed_in: int, n_at_once: int
 ) -> None:
     person = person_of("end")
     rounds = [WRONG, WRONG] * (passed_in - 1) + [RIGHT, RIGHT]
     kept = [answer_to(index, response) for index, response in enumerate(rounds)]
     kept += [answer_to(FIRST_QUESTION), answer_to(FIRST_QUESTION + 1)]
-    for status in (201, 200):  # the replies were lost, and all is sent again
+    for status in (201, 200):  # the replies were lost, and all responses are sent again
         for first in range(0, len(kept), n_at_once):
             assert send(person, *kept[first : first + n_at_once]).status_code == status
     assert person.complete().status_code == 200
     assert problems(any_store) == []
 
 
-# The check of a store
+# Verification of a store
 
 
 def session_of(person: Participant) -> str:
@@ -538,14 +544,14 @@ def of_session(problems: list[str], person: Participant) -> list[str]:
     return [problem for problem in problems if session_of(person) in problem]
 
 
-@pytest.mark.parametrize("said", [(RIGHT, RIGHT), (WRONG, WRONG, RIGHT, RIGHT), (WRONG,) * FIRST_QUESTION])
+@pytest.mark.parametrize("responses", [(RIGHT, RIGHT), (WRONG, WRONG, RIGHT, RIGHT), (WRONG,) * FIRST_QUESTION])
 @pytest.mark.parametrize("is_whole", [True, False])
-def test_a_practice_answer_that_was_deleted_is_found_though_others_were_passed_over(
-    person_of: PersonOf, any_store: Store, said: tuple[str, ...], is_whole: bool
+def test_verification_finds_a_deleted_practice_response_although_other_trials_were_skipped(
+    person_of: PersonOf, any_store: Store, responses: tuple[str, ...], is_whole: bool
 ) -> None:
-    for index in range(len(said)):
+    for index in range(len(responses)):
         person = person_of()
-        practise(person, 0, *said)
+        practise(person, 0, *responses)
         if is_whole:
             assert finish(person).status_code == 200
         assert not of_session(problems(any_store), person)
@@ -555,7 +561,7 @@ def test_a_practice_answer_that_was_deleted_is_found_though_others_were_passed_o
         assert of_session(problems(any_store), person), index
 
 
-def test_a_question_that_was_deleted_is_found_too(person_of: PersonOf, any_store: Store) -> None:
+def test_verification_finds_a_deleted_response_to_a_question(person_of: PersonOf, any_store: Store) -> None:
     for index in (FIRST_QUESTION, FIRST_QUESTION + 1):
         person = person_of()
         practise(person, 0, RIGHT, RIGHT)
@@ -566,14 +572,14 @@ def test_a_question_that_was_deleted_is_found_too(person_of: PersonOf, any_store
         assert of_session(problems(any_store), person), index
 
 
-def test_a_single_practice_answer_that_was_deleted_is_found(person_of: PersonOf, any_store: Store) -> None:
+def test_verification_finds_a_single_deleted_practice_response(person_of: PersonOf, any_store: Store) -> None:
     person = person_of()
     send(person, answer_to(0, RIGHT))
     execute_sql(any_store, f"DELETE FROM responses WHERE session = '{session_of(person)}'")
     assert of_session(problems(any_store), person)
 
 
-def test_answers_to_practice_are_not_taken_for_passed_over_without_a_criterion(
+def test_without_a_criterion_missing_practice_responses_are_not_skipped_trials(
     small_study: Study, person_of: PersonOf, any_store: Store
 ) -> None:
     person = person_of(study=practising(small_study, N_IN_ROUND, None))
@@ -588,13 +594,11 @@ def test_withdrawal_after_skipped_rounds_deletes_all_responses(person_of: Person
     practise(person, 0, RIGHT, RIGHT)
     finish(person)
     assert person.withdraw().status_code == 200
-    assert answered(any_store, person) == []
+    assert stored_trials(any_store, person) == []
     assert problems(any_store) == []
 
 
-def test_the_tidy_table_has_the_rounds_that_were_passed_over_without_answers(
-    studies: dict[str, Study], store: SqliteStore
-) -> None:
+def test_the_tidy_table_has_the_skipped_rounds_without_responses(studies: dict[str, Study], store: SqliteStore) -> None:
     person = Participant(create_app(studies["continue"], store, SECRETS, NO_LIMITS))
     person.start()
     practise(person, 0, RIGHT, RIGHT)
@@ -605,7 +609,7 @@ def test_the_tidy_table_has_the_rounds_that_were_passed_over_without_answers(
     assert table["missing"].isna().all()
 
 
-# Any sequence of it
+# Random sequences of requests
 
 
 @given(
@@ -623,16 +627,16 @@ def test_the_tidy_table_has_the_rounds_that_were_passed_over_without_answers(
     otherwise=st.sampled_from(["continue", "end"]),
 )
 @settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_is_sent_questions_are_answered_only_after_enough_was_right(
+def test_for_any_requests_questions_have_responses_only_after_passed_practice(
     studies: dict[str, Study], store: SqliteStore, batches: list[list[tuple[str, str]]], otherwise: str
 ) -> None:
-    """Read from what is stored alone: anyone who has answered a question had passed a round, or had used up all."""
+    """In the stored data each participant with a response to a question has passed a round or used all rounds."""
     person = Participant(create_app(studies[otherwise], store, SECRETS, NO_LIMITS))
     person.start()
     for batch in batches:
-        stored = answered(store, person)
-        told = looked_at(person)["next_trial_index"]
-        at = {"next": (stored[-1] + 1) if stored else 0, "told": told, "question": FIRST_QUESTION, "back": 0}
+        stored = stored_trials(store, person)
+        planned = current_session(person)["next_trial_index"]
+        at = {"next": (stored[-1] + 1) if stored else 0, "told": planned, "question": FIRST_QUESTION, "back": 0}
         sent = []
         for where, response in batch:
             index = at[where]
@@ -642,7 +646,7 @@ def test_whatever_is_sent_questions_are_answered_only_after_enough_was_right(
         if sent:
             reply = send(person, *sent)
             assert reply.status_code in {201, 409}, reply.text
-            new = set(answered(store, person)) - set(stored)
+            new = set(stored_trials(store, person)) - set(stored)
             assert len(new) == (len(sent) if reply.status_code == 201 else 0)
     given_answers = store.responses(person.session["session"])
     rounds = [

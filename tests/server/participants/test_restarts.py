@@ -1,4 +1,4 @@
-"""Beginning a session again, its digest, and any sequence of visits."""
+"""Restarting a session, its digest, and random sequences of visits."""
 
 import dataclasses
 from collections import Counter
@@ -32,8 +32,8 @@ from tests.server.participants.returning import (
     new_id,
     opened,
     panel,
-    place_of,
     sessions_in,
+    slot_of,
     visit,
     visits_of,
 )
@@ -58,13 +58,13 @@ from tests.server.stores import (
 
 @pytest.fixture
 def again(study_of: StudyOf, any_store: Store) -> Person:
-    """A participant who has answered two of three questions, and must begin again if they come back."""
+    """A participant who has responded to two of three questions, and must restart after a return."""
     person = Person(any_store, study_of(max_reloads=0, otherwise="restart"))
     person.answer(2)
     return person
 
 
-# Beginning again
+# Restarting
 
 
 def test_a_restarted_session_has_the_same_participant_and_group(again: Person, any_store: Store) -> None:
@@ -78,7 +78,7 @@ def test_a_restarted_session_has_the_same_participant_and_group(again: Person, a
     assert after.session.seed != before.session.seed
     assert {trial.item.item_id for trial in after.plan.trials} == {trial.item.item_id for trial in before.plan.trials}
     assert after.plan.withdrawal_code != before.plan.withdrawal_code
-    assert place_of(any_store, first) == ("active", "released", "restarted")
+    assert slot_of(any_store, first) == ("active", "released", "restarted")
     assert len(responses_of(any_store, first)) == 2, "the first answers stay with the first session"
     assert problems(any_store) == []
 
@@ -93,7 +93,7 @@ def test_the_restarted_session_can_be_completed_and_the_first_session_is_closed(
     again.sent = []
     again.complete()
     assert again.now.session.status is Status.COMPLETED
-    assert place_of(any_store, again.session) == ("completed", "confirmed", None)
+    assert slot_of(any_store, again.session) == ("completed", "confirmed", None)
     assert [len(responses_of(any_store, session)) for session in (first, again.session)] == [2, 3]
     assert problems(any_store) == []
     with closing(reopened(any_store)) as store:
@@ -152,7 +152,7 @@ def test_a_start_that_restarted_a_session_can_be_retried(study_of: StudyOf, any_
 
 
 def test_an_old_start_that_is_repeated_after_a_restart_begins_no_session(study_of: StudyOf, any_store: Store) -> None:
-    """Without a panel's id a start leads to the session that it began, and that one is over."""
+    """Without a panel id a start leads to the session that it began, and this session has ended."""
     person = Person(any_store, study_of(max_reloads=0, otherwise="restart"))
     visit(person)
     second, token = person.session, person.token
@@ -165,7 +165,7 @@ def test_an_old_start_that_is_repeated_after_a_restart_begins_no_session(study_o
 
 
 def test_an_old_start_of_a_panel_participant_resumes_the_present_session(study_of: StudyOf, any_store: Store) -> None:
-    """Begun, begun again by a reload, and then the page that still knows its first start comes without its cookie."""
+    """A reload restarted the session. Then the page that still has the first start id sends it without a cookie."""
     person = Person(any_store, study_of(max_reloads=1, otherwise="restart"), identity=panel())
     visit(person)
     visit(person)
@@ -189,7 +189,7 @@ def test_two_simultaneous_browsers_of_a_panel_participant_restart_once(study_of:
         assert problems(any_store) == []
 
 
-def test_a_restarted_session_keeps_the_answers_about_the_participant(again: Person, any_store: Store) -> None:
+def test_a_restarted_session_keeps_the_demographic_answers(again: Person, any_store: Store) -> None:
     any_store.add_demographics(again.session, {"age": 30})
     assert visit(again).has_demographics
     assert not any_store.add_demographics(again.session, {"age": 31})
@@ -239,11 +239,13 @@ def test_a_participant_whose_slot_was_released_cannot_restart_by_a_reload(
         with suppress(StudyFull):
             assert come().ended_for is not None
     assert sessions_in(any_store) == 1
-    assert place_of(any_store, session) == ("active", "released", reason.value), "the researcher's reason stays"
+    assert slot_of(any_store, session) == ("active", "released", reason.value), "the researcher's reason stays"
     assert problems(any_store) == []
 
 
-def test_releasing_the_slot_of_an_ended_session_does_not_open_it(study_of: StudyOf, any_store: Store) -> None:
+def test_releasing_the_slot_of_an_ended_session_does_not_reopen_the_session(
+    study_of: StudyOf, any_store: Store
+) -> None:
     person = Person(any_store, study_of(max_reloads=0, otherwise="end"))
     assert visit(person).ended_for is Release.RELOADED
     before = any_store.events(person.study)
@@ -311,7 +313,7 @@ def test_withdrawal_after_a_restart_deletes_the_responses_of_all_sessions(
     bystander = Person(any_store, again.study).complete()
     again.withdraw()
     for session in (first, again.session):
-        assert place_of(any_store, session)[:2] == ("withdrawn", "released")
+        assert slot_of(any_store, session)[:2] == ("withdrawn", "released")
         assert responses_of(any_store, session) == []
         assert rows(any_store, "SELECT demographics FROM sessions WHERE session = ?", (session,)) == [(None,)]
         assert {row[3] for row in visits_of(any_store, session)} == {None}
@@ -332,7 +334,7 @@ def test_a_withdrawal_code_deletes_the_earlier_sessions_too(again: Person, any_s
     assert responses_of(any_store, first) == responses_of(any_store, again.session) == []
 
 
-def test_a_panel_participant_who_withdrew_after_a_restart_cannot_begin_again(
+def test_a_panel_participant_who_withdrew_after_a_restart_cannot_begin_another_session(
     study_of: StudyOf, any_store: Store
 ) -> None:
     person = Person(any_store, study_of(max_reloads=0, otherwise="restart"), identity=panel())
@@ -395,7 +397,7 @@ def test_a_copy_has_the_visits_and_the_same_digest(
         assert rows(copy, "SELECT * FROM visits ORDER BY 1, 2") == rows(any_store, "SELECT * FROM visits ORDER BY 1, 2")
 
 
-# Any sequence
+# Random sequences
 
 
 @given(
@@ -446,7 +448,7 @@ def test_slots_add_up_and_each_participant_has_one_group_after_random_steps(
     assert len({participant for participant, *_ in found}) == len(people)
     assert len({row[:2] for row in found}) == len(people), "a person stays in one group"
     taken = [row for row in found if row[2] != "released"]
-    assert len({row[0] for row in taken}) == len(taken), "a person holds one place at most"
+    assert len({row[0] for row in taken}) == len(taken), "a participant has at most one slot"
     assert quota is None or len(taken) <= quota
     assert sum(group.n_begun for group in any_store.progress(study)) == len(found)
     for participant, _, _, status in found:
@@ -481,8 +483,8 @@ def happens(what: str, person: Person, left: set[str]) -> None:
 def test_the_log_names_the_session_that_a_restart_replaced(again: Person, any_store: Store) -> None:
     first = again.session
     visit(again)
-    told = [(event.event, event.session) for event in any_store.events(again.study)][1:]
-    assert told == [("reserved", first), ("released", first), ("reserved", again.session)]
+    logged = [(event.event, event.session) for event in any_store.events(again.study)][1:]
+    assert logged == [("reserved", first), ("released", first), ("reserved", again.session)]
     last = any_store.events(again.study)[-1]
     assert last.details["instead_of"] == first
     assert dataclasses.asdict(last)["event"] == "reserved"

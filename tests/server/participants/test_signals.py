@@ -63,9 +63,9 @@ def table_of(store: Store) -> pd.DataFrame:
 def sentence(reply: TestResponse) -> str:
     """Return the one sentence of a refusal."""
     assert reply.status_code == 422, reply.text
-    said: str = reply.get_json()["error"]
-    assert "\n" not in said and said.endswith(".")
-    return said
+    message: str = reply.get_json()["error"]
+    assert "\n" not in message and message.endswith(".")
+    return message
 
 
 # Stored as sent
@@ -94,11 +94,11 @@ def test_the_table_has_a_column_for_every_signal() -> None:
     assert {f"signal_{name}" for name in Signals.model_fields} == set(SIGNALS)
 
 
-@pytest.mark.parametrize("told", [None, {}, dict.fromkeys(ALL, 0)])
+@pytest.mark.parametrize("signals", [None, {}, dict.fromkeys(ALL, 0)])
 def test_absent_signals_are_zero_with_a_response_and_missing_without_one(
-    participant: Participant, any_store: Store, told: dict[str, int] | None
+    participant: Participant, any_store: Store, signals: dict[str, int] | None
 ) -> None:
-    participant.answer(0, signals=told)
+    participant.answer(0, signals=signals)
     table = table_of(any_store)
     assert table.loc[0, list(SIGNALS)].tolist() == [0] * len(SIGNALS)
     assert table.loc[1:, list(SIGNALS)].isna().all(axis=None)
@@ -115,7 +115,7 @@ def test_fields_that_an_older_page_does_not_send_are_missing_and_the_response_is
 
 
 @given(
-    told=st.none() | st.dictionaries(st.sampled_from(sorted(ALL)), st.integers(0, 1_000_000)),
+    signals=st.none() | st.dictionaries(st.sampled_from(sorted(ALL)), st.integers(0, 1_000_000)),
     attempt=st.integers(1, 1_000_000),
     visit=st.none() | st.integers(1, 1_000_000),
     given_by=st.sampled_from([None, "key", "mouse", "touch", "pen"]),
@@ -123,18 +123,18 @@ def test_fields_that_an_older_page_does_not_send_are_missing_and_the_response_is
 )
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_signals_within_the_bounds_are_returned_unchanged(
-    small_study: Study, any_store: Store, told: Any, attempt: int, visit: int | None, given_by: Any, elapsed: Any
+    small_study: Study, any_store: Store, signals: Any, attempt: int, visit: int | None, given_by: Any, elapsed: Any
 ) -> None:
     person = begun(small_study, any_store)
     jspsych = None if elapsed is None else JSPSYCH | {"time_elapsed_ms": elapsed}
-    sent = {"signals": told, "attempt": attempt, "visit": visit, "input": given_by, "jspsych": jspsych}
+    sent = {"signals": signals, "attempt": attempt, "visit": visit, "input": given_by, "jspsych": jspsych}
     assert person.answer(0, **sent).status_code == 201
     (found,) = [
         row for row in any_store.trials() if (row["session"], row["trial_index"]) == (person.session["session"], 0)
     ]
     assert (found["attempt"], found["visit"], found["input"]) == (attempt, visit, given_by)
     kept = json.loads(found["signals"]) if found["signals"] else {}
-    assert {name: n for name, n in kept.items() if n} == {name: n for name, n in (told or {}).items() if n}
+    assert {name: n for name, n in kept.items() if n} == {name: n for name, n in (signals or {}).items() if n}
     assert (json.loads(found["jspsych"]) if found["jspsych"] else None) == jspsych
 
 
@@ -147,7 +147,7 @@ def test_a_retry_keeps_the_signals_that_were_sent_first(participant: Participant
     assert len([one for one in any_store.trials() if one["response"] is not None]) == 1
 
 
-def test_models_have_no_signals_whatever_is_missing(small_study: Study, any_store: Store) -> None:
+def test_models_have_no_signals(small_study: Study, any_store: Store) -> None:
     from experiment.models.baselines import run_baseline
 
     any_store.register_study(small_study)
@@ -182,19 +182,19 @@ def test_models_have_no_signals_whatever_is_missing(small_study: Study, any_stor
         ({"jspsych": JSPSYCH | {"stimulus": "x"}}, "jspsych.stimulus"),
     ],
 )  # fmt: skip
-def test_what_is_out_of_bounds_is_refused_in_a_sentence_that_names_it(
+def test_a_signal_out_of_bounds_is_refused_in_a_sentence_that_names_it(
     participant: Participant, any_store: Store, changes: dict[str, Any], named: str
 ) -> None:
     assert f"responses.0.{named}" in sentence(participant.answer(0, **changes))
     assert row(any_store)["response"] is None
 
 
-# Missing answers
+# Missing responses
 
 
 @pytest.fixture
 def study_of(small_study: Study) -> Callable[..., Study]:
-    """Give the small study a deadline, or the rule that interrupted trials are passed over."""
+    """Give the small study a deadline, or the rule that interrupted trials are skipped."""
 
     def make(deadline_ms: int | None = None, interrupted: str = "repeat") -> Study:
         version = version_of(small_study, f"{deadline_ms} {interrupted}")
@@ -212,7 +212,7 @@ def miss(participant: Participant, trial_index: int, why: str, **changes: Any) -
 
 
 @pytest.mark.parametrize("why", ["deadline", "interrupted"])
-def test_an_answer_may_be_missing_only_where_the_study_says_so(study_of: StudyOf, any_store: Store, why: str) -> None:
+def test_a_response_can_be_missing_only_if_the_study_allows_it(study_of: StudyOf, any_store: Store, why: str) -> None:
     allowed = {"deadline": {"deadline_ms": 3_000}, "interrupted": {"interrupted": "skip"}}
     for rule in ({}, *allowed.values()):
         participant = begun(study_of(**rule), any_store)
@@ -234,27 +234,29 @@ def test_the_session_has_the_deadline_and_the_rule_for_interrupted_trials(study_
 
 
 @pytest.mark.parametrize("why", ["deadline", "interrupted"])
-def test_practice_is_never_missing(study_of: StudyOf, any_store: Store, why: str) -> None:
+def test_a_practice_response_is_never_missing(study_of: StudyOf, any_store: Store, why: str) -> None:
     participant = begun(study_of(3_000, "skip"), any_store)
     assert "cannot be missing" in sentence(miss(participant, 0, why))
 
 
 @pytest.mark.parametrize("why", ["deadline", "interrupted"])
 @pytest.mark.parametrize("answer", ["absorbed", 1, "", [], False])
-def test_what_is_missing_has_no_answer(study_of: StudyOf, any_store: Store, why: str, answer: Any) -> None:
+def test_a_missing_response_has_no_value(study_of: StudyOf, any_store: Store, why: str, answer: Any) -> None:
     participant = begun(study_of(3_000, "skip"), any_store)
     participant.answer(0)
     sentence(miss(participant, 1, why, response=answer))
 
 
-def test_an_answer_without_a_value_is_none_unless_it_is_said_to_be_missing(study_of: StudyOf, any_store: Store) -> None:
+def test_a_response_without_a_value_is_refused_unless_it_is_marked_as_missing(
+    study_of: StudyOf, any_store: Store
+) -> None:
     participant = begun(study_of(3_000, "skip"), any_store)
     participant.answer(0)
     sentence(participant.answer(1, response=None))
     assert participant.answer(1).status_code == 201
 
 
-def test_a_missing_answer_is_stored_shown_and_scored_as_none(study_of: StudyOf, any_store: Store) -> None:
+def test_a_missing_response_is_stored_shown_and_scored_as_none(study_of: StudyOf, any_store: Store) -> None:
     participant = begun(study_of(3_000, "skip"), any_store)
     participant.answer(0)
     assert miss(participant, 1, "deadline", rt_ms=None, signals={"hidden": 1}).status_code == 201
@@ -266,12 +268,16 @@ def test_a_missing_answer_is_stored_shown_and_scored_as_none(study_of: StudyOf, 
     assert table["correct"].isna().tolist() == [False, True, True]
     assert table["received_at"].notna().all()
     assert table["signal_hidden"].tolist()[:2] == [0, 1]
-    assert pd.isna(table["signal_hidden"][2]), "of what nobody saw, nobody told"
-    assert table["same_response_run"].isna().tolist() == [True, True, True]  # the practice, and nothing
+    assert pd.isna(table["signal_hidden"][2]), "no client reported this signal"
+    assert table["same_response_run"].isna().tolist() == [
+        True,
+        True,
+        True,
+    ]  # the practice responses, and no other response
     assert problems(any_store) == []
 
 
-def test_a_missing_answer_is_retried_like_any_other_and_is_not_filled_in_later(
+def test_a_missing_response_is_retried_like_any_other_response_and_is_not_filled_in_later(
     study_of: StudyOf, any_store: Store
 ) -> None:
     participant = begun(study_of(3_000), any_store)
@@ -283,7 +289,9 @@ def test_a_missing_answer_is_retried_like_any_other_and_is_not_filled_in_later(
     assert [one["missing"] for one in any_store.trials()] == [None, "deadline", None]
 
 
-def test_a_missing_answer_is_left_out_as_unanswered_and_the_person_stays(study_of: StudyOf, any_store: Store) -> None:
+def test_a_missing_response_is_excluded_as_unanswered_and_the_participant_is_kept(
+    study_of: StudyOf, any_store: Store
+) -> None:
     participant = begun(study_of(3_000), any_store)
     participant.answer(0)
     participant.answer(1)
@@ -298,7 +306,7 @@ def test_a_missing_answer_is_left_out_as_unanswered_and_the_person_stays(study_o
 
 @pytest.fixture
 def checked_of(sample_study: Study, study_of: StudyOf) -> Callable[..., Study]:
-    """The small study with an attention check, of the one task or the other."""
+    """The small study with an attention check, in each task."""
     (choice,) = (
         item for item in sample_study.battery.items if item.item_id in sample_study.definition.attention_checks
     )
@@ -320,7 +328,7 @@ def checked_of(sample_study: Study, study_of: StudyOf) -> Callable[..., Study]:
 
 @pytest.mark.parametrize("why", ["deadline", "interrupted"])
 @pytest.mark.parametrize("task", ["multiple_choice", "blackbox_predict"])
-def test_a_missed_attention_check_is_failed_here_and_in_the_analysis(
+def test_a_missed_attention_check_is_failed_on_the_server_and_in_the_analysis(
     checked_of: Callable[[str], Study], any_store: Store, task: str, why: str
 ) -> None:
     study = checked_of(task)
@@ -338,7 +346,7 @@ def test_a_missed_attention_check_is_failed_here_and_in_the_analysis(
     assert problems(any_store) == []
 
 
-# The chain
+# The checksums
 
 
 @pytest.mark.parametrize(
@@ -358,7 +366,7 @@ def test_a_missed_attention_check_is_failed_here_and_in_the_analysis(
         "UPDATE responses SET attempt = 2 WHERE trial_index = 1",
     ],
 )
-def test_whatever_is_changed_by_hand_is_found(study_of: StudyOf, any_store: Store, statement: str) -> None:
+def test_verification_finds_any_manual_change(study_of: StudyOf, any_store: Store, statement: str) -> None:
     participant = begun(study_of(3_000), any_store)
     participant.answer(0)
     participant.answer(1, **SHOWN)
@@ -368,7 +376,7 @@ def test_whatever_is_changed_by_hand_is_found(study_of: StudyOf, any_store: Stor
     assert problems(any_store) != []
 
 
-def test_a_copy_and_a_file_read_by_the_analysis_hold_the_same(
+def test_a_copy_and_a_file_for_the_analysis_contain_the_same_signals(
     study_of: StudyOf, any_store: Store, tmp_path: Path
 ) -> None:
     participant = begun(study_of(3_000), any_store)
@@ -381,7 +389,7 @@ def test_a_copy_and_a_file_read_by_the_analysis_hold_the_same(
     pd.testing.assert_frame_equal(read_trials(path), table_of(any_store))
 
 
-def test_what_is_stored_directly_is_held_to_the_same_form(small_study: Study, any_store: Store) -> None:
+def test_directly_stored_responses_need_the_same_form(small_study: Study, any_store: Store) -> None:
     any_store.register_study(small_study)
     person = Person(any_store, small_study)
     person.send(response(0, signals={"away_ms": 2_000_000_000}), response(1, response=None, missing="interrupted"))

@@ -67,7 +67,7 @@ def test_a_simulated_session_needs_the_researchers_token(
     assert held_by(store) == before
 
 
-def test_with_the_token_a_simulation_needs_no_place_and_no_id(app_of: AppOf, store: SqliteStore) -> None:
+def test_with_the_token_a_simulation_needs_no_slot_and_no_panel_id(app_of: AppOf, store: SqliteStore) -> None:
     app = app_of(entry="panel", quota=1)
     Visitor(app, from_panel(PANEL_ID)).start()
     assert Visitor(app).start(kind="simulated").status_code == 201
@@ -83,7 +83,7 @@ def test_a_persons_cookie_begins_no_simulated_session(app_of: AppOf, store: Sqli
     assert len(rows(store, "SELECT * FROM sessions")) == 1
 
 
-def test_a_simulated_sessions_cookie_begins_no_further_one_without_the_token(app_of: AppOf) -> None:
+def test_a_simulated_sessions_cookie_begins_no_further_session_without_the_token(app_of: AppOf) -> None:
     program = Participant(app_of())
     program.start(kind="simulated")
     refused(program.http.post("/api/session", json=start_of(program.http.application)), 403)
@@ -93,8 +93,8 @@ def assert_no_peoples_exit(text: str) -> None:
     assert not [sign for sign in SIGNS_OF_PEOPLES_EXITS if sign in text], text
 
 
-def test_the_exits_of_the_study_are_in_what_people_are_sent(app_of: AppOf) -> None:
-    """What the other tests look for is there to be found."""
+def test_human_participants_receive_the_exits_of_the_study(app_of: AppOf) -> None:
+    """The texts that the other tests search for are in the replies to human participants."""
     person = Participant(app_of())
     assert "PEOPLE-no_consent" in person.http.get("/api/study").text
     person.start()

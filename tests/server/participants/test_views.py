@@ -1,4 +1,4 @@
-"""A participant's requests, over HTTP, and what the store holds afterwards."""
+"""A participant's requests over HTTP, and the content of the store afterwards."""
 
 import gzip
 import json
@@ -24,7 +24,7 @@ from tests.server.conftest import SECRETS, Participant
 from tests.server.stores import Clock, execute_sql, rows
 
 
-def answered(store: SqliteStore) -> list[dict[str, Any]]:
+def stored_responses(store: SqliteStore) -> list[dict[str, Any]]:
     return [row for row in store.trials() if row["response"] is not None]
 
 
@@ -38,7 +38,7 @@ def test_nothing_is_stored_before_consent(newcomer: Any, store: SqliteStore) -> 
     assert store.trials() == []
 
 
-def test_a_whole_session_is_stored_as_answered(participant: Any, store: SqliteStore, sample_study: Study) -> None:
+def test_a_whole_session_is_stored_unchanged(participant: Any, store: SqliteStore, sample_study: Study) -> None:
     participant.answer_all()
     done = participant.complete().get_json()
     assert len(done["completion_code"]) >= 8
@@ -57,16 +57,16 @@ def test_a_whole_session_is_stored_as_answered(participant: Any, store: SqliteSt
         assert (row["study"], row["battery"]) == ("blackbox-predict", sample_study.battery.digest)
 
 
-def test_a_retry_is_stored_once_and_answered_alike(participant: Any, store: SqliteStore) -> None:
+def test_a_retry_is_stored_once_and_gets_the_same_reply(participant: Any, store: SqliteStore) -> None:
     response_id = str(uuid.uuid4())
     first = participant.answer(0, response_id=response_id)
     again = participant.answer(0, response_id=response_id)
     assert (first.status_code, again.status_code) == (201, 200)
     assert first.get_json() == again.get_json()
-    assert len(answered(store)) == 1
+    assert len(stored_responses(store)) == 1
 
 
-def test_a_retry_of_the_last_answer_is_accepted_after_completion(participant: Any, store: SqliteStore) -> None:
+def test_a_retry_of_the_last_response_is_accepted_after_completion(participant: Any, store: SqliteStore) -> None:
     last = participant.session["trials"][-1]["trial_index"]
     for index in range(last):
         participant.answer(index)
@@ -74,23 +74,23 @@ def test_a_retry_of_the_last_answer_is_accepted_after_completion(participant: An
     participant.answer(last, response_id=response_id)
     participant.complete()
     assert participant.answer(last, response_id=response_id).status_code == 200
-    assert len(answered(store)) == last + 1
+    assert len(stored_responses(store)) == last + 1
 
 
-def test_an_id_cannot_be_used_for_another_answer(participant: Any, store: SqliteStore) -> None:
+def test_an_id_cannot_be_used_for_another_response(participant: Any, store: SqliteStore) -> None:
     response_id = str(uuid.uuid4())
     participant.answer(0, response_id=response_id)
     assert participant.answer(0, response_id=response_id, response="reflected").status_code == 409
     assert participant.answer(1, response_id=response_id).status_code == 409
-    assert [row["response"] for row in answered(store)] == ['"absorbed"']
+    assert [row["response"] for row in stored_responses(store)] == ['"absorbed"']
 
 
-def test_answers_out_of_order_or_twice_are_refused(participant: Any, store: SqliteStore) -> None:
+def test_responses_out_of_order_and_second_responses_are_refused(participant: Any, store: SqliteStore) -> None:
     assert participant.answer(1).status_code == 409
     assert participant.answer(0).status_code == 201
     assert participant.answer(0).status_code == 409
     assert participant.answer(2).status_code == 409
-    assert [row["trial_index"] for row in answered(store)] == [0]
+    assert [row["trial_index"] for row in stored_responses(store)] == [0]
 
 
 def test_a_trial_that_is_not_in_the_plan_is_refused(participant: Any, store: SqliteStore) -> None:
@@ -98,18 +98,18 @@ def test_a_trial_that_is_not_in_the_plan_is_refused(participant: Any, store: Sql
     assert refused.status_code == 422
     assert "There is no trial" in refused.get_json()["error"]
     assert participant.answer(-1).status_code == 422
-    assert answered(store) == []
+    assert stored_responses(store) == []
 
 
-def test_nothing_is_taken_after_completion(participant: Any, store: SqliteStore) -> None:
+def test_no_response_is_accepted_after_completion(participant: Any, store: SqliteStore) -> None:
     participant.answer_all()
     participant.complete()
-    n_stored = len(answered(store))
+    n_stored = len(stored_responses(store))
     assert participant.answer(n_stored - 1).status_code == 409
-    assert len(answered(store)) == n_stored
+    assert len(stored_responses(store)) == n_stored
 
 
-def test_completion_waits_for_every_answer_and_may_be_repeated(participant: Any) -> None:
+def test_completion_needs_every_response_and_can_be_repeated(participant: Any) -> None:
     early = participant.complete()
     assert early.status_code == 409
     assert "answers have not arrived yet" in early.get_json()["error"]
@@ -137,16 +137,16 @@ def test_completion_waits_for_every_answer_and_may_be_repeated(participant: Any)
         {"correct": True},
     ],
 )
-def test_an_answer_of_the_wrong_shape_is_refused(participant: Any, store: SqliteStore, changes: dict[str, Any]) -> None:
+def test_a_response_of_the_wrong_form_is_refused(participant: Any, store: SqliteStore, changes: dict[str, Any]) -> None:
     refused = participant.answer(**{"trial_index": 0} | changes)
     assert refused.status_code == 422
     assert refused.get_json()["error"]
-    assert answered(store) == []
+    assert stored_responses(store) == []
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'"x"', b"\xff\xfe", b'{"rt_ms": NaN}', b"[" * 5_000])
 @pytest.mark.parametrize("address", ["/api/session", "/api/responses"])
-def test_a_body_that_is_no_object_is_refused(participant: Any, address: str, body: bytes) -> None:
+def test_a_body_that_is_not_an_object_is_refused(participant: Any, address: str, body: bytes) -> None:
     refused = participant.http.post(address, data=body, content_type="application/json")
     assert refused.status_code == 422
 
@@ -181,21 +181,21 @@ def test_a_body_over_64_kb_is_refused(participant: Any, store: SqliteStore) -> N
     refused = participant.answer(0, response="x" * 65_536)
     assert refused.status_code == 413
     assert "64 KB" in refused.get_json()["error"]
-    assert answered(store) == []
+    assert stored_responses(store) == []
 
 
 @pytest.mark.parametrize("address", ["/api/responses", "/api/complete", "/api/withdraw", "/api/session"])
-def test_only_json_is_taken_so_that_no_other_site_can_post_a_form(participant: Any, address: str) -> None:
+def test_only_json_is_accepted_so_that_no_other_site_can_post_a_form(participant: Any, address: str) -> None:
     assert participant.http.post(address, data={"a": "b"}).status_code == 415
 
 
-def test_an_answer_that_waited_in_the_browser_never_gets_into_another_session(
+def test_a_response_that_waited_in_the_browser_is_never_stored_in_another_session(
     participant: Any, newcomer: Any, store: SqliteStore
 ) -> None:
     newcomer.start()
     refused = newcomer.answer(0, session=participant.session["session"])
     assert refused.status_code == 409
-    assert answered(store) == []
+    assert stored_responses(store) == []
 
 
 def test_a_forged_or_missing_session_is_refused(app: Flask, participant: Any, store: SqliteStore) -> None:
@@ -206,20 +206,20 @@ def test_a_forged_or_missing_session_is_refused(app: Flask, participant: Any, st
         for address in ("/api/responses", "/api/complete", "/api/withdraw"):
             assert stranger.post(address, json={}).status_code == 401
         assert stranger.get("/api/session").status_code == 401
-    assert answered(store) == []
+    assert stored_responses(store) == []
     assert {row["status"] for row in store.trials()} == {"active"}
 
 
 def test_a_start_whose_reply_was_lost_is_one_session(newcomer: Any, store: SqliteStore) -> None:
     start_id = str(uuid.uuid4())
     first = newcomer.start(start_id=start_id).get_json()
-    newcomer.http.delete_cookie("equipoise_session_blackbox-predict")  # the reply, and its cookie, never arrived
+    newcomer.http.delete_cookie("equipoise_session_blackbox-predict")  # the reply with its cookie was lost
     assert newcomer.start(start_id=start_id).get_json() == first
     assert newcomer.answer(0).status_code == 201
     assert len({row["session"] for row in store.trials()}) == 1
 
 
-def test_a_second_tab_at_consent_gets_the_session_that_is_under_way(participant: Any, store: SqliteStore) -> None:
+def test_a_second_tab_at_consent_gets_the_current_session(participant: Any, store: SqliteStore) -> None:
     participant.answer(0)
     again = participant.start()
     assert again.status_code == 200
@@ -283,10 +283,10 @@ def test_the_cookie_is_for_https_only_where_there_is_https(newcomer: Any) -> Non
     assert "Secure" in begun.headers["Set-Cookie"]
 
 
-def test_a_start_that_is_sent_again_at_once_is_one_session(newcomer: Any, app: Flask, store: SqliteStore) -> None:
+def test_simultaneous_copies_of_one_start_are_one_session(newcomer: Any, app: Flask, store: SqliteStore) -> None:
     start_id = str(uuid.uuid4())
     first = newcomer.start(start_id=start_id).get_json()
-    for _ in range(2):  # the reply was lost, and its cookie with it
+    for _ in range(2):  # the reply with its cookie was lost
         again = Participant(app)
         assert again.start(start_id=start_id).get_json()["session"] == first["session"]
     assert again.answer(0).status_code == 201
@@ -312,17 +312,17 @@ def test_a_known_start_id_of_another_participant_gives_no_session(
     assert reply.get_json()["error"] == "This start was used before. Please reload the page and begin again."
     assert not reply.headers.getlist("Set-Cookie")
     assert rows(store, "SELECT session, token_digest FROM sessions") == before
-    assert newcomer.http.get("/api/session").status_code == 200, "anyone who began it goes on"
+    assert newcomer.http.get("/api/session").status_code == 200, "the participant of the session continues"
     assert thief.start().status_code == 201
 
 
-def test_reading_a_session_takes_no_slot_and_a_visit_does(
+def test_reading_a_session_reserves_no_slot_but_a_visit_reserves_one(
     participant: Any, store: SqliteStore, sample_study: Study, clock: Clock
 ) -> None:
     """Any site can make a browser send GET; only the study's page can report a visit."""
 
     clock.advance(minutes=sample_study.definition.recruitment.time_out_min + 1)
-    Participant(participant.http.application).start()  # a newcomer for whom places are looked through
+    Participant(participant.http.application).start()  # a new participant for whom the store searches a slot
     (before, *others) = rows(store, "SELECT slot, release_reason, seen_at FROM sessions ORDER BY started_at")
     assert before[:2] == ("released", "time-out")
     for _ in range(2):
@@ -339,7 +339,7 @@ def test_the_token_is_not_in_the_store(participant: Any, store: SqliteStore) -> 
     assert token.encode() not in content
 
 
-def test_the_cookie_is_out_of_reach_of_scripts(newcomer: Any) -> None:
+def test_scripts_cannot_read_the_cookie(newcomer: Any) -> None:
     cookie = newcomer.start().headers["Set-Cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=Lax" in cookie
@@ -358,12 +358,12 @@ def test_a_reload_resumes_the_session(participant: Any) -> None:
     assert participant.http.get("/api/session").get_json()["completion_code"] == code
 
 
-def test_withdrawing_deletes_the_answers_and_closes_the_session(participant: Any, store: SqliteStore) -> None:
+def test_withdrawing_deletes_the_responses_and_closes_the_session(participant: Any, store: SqliteStore) -> None:
     participant.answer(0)
     participant.answer(1)
     assert participant.withdraw().status_code == 200
-    assert answered(store) == []
-    assert {row["status"] for row in store.trials()} == {"withdrawn"}  # the books still know of the session
+    assert stored_responses(store) == []
+    assert {row["status"] for row in store.trials()} == {"withdrawn"}  # the session is still counted
     assert participant.answer(0).status_code == 409
     assert participant.complete().status_code == 409
     assert participant.withdraw().status_code == 200
@@ -391,7 +391,7 @@ def test_groups_fill_evenly_and_seeds_count_up(app: Flask, store: SqliteStore, n
     }
 
 
-def test_simulated_participants_take_no_slots_of_human_participants(
+def test_simulated_participants_use_no_slots_of_human_participants(
     app: Flask, store: SqliteStore, newcomer: Any
 ) -> None:
     for kind in ["simulated"] * 7 + ["human"]:
@@ -424,7 +424,7 @@ def test_a_served_plan_has_neither_keys_nor_factors_nor_ids(app: Flask, sample_s
 def test_nothing_that_is_served_depends_on_the_keys(
     sample_study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two studies that differ in keys and factors alone are served alike, byte for byte: so no key is in any of it."""
+    """Two studies that differ only in keys and factors get equal replies, byte for byte. So no reply contains a key."""
 
     def everything_served(name: str, key: int) -> list[bytes]:
         items = [
@@ -460,7 +460,7 @@ def test_nothing_that_is_served_depends_on_the_keys(
         store.close()
         return served
 
-    # The session's random name is the one thing that differs between any two sessions.
+    # Any two sessions differ in the random name of the session.
     monkeypatch.setattr("server.store.sql.sessions.secrets.token_hex", lambda _n: "0" * 16)
     one, other = everything_served("one", key=1), everything_served("other", key=2)
     assert len(one) > 30
@@ -470,7 +470,7 @@ def test_nothing_that_is_served_depends_on_the_keys(
 def test_no_reply_reveals_which_question_is_an_attention_check(
     sample_study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two sessions that differ in this alone are served alike, byte for byte."""
+    """Two sessions that differ only in the attention check get equal replies, byte for byte."""
 
     def everything_served(name: str, phase: str) -> list[bytes]:
         store = SqliteStore(tmp_path / name / "equipoise.db")
@@ -480,7 +480,7 @@ def test_no_reply_reveals_which_question_is_an_attention_check(
         assert cookie is not None
         execute_sql(store, f"UPDATE planned_trials SET phase = '{phase}' WHERE phase = 'attention_check'")
         store.close()
-        store = SqliteStore(tmp_path / name / "equipoise.db")  # so that the plan is read as it is now
+        store = SqliteStore(tmp_path / name / "equipoise.db")  # so that the changed plan is read
         http = create_app(sample_study, store, SECRETS, Settings()).test_client()
         http.set_cookie(cookie.key, cookie.value)
         served += [http.get("/api/session").data]
@@ -502,7 +502,7 @@ def test_no_reply_reveals_which_question_is_an_attention_check(
     assert b"attention" not in b"".join(one)
 
 
-def test_every_page_carries_strict_headers(participant: Any) -> None:
+def test_every_page_has_strict_headers(participant: Any) -> None:
     for address in ("/", "/api/study", "/api/session", "/static/equipoise.js", "/nowhere"):
         with participant.http.get(address) as page:
             headers = page.headers
@@ -524,7 +524,7 @@ def test_a_wrong_method_is_refused(participant: Any, method: str, address: str) 
     assert refused.get_json()["error"]
 
 
-def test_files_beside_the_bundle_are_out_of_reach(participant: Any) -> None:
+def test_files_beside_the_bundle_cannot_be_requested(participant: Any) -> None:
     for address in ("/static/../__init__.py", "/static/%2e%2e/package.json", "/static/..%5cpackage.json"):
         assert participant.http.get(address).status_code == 404
 

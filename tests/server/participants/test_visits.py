@@ -1,4 +1,4 @@
-"""Coming back to a session: visits are counted once, and the study's rules say who resumes."""
+"""Returning to a session: visits are counted once, and the study's rules decide which participants resume."""
 
 from contextlib import closing
 from functools import partial
@@ -25,8 +25,8 @@ from tests.server.participants.returning import (
     new_id,
     opened,
     panel,
-    place_of,
     sessions_in,
+    slot_of,
     visit,
     visits_of,
 )
@@ -52,7 +52,7 @@ def test_the_start_is_the_first_visit(study_of: StudyOf, any_store: Store) -> No
     assert [row[:3] for row in visits_of(any_store, person.session)] == [(1, person.start_id, 0)]
 
 
-def test_a_visit_is_noted_with_its_device_and_how_far_the_session_was(study_of: StudyOf, any_store: Store) -> None:
+def test_a_visit_is_stored_with_its_device_and_the_progress_of_the_session(study_of: StudyOf, any_store: Store) -> None:
     person = Person(any_store, study_of())
     person.answer(2)
     known = new_id()
@@ -65,7 +65,7 @@ def test_a_visit_is_noted_with_its_device_and_how_far_the_session_was(study_of: 
 
 @given(ids=st.lists(st.integers(0, 3), max_size=12))
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_visit_counts_once_however_often_it_is_sent(study_of: StudyOf, any_store: Store, ids: list[int]) -> None:
+def test_a_retried_visit_counts_once(study_of: StudyOf, any_store: Store, ids: list[int]) -> None:
     person = Person(any_store, study_of())
     known = [person.start_id, *(new_id() for _ in range(3))]
     for n_sent, number in enumerate(ids, start=1):
@@ -76,7 +76,7 @@ def test_a_visit_counts_once_however_often_it_is_sent(study_of: StudyOf, any_sto
     assert problems(any_store) == []
 
 
-def test_one_visit_sent_many_times_at_once_counts_once(study_of: StudyOf, any_store: Store) -> None:
+def test_simultaneous_copies_of_one_visit_count_once(study_of: StudyOf, any_store: Store) -> None:
     person, known = Person(any_store, study_of(max_reloads=1)), new_id()
     with closing(another(any_store)) as other:
         send = [partial(one.open_session, person.study, person.token, Visit(known)) for one in (any_store, other)]
@@ -86,7 +86,7 @@ def test_one_visit_sent_many_times_at_once_counts_once(study_of: StudyOf, any_st
     assert len(visits_of(any_store, person.session)) == 2
 
 
-def test_many_visits_at_once_are_all_counted(study_of: StudyOf, any_store: Store) -> None:
+def test_simultaneous_visits_are_all_counted(study_of: StudyOf, any_store: Store) -> None:
     person = Person(any_store, study_of())
     with closing(another(any_store)) as other:
         jobs = [
@@ -97,12 +97,12 @@ def test_many_visits_at_once_are_all_counted(study_of: StudyOf, any_store: Store
     assert [row[0] for row in visits_of(any_store, person.session)] == list(range(1, 14))
 
 
-def test_without_a_session_there_is_nothing_to_visit(study_of: StudyOf, any_store: Store) -> None:
+def test_a_visit_without_a_session_is_refused(study_of: StudyOf, any_store: Store) -> None:
     with pytest.raises(NotYourSession):
         any_store.open_session(study_of(), "a token of nobody's", Visit(new_id()))
 
 
-def test_another_browser_is_another_visit_and_takes_the_session_over(study_of: StudyOf, any_store: Store) -> None:
+def test_a_second_browser_is_another_visit_and_takes_over_the_session(study_of: StudyOf, any_store: Store) -> None:
     person = Person(any_store, study_of(), identity=panel())
     earlier, session = person.token, person.session
     person.start_id = new_id()
@@ -113,7 +113,7 @@ def test_another_browser_is_another_visit_and_takes_the_session_over(study_of: S
     assert len(visits_of(any_store, session)) == 2
 
 
-def test_a_session_notes_a_hundred_visits_and_is_opened_all_the_same(study_of: StudyOf, any_store: Store) -> None:
+def test_a_session_stores_at_most_a_hundred_visits_and_can_still_be_opened(study_of: StudyOf, any_store: Store) -> None:
     """A program that reloads the page without end must not fill the disk."""
     person = Person(any_store, study_of())
     for _ in range(MOST_VISITS + 20):
@@ -126,14 +126,14 @@ def test_a_session_notes_a_hundred_visits_and_is_opened_all_the_same(study_of: S
     assert problems(any_store) == []
 
 
-def test_a_rule_about_many_visits_still_holds(study_of: StudyOf, any_store: Store) -> None:
+def test_a_rule_about_many_visits_still_applies(study_of: StudyOf, any_store: Store) -> None:
     person = Person(any_store, study_of(max_reloads=MOST_VISITS + 5))
     for _ in range(MOST_VISITS + 5):
         assert visit(person).ended_for is None
     assert visit(person).ended_for is Release.RELOADED
 
 
-def test_a_start_and_a_visit_count_and_a_look_does_not(browser_of: BrowserOf) -> None:
+def test_a_start_and_a_visit_count_but_a_read_request_does_not(browser_of: BrowserOf) -> None:
     browser = browser_of()
     assert browser.session["visit"] == 1
     for _ in range(3):
@@ -172,7 +172,7 @@ def test_a_visit_of_the_wrong_form_is_refused_and_not_counted(browser_of: Browse
 
 
 @pytest.mark.parametrize("max_reloads", [0, 1, 3])
-def test_a_session_is_opened_again_as_often_as_the_study_allows_and_no_more(
+def test_a_session_is_resumed_at_most_as_often_as_the_study_allows(
     study_of: StudyOf, any_store: Store, max_reloads: int
 ) -> None:
     person = Person(any_store, study_of(max_reloads=max_reloads))
@@ -180,12 +180,12 @@ def test_a_session_is_opened_again_as_often_as_the_study_allows_and_no_more(
     for number in range(max_reloads):
         assert visit(person).ended_for is None
         assert person.stored.n_visits == number + 2
-        visit(person, person.start_id)  # a retry of an earlier one is none
+        visit(person, person.start_id)  # a retry of an earlier visit does not count
     last = new_id()
     for _ in range(2):
         assert visit(person, last).ended_for is Release.RELOADED
     assert visit(person).ended_for is Release.RELOADED
-    assert place_of(any_store, person.session)[1:] == ("released", "reloaded too often")
+    assert slot_of(any_store, person.session)[1:] == ("released", "reloaded too often")
     assert len(responses_of(any_store, person.session)) == 1, "the answers so far are kept"
     assert problems(any_store) == []
 
@@ -199,7 +199,7 @@ def test_a_session_is_resumed_up_to_its_greatest_age_and_not_later(
     person.answer()
     clock.advance(minutes=1)
     assert visit(person).ended_for is Release.TOO_OLD
-    assert place_of(any_store, person.session)[1:] == ("released", "too old to resume")
+    assert slot_of(any_store, person.session)[1:] == ("released", "too old to resume")
     assert problems(any_store) == []
 
 
@@ -211,7 +211,7 @@ def test_the_rules_apply_in_another_browser_too(study_of: StudyOf, any_store: St
     assert sessions_in(any_store) == 1
 
 
-def test_the_rules_are_those_under_which_the_session_began(study_of: StudyOf, any_store: Store) -> None:
+def test_the_rules_with_which_the_session_began_apply(study_of: StudyOf, any_store: Store) -> None:
     lenient = study_of()
     person = Person(any_store, lenient)
     stricter = saying(version_of(lenient, "2"), resume=Resume(max_reloads=0))
@@ -251,7 +251,7 @@ def test_a_completed_participant_can_open_the_page_any_number_of_times(browser_o
         assert browser.http.get("/api/session").get_json()["completion_code"] == code
 
 
-def test_a_session_that_has_ended_tells_why_and_how_to_ask(browser_of: BrowserOf) -> None:
+def test_an_ended_session_gives_the_reason_and_the_contact(browser_of: BrowserOf) -> None:
     browser = browser_of(max_reloads=0)
     browser.answer(0)
     for ended in (opened(browser), browser.http.get("/api/session").get_json(), browser.start().get_json()):
@@ -261,9 +261,7 @@ def test_a_session_that_has_ended_tells_why_and_how_to_ask(browser_of: BrowserOf
         assert ended["contact_html"]
 
 
-def test_a_session_that_has_ended_takes_no_more_answers_and_gives_no_code(
-    browser_of: BrowserOf, any_store: Store
-) -> None:
+def test_an_ended_session_accepts_no_responses_and_gives_no_code(browser_of: BrowserOf, any_store: Store) -> None:
     """Another tab, or a program that sends requests, gets the same refusal for an ended session."""
     browser = browser_of(max_reloads=0)
     browser.answer(0)
@@ -281,7 +279,7 @@ def test_a_participant_of_an_ended_session_can_withdraw(browser_of: BrowserOf, a
     opened(browser)
     assert browser.withdraw().status_code == 200
     assert responses_of(any_store, browser.session["session"]) == []
-    assert place_of(any_store, browser.session["session"])[0] == "withdrawn"
+    assert slot_of(any_store, browser.session["session"])[0] == "withdrawn"
     assert problems(any_store) == []
 
 

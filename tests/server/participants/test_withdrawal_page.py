@@ -1,4 +1,4 @@
-"""The page on which a code deletes the answers: for people without JavaScript, and against people who guess."""
+"""The page on which a code deletes the responses: it works without JavaScript, and guesses are limited."""
 
 import html
 import re
@@ -34,12 +34,12 @@ def served(small_study: Study, any_store: Store) -> Flask:
 
 @pytest.fixture
 def unlimited(served: Flask, monkeypatch: pytest.MonkeyPatch) -> Flask:
-    """The application without the limit on guesses, which has other tests."""
+    """The application without the limit on guesses, which other tests check."""
     monkeypatch.setattr("server.security.rate_limits.RateLimits.count_wrong_code", lambda _self: None)
     return served
 
 
-def taken(app: Flask) -> tuple[Participant, str]:
+def completed_participant(app: Flask) -> tuple[Participant, str]:
     """Return a participant who has completed, and their withdrawal code."""
     person = Participant(app)
     person.start()
@@ -74,10 +74,10 @@ class Elements(HTMLParser):
         return found
 
 
-# Asking
+# The form
 
 
-def test_the_page_asks_for_the_code_and_says_what_it_does(served: Flask, small_study: Study) -> None:
+def test_the_page_asks_for_the_code_and_explains_the_deletion(served: Flask, small_study: Study) -> None:
     page = served.test_client().get("/withdraw")
     assert page.status_code == 200
     assert page.mimetype == "text/html"
@@ -91,7 +91,7 @@ def test_the_page_asks_for_the_code_and_says_what_it_does(served: Flask, small_s
     assert "alert" not in page.text
 
 
-def test_it_works_without_scripts_and_loads_nothing_from_elsewhere(served: Flask) -> None:
+def test_the_page_works_without_scripts_and_loads_nothing_from_other_sites(served: Flask) -> None:
     http = served.test_client()
     for page in (http.get("/withdraw"), give(http, "no such code")):
         elements = Elements(page.text).found
@@ -102,8 +102,8 @@ def test_it_works_without_scripts_and_loads_nothing_from_elsewhere(served: Flask
                 assert (attributes.get(name) or "/").startswith(("/", "data:,"))
 
 
-def test_it_carries_the_strict_headers_and_no_cookie_and_is_kept_by_nobody(served: Flask) -> None:
-    _, code = taken(served)
+def test_the_page_has_the_strict_headers_and_no_cookie_and_is_never_cached(served: Flask) -> None:
+    _, code = completed_participant(served)
     http = served.test_client()
     for page in (http.get("/withdraw"), give(http, "no such code"), give(http, code)):
         policy = page.headers["Content-Security-Policy"]
@@ -116,12 +116,12 @@ def test_it_carries_the_strict_headers_and_no_cookie_and_is_kept_by_nobody(serve
 
 
 @pytest.mark.parametrize("language", [*languages(), "fr"])
-def test_it_speaks_the_studys_language(small_study: Study, store: SqliteStore, language: str) -> None:
+def test_the_page_is_in_the_studys_language(small_study: Study, store: SqliteStore, language: str) -> None:
     study = saying(version_of(small_study, language), language=language)
     app = create_app(study, store, SECRETS, NO_LIMITS)
     words = texts_in(language, {})
     http = app.test_client()
-    _, code = taken(app)
+    _, code = completed_participant(app)
     for page, text in (
         (http.get("/withdraw"), "delete_help"),
         (give(http, "no such code"), "delete_unknown"),
@@ -132,7 +132,7 @@ def test_it_speaks_the_studys_language(small_study: Study, store: SqliteStore, l
         assert words.say(text) in html.unescape(page.text)
 
 
-def test_a_studys_own_words_are_said_here_too(small_study: Study, store: SqliteStore) -> None:
+def test_the_page_uses_the_studys_texts(small_study: Study, store: SqliteStore) -> None:
     study = saying(version_of(small_study, "own"), texts={"delete_help": "Give <b>us</b> the code & it is done."})
     page = create_app(study, store, SECRETS, NO_LIMITS).test_client().get("/withdraw").text
     assert "Give &lt;b&gt;us&lt;/b&gt; the code &amp; it is done." in page
@@ -153,10 +153,10 @@ def test_a_studys_own_words_are_said_here_too(small_study: Study, store: SqliteS
         lambda code: f"\u3000{code}\u2003",
     ],
 )
-def test_the_code_deletes_the_answers_however_it_is_typed(
+def test_a_code_in_any_typed_form_deletes_the_responses(
     served: Flask, any_store: Store, typed: Callable[[str], str]
 ) -> None:
-    (person, code), (other, _) = taken(served), taken(served)
+    (person, code), (other, _) = completed_participant(served), completed_participant(served)
     page = give(served.test_client(), typed(code))
     assert page.status_code == 200
     assert "Your answers were deleted." in page.text
@@ -167,21 +167,21 @@ def test_the_code_deletes_the_answers_however_it_is_typed(
     assert problems(any_store) == []
 
 
-def test_giving_the_code_again_is_the_same_as_once(served: Flask, any_store: Store) -> None:
-    person, code = taken(served)
+def test_a_repeated_code_gets_the_same_status_and_changes_nothing(served: Flask, any_store: Store) -> None:
+    person, code = completed_participant(served)
     assert [give(served.test_client(), code).status_code for _ in range(3)] == [200] * 3
     assert status_of(any_store, person) == "withdrawn"
     assert problems(any_store) == []
 
 
-def test_a_participant_who_withdrew_by_the_button_can_use_the_code_too(served: Flask, any_store: Store) -> None:
-    person, code = taken(served)
+def test_a_participant_who_withdrew_by_the_button_can_enter_the_code_too(served: Flask, any_store: Store) -> None:
+    person, code = completed_participant(served)
     person.withdraw()
     assert give(person.http, code).status_code == 200
     assert problems(any_store) == []
 
 
-def test_the_code_works_before_the_end_as_well_and_closes_the_session(served: Flask, any_store: Store) -> None:
+def test_the_code_works_before_the_end_too_and_closes_the_session(served: Flask, any_store: Store) -> None:
     person = Participant(served)
     person.start()
     person.answer(0)
@@ -193,8 +193,8 @@ def test_the_code_works_before_the_end_as_well_and_closes_the_session(served: Fl
     assert problems(any_store) == []
 
 
-def test_the_participants_browser_learns_of_it(served: Flask) -> None:
-    person, code = taken(served)
+def test_the_participants_browser_gets_the_withdrawn_status(served: Flask) -> None:
+    person, code = completed_participant(served)
     give(served.test_client(), code)
     session = person.http.get("/api/session").get_json()
     assert session["status"] == "withdrawn"
@@ -202,10 +202,10 @@ def test_the_participants_browser_learns_of_it(served: Flask) -> None:
     assert person.complete().status_code == 409
 
 
-def test_a_code_of_another_version_of_the_study_is_known_and_of_another_study_is_not(
+def test_a_code_of_another_study_version_is_accepted_but_a_code_of_another_study_is_not(
     served: Flask, small_study: Study, any_store: Store
 ) -> None:
-    person, code = taken(served)
+    person, code = completed_participant(served)
     another_study = create_app(saying(small_study, study="another"), any_store, SECRETS, NO_LIMITS)
     assert give(another_study.test_client(), code).status_code == 404
     assert status_of(any_store, person) == "completed"
@@ -214,7 +214,7 @@ def test_a_code_of_another_version_of_the_study_is_known_and_of_another_study_is
     assert status_of(any_store, person) == "withdrawn"
 
 
-# Codes that are none
+# Invalid codes
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_a_code_of_another_version_of_the_study_is_known_and_of_another_study_is
 def test_an_unknown_code_deletes_nothing_and_the_page_reports_it(
     served: Flask, any_store: Store, code: str | None
 ) -> None:
-    person, _ = taken(served)
+    person, _ = completed_participant(served)
     page = give(served.test_client(), code)
     assert page.status_code == 404
     assert page.mimetype == "text/html"
@@ -277,7 +277,7 @@ def test_html_in_a_code_stays_text(served: Flask, code: str) -> None:
 
 def test_the_code_is_neither_in_the_address_nor_in_the_log(served: Flask, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
-    person, code = taken(served)
+    person, code = completed_participant(served)
     http = served.test_client()
     assert http.get("/withdraw", query_string={"code": code}).status_code == 200
     assert person.http.get("/api/session").get_json()["status"] == "completed"
@@ -287,8 +287,8 @@ def test_the_code_is_neither_in_the_address_nor_in_the_log(served: Flask, caplog
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "text/plain", "multipart/form-data; boundary=x"])
-def test_a_body_that_is_no_form_holds_no_code(served: Flask, any_store: Store, content_type: str) -> None:
-    person, code = taken(served)
+def test_a_body_that_is_not_a_form_contains_no_code(served: Flask, any_store: Store, content_type: str) -> None:
+    person, code = completed_participant(served)
     body = f'{{"code": "{code}"}}'
     http = served.test_client()
     for _ in range(CODES_TRIED_PER_MINUTE + 1):
@@ -306,7 +306,7 @@ def test_other_methods_are_refused(served: Flask) -> None:
 
 
 def test_guesses_of_codes_are_limited_and_a_right_code_is_accepted(served: Flask, any_store: Store) -> None:
-    person, code = taken(served)
+    person, code = completed_participant(served)
     http = served.test_client()
     for _ in range(CODES_TRIED_PER_MINUTE):
         assert give(http, uuid.uuid4().hex[:10]).status_code == 404
@@ -316,12 +316,12 @@ def test_guesses_of_codes_are_limited_and_a_right_code_is_accepted(served: Flask
         assert 1 <= int(stopped.headers["Retry-After"]) <= 60
     assert status_of(any_store, person) == "completed"
     assert http.get("/withdraw").status_code == 200
-    assert give(http, code).status_code == 200, "others at the same address keep nobody from their right"
+    assert give(http, code).status_code == 200, "other clients of the same address do not prevent a withdrawal"
     assert status_of(any_store, person) == "withdrawn"
 
 
 def test_right_codes_and_retries_are_not_counted(served: Flask) -> None:
-    _, code = taken(served)
+    _, code = completed_participant(served)
     http = served.test_client()
     for _ in range(2 * CODES_TRIED_PER_MINUTE):
         assert give(http, code).status_code == 200
@@ -338,7 +338,7 @@ def test_after_the_wait_a_limited_client_can_try_again(served: Flask, monkeypatc
 
 
 def test_a_form_of_another_site_deletes_nothing(served: Flask, any_store: Store) -> None:
-    person, code = taken(served)
+    person, code = completed_participant(served)
     for headers in ELSEWHERE:
         reply = served.test_client().post("/withdraw", data={"code": code}, headers=headers)
         assert reply.status_code == 403, headers
@@ -347,13 +347,13 @@ def test_a_form_of_another_site_deletes_nothing(served: Flask, any_store: Store)
         assert served.test_client().post("/withdraw", data={"code": code}, headers=headers).status_code == 200, headers
 
 
-# When the store is away
+# Without the store
 
 
-def test_while_the_store_is_away_nothing_is_said_to_be_deleted(
+def test_without_the_store_no_deletion_is_reported(
     served: Flask, any_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    person, code = taken(served)
+    person, code = completed_participant(served)
 
     def away(*_args: object) -> None:
         raise StoreUnavailable("disk I/O error at /secret/place")
@@ -371,7 +371,7 @@ def test_a_limited_or_failed_request_gets_a_page_and_not_json(
     served: Flask, any_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without JavaScript, no page reads JSON, and the text must not promise to send a response again."""
-    _, code = taken(served)
+    _, code = completed_participant(served)
     http = served.test_client()
 
     def away(*_args: object) -> None:

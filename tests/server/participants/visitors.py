@@ -1,4 +1,4 @@
-"""People who take a study over HTTP, each with a browser and an address that may say who they are."""
+"""Participants who take a study over HTTP, each with a browser and an address that may contain an id."""
 
 import hashlib
 import uuid

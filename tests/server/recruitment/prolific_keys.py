@@ -1,4 +1,4 @@
-"""Keys and tokens like Prolific's, of our own."""
+"""Keys and tokens in Prolific's format, made by the tests."""
 
 import json
 import time
@@ -32,7 +32,7 @@ def write_keys(path: Path, *keys: dict[str, Any]) -> Path:
 def claims(**changes: Any) -> dict[str, Any]:
     """Return the claims of a token that is valid now; a claim that is None is omitted."""
     now = int(time.time())
-    said = {
+    all_claims = {
         "iss": "https://www.prolific.com",
         "aud": STUDY_URL,
         "sub": SUBMISSION,
@@ -40,7 +40,7 @@ def claims(**changes: Any) -> dict[str, Any]:
         "exp": now + 120,
         "prolific": IDS,
     } | changes
-    return {name: value for name, value in said.items() if value is not None}
+    return {name: value for name, value in all_claims.items() if value is not None}
 
 
 def token(key: Any = KEY, kid: str | None = "k1", algorithm: str = "RS256", **changes: Any) -> str:

@@ -1,4 +1,4 @@
-"""What people take back to anyone who sent them: codes and links by outcome, and no panel id anywhere else."""
+"""Exits: the completion code and link for each outcome; no other reply contains the panel id."""
 
 import dataclasses
 import json
@@ -53,7 +53,7 @@ AppOf = Callable[..., Flask]
 
 @pytest.fixture
 def app_of(checked_study: Study, store: SqliteStore) -> AppOf:
-    """Serve the study with exits, and other fields of its definition as a test has them."""
+    """Serve the study with the exits and other fields of the definition that a test chooses."""
 
     def make(
         entry: str = "open",
@@ -69,7 +69,7 @@ def app_of(checked_study: Study, store: SqliteStore) -> AppOf:
     return make
 
 
-def taken(app: Flask, check: int = RIGHT, panel_id: str | None = None, kind: str = "human") -> Participant:
+def with_responses(app: Flask, check: int = RIGHT, panel_id: str | None = None, kind: str = "human") -> Participant:
     """Return a participant who has responded to every trial."""
     person = Participant(app)
     if panel_id is not None:
@@ -95,7 +95,7 @@ def test_without_exits_each_participant_gets_a_withdrawal_code_and_no_link(app_o
     app = app_of()
     codes = set()
     for _ in range(3):
-        completion = completed(taken(app))
+        completion = completed(with_responses(app))
         assert completion["exit"] == {"code": completion["completion_code"], "url": None}
         assert completion["withdrawal_code"] == completion["completion_code"]
         codes.add(completion["completion_code"])
@@ -105,7 +105,7 @@ def test_without_exits_each_participant_gets_a_withdrawal_code_and_no_link(app_o
 def test_a_completed_participant_gets_the_panels_code_and_link_and_a_withdrawal_code(
     app_of: AppOf, store: Store
 ) -> None:
-    completion = completed(taken(app_of(completed=DONE)))
+    completion = completed(with_responses(app_of(completed=DONE)))
     assert completion["completion_code"] == "DONE-1234"
     assert completion["exit"] == {"code": "DONE-1234", "url": f"{PANEL}?cc=DONE-1234"}
     assert completion["withdrawal_code"] not in {None, "DONE-1234"}
@@ -114,7 +114,7 @@ def test_a_completed_participant_gets_the_panels_code_and_link_and_a_withdrawal_
 
 def test_a_participant_who_failed_the_checks_gets_the_exit_for_failed_checks(app_of: AppOf) -> None:
     app = app_of(completed=DONE, failed_checks=FAILED)
-    passed, failed = completed(taken(app)), completed(taken(app, WRONG))
+    passed, failed = completed(with_responses(app)), completed(with_responses(app, WRONG))
     assert (passed["completion_code"], passed["exit"]["url"]) == ("DONE-1234", f"{PANEL}?cc=DONE-1234")
     assert (failed["completion_code"], failed["exit"]["url"]) == ("FAILED-99", f"{PANEL}?cc=FAILED-99")
     assert failed["exit"]["code"] == "FAILED-99"
@@ -122,7 +122,7 @@ def test_a_participant_who_failed_the_checks_gets_the_exit_for_failed_checks(app
 
 def test_without_an_exit_for_failed_checks_all_participants_get_the_same_exit(app_of: AppOf) -> None:
     app = app_of(completed=DONE)
-    assert completed(taken(app, WRONG))["exit"] == completed(taken(app))["exit"] == {
+    assert completed(with_responses(app, WRONG))["exit"] == completed(with_responses(app))["exit"] == {
         "code": "DONE-1234", "url": f"{PANEL}?cc=DONE-1234",
     }  # fmt: skip
 
@@ -130,12 +130,12 @@ def test_without_an_exit_for_failed_checks_all_participants_get_the_same_exit(ap
 def test_without_a_rule_no_participant_fails_the_checks(checked_study: Study, app_of: AppOf) -> None:
     analysis = checked_study.definition.analysis.model_copy(update={"exclusions": ()})
     app = app_of(study=saying(checked_study, analysis=analysis), completed=DONE, failed_checks=FAILED)
-    assert completed(taken(app, WRONG))["completion_code"] == "DONE-1234"
+    assert completed(with_responses(app, WRONG))["completion_code"] == "DONE-1234"
 
 
 @pytest.mark.parametrize("check", [RIGHT, WRONG])
 def test_repeated_requests_get_the_same_exit(app_of: AppOf, check: int) -> None:
-    person = taken(app_of(completed=DONE, failed_checks=FAILED), check)
+    person = with_responses(app_of(completed=DONE, failed_checks=FAILED), check)
     first = completed(person)
     assert completed(person) == first
     session = person.http.get("/api/session").get_json()
@@ -146,20 +146,20 @@ def test_repeated_requests_get_the_same_exit(app_of: AppOf, check: int) -> None:
 
 def test_a_link_without_a_code_contains_the_studys_code_or_the_withdrawal_code(app_of: AppOf) -> None:
     link = Exit(link=f"{PANEL}?cc={{code}}")
-    own = completed(taken(app_of(completed=link)))
+    own = completed(with_responses(app_of(completed=link)))
     assert own["exit"]["url"] == f"{PANEL}?cc={own['withdrawal_code']}"
 
 
 def test_an_exits_code_replaces_the_studys_completion_code(app_of: AppOf, checked_study: Study) -> None:
     for exit_, code in ((Exit(), "FIXED-CODE"), (DONE, "DONE-1234")):
         study = saying(checked_study, version=code)
-        completion = completed(taken(app_of(study=study, completion_code="FIXED-CODE", completed=exit_)))
+        completion = completed(with_responses(app_of(study=study, completion_code="FIXED-CODE", completed=exit_)))
         assert completion["completion_code"] == completion["exit"]["code"] == code
         assert completion["withdrawal_code"] not in {"FIXED-CODE", "DONE-1234", None}
 
 
 def test_exits_can_change_during_data_collection(app_of: AppOf) -> None:
-    person = taken(app_of(completed=DONE))
+    person = with_responses(app_of(completed=DONE))
     cookie = person.http.get_cookie("equipoise_session_blackbox-predict")
     assert cookie is not None
     person.http = app_of(completed=Exit(code="NEW-CODE")).test_client()
@@ -168,10 +168,10 @@ def test_exits_can_change_during_data_collection(app_of: AppOf) -> None:
 
 
 def test_the_study_reply_has_the_exits_before_the_start(app_of: AppOf, store: Store) -> None:
-    said = app_of(
+    app = app_of(
         no_consent=Exit(code="NO-CONSENT", link=f"{PANEL}?cc={{code}}"), incompatible_device=Exit(code="DEVICE")
     )
-    exits = said.test_client().get("/api/study").get_json()["exits"]
+    exits = app.test_client().get("/api/study").get_json()["exits"]
     assert exits == {
         "no_consent": {"code": "NO-CONSENT", "url": f"{PANEL}?cc=NO-CONSENT"},
         "incompatible_device": {"code": "DEVICE", "url": None},
@@ -199,10 +199,10 @@ def ended(app: Flask, kind: str = "human", panel_id: str | None = None) -> dict[
     if panel_id is not None:
         person.http.get(f"/?PROLIFIC_PID={panel_id}")
     person.start(kind=kind)
-    told: dict[str, Any] = person.answer(0).get_json()["responses"][0]["feedback"]["practice"]["ended"]
+    end_page: dict[str, Any] = person.answer(0).get_json()["responses"][0]["feedback"]["practice"]["ended"]
     session = person.http.get("/api/session").get_json()
-    assert (session["status"], session["exit"]) == ("ended", told["exit"])
-    return told
+    assert (session["status"], session["exit"]) == ("ended", end_page["exit"])
+    return end_page
 
 
 @pytest.fixture(scope="session")
@@ -231,8 +231,8 @@ def test_a_participant_who_resumes_too_often_or_too_late_gets_its_exit_or_an_emp
             person = Participant(app_of(study=study, **exits))
             person.start()
             clock.advance(minutes=2)
-            told = person.http.post("/api/visit", json={"visit_id": str(uuid.uuid4())}).get_json()
-            assert (told["status"], told["exit"]) == ("ended", exit_)
+            end_page = person.http.post("/api/visit", json={"visit_id": str(uuid.uuid4())}).get_json()
+            assert (end_page["status"], end_page["exit"]) == ("ended", exit_)
             assert person.http.get("/api/session").get_json()["exit"] == exit_
 
 
@@ -247,8 +247,8 @@ def test_a_participant_of_an_ended_session_gets_a_withdrawal_code(
 
 
 def test_a_link_with_a_missing_code_is_refused(app_of: AppOf, strict_study: Study) -> None:
-    """A panel takes an empty code for a wrong one."""
-    with pytest.raises(ValueError, match="add its `code`"):
+    """A panel treats an empty code as a wrong code."""
+    with pytest.raises(ValueError, match="Fix: add `code`"):
         app_of(study=strict_study, practice_not_passed=Exit(link=f"{PANEL}?cc={{code}}"))
 
 
@@ -258,7 +258,7 @@ def test_a_link_with_a_missing_code_is_refused(app_of: AppOf, strict_study: Stud
 @pytest.mark.parametrize("check", [RIGHT, WRONG])
 def test_a_simulated_participant_never_gets_a_panels_code(app_of: AppOf, check: int) -> None:
     app = app_of(completed=DONE, failed_checks=FAILED, completion_code="FIXED-CODE")
-    person = taken(app, check, kind="simulated")
+    person = with_responses(app, check, kind="simulated")
     completion = completed(person)
     for code in ("DONE-1234", "FAILED-99", "FIXED-CODE"):
         assert code not in json.dumps(completion)
@@ -273,7 +273,7 @@ def test_a_simulated_participant_who_does_not_pass_the_practice_gets_no_panels_c
     assert "FAILED-99" not in json.dumps(ended(app, kind="simulated"))
 
 
-# The panel's id
+# The panel id
 
 
 WITH_ID = f"{PANEL}/{{id}}?cc={{code}}&pid={{id}}"
@@ -306,15 +306,15 @@ def test_the_link_after_no_consent_contains_the_panel_id(app_of: AppOf, store: S
 def test_no_link_contains_another_participants_panel_id(app_of: AppOf) -> None:
     app = app_of("panel", completed=Exit(link=f"{PANEL}?pid={{id}}"))
     ids = (PANEL_ID, PANEL_ID[::-1])
-    urls = [completed(taken(app, panel_id=panel_id))["exit"]["url"] for panel_id in ids]
+    urls = [completed(with_responses(app, panel_id=panel_id))["exit"]["url"] for panel_id in ids]
     assert urls == [f"{PANEL}?pid={panel_id}" for panel_id in ids]
 
 
 def test_the_link_contains_the_panel_id_after_the_entry_cookie_has_expired(
     app_of: AppOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The session is remembered for a month; anyone who comes back on the third day still belongs to their panel."""
-    person = taken(app_of("panel", completed=Exit(code="DONE-1234", link=WITH_ID)), panel_id=PANEL_ID)
+    """The session cookie is valid for a month. So a participant who returns on the third day belongs to the panel."""
+    person = with_responses(app_of("panel", completed=Exit(code="DONE-1234", link=WITH_ID)), panel_id=PANEL_ID)
     monkeypatch.setattr("server.participants.participant_auth.MAX_AGE_S", -1)
     assert completed(person)["exit"]["url"] == f"{PANEL}/{PANEL_ID}?cc=DONE-1234&pid={PANEL_ID}"
 
@@ -344,7 +344,7 @@ def test_the_withdrawal_code_deletes_the_responses_and_the_completion_code_does_
     app_of: AppOf, store: Store
 ) -> None:
     app = app_of(completed=DONE)
-    person, other = taken(app), taken(app)
+    person, other = with_responses(app), with_responses(app)
     completion = completed(person)
     completed(other)
     assert person.http.post("/withdraw", data={"code": "DONE-1234"}).status_code == 404
@@ -359,7 +359,7 @@ def test_only_an_old_session_with_the_studys_code_has_no_withdrawal_code(
 ) -> None:
     """An earlier Equipoise stored the study's completion code instead of a withdrawal code."""
     study = saying(checked_study, completion_code="FIXED-CODE")
-    person = taken(create_app(study, any_store, SECRETS, NO_LIMITS))
+    person = with_responses(create_app(study, any_store, SECRETS, NO_LIMITS))
     execute_sql(any_store, "UPDATE sessions SET withdrawal_code = 'FIXED-CODE'")
     cookie = person.http.get_cookie("equipoise_session_blackbox-predict")
     assert cookie is not None

@@ -1,4 +1,4 @@
-"""A panel id is not a password: it opens no session that has begun, and does not reveal who takes part."""
+"""A panel id is not a password: it opens no existing session, and replies do not reveal the participants."""
 
 import uuid
 from collections.abc import Callable
@@ -102,7 +102,7 @@ def test_without_a_submission_id_only_the_browser_that_began_resumes(app_of: App
 def test_the_browser_that_began_resumes_without_the_entry_cookie(
     app_of: AppOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The address is remembered for a day and the session for a week: on the third day the link is opened again."""
+    """The entry cookie is valid for a day and the session cookie for a week. The link is reopened on the third day."""
     app = app_of(panel_parameter="pid", kept_parameters=())
     first = Visitor(app, "/?pid=p-17")
     first.start()
@@ -126,7 +126,7 @@ def test_a_start_whose_reply_was_lost_can_be_retried_without_a_cookie(app_of: Ap
 
 
 def test_another_participants_session_is_not_a_proof(panel: Flask) -> None:
-    """The attacker's own cookie is a valid one, of another session."""
+    """The attacker's cookie is a valid cookie of another session."""
     victim_of(panel)
     attacker = Visitor(panel, from_panel(pid("attacker"), SESSION_ID="mine"))
     attacker.start()
@@ -162,7 +162,7 @@ def test_only_the_submission_that_began_gets_the_session_from_the_store(any_stor
     assert Person(any_store, study, identity=hers).session == person.session
 
 
-# Replies do not reveal who takes part
+# Replies do not reveal the participants
 
 
 def answers_of(app: Flask, address: str) -> list[tuple[int, bytes, list[str]]]:
@@ -198,7 +198,7 @@ def test_in_a_full_study_only_the_submission_that_began_resumes_and_guesses_are_
     assert hers.start().status_code == 429
 
 
-def test_starts_with_known_ids_are_limited_and_those_of_other_addresses_are_not(app_of: AppOf) -> None:
+def test_starts_with_known_ids_are_limited_for_each_address_separately(app_of: AppOf) -> None:
     app = app_of()
     victim_of(app)
     statuses = [
@@ -206,9 +206,9 @@ def test_starts_with_known_ids_are_limited_and_those_of_other_addresses_are_not(
         for number in range(UNPROVEN_CLAIMS_PER_MINUTE + 5)
     ]
     assert statuses == [409] * UNPROVEN_CLAIMS_PER_MINUTE + [429] * 5
-    elsewhere = Visitor(app, from_panel(pid("new"), SESSION_ID="n"))
-    elsewhere.http.environ_base["REMOTE_ADDR"] = "198.51.100.23"
-    assert elsewhere.start().status_code == 201
+    distant = Visitor(app, from_panel(pid("new"), SESSION_ID="n"))
+    distant.http.environ_base["REMOTE_ADDR"] = "198.51.100.23"
+    assert distant.start().status_code == 201
 
 
 def test_starts_with_unknown_ids_in_a_full_study_are_limited_because_they_reveal_known_ids(app_of: AppOf) -> None:
@@ -246,7 +246,7 @@ def test_guesses_from_other_clients_do_not_lock_out_the_browser_that_began(app_o
     assert victim.complete().status_code == 200
 
 
-# Who may come
+# Permitted ids
 
 
 def test_only_ids_in_the_list_can_begin(app_of: AppOf, store: SqliteStore) -> None:
@@ -268,7 +268,7 @@ def test_a_study_can_set_the_pattern_of_its_panel_ids(app_of: AppOf) -> None:
 
 
 def test_a_personal_link_is_a_proof(app_of: AppOf, small_study: Study) -> None:
-    """Anyone who has the link has the session: it is signed by the server, and cannot be made up."""
+    """Every person with the link can open the session; the server signs the link, so it cannot be forged."""
     app = app_of(entry="link", quota=1)
     token = make_link_token(small_study, SECRETS.signing_key)
     first, second = Visitor(app, f"/?token={token}"), Visitor(app, f"/?token={token}")

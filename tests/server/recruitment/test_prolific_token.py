@@ -1,4 +1,4 @@
-"""Prolific's secured external URL: only what Prolific signed, for this study and just now, lets a person in."""
+"""Prolific's secured external URL: only a recent token that Prolific signed for this study admits a participant."""
 
 import base64
 import hashlib
@@ -61,7 +61,7 @@ def test_a_token_of_prolific_begins_a_session_and_is_removed_from_the_address(
     assert visitor.complete().status_code == 200
 
 
-def test_the_ids_are_those_that_prolific_signed_where_the_address_has_none(secured: Flask, store: SqliteStore) -> None:
+def test_without_ids_in_the_address_the_signed_ids_are_used(secured: Flask, store: SqliteStore) -> None:
     assert Visitor(secured, f"/?prolific_token={token()}").start().status_code == 201
     ((external_id, parameters),) = rows(store, "SELECT external_id, parameters FROM identities")
     assert (external_id, json.loads(parameters)["SESSION_ID"]) == (PANEL_ID, SUBMISSION)
@@ -85,7 +85,7 @@ def unsigned(algorithm: str) -> str:
 
 
 def signed_with_the_public_key(form: str) -> str:
-    """Return a token that is right if the public key is taken for the secret of HS256."""
+    """Return a token that is valid if the public key is used as the secret of HS256."""
     public = KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     secret = public if form == "PEM" else base64.urlsafe_b64decode(jwk()["n"] + "==")
     content = f"{encoded({'alg': 'HS256', 'typ': 'JWT', 'kid': 'k1'})}.{encoded(claims())}"
@@ -170,7 +170,7 @@ def test_an_identity_from_before_tokens_were_required_is_refused(
     assert FROM_PROLIFIC in refused(later.start(), 403)
 
 
-# Once
+# One use per token
 
 
 def test_a_token_that_has_begun_a_session_opens_it_in_no_other_browser(secured: Flask, store: SqliteStore) -> None:
@@ -195,7 +195,7 @@ def test_a_token_opens_a_completed_session_in_one_other_browser(secured: Flask) 
     assert "open the study from there again" in refused(Visitor(secured, coming(later)).start(), 409)
 
 
-def test_a_newer_token_takes_the_session_back_after_a_replay_of_the_first_token(secured: Flask) -> None:
+def test_a_newer_token_reopens_the_session_after_a_replay_of_the_first_token(secured: Flask) -> None:
     signed = token(iat=int(time.time()) - 5)
     thief = Visitor(secured, coming(signed))
     thief.start()
@@ -206,15 +206,15 @@ def test_a_newer_token_takes_the_session_back_after_a_replay_of_the_first_token(
     refused(thief.get("/api/session"), 401)
 
 
-def test_the_submissions_name_proves_nothing_where_prolific_signs(secured: Flask) -> None:
-    """It is in the address that was replayed."""
+def test_the_submission_id_proves_nothing_in_a_study_with_signed_tokens(secured: Flask) -> None:
+    """The submission id is in the replayed address."""
     signed = token(iat=int(time.time()) - 5)
     Visitor(secured, coming(signed)).start()
     again = Visitor(secured, coming(signed, SESSION_ID=SUBMISSION))
     refused(again.start(), 409)
 
 
-def test_without_the_time_of_the_signature_it_is_told_from_its_end(secured: Flask) -> None:
+def test_a_missing_signature_time_is_computed_from_the_expiry_time(secured: Flask) -> None:
     signed = token(iat=None, exp=int(time.time()) + LIFE_S - 5)
     Visitor(secured, coming(signed)).start()
     refused(Visitor(secured, coming(signed)).start(), 409)
@@ -223,7 +223,7 @@ def test_without_the_time_of_the_signature_it_is_told_from_its_end(secured: Flas
 
 
 def test_the_page_may_be_loaded_twice_before_the_start(secured: Flask) -> None:
-    """A browser that reloads the address, or loads it ahead, has not used the token up."""
+    """A browser that reloads or preloads the address has not used the token."""
     signed = token(iat=int(time.time()) - 5)
     visitor = Visitor(secured, coming(signed))
     visitor.get(coming(signed))
@@ -241,9 +241,7 @@ def test_a_participant_with_a_session_continues_after_the_token_has_expired(secu
 # The keys
 
 
-def test_prolifics_new_keys_hold_once_the_file_is_replaced_and_the_old_ones_no_longer(
-    secured: Flask, keys: Path, tmp_path: Path
-) -> None:
+def test_after_the_key_file_is_replaced_only_the_new_keys_are_valid(secured: Flask, keys: Path, tmp_path: Path) -> None:
     new = write_keys(tmp_path / "new.json", jwk(OTHER_KEY, "k2"))
     assert Visitor(secured, coming(token(OTHER_KEY, "k2"))).start().status_code == 403
     new.replace(keys)
@@ -252,7 +250,7 @@ def test_prolifics_new_keys_hold_once_the_file_is_replaced_and_the_old_ones_no_l
 
 
 @pytest.mark.parametrize("content", ["", "<html>", "{}", None])
-def test_a_broken_file_of_keys_is_logged_and_the_keys_of_before_hold(
+def test_a_damaged_key_file_is_logged_and_the_earlier_keys_stay_valid(
     secured: Flask, keys: Path, content: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     if content is None:
@@ -264,7 +262,7 @@ def test_a_broken_file_of_keys_is_logged_and_the_keys_of_before_hold(
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "expected"),
     [
         (None, "this file does not exist"),
         ("", "not a JSON Web Key Set"),
@@ -278,13 +276,13 @@ def test_a_broken_file_of_keys_is_logged_and_the_keys_of_before_hold(
     ],
 )
 def test_a_file_without_usable_keys_is_refused_when_the_server_starts(
-    small_study: Study, store: SqliteStore, tmp_path: Path, content: str | None, said: str
+    small_study: Study, store: SqliteStore, tmp_path: Path, content: str | None, expected: str
 ) -> None:
     path = tmp_path / "keys.json"
     if content is not None:
         path.write_text(content, encoding="utf-8")
     study = recruiting(small_study, entry="panel", prolific_secured_url=STUDY_URL)
-    with pytest.raises(InputError, match=said) as error:
+    with pytest.raises(InputError, match=expected) as error:
         create_app(study, store, SECRETS, Settings(prolific_keys=str(path)))
     assert str(path) in str(error.value)
 

@@ -85,7 +85,7 @@ def test_a_client_without_a_sign_in_gets_the_form_for_the_token(app: Flask, part
 
 
 def test_no_address_accepts_the_token(app: Flask, caplog: pytest.LogCaptureFixture) -> None:
-    """What is in an address is in histories and in the logs of proxies."""
+    """Browser histories and logs of proxies contain addresses."""
     http = app.test_client()
     for address in (f"/researcher/enter/{TOKEN}", f"/researcher/{TOKEN}", f"/researcher/sign-in/{TOKEN}"):
         assert http.get(address).status_code == 404
@@ -96,7 +96,7 @@ def test_no_address_accepts_the_token(app: Flask, caplog: pytest.LogCaptureFixtu
 
 
 @pytest.mark.parametrize("given", ["", "x", TOKEN[:-1], f"{TOKEN}x", TOKEN.upper(), "ÿþ", "日本", "x" * 5_000])
-def test_a_wrong_token_opens_nothing_and_is_not_shown_again(app: Flask, given: str) -> None:
+def test_a_wrong_token_opens_nothing_and_is_not_shown(app: Flask, given: str) -> None:
     http = app.test_client()
     page = sign_in(http, given)
     assert page.status_code == 403
@@ -124,13 +124,16 @@ def test_the_script_that_signs_in_is_a_file_of_the_server(app: Flask) -> None:
 def test_only_a_cookie_of_this_server_and_of_today_opens_the_page(
     app: Flask, participant: Any, sample_study: Study, store: SqliteStore
 ) -> None:
-    old, elsewhere = app.test_client(), create_app(sample_study, store, Secrets("key", TOKEN), Settings()).test_client()
+    old, other_server = (
+        app.test_client(),
+        create_app(sample_study, store, Secrets("key", TOKEN), Settings()).test_client(),
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TimestampSigner, "get_timestamp", lambda _self: int(time.time() - 13 * 3600))
         sign_in(old)
-    sign_in(elsewhere)
+    sign_in(other_server)
     session = participant.http.get_cookie("equipoise_session_blackbox-predict")
-    for cookie in ("", "x", TOKEN, session.value, cookie_of(old), cookie_of(elsewhere)):
+    for cookie in ("", "x", TOKEN, session.value, cookie_of(old), cookie_of(other_server)):
         assert with_cookie(app, cookie).get("/researcher/").status_code == 403, cookie
     new = app.test_client()
     sign_in(new)
@@ -186,7 +189,7 @@ def test_signing_out_at_one_server_signs_out_at_all_that_share_the_store(
 def test_a_cookie_from_before_a_backup_was_restored_is_invalid(
     served: Flask, any_store: Store, small_study: Study, tmp_path: Path
 ) -> None:
-    """Its entry is missing there, or another one has its number."""
+    """The restored store lacks the entry of the sign-in, or another entry has its number."""
     http = served.test_client()
     sign_in(http)
     store = SqliteStore(tmp_path / "backup" / "equipoise.db")
@@ -226,7 +229,7 @@ def test_the_servers_own_form_is_accepted_from_every_browser(app: Flask, headers
     assert http.post("/researcher/sign-out", headers=headers).status_code == 303
 
 
-# What is noted
+# Log entries
 
 
 def test_sign_in_and_sign_out_are_logged_and_the_store_verifies(
@@ -242,8 +245,8 @@ def test_sign_in_and_sign_out_are_logged_and_the_store_verifies(
     assert refusal == {"number": 1}
     assert sign_in_ == sign_out
     assert problems(any_store) == []
-    for said in ("sign-in refused", "signed in", "signed out"):
-        assert said in caplog.text
+    for message in ("sign-in refused", "signed in", "signed out"):
+        assert message in caplog.text
     held = repr(rows(any_store, "SELECT * FROM events")) + caplog.text + repr([vars(one) for one in caplog.records])
     for secret in ("a-guess", TOKEN, "127.0.0.1"):
         assert secret not in held

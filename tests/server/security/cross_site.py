@@ -1,4 +1,4 @@
-"""What browsers say of where a form comes from."""
+"""Headers by which browsers report the origin of a form."""
 
 ELSEWHERE: list[dict[str, str]] = [
     {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"},
@@ -7,7 +7,7 @@ ELSEWHERE: list[dict[str, str]] = [
     {"Origin": "https://evil.example"},
     {"Origin": "http://localhost.evil.example"},
 ]
-"""From another site, as a new browser says it and as one before 2020 or over plain HTTP."""
+"""Headers from another site, from a new browser and from a browser before 2020 or over plain HTTP."""
 
 FROM_OUR_PAGE: list[dict[str, str]] = [
     {},
@@ -17,4 +17,4 @@ FROM_OUR_PAGE: list[dict[str, str]] = [
     {"Sec-Fetch-Site": "same-origin", "Origin": "null"},
     {"Sec-Fetch-Site": "none"},
 ]
-"""From our own page, which sends no referrer; the first says nothing, as very old browsers do."""
+"""Headers from our page, which sends no referrer; the first entry has no header, as from very old browsers."""

@@ -1,4 +1,4 @@
-"""The names under which a server answers: against pages that lead their own name to this machine (DNS rebinding)."""
+"""Host names that a server accepts. Other names are refused as a defence against DNS rebinding."""
 
 import socket
 from collections.abc import Callable
@@ -33,7 +33,7 @@ def app_of(small_study: Study, store: SqliteStore) -> AppOf:
 
 
 @pytest.mark.parametrize("host", FOREIGN)
-def test_a_name_of_another_site_is_refused_with_the_setting_that_allows_it(app_of: AppOf, host: str) -> None:
+def test_a_host_name_of_another_site_is_refused_with_the_setting_that_allows_it(app_of: AppOf, host: str) -> None:
     http = app_of().test_client()
     for address in ("/", "/api/study", "/researcher/", "/static/equipoise.js", "/nothing", "/researcher"):
         reply = http.get(address, environ_overrides={"HTTP_HOST": host.encode().decode("latin-1")})
@@ -43,7 +43,7 @@ def test_a_name_of_another_site_is_refused_with_the_setting_that_allows_it(app_o
         assert "evil" not in reply.get_json()["error"]
 
 
-def test_nothing_is_stored_for_a_name_of_another_site(app_of: AppOf, store: SqliteStore) -> None:
+def test_nothing_is_stored_for_a_host_name_of_another_site(app_of: AppOf, store: SqliteStore) -> None:
     http = app_of().test_client()
     digest = http.get("/api/study").get_json()["consent_digest"]
     start = {"start_id": "3f0a91bc-42aa-4bcd-8e11-0123456789ab", "consent_digest": digest, "kind": "human"}
@@ -52,24 +52,24 @@ def test_nothing_is_stored_for_a_name_of_another_site(app_of: AppOf, store: Sqli
 
 
 @pytest.mark.parametrize("host", OWN)
-def test_the_machines_own_names_and_numbers_need_no_setting(app_of: AppOf, host: str) -> None:
+def test_names_and_addresses_of_the_machine_need_no_setting(app_of: AppOf, host: str) -> None:
     assert app_of().test_client().get("/api/study", headers={"Host": host}).status_code == 200
 
 
-def test_names_of_the_settings_and_the_one_listened_on_are_answered(app_of: AppOf) -> None:
+def test_host_names_in_the_settings_and_the_bound_host_are_accepted(app_of: AppOf) -> None:
     http = app_of(hosts=("study.example.org", "lab.example.org"), host="host.example.org").test_client()
     for name in ("study.example.org", "Study.Example.Org:443", "lab.example.org.", "host.example.org:8000"):
         assert http.get("/api/study", headers={"Host": name}).status_code == 200, name
     assert http.get("/api/study", headers={"Host": "www.study.example.org"}).status_code == 421
 
 
-def test_probes_of_health_may_call_the_server_anything(app_of: AppOf) -> None:
+def test_health_checks_can_use_any_host_name(app_of: AppOf) -> None:
     http = app_of().test_client()
     for address in ("/healthz", "/readyz"):
         assert http.get(address, headers={"Host": "equipoise.cluster.internal"}).status_code == 200
 
 
-def test_what_counted_proxies_say_of_the_name_is_held_to_the_same(app_of: AppOf) -> None:
+def test_a_host_name_from_a_counted_proxy_is_checked_too(app_of: AppOf) -> None:
     http = app_of(proxies=1, hosts=("study.example.org",)).test_client()
     for forwarded, status in (
         ("study.example.org", 200),
@@ -83,7 +83,7 @@ def test_what_counted_proxies_say_of_the_name_is_held_to_the_same(app_of: AppOf)
     assert direct.get("/api/study", headers=forged).status_code == 421
 
 
-def test_a_server_behind_a_proxy_without_a_public_name_says_so_as_it_starts(
+def test_a_server_behind_a_proxy_without_a_public_name_logs_a_warning_at_the_start(
     app_of: AppOf, caplog: pytest.LogCaptureFixture
 ) -> None:
     app_of(proxies=1, hosts=("study.example.org",))
@@ -93,7 +93,7 @@ def test_a_server_behind_a_proxy_without_a_public_name_says_so_as_it_starts(
     assert "EQUIPOISE_HOSTS" in caplog.text
 
 
-def test_the_setting_takes_names_separated_by_commas(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_setting_accepts_names_separated_by_commas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EQUIPOISE_HOSTS", " Study.Example.org, lab.example.org.")
     assert read_settings().hosts == ("study.example.org", "lab.example.org")
 
@@ -101,19 +101,21 @@ def test_the_setting_takes_names_separated_by_commas(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     "given", ["https://study.example.org", "study.example.org:443", "a b", "*", "a,,b", "é.org", "/"]
 )
-def test_what_is_no_name_is_refused_in_the_setting(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+def test_an_invalid_host_name_in_the_setting_is_refused(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
     monkeypatch.setenv("EQUIPOISE_HOSTS", given)
     with pytest.raises(InputError, match=r"EQUIPOISE_HOSTS: .*is not the name of a host. Fix: write names such as"):
         read_settings()
 
 
-def test_a_machines_full_name_is_its_own_where_it_listens_to_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_full_name_of_the_machine_is_accepted_if_the_server_listens_to_the_network(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(socket, "getfqdn", lambda: "lab-3.psychology.example.edu")
     assert Hosts(Settings(host="0.0.0.0")).has("lab-3.psychology.example.edu:8000")
     assert not Hosts(Settings()).has("lab-3.psychology.example.edu:8000")
 
 
-# Redirections
+# Redirects
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
-"""What a real server believes of where a request comes from, header by header as it is on the wire.
+"""Client addresses and host names that a real server accepts from each header of a request.
 
-Wrong tokens are counted by address: anyone who can give another address with each guess is never told to wait.
+Wrong tokens are counted by address: a client that can forge another address with each guess never reaches the limit.
 """
 
 import itertools
@@ -13,7 +13,7 @@ from equipoise.studies import copy_sample_study
 from tests.server.served import Server
 
 N_GUESSES = 12
-"""Two more than one address has in a minute."""
+"""Two more than the limit of one address per minute."""
 numbers = itertools.count(1)
 
 
@@ -44,11 +44,11 @@ def status_of(server: Server, address: str, *headers: str) -> int:
 
 
 def last_status(server: Server, *headers: str) -> int:
-    """Guess the researcher's token again and again; `FORGED` is another address each time, `SEEN` one and the same."""
+    """Guess the researcher's token repeatedly; `FORGED` becomes a new address each time, and `SEEN` a fixed address."""
     seen = f"198.51.100.{next(numbers)}"
     for number in range(N_GUESSES):
-        said = [line.replace("FORGED", f"203.0.113.{number}").replace("SEEN", seen) for line in headers]
-        status = status_of(server, "/metrics", "Host: localhost", "Authorization: Bearer a-guess", *said)
+        sent = [line.replace("FORGED", f"203.0.113.{number}").replace("SEEN", seen) for line in headers]
+        status = status_of(server, "/metrics", "Host: localhost", "Authorization: Bearer a-guess", *sent)
     return status
 
 
@@ -63,7 +63,7 @@ def last_status(server: Server, *headers: str) -> int:
         ["X-Forwarded_For: FORGED", "X-Forwarded-For: SEEN", "X_Forwarded-For: FORGED"],
     ],
 )
-def test_of_a_counted_proxy_only_its_own_word_is_believed(behind_a_proxy: Server, headers: list[str]) -> None:
+def test_only_the_value_that_a_counted_proxy_adds_is_trusted(behind_a_proxy: Server, headers: list[str]) -> None:
     assert last_status(behind_a_proxy, *headers) == 429
 
 
@@ -71,8 +71,8 @@ def test_of_a_counted_proxy_only_its_own_word_is_believed(behind_a_proxy: Server
     "name", ["X-Forwarded-For", "X_Forwarded_For", "X-Real-IP", "Forwarded", "Remote-Addr", "REMOTE_ADDR"]
 )
 def test_without_a_counted_proxy_no_header_gives_another_address(alone: Server, name: str) -> None:
-    said = "for=FORGED" if name == "Forwarded" else "FORGED"
-    assert last_status(alone, f"{name}: {said}") == 429
+    value = "for=FORGED" if name == "Forwarded" else "FORGED"
+    assert last_status(alone, f"{name}: {value}") == 429
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_without_a_counted_proxy_the_name_is_that_of_the_host_header(alone: Serv
         (["Host: evil.example"], 421),
     ],
 )
-def test_behind_a_counted_proxy_the_name_is_the_one_it_says(
+def test_behind_a_counted_proxy_the_host_name_is_the_forwarded_name(
     behind_a_proxy: Server, headers: list[str], status: int
 ) -> None:
     assert status_of(behind_a_proxy, "/api/study", *headers) == status

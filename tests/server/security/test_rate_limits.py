@@ -1,4 +1,4 @@
-"""Rate limits: 429 with the time to wait, for each session and address apart, and no address kept anywhere."""
+"""Rate limits: status 429 with the time to wait, for each session and address; no address is stored."""
 
 import logging
 import threading
@@ -34,7 +34,7 @@ def app_of(small_study: Study, store: SqliteStore) -> AppOf:
 
 
 def start(app: Flask, address: str = HERE, http: Any = None, **headers: str) -> TestResponse:
-    """Begin a session as a new browser, or as one that is known, from an address."""
+    """Begin a session from an address, in a new or a known browser."""
     http = http or app.test_client()
     digest = http.get("/api/study").get_json()["consent_digest"]
     body = {"start_id": str(uuid.uuid4()), "consent_digest": digest, "kind": "human"}
@@ -44,20 +44,18 @@ def start(app: Flask, address: str = HERE, http: Any = None, **headers: str) -> 
     return reply
 
 
-def assert_told_to_wait(reply: TestResponse, longest_s: int) -> None:
+def assert_must_wait(reply: TestResponse, longest_s: int) -> None:
     assert reply.status_code == 429
     assert 1 <= int(reply.headers["Retry-After"]) <= longest_s
     assert reply.get_json() == {"error": "Too many requests; please wait a moment."}
     assert "Content-Security-Policy" in reply.headers
 
 
-def test_new_sessions_from_one_address_are_limited_and_those_of_another_are_not(
-    app_of: AppOf, store: SqliteStore
-) -> None:
+def test_new_sessions_are_limited_for_each_address_separately(app_of: AppOf, store: SqliteStore) -> None:
     app = app_of(starts_per_minute=3)
     assert [start(app).status_code for _ in range(3)] == [201] * 3
     for _ in range(3):
-        assert_told_to_wait(start(app), 60)
+        assert_must_wait(start(app), 60)
     assert len(rows(store, "SELECT * FROM sessions")) == 3
     assert start(app, THERE).status_code == 201
 
@@ -87,9 +85,7 @@ def test_the_limit_ends_with_its_window(app_of: AppOf, monkeypatch: pytest.Monke
     assert start(app).status_code == 201
 
 
-def test_the_requests_of_one_session_are_limited_and_those_of_another_are_not(
-    app_of: AppOf, store: SqliteStore
-) -> None:
+def test_requests_are_limited_for_each_session_separately(app_of: AppOf, store: SqliteStore) -> None:
     app = app_of(requests_per_second=5)
     hasty, other = app.test_client(), app.test_client()
     session = start(app, http=hasty).get_json()["session"]
@@ -101,9 +97,9 @@ def test_the_requests_of_one_session_are_limited_and_those_of_another_are_not(
         replies += [hasty.get("/api/session"), hasty.post("/api/session", json=again)]
         replies += [hasty.post(address, json={}) for address in ("/api/complete", "/api/responses")]
     refused = [reply for reply in replies if reply.status_code == 429]
-    assert len(refused) >= 12  # 32 requests may reach into a fourth second on a slow machine
+    assert len(refused) >= 12  # 32 requests may need more than three seconds on a slow machine
     for reply in refused:
-        assert_told_to_wait(reply, 1)
+        assert_must_wait(reply, 1)
     assert other.get("/api/session").status_code == 200
     time.sleep(int(refused[-1].headers["Retry-After"]))
     assert hasty.get("/api/session").status_code == 200
@@ -112,7 +108,7 @@ def test_the_requests_of_one_session_are_limited_and_those_of_another_are_not(
     assert len(rows(store, "SELECT * FROM responses")) == 1
 
 
-def test_answers_over_the_limit_are_not_stored_and_may_be_sent_again(app_of: AppOf, store: SqliteStore) -> None:
+def test_responses_over_the_limit_are_not_stored_and_can_be_retried(app_of: AppOf, store: SqliteStore) -> None:
     app = app_of(requests_per_second=2)
     http = app.test_client()
     session = start(app, http=http).get_json()
@@ -131,8 +127,8 @@ def test_answers_over_the_limit_are_not_stored_and_may_be_sent_again(app_of: App
     assert len(rows(store, "SELECT * FROM responses")) == len(bodies)
 
 
-def test_an_ordinary_participant_never_meets_a_limit(app_of: AppOf) -> None:
-    """The page sends an answer at a time, looks at the session and completes it, all within a second if it must."""
+def test_an_ordinary_participant_never_reaches_a_limit(app_of: AppOf) -> None:
+    """The page sends each response, reads the session and completes it, all within a second if necessary."""
     app = app_of()
     http = app.test_client()
     session = start(app, http=http).get_json()
@@ -157,7 +153,7 @@ def guess(app: Flask, way: str, token: str, address: str = HERE) -> TestResponse
 
 @pytest.mark.parametrize("ways", [("form", "form"), ("figures", "figures"), ("form", "figures"), ("figures", "form")])
 def test_wrong_tokens_are_limited_and_the_right_token_is_accepted(app_of: AppOf, ways: tuple[str, str]) -> None:
-    """Or anybody in the researcher's own network could keep them out."""
+    """Otherwise any client in the researcher's network could prevent the researcher's sign-in."""
     app = app_of()
     assert [guess(app, ways[0], f"guess-{number}").status_code for number in range(10)] == [403] * 10
     for number in range(11, 40):
@@ -184,29 +180,29 @@ def test_wrong_guesses_do_not_keep_participants_from_their_study(app_of: AppOf) 
 # Addresses
 
 
-def test_behind_a_proxy_that_is_counted_each_address_has_its_own_limit(app_of: AppOf) -> None:
+def test_behind_a_counted_proxy_each_address_has_a_separate_limit(app_of: AppOf) -> None:
     app = app_of(proxies=1, starts_per_minute=1)
     proxy = "10.0.0.1"
     assert start(app, proxy, **{"X-Forwarded-For": HERE}).status_code == 201
-    assert_told_to_wait(start(app, proxy, **{"X-Forwarded-For": HERE}), 60)
+    assert_must_wait(start(app, proxy, **{"X-Forwarded-For": HERE}), 60)
     assert start(app, proxy, **{"X-Forwarded-For": THERE}).status_code == 201
 
 
-def test_what_is_said_before_the_counted_proxies_is_not_believed(app_of: AppOf) -> None:
+def test_addresses_from_before_the_counted_proxies_are_not_trusted(app_of: AppOf) -> None:
     """A client can send this header too; the proxy appends the address of the client."""
     app = app_of(proxies=1, starts_per_minute=1)
     start(app, "10.0.0.1", **{"X-Forwarded-For": HERE})
-    assert_told_to_wait(start(app, "10.0.0.1", **{"X-Forwarded-For": f"192.0.2.1, {HERE}"}), 60)
+    assert_must_wait(start(app, "10.0.0.1", **{"X-Forwarded-For": f"192.0.2.1, {HERE}"}), 60)
     two = app_of(proxies=2, starts_per_minute=1)
     start(two, "10.0.0.1", **{"X-Forwarded-For": f"192.0.2.1, {HERE}, 10.0.0.2"})
-    assert_told_to_wait(start(two, "10.0.0.1", **{"X-Forwarded-For": f"192.0.2.2, {HERE}, 10.0.0.2"}), 60)
+    assert_must_wait(start(two, "10.0.0.1", **{"X-Forwarded-For": f"192.0.2.2, {HERE}, 10.0.0.2"}), 60)
 
 
 def test_without_a_configured_proxy_forwarded_addresses_are_ignored(app_of: AppOf) -> None:
     app = app_of(proxies=0, starts_per_minute=1)
     assert start(app, **{"X-Forwarded-For": "192.0.2.1", "Forwarded": "for=192.0.2.1"}).status_code == 201
     for header in ("X-Forwarded-For", "X-Real-IP", "Forwarded", "Client-IP", "X-Client-IP", "True-Client-IP"):
-        assert_told_to_wait(start(app, **{header: "192.0.2.99"}), 60)
+        assert_must_wait(start(app, **{header: "192.0.2.99"}), 60)
     for number in range(10):
         guess(app, "form", f"guess-{number}")
     forged = {"X-Forwarded-For": "192.0.2.1"}
@@ -262,10 +258,10 @@ def test_an_ipv6_address_counts_as_its_network(address: str | None, key: str) ->
 def test_a_whole_ipv6_network_has_one_limit(app_of: AppOf) -> None:
     app = app_of(starts_per_minute=2)
     assert [start(app, f"2001:db8:1:2::{number}").status_code for number in (1, 2)] == [201] * 2
-    assert_told_to_wait(start(app, "2001:db8:1:2:ffff::3"), 60)
+    assert_must_wait(start(app, "2001:db8:1:2:ffff::3"), 60)
     assert start(app, "2001:db8:1:3::1").status_code == 201
     assert [start(app, address).status_code for address in (HERE, f"::ffff:{HERE}")] == [201] * 2
-    assert_told_to_wait(start(app, HERE), 60)
+    assert_must_wait(start(app, HERE), 60)
 
 
 # What the limits cost
@@ -282,7 +278,7 @@ def test_counting_starts_no_threads(app_of: AppOf, monkeypatch: pytest.MonkeyPat
         guess(app, "form", TOKEN)
 
 
-def test_many_at_once_are_counted_each(app_of: AppOf) -> None:
+def test_simultaneous_requests_are_all_counted(app_of: AppOf) -> None:
     from tests.server.stores import at_once
 
     app = app_of(starts_per_minute=10)
@@ -290,8 +286,8 @@ def test_many_at_once_are_counted_each(app_of: AppOf) -> None:
     assert sorted(replies) == [201] * 10 + [429] * 15
 
 
-def test_a_session_that_begins_again_counts_as_a_start(small_study: Study, store: SqliteStore) -> None:
-    """Otherwise a reload would make rows without bound, in a study whose sessions begin again."""
+def test_a_restarted_session_counts_as_a_start(small_study: Study, store: SqliteStore) -> None:
+    """Otherwise reloads would make an unlimited number of rows in a study whose sessions restart."""
     study = saying(small_study, resume=Resume(max_reloads=0, otherwise="restart"))
     app = create_app(study, store, Secrets("a key for tests", TOKEN), Settings(starts_per_minute=4))
     http = app.test_client()
@@ -304,11 +300,11 @@ def test_a_session_that_begins_again_counts_as_a_start(small_study: Study, store
         return reply
 
     assert open_again().status_code == 200
-    assert start(app, http=http).status_code == 200  # begins again too
+    assert start(app, http=http).status_code == 200  # restarts too
     assert open_again().status_code == 200
     for _ in range(3):
-        assert_told_to_wait(open_again(), 60)
-        assert_told_to_wait(start(app, http=http), 60)
+        assert_must_wait(open_again(), 60)
+        assert_must_wait(start(app, http=http), 60)
     assert len(rows(store, "SELECT * FROM sessions")) == 4
-    assert_told_to_wait(start(app), 60)
+    assert_must_wait(start(app), 60)
     assert start(app, THERE).status_code == 201

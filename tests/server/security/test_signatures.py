@@ -1,4 +1,4 @@
-"""Signatures of cookies and links: HMAC-SHA256, keys that change, and clocks that do not agree."""
+"""Signatures of cookies and links: HMAC-SHA256, changed keys, and clocks that differ."""
 
 import hashlib
 import hmac
@@ -27,7 +27,7 @@ PURPOSE = "cookie my-study"
 
 @contextmanager
 def clock_ahead(seconds: float) -> Iterator[None]:
-    """Let what is signed within the block be signed by a server whose clock is ahead."""
+    """Sign within the block as a server with a clock that is ahead."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TimestampSigner, "get_timestamp", lambda _self: int(time.time() + seconds))
         yield
@@ -40,7 +40,7 @@ def test_the_signature_is_hmac_sha256() -> None:
     assert signature == base64_encode(expected).decode()
 
 
-def test_what_was_signed_is_read_again_for_its_purpose_alone() -> None:
+def test_a_signed_value_is_valid_only_for_its_purpose() -> None:
     assert signed_value(NEW, PURPOSE, sign(NEW, PURPOSE, "value")) == "value"
     assert lately_signed_value(NEW, PURPOSE, sign_with_time(NEW, PURPOSE, "value"), 60) == "value"
     assert signed_value(NEW, "link my-study", sign(NEW, PURPOSE, "value")) is None
@@ -48,7 +48,7 @@ def test_what_was_signed_is_read_again_for_its_purpose_alone() -> None:
     assert signed_value(OLD, PURPOSE, sign(NEW, PURPOSE, "value")) is None
 
 
-def test_the_newest_key_signs_and_older_ones_are_accepted() -> None:
+def test_the_newest_key_signs_and_older_keys_are_accepted() -> None:
     both = f"{OLD}\n\n {NEW} \n"
     assert signed_value(both, PURPOSE, sign(OLD, PURPOSE, "value")) == "value"
     assert lately_signed_value(both, PURPOSE, sign_with_time(OLD, PURPOSE, "value"), 60) == "value"
@@ -56,8 +56,8 @@ def test_the_newest_key_signs_and_older_ones_are_accepted() -> None:
     assert signed_value(NEW, PURPOSE, sign(OLD, PURPOSE, "value")) is None, "a key that is taken out is worthless"
 
 
-def test_what_an_earlier_version_signed_stays_good() -> None:
-    """With HMAC-SHA1; links of a study under way have been sent out."""
+def test_a_signature_of_an_earlier_version_stays_valid() -> None:
+    """An earlier version used HMAC-SHA1, and links of running studies have been sent."""
     salt = f"equipoise {PURPOSE}"
     assert signed_value(NEW, PURPOSE, Signer(NEW, salt=salt).sign("value").decode()) == "value"
     assert lately_signed_value(NEW, PURPOSE, TimestampSigner(NEW, salt=salt).sign("value").decode(), 60) == "value"
@@ -67,7 +67,7 @@ def test_what_an_earlier_version_signed_stays_good() -> None:
 @pytest.mark.parametrize(
     ("ahead_s", "is_taken"), [(-70, False), (-50, True), (0, True), (2, True), (55, True), (70, False)]
 )
-def test_servers_whose_clocks_differ_by_less_than_a_minute_take_each_others_cookies(
+def test_servers_with_clocks_less_than_a_minute_apart_accept_each_others_cookies(
     ahead_s: float, is_taken: bool
 ) -> None:
     with clock_ahead(ahead_s):
@@ -78,7 +78,7 @@ def test_servers_whose_clocks_differ_by_less_than_a_minute_take_each_others_cook
 @pytest.mark.parametrize(
     "signed", ["", ".", "..", "value", "value.", ".x", "é.ÿ", "value\0.x", "\ud800.x", "a" * 10_000]
 )
-def test_what_is_not_signed_is_nothing(signed: str) -> None:
+def test_an_unsigned_value_has_no_content(signed: str) -> None:
     assert signed_value(NEW, PURPOSE, signed) is None
     assert lately_signed_value(NEW, PURPOSE, signed, 60) is None
 
@@ -106,11 +106,11 @@ def test_a_participant_resumes_after_a_change_of_the_signing_key(small_study: St
     assert browser(NEW)() == 401
 
 
-def test_the_file_of_the_key_may_hold_several(tmp_path: Path) -> None:
+def test_the_key_file_can_contain_several_keys(tmp_path: Path) -> None:
     made = read_secrets(tmp_path)
     path = tmp_path / "signing-key"
     with path.open("a") as file:
-        file.write(f"\n{NEW}\n")  # as the documentation says, whether or not the file ended with its line
+        file.write(f"\n{NEW}\n")  # as the documentation says, with or without a line break at the end of the file
     both = read_secrets(tmp_path)
     assert signed_value(both.signing_key, PURPOSE, sign(made.signing_key, PURPOSE, "value")) == "value"
     assert sign(both.signing_key, PURPOSE, "value") == sign(NEW, PURPOSE, "value")

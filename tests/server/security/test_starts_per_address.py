@@ -30,10 +30,10 @@ AppOf = Callable[..., Flask]
 
 @pytest.fixture
 def app_of(small_study: Study, store: SqliteStore) -> AppOf:
-    """Serve the small study with two places for each address."""
+    """Serve the small study with two slots for each address."""
 
-    def make(places: int = 2, study: Study = small_study, **recruitment: Any) -> Flask:
-        settings = Settings(slots_per_address=places)
+    def make(slots: int = 2, study: Study = small_study, **recruitment: Any) -> Flask:
+        settings = Settings(slots_per_address=slots)
         return create_app(recruiting(study, **recruitment), store, SECRETS, settings)
 
     return make
@@ -58,7 +58,7 @@ def test_each_address_has_its_own_limit_of_slots(app_of: AppOf, store: SqliteSto
 
 
 @pytest.mark.parametrize("how", ["completes", "withdraws", "is released", "times out"])
-def test_a_released_slot_counts_no_longer(app_of: AppOf, store: SqliteStore, clock: Clock, how: str) -> None:
+def test_a_released_slot_no_longer_counts(app_of: AppOf, store: SqliteStore, clock: Clock, how: str) -> None:
     app = app_of()
     first, second, third = (person_at(app, HERE) for _ in range(3))
     first.start()
@@ -86,7 +86,7 @@ def test_simultaneous_starts_do_not_exceed_the_limit_of_slots(
     n_starts, start_session = 16, store.start_session
 
     def started_together(*arguments: Any) -> StoredSession:
-        time.sleep(0.3)  # the others come while this one is not stored yet
+        time.sleep(0.3)  # the other starts arrive before this start is stored
         return start_session(*arguments)
 
     monkeypatch.setattr(store, "start_session", started_together)
@@ -98,10 +98,8 @@ def test_simultaneous_starts_do_not_exceed_the_limit_of_slots(
     refused(person_at(app, HERE, from_panel(pid("one-more"))).start(), 409)
 
 
-def test_a_start_that_fails_counts_no_longer(
-    app_of: AppOf, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    app = app_of(places=1)
+def test_a_failed_start_does_not_count(app_of: AppOf, store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = app_of(slots=1)
 
     def away(*_arguments: object) -> StoredSession:
         raise StoreUnavailable("away")
@@ -113,10 +111,10 @@ def test_a_start_that_fails_counts_no_longer(
     assert person_at(app, HERE).start().status_code == 201
 
 
-def test_a_start_that_is_sent_again_before_the_first_is_stored_is_no_further_person(
+def test_a_start_that_is_retried_before_it_is_stored_counts_once(
     app_of: AppOf, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app = app_of(places=1, entry="panel")
+    app = app_of(slots=1, entry="panel")
     anna, again = (person_at(app, HERE, from_panel(pid("anna"), SESSION_ID="anna")) for _ in range(2))
     start_id = str(uuid.uuid4())
     start_session, replies = store.start_session, []
@@ -147,14 +145,14 @@ def test_a_participant_with_a_session_resumes_at_the_limit_of_slots(app_of: AppO
     assert bert.start(start_id=start_id).status_code == 201  # a start whose reply was lost
 
 
-def test_a_start_id_that_no_longer_leads_to_a_session_counts_as_new(app_of: AppOf) -> None:
-    app = app_of(places=1, entry="panel")
+def test_a_start_id_without_an_existing_session_counts_as_new(app_of: AppOf) -> None:
+    app = app_of(slots=1, entry="panel")
     start_id = str(uuid.uuid4())
     coming = from_panel(pid("anna"), SESSION_ID="anna")
     first = person_at(app, THERE, coming)
     assert first.start().status_code == 201
     assert person_at(app, HERE, from_panel(pid("bert"))).start(start_id=start_id).status_code == 201
-    # Anna takes the id over from Bert's session, and then gives it up.
+    # Anna uses the start id of Bert's session, and then another start id.
     for id_ in (start_id, str(uuid.uuid4())):
         assert person_at(app, HERE, coming).start(start_id=id_).status_code == 201
     refused(person_at(app, HERE, from_panel(pid("carla"))).start(start_id=start_id), 409)
@@ -171,9 +169,9 @@ def test_a_visit_under_the_start_id_of_another_session_hides_no_session(app_of: 
     refused(person_at(app, HERE).start(), 409)
 
 
-def test_a_session_begun_again_by_a_start_is_counted(app_of: AppOf, small_study: Study) -> None:
+def test_a_session_that_a_start_restarts_is_counted(app_of: AppOf, small_study: Study) -> None:
     resume = Resume(max_reloads=0, otherwise="restart")
-    app = app_of(places=1, entry="panel", study=saying(small_study, resume=resume))
+    app = app_of(slots=1, entry="panel", study=saying(small_study, resume=resume))
     coming = from_panel(pid("anna"), SESSION_ID="anna")
     first = person_at(app, HERE, coming)
     first.start()
@@ -186,7 +184,7 @@ def test_a_session_begun_again_by_a_start_is_counted(app_of: AppOf, small_study:
 def test_simulated_and_laboratory_sessions_do_not_count_as_slots_of_an_address(
     app_of: AppOf, small_study: Study
 ) -> None:
-    app = app_of(places=1)
+    app = app_of(slots=1)
     for _ in range(3):
         assert person_at(app, HERE).start(kind="simulated").status_code == 201
     lab = person_at(app, HERE)
@@ -212,13 +210,13 @@ def test_no_address_is_stored_or_logged(
     app_of: AppOf, store: SqliteStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    app = app_of(places=1)
+    app = app_of(slots=1)
     person_at(app, HERE).start()
     refused(person_at(app, HERE).start(), 409)
     assert HERE not in repr(held_by(store)) + caplog.text + repr([vars(record) for record in caplog.records])
 
 
-def test_the_store_says_which_sessions_have_a_place(any_store: Store, small_study: Study, clock: Clock) -> None:
+def test_the_store_says_which_sessions_have_a_slot(any_store: Store, small_study: Study, clock: Clock) -> None:
     any_store.register_study(small_study)
     silent, under_way, done, gone = (Person(any_store, small_study) for _ in range(4))
     done.complete()
@@ -239,17 +237,17 @@ def away(small_study: Study, tmp_path: Path) -> Iterator[Store]:
         yield store
 
 
-def test_what_an_address_has_begun_is_forgotten_after_a_day(
+def test_starts_of_an_address_are_forgotten_after_a_day(
     away: Store, small_study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    places = SlotsPerAddress(1, small_study, away)
+    slots = SlotsPerAddress(1, small_study, away)
     for number in range(3):
-        places.add(f"{HERE}-{number}", Person(away, small_study).session)
-    with pytest.raises(Refusal), places.one_more(f"{HERE}-0", "new"):
+        slots.add(f"{HERE}-{number}", Person(away, small_study).session)
+    with pytest.raises(Refusal), slots.one_more(f"{HERE}-0", "new"):
         pass
     monkeypatch.setattr("server.security.starts_per_address.time.monotonic", lambda: float("inf"))
-    with places.one_more(f"{HERE}-0", "new"):
-        assert not places._sessions
-        assert not places._begun
-    assert not places._starting
+    with slots.one_more(f"{HERE}-0", "new"):
+        assert not slots._sessions
+        assert not slots._begun
+    assert not slots._starting
     assert REMEMBERED_S >= 24 * 3600

@@ -57,12 +57,12 @@ def test_a_copy_between_stores_of_any_kind_is_complete(
     lived_in: tuple[Store, dict[str, Person]], target: Store
 ) -> None:
     source, _ = lived_in
-    told: list[int] = []
-    copied = copy_store(source, target, told.append)
+    counts: list[int] = []
+    copied = copy_store(source, target, counts.append)
     assert content(target) == content(source)
     assert verified(target) == copied == verified(source)
     assert copied.problems == []
-    assert sum(told) == sum(map(len, content(source).values()))
+    assert sum(counts) == sum(map(len, content(source).values()))
     assert sorted(target.trials(), key=repr) == sorted(source.trials(), key=repr)
 
 
@@ -165,9 +165,9 @@ def test_a_value_that_a_database_cannot_store_is_reported_by_the_copy(
     target: Store, small_study: Study, tmp_path: Path
 ) -> None:
     run = run_baseline(small_study, "baseline/tracer")
-    told = tuple(one.model_copy(update={"text": "nothing: \x00"}) for one in run.responses)
+    unstorable = tuple(one.model_copy(update={"text": "nothing: \x00"}) for one in run.responses)
     with closing(SqliteStore(tmp_path / "source.db")) as source:
-        source.add_runs(small_study, [run.model_copy(update={"responses": told})])
+        source.add_runs(small_study, [run.model_copy(update={"responses": unstorable})])
         try:
             copied = copy_store(source, target)
         except InputError:
@@ -281,9 +281,7 @@ def test_a_group_that_was_closed_and_opened_passes_the_checks(any_store: Store, 
     assert problems(any_store) == []
 
 
-def test_a_backup_made_while_people_answer_is_of_one_moment(
-    any_store: Store, tmp_path: Path, small_study: Study
-) -> None:
+def test_a_backup_during_data_collection_shows_one_moment(any_store: Store, tmp_path: Path, small_study: Study) -> None:
     store, study = any_store, recruiting(small_study, quota=10_000)
     store.register_study(study)
     for _ in range(40):

@@ -145,7 +145,7 @@ def test_a_change_of_the_analysis_plan_changes_nothing_that_is_served(any_store:
     assert Person(any_store, later).group not in {person.group for person in people}
     assert rows(any_store, "SELECT COUNT(*) FROM studies") == [(1,)]
     (registered,) = any_store.registered_definitions(study)
-    assert registered.definition.analysis == study.definition.analysis, "the plan that stood before the data is kept"
+    assert registered.definition.analysis == study.definition.analysis, "the plan from before the data is kept"
 
 
 @pytest.mark.parametrize("kind", REWORDINGS)
@@ -193,14 +193,12 @@ def test_a_change_of_wording_is_named_and_refused_until_it_is_accepted(
     assert [batteries[person.session] for person in (first, second)] == [study.battery.digest, revised.battery.digest]
     (event,) = [event for event in any_store.events(revised) if event.event == "revised"]
     assert (event.details["reason"], event.details["changed"]) == ("typo", [name])
-    (told,) = any_store.revisions(revised)
-    assert (told.reason, told.changed, told.n_sessions) == ("typo", (name,), 1)
+    (revision,) = any_store.revisions(revised)
+    assert (revision.reason, revision.changed, revision.n_sessions) == ("typo", (name,), 1)
     assert problems(any_store) == []
 
 
-def test_a_session_begun_again_after_a_revision_keeps_the_consent_that_was_given(
-    any_store: Store, study: Study
-) -> None:
+def test_a_session_restarted_after_a_revision_keeps_its_consent(any_store: Store, study: Study) -> None:
     study = saying(study, resume=Resume(max_reloads=0, otherwise="restart"))
     any_store.register_study(study)
     person = Person(any_store, study, identity=Identity("panel", "anna"))
@@ -214,9 +212,9 @@ def test_a_session_begun_again_after_a_revision_keeps_the_consent_that_was_given
     assert again.session.revision == 1
     assert again.plan.texts == study.texts
     assert all(trial.item == study.battery.by_id[trial.item.item_id] for trial in again.plan.trials)
-    told = [(row["study_revision"], row["content_digest"], row["consent_version"], row["consent_digest"])
+    stored = [(row["study_revision"], row["content_digest"], row["consent_version"], row["consent_digest"])
             for row in any_store.sessions(revised)]  # fmt: skip
-    assert told[0] == told[1]
+    assert stored[0] == stored[1]
     assert Person(any_store, revised).stored.session.revision == 2
     assert problems(any_store) == []
 
@@ -259,8 +257,8 @@ def test_a_revision_shows_which_options_changed_into_what(any_store: Store, stud
     revised = with_item(
         study, lambda item: item.model_copy(update={"content": item.content | {"options": ["1.", "2", "none of them"]}})
     )
-    told = any_store.revise_study(revised, "clearer")
-    assert told.options == ("item `q1`, option 1: “1” -> “1.”", "item `q1`, option 3: “none” -> “none of them”")
+    decision = any_store.revise_study(revised, "clearer")
+    assert decision.options == ("item `q1`, option 1: “1” -> “1.”", "item `q1`, option 3: “none” -> “none of them”")
     assert any_store.revise_study(REWORDINGS["title"][0](revised), "clearer").options == ()
 
 
@@ -278,7 +276,7 @@ def test_options_cannot_change_their_order_over_several_revisions(any_store: Sto
         any_store.revise_study(with_options("bb xxxxx", "aa yyyyy"), "clearer")
 
 
-def test_two_servers_serve_two_revisions_side_by_side(any_store: Store, study: Study) -> None:
+def test_two_servers_serve_two_revisions_at_the_same_time(any_store: Store, study: Study) -> None:
     """A running server continues with the study that it loaded, until it is restarted."""
     any_store.register_study(study)
     Person(any_store, study)
@@ -292,7 +290,7 @@ def test_two_servers_serve_two_revisions_side_by_side(any_store: Store, study: S
     assert problems(any_store) == []
 
 
-def test_a_revision_is_accepted_once_however_often_it_is_asked_for(any_store: Store, study: Study) -> None:
+def test_a_revision_that_is_requested_repeatedly_is_accepted_once(any_store: Store, study: Study) -> None:
     any_store.register_study(study)
     Person(any_store, study)
     revised = REWORDINGS["title"][0](study)
@@ -327,7 +325,7 @@ def test_a_wording_tried_before_the_first_session_can_be_accepted_later(any_stor
     assert problems(any_store) == []
 
 
-def test_model_runs_are_of_the_revision_that_they_were_asked(any_store: Store, small_study: Study) -> None:
+def test_model_runs_belong_to_the_revision_with_which_they_were_made(any_store: Store, small_study: Study) -> None:
     any_store.register_study(small_study)
     Person(any_store, small_study)
     battery = Battery(**(small_study.battery.model_dump() | {"version": "1.0.1"}))
@@ -337,8 +335,8 @@ def test_model_runs_are_of_the_revision_that_they_were_asked(any_store: Store, s
         any_store.add_runs(revised, [run_baseline(revised, "baseline/tracer")])
     any_store.revise_study(revised, "a number for what was reworded")
     any_store.add_runs(revised, [run_baseline(revised, "baseline/tracer")])
-    told = {(row["study_revision"], row["battery"]) for row in any_store.trials() if row["kind"] == "model"}
-    assert told == {(1, small_study.battery.digest), (2, battery.digest)}
+    of_models = {(row["study_revision"], row["battery"]) for row in any_store.trials() if row["kind"] == "model"}
+    assert of_models == {(1, small_study.battery.digest), (2, battery.digest)}
     assert problems(any_store) == []
 
 

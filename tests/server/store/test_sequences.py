@@ -24,14 +24,14 @@ N_GROUPS, QUOTA, QUOTA_PER_GROUP, TIME_OUT_MIN = 2, 3, 2, 60
 
 HAPPENINGS = [
     *["participant_arrives"] * 8,
-    *["participant_starts_again"] * 3,
+    *["participant_repeats_the_start"] * 3,
     *["participant_reloads_the_page"] * 3,
     *["participant_responds"] * 2,
     *["participant_retries"] * 2,
     *["participant_responds_to_the_rest"] * 2,
     *["participant_completes"] * 4,
     "participant_withdraws",
-    "the_researcher_releases_a_place",
+    "the_researcher_releases_a_slot",
     "the_researcher_opens_or_closes_a_group",
     *["time_passes"] * 5,
 ]
@@ -156,7 +156,7 @@ class Sequences(RuleBasedStateMachine):
         return True
 
     def is_free_for(self, one: Expected) -> bool:
-        """Return True if a participant who timed out can get a slot again."""
+        """Return True if a participant who timed out can regain a slot."""
         return one.reason is Release.TIME_OUT and (not one.is_human or self.has_room(one.person.group))
 
     def note_released(self) -> None:
@@ -166,7 +166,7 @@ class Sequences(RuleBasedStateMachine):
             if one.person.now.slot is SlotState.RELEASED:
                 one.slot, one.reason = SlotState.RELEASED, Release.TIME_OUT
 
-    def participant_starts_again(self, one: Expected, how: int) -> None:
+    def participant_repeats_the_start(self, one: Expected, how: int) -> None:
         person, earlier_token = one.person, one.person.token
         if how % 2 and person.identity:
             person.start_id = str(uuid.uuid4())
@@ -261,7 +261,7 @@ class Sequences(RuleBasedStateMachine):
                 Status.WITHDRAWN, SlotState.RELEASED, Release.WITHDRAWAL, [],
             )  # fmt: skip
 
-    def the_researcher_releases_a_place(self, one: Expected, how: int) -> None:
+    def the_researcher_releases_a_slot(self, one: Expected, how: int) -> None:
         reason = (Release.RETURN, Release.EXCLUSION)[how % 2]
         had_one = one.person.store.release_slot(one.person.session, reason)
         assert had_one == (one.slot is not SlotState.RELEASED)
@@ -292,7 +292,7 @@ class Sequences(RuleBasedStateMachine):
                 "SELECT session, trial_index, response_id FROM responses ORDER BY session, trial_index"
             ).fetchall():
                 answers.setdefault(session, []).append((index, response_id))
-            places = db.execute('SELECT kind, "group", n_begun, n_reserved, n_confirmed, is_open FROM slots').fetchall()
+            slots = db.execute('SELECT kind, "group", n_begun, n_reserved, n_confirmed, is_open FROM slots').fetchall()
             problems = verify(db).problems
         assert problems == []
         assert stored == {
@@ -301,7 +301,7 @@ class Sequences(RuleBasedStateMachine):
         for one in self.everybody:
             expected = [(index, sent.response_id) for index, sent in enumerate(one.answers)]
             assert answers.get(one.person.session, []) == expected  # The beginning of the plan without gaps.
-        for kind, group, n_begun, n_reserved, n_confirmed, is_open in places:
+        for kind, group, n_begun, n_reserved, n_confirmed, is_open in slots:
             here = [one for one in self.everybody if one.person.kind == kind and one.person.group == group]
             counted = Counter(one.slot for one in here)
             assert (n_begun, n_reserved, n_confirmed) == (
@@ -310,10 +310,10 @@ class Sequences(RuleBasedStateMachine):
             assert kind == "simulated" or (
                 n_reserved + n_confirmed <= QUOTA_PER_GROUP and is_open == self.is_open[group]
             )
-        assert sum(row[3] + row[4] for row in places if row[0] == "human") <= QUOTA
+        assert sum(row[3] + row[4] for row in slots if row[0] == "human") <= QUOTA
 
     @invariant()
-    def progress_adds_up_to_everybody(self) -> None:
+    def progress_adds_up_to_all_sessions(self) -> None:
         found = self.stores[1].progress(self.study)
         assert sum(one.n_begun for one in found) == len(self.everybody)
         assert sum(one.n_under_way + one.n_completed for one in found if one.kind is Kind.HUMAN) == sum(

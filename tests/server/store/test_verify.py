@@ -30,7 +30,7 @@ from tests.server.stores import (
     version_of,
 )
 
-# What was done behind the store's back.
+# Changes made outside Equipoise.
 
 
 def after(store: Store, *statements: str) -> Verified:
@@ -349,10 +349,10 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_changes_outside_equipoise_are_found_and_named(lived_in: tuple[Store, dict[str, Person]], damage: str) -> None:
     store, people = lived_in
-    told, statements = DAMAGES[damage]
+    expected, statements = DAMAGES[damage]
     known = names(store, people)
     found = after(store, *(statement.format(**known) for statement in statements))
-    assert any(told.format(**known) in problem for problem in found.problems), found.problems
+    assert any(expected.format(**known) in problem for problem in found.problems), found.problems
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -440,18 +440,18 @@ def test_a_withdrawal_passes_the_checks(any_store: Store, small_study: Study) ->
 
 def test_all_responses_are_counted_during_the_check(lived_in: tuple[Store, dict[str, Person]]) -> None:
     store, _ = lived_in
-    told: list[int] = []
+    counts: list[int] = []
     with store.snapshot() as db:
-        found = verify(db, told.append)
+        found = verify(db, counts.append)
     assert rows(store, "SELECT COUNT(*) FROM responses") == [(found.n_responses,)]
     assert rows(store, "SELECT COUNT(*) FROM sessions") == [(found.n_sessions,)]
-    assert sum(told) == found.n_responses
+    assert sum(counts) == found.n_responses
 
 
 # The digest.
 
 
-def test_the_digest_changes_with_the_data_and_with_nothing_else(any_store: Store, small_study: Study) -> None:
+def test_the_digest_changes_only_with_the_data(any_store: Store, small_study: Study) -> None:
     store, study = any_store, recruiting(small_study, quota=50)
     seen = [verified(store).digest]
 

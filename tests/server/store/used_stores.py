@@ -36,8 +36,10 @@ def live_in(store: Store, study: Study) -> dict[str, Person]:
         store.revise_study(revised, "typo in the title")
         people["revised"] = Person(store, revised)
         run = run_baseline(study, "baseline/tracer")
-        told = tuple(one.model_copy(update={"text": "I see – ä\n🙂", "valid": False}) for one in run.responses)
-        store.add_runs(study, [run.model_copy(update={"responses": told, "temperature": 0.1, "prompt_digest": "p"})])
+        responses = tuple(one.model_copy(update={"text": "I see – ä\n🙂", "valid": False}) for one in run.responses)
+        store.add_runs(
+            study, [run.model_copy(update={"responses": responses, "temperature": 0.1, "prompt_digest": "p"})]
+        )
         later = version_of(study, "1.1")
         store.register_study(later)
         people["later"] = Person(store, later)

@@ -24,8 +24,8 @@ def test_coefficients_agree_with_r(name):
     table, expected = fitted(name).coefficients, CASES[name]["coefficients"]
     assert table["term"].tolist() == expected["term"]
     for column in ("estimate", "std_error", "df", "ci_low", "ci_high"):
-        found, said = table[column].to_numpy(), numbers(expected[column])
-        np.testing.assert_allclose(found, said, rtol=tolerance(name), atol=tolerance(name), err_msg=column)
+        found, of_r = table[column].to_numpy(), numbers(expected[column])
+        np.testing.assert_allclose(found, of_r, rtol=tolerance(name), atol=tolerance(name), err_msg=column)
     np.testing.assert_allclose(table["p_value"], numbers(expected["p_value"]), rtol=2e-4, atol=1e-12)
     np.testing.assert_allclose(table["statistic"], table["estimate"] / table["std_error"], rtol=1e-12)
 
@@ -47,8 +47,8 @@ def test_random_effects_agree_with_lme4(name):
 
     model, expected = fitted(name), CASES[name]
     found = effects(*(model.random[column] for column in ("group", "term", "sd")))
-    said = effects(*(np.atleast_1d(expected["random"][column]) for column in ("group", "term", "sd")))
-    assert found == pytest.approx(said, rel=tolerance(name))
+    of_r = effects(*(np.atleast_1d(expected["random"][column]) for column in ("group", "term", "sd")))
+    assert found == pytest.approx(of_r, rel=tolerance(name))
     correlations = expected["correlations"]
     for column in ("term_1", "term_2"):
         assert model.correlations[column].tolist() == list(np.atleast_1d(correlations[column]))
@@ -62,8 +62,8 @@ def test_the_fit_agrees_with_r(name):
     for column in ("loglik", "aic", "bic"):
         assert fit[column] == pytest.approx(expected[column], abs=5e-6), column
     for column in ("icc_adjusted", "r2_marginal", "r2_conditional", "rmse"):
-        said = expected[column]
-        assert fit[column] == pytest.approx(math.nan if said is None else said, rel=tolerance(name), nan_ok=True)
+        of_r = expected[column]
+        assert fit[column] == pytest.approx(math.nan if of_r is None else of_r, rel=tolerance(name), nan_ok=True)
     assert fit["converged"]
     assert not fit["singular"]
 
@@ -128,7 +128,7 @@ def test_the_reference_level_may_be_given_as_text():
     assert fit_mixed_model(trials, "rt ~ plus").coefficients["term"].tolist() == ["(Intercept)", "plusTrue"]
 
 
-def test_a_confidence_widens_the_intervals_and_nothing_else():
+def test_a_confidence_level_only_changes_the_intervals():
     wide = fit_mixed_model(data_of("trials"), "rt ~ load + (1 | item)", confidence=0.99).coefficients
     narrow = fit_mixed_model(data_of("trials"), "rt ~ load + (1 | item)", confidence=0.9).coefficients
     assert (wide["ci_low"] < narrow["ci_low"]).all()

@@ -13,18 +13,18 @@ from analysis.statistics.mixed_models.wald_tests import Satterthwaite
 from batteries.errors import InputError
 from tests.analysis.statistics.mixed_models.r_fixtures import CASES, data_of, fitted, numbers
 
-ASKED = [(name, place) for name, case in CASES.items() for place in range(len(case["means"]))]
+ASKED = [(name, index) for name, case in CASES.items() for index in range(len(case["means"]))]
 
 
-def asked(name, place):
-    case = CASES[name]["means"][place]
+def asked(name, index):
+    case = CASES[name]["means"][index]
     logistic = CASES[name]["family"] == "binomial"
     return fitted(name), case, logistic, 5e-5 if logistic else 5e-6
 
 
-@pytest.mark.parametrize(("name", "place"), ASKED)
-def test_means_agree_with_emmeans(name, place):
-    model, expected, logistic, tolerance = asked(name, place)
+@pytest.mark.parametrize(("name", "index"), ASKED)
+def test_means_agree_with_emmeans(name, index):
+    model, expected, logistic, tolerance = asked(name, index)
     means = marginal_means(model, expected["of"], by=expected["by"])
     for factor, levels in expected["labels"].items():
         assert means[factor].tolist() == levels
@@ -33,28 +33,28 @@ def test_means_agree_with_emmeans(name, place):
         if column == "df" and logistic:
             assert means["df"].isna().all()
         else:
-            said = numbers(expected["means"][theirs])
-            np.testing.assert_allclose(means[column], said, rtol=tolerance, atol=tolerance, err_msg=column)
+            of_r = numbers(expected["means"][theirs])
+            np.testing.assert_allclose(means[column], of_r, rtol=tolerance, atol=tolerance, err_msg=column)
     assert ("probability" in means) == logistic
 
 
-@pytest.mark.parametrize(("name", "place"), ASKED)
-def test_pairs_agree_with_emmeans(name, place):
-    model, expected, logistic, tolerance = asked(name, place)
+@pytest.mark.parametrize(("name", "index"), ASKED)
+def test_pairs_agree_with_emmeans(name, index):
+    model, expected, logistic, tolerance = asked(name, index)
     pairs = pairwise_contrasts(model, expected["of"], by=expected["by"])
     assert pairs["contrast"].tolist() == list(np.atleast_1d(expected["pairs"]["contrast"]))
     columns = {"estimate": "estimate", "std_error": "SE", "statistic": "statistic", "ci_low": "low", "ci_high": "high"}
     for column, theirs in columns.items():
-        said = numbers(expected["pairs"][theirs])
-        np.testing.assert_allclose(pairs[column], said, rtol=tolerance, atol=tolerance, err_msg=column)
+        of_r = numbers(expected["pairs"][theirs])
+        np.testing.assert_allclose(pairs[column], of_r, rtol=tolerance, atol=tolerance, err_msg=column)
     if not logistic:
         np.testing.assert_allclose(pairs["df"], numbers(expected["pairs"]["df"]), rtol=tolerance)
 
 
-@pytest.mark.parametrize(("name", "place"), ASKED)
+@pytest.mark.parametrize(("name", "index"), ASKED)
 @pytest.mark.parametrize(("adjust", "theirs"), [("none", "none"), ("tukey", "tukey"), ("holm", "holm"), ("bh", "BH")])
-def test_corrected_p_values_agree_with_emmeans(name, place, adjust, theirs):
-    model, expected, *_ = asked(name, place)
+def test_corrected_p_values_agree_with_emmeans(name, index, adjust, theirs):
+    model, expected, *_ = asked(name, index)
     pairs = pairwise_contrasts(model, expected["of"], by=expected["by"], adjust=adjust)
     np.testing.assert_allclose(pairs["p_adjusted"], numbers(expected["contrasts"][theirs]), rtol=2e-4, atol=1e-9)
     assert (pairs["p_adjusted"].dropna() >= pairs["p_value"].dropna() - 1e-9).all()

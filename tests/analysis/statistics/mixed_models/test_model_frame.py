@@ -49,13 +49,13 @@ def test_levels_are_in_natural_order(rows):
 
 
 @pytest.mark.parametrize("dtype", ["object", "category", "str"])
-def test_text_is_a_factor_however_it_is_stored(rows, dtype):
+def test_text_of_any_storage_type_is_a_factor(rows, dtype):
     expected = fit_mixed_model(rows, "rt ~ model + (1 | person)").coefficients
     stored = rows.astype({"model": dtype, "person": dtype})
     pd.testing.assert_frame_equal(fit_mixed_model(stored, "rt ~ model + (1 | person)").coefficients, expected)
 
 
-def test_yes_and_no_are_a_factor_and_numbers_a_covariate_however_they_are_stored(rows):
+def test_yes_and_no_are_a_factor_and_numbers_a_covariate_for_any_storage_type(rows):
     formula = "right ~ touch + day + (1 | person)"
     expected = fit_mixed_model(rows, formula, family="binomial").coefficients
     for types in ({"touch": "boolean", "day": "Int64", "right": "boolean"}, {"touch": object, "right": bool},
@@ -89,7 +89,7 @@ def test_duplicate_names_of_coefficients_give_a_warning(rows):
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.text(max_size=6), min_size=3, max_size=3, unique=True), st.text(min_size=1, max_size=6))
-def test_any_level_and_any_name_give_the_same_numbers(levels, name):
+def test_all_levels_and_names_give_the_same_numbers(levels, name):
     generator = np.random.default_rng(1)
     codes = np.arange(36) % 3
     y = codes + generator.normal(size=36)
@@ -116,9 +116,9 @@ def test_rows_with_a_missing_value_are_left_out_and_counted(rows):
 def test_levels_without_rows_give_a_warning(rows):
     gone = rows.assign(rt=rows["rt"].where(rows["model"] != "m2"), touch=rows["touch"].astype("category"))
     gone["touch"] = gone["touch"].cat.add_categories("eyes")
-    said = warned(gone, "rt ~ model + touch")
-    assert "These levels of `model` were left out, because no fitted row has them: `m2`." in said
-    assert "These levels of `touch` were left out, because no fitted row has them: `eyes`." in said
+    message = warned(gone, "rt ~ model + touch")
+    assert "These levels of `model` were left out, because no fitted row has them: `m2`." in message
+    assert "These levels of `touch` were left out, because no fitted row has them: `eyes`." in message
     assert "`m2` is not a level of `model`. Fix: choose the reference level from `m1`, `m10`" in refused(
         gone, "rt ~ model", reference={"model": "m2"}
     )
@@ -136,17 +136,18 @@ def test_redundant_columns_are_left_out_with_a_warning(rows):
 
 
 def test_a_covariate_too_far_from_zero_gives_a_warning(rows):
-    said = warned(rows.assign(clock=1e12 + rows["load"]), "rt ~ clock")
+    message = warned(rows.assign(clock=1e12 + rows["load"]), "rt ~ clock")
     assert (
         "Covariates too far from 0, compared with their variation: `clock`. Fix: subtract the mean of each "
-        "covariate first." in said
+        "covariate first." in message
     )
 
 
 def test_duplicate_rows_give_a_warning(rows):
-    said = warned(pd.concat([rows, rows.iloc[:2]]), "rt ~ load + (1 | person)")
+    message = warned(pd.concat([rows, rows.iloc[:2]]), "rt ~ load + (1 | person)")
     assert (
-        said == "2 of 92 rows are equal to an earlier row in every column. Fix: remove these rows if they are copies."
+        message
+        == "2 of 92 rows are equal to an earlier row in every column. Fix: remove these rows if they are copies."
     )
 
 
@@ -154,8 +155,8 @@ def test_equal_rows_are_not_duplicates_if_another_column_differs_or_the_outcome_
     twice = pd.concat([rows, rows], ignore_index=True)
     assert warned(twice.assign(trial=range(180)), "rt ~ load + (1 | person)") == ""
     assert warned(twice[["right", "touch", "person"]], "right ~ touch + (1 | person)", family="binomial") == ""
-    told = warned(twice.assign(answer=[{"a": 1}] * 180), "rt ~ load + (1 | person)")
-    assert told.startswith("90 of 180 rows are equal")
+    message = warned(twice.assign(answer=[{"a": 1}] * 180), "rt ~ load + (1 | person)")
+    assert message.startswith("90 of 180 rows are equal")
 
 
 def test_columns_that_are_not_in_the_formula_may_have_any_values(rows):
@@ -205,14 +206,14 @@ def test_a_cell_with_only_one_outcome_is_reported_as_separation(rows):
 
 def test_an_interaction_cell_with_only_one_outcome_is_reported_as_separation(rows):
     both = (rows["model"] == "m1") & rows["touch"]
-    said = warned(rows.assign(right=rows["right"].where(~both, 0)), "right ~ model * touch", family="binomial")
-    assert "Every outcome is 0 at `model` m1 and `touch` True (separation)" in said
+    message = warned(rows.assign(right=rows["right"].where(~both, 0)), "right ~ model * touch", family="binomial")
+    assert "Every outcome is 0 at `model` m1 and `touch` True (separation)" in message
 
 
 def test_a_covariate_that_predicts_the_outcome_is_reported_as_separation(rows):
     for scale in (1, 1000, 0.001):
-        told = rows.assign(right=(rows["load"] > 0).astype(int), load=scale * rows["load"])
-        assert "(separation)" in warned(told, "right ~ load", family="binomial")
+        separated = rows.assign(right=(rows["load"] > 0).astype(int), load=scale * rows["load"])
+        assert "(separation)" in warned(separated, "right ~ load", family="binomial")
         assert "(separation)" not in warned(rows.assign(load=scale * rows["load"]), "right ~ load", family="binomial")
 
 

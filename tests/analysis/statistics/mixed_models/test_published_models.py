@@ -215,13 +215,13 @@ def test_coefficients_in_standard_deviations(games, outcome):
 
 @pytest.mark.parametrize("outcome", ["atoms_correct", "score"])
 def test_marginal_means_agree_with_emmeans(games, outcome):
-    said = json.loads((FIXTURES / "published_mixed_models.json").read_text(encoding="utf-8"))[outcome]
+    of_r = json.loads((FIXTURES / "published_mixed_models.json").read_text(encoding="utf-8"))[outcome]
     model = fit(games, outcome, FULL)
     means = marginal_means(model, ["model"], by=["prompt", "thinking"])
     pairs = pairwise_contrasts(model, ["model"], by=["prompt", "thinking"], adjust="tukey")
-    assert pairs["contrast"].tolist() == said["pairs"]["contrast"]
+    assert pairs["contrast"].tolist() == of_r["pairs"]["contrast"]
     assert means["thinking"].tolist() == [False] * 6 + [True] * 6
     for column, theirs in (("estimate", "emmean"), ("std_error", "SE"), ("df", "df"), ("ci_low", "lower.CL")):
-        np.testing.assert_allclose(means[column], said["means"][theirs], rtol=1e-6, err_msg=column)
+        np.testing.assert_allclose(means[column], of_r["means"][theirs], rtol=1e-6, err_msg=column)
     for column, theirs in (("estimate", "estimate"), ("std_error", "SE"), ("df", "df"), ("p_adjusted", "p.value")):
-        np.testing.assert_allclose(pairs[column], said["pairs"][theirs], rtol=1e-5, err_msg=column)
+        np.testing.assert_allclose(pairs[column], of_r["pairs"][theirs], rtol=1e-5, err_msg=column)

@@ -1,4 +1,4 @@
-"""Spoiling a sound template set, and its problems."""
+"""Helpers that plant mistakes in a template set and read the messages."""
 
 import re
 from collections.abc import Callable
@@ -19,7 +19,7 @@ def check(templates: Path, *options: str | Path) -> Result:
 
 
 def complaints(result: Result) -> list[str]:
-    """The lines of a refusal; a traceback is none."""
+    """Return the lines of a refusal; a traceback is not a refusal."""
     if result.exit_code == 0:
         pytest.fail(f"nothing was found:\n{result.output}")
     if not isinstance(result.exception, SystemExit):
@@ -27,31 +27,31 @@ def complaints(result: Result) -> list[str]:
     return result.stderr.removeprefix("Error: ").strip().splitlines()
 
 
-MENDS = re.compile(
+FIX_WORDS = re.compile(
     r"\b(add|ask|change|check|choose|define|delete|did you mean|drop|empty|export|fill|give|keep|leave|list|loosen"
     r"|make|mark|mean|correct|move|name|need|put|remove|rename|replace|save|set|spell|split|take|use|write)\b"
     r"|there are|the columns are|should|has the texts",
     re.IGNORECASE,
 )
-"""Words that tell a person what to do, or what could be there instead."""
+"""Words of a fix, or of a list of allowed values."""
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """What is planted, in which file, and the words by which the message must lead a person to the key."""
+    """A planted mistake, its file, and the words that the message must contain to name the key."""
 
     name: str
     plant: Plant
     file: str
     key: tuple[str, ...]
 
-    def told_in(self, lines: list[str]) -> list[str]:
+    def reported_in(self, lines: list[str]) -> list[str]:
         """Return the lines that name file and key."""
         return [line for line in lines if self.file in line and all(says(word, line) for word in self.key)]
 
 
 def says(word: str, line: str) -> bool:
-    """Whether a line has a word or one of several (`a|b`), not merely as a part of another word."""
+    """Return True if a line has a word, or one of several words (`a|b`), not only inside a longer word."""
     return any(
         re.search(rf"(?<![A-Za-z0-9]){re.escape(one)}(?![A-Za-z0-9])", line, re.IGNORECASE) for one in word.split("|")
     )
@@ -61,7 +61,7 @@ MISTAKES: list[Mistake] = []
 
 
 def cell(line: int, column: str, value: str) -> Callable[[list[list[str]]], list[list[str]]]:
-    """Set a cell; lines are counted from 1, as people and messages do."""
+    """Set a cell. Lines are counted from 1, as in messages."""
 
     def change(rows: list[list[str]]) -> list[list[str]]:
         rows[line - 1][rows[0].index(column)] = value

@@ -1,4 +1,4 @@
-"""A sound template set, to be spoiled."""
+"""A template set without mistakes, in which tests plant mistakes."""
 
 from pathlib import Path
 
@@ -14,5 +14,5 @@ def sound_set(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def templates(sound_set: Path, tmp_path: Path) -> Path:
-    """A copy of the sound set, to spoil."""
+    """A copy of the template set, in which a test plants mistakes."""
     return published.copy_of(sound_set, tmp_path / "templates")

@@ -52,7 +52,7 @@ def table(name: str, file: str, change: Callable[[list[list[str]]], list[list[st
 
 
 def other(name: str, plant: Plant, file: str, *key: str) -> None:
-    """Add a mistake of another kind."""
+    """Add a mistake of any other kind."""
     MISTAKES.append(Mistake(name, plant, file, key))
 
 
@@ -76,7 +76,7 @@ def removed(keys: tuple[str | int, ...], path: Callable[[Path], Path]) -> Plant:
     return lambda folder: published.delete_json(path(folder), keys)
 
 
-# Unknown placeholders, wherever a text can stand.
+# Unknown placeholders in every kind of text.
 
 
 context("placeholder in the context", CUP, ("A", "context"), plus("{vs[nmae_1]}"), "A", "context", "nmae_1")

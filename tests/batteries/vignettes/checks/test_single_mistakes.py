@@ -1,4 +1,4 @@
-"""Every mistake in a template set by itself, named with its file and place."""
+"""Each mistake in a template set alone, reported with its file and key."""
 
 import tempfile
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import pytest
 
 from tests.batteries.vignettes import published_format as published
 from tests.batteries.vignettes.checks.checking import (
-    MENDS,
+    FIX_WORDS,
     Mistake,
     check,
     complaints,
@@ -17,15 +17,17 @@ from tests.batteries.vignettes.checks.mistakes import MISTAKES
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
-def test_a_mistake_is_told_with_file_key_and_mend(templates: Path, mistake: Mistake) -> None:
+def test_a_mistake_is_reported_with_file_key_and_fix(templates: Path, mistake: Mistake) -> None:
     mistake.plant(templates)
     lines = complaints(check(templates))
     files = mistake.file.split("|")
-    told = [
-        line for line in lines if any(Mistake("", mistake.plant, file, mistake.key).told_in([line]) for file in files)
+    reported = [
+        line
+        for line in lines
+        if any(Mistake("", mistake.plant, file, mistake.key).reported_in([line]) for file in files)
     ]
-    assert told, f"no line names {mistake.file} and {mistake.key}:\n" + "\n".join(lines)
-    assert any(MENDS.search(line.split(": ", 1)[-1]) for line in told), f"no line says what to do: {told}"
+    assert reported, f"no line names {mistake.file} and {mistake.key}:\n" + "\n".join(lines)
+    assert any(FIX_WORDS.search(line.split(": ", 1)[-1]) for line in reported), f"no line says what to do: {reported}"
 
 
 def test_names_of_mistakes_are_distinct() -> None:

@@ -14,7 +14,7 @@ from tests.batteries.vignettes import published_format as published
 from tests.batteries.vignettes.checks.checking import (
     BUS,
     CUP,
-    MENDS,
+    FIX_WORDS,
     Mistake,
     _circle_of_switches,
     _circle_through_a_filler,
@@ -64,9 +64,9 @@ TWENTY_FIVE = (
 )
 
 
-def test_25_mistakes_are_all_told_in_one_run(templates: Path) -> None:
+def test_25_mistakes_are_all_reported_in_one_run(templates: Path) -> None:
     mistakes = [next(mistake for mistake in MISTAKES if mistake.name == name) for name in TWENTY_FIVE]
-    # Where two mistakes would be in one file, all but one move to a question or story of their own.
+    # If several mistakes would be in one file, all but one of them get a separate question or story.
     moved = {
         "id that says double": ("3.1.0.0.a", ("id",), "3.2.0.1.a", ("id", "3.2.0.1.a", "capability_type|single")),
         "base context of another folder": (
@@ -91,15 +91,15 @@ def test_25_mistakes_are_all_told_in_one_run(templates: Path) -> None:
         mistakes[place].plant(templates)
     assert len(mistakes) == 25
     lines = complaints(check(templates))
-    untold = [mistake.name for mistake in mistakes if not mistake.told_in(lines)]
-    assert not untold, "\n".join(lines)
-    # Each has a line of its own.
+    unreported = [mistake.name for mistake in mistakes if not mistake.reported_in(lines)]
+    assert not unreported, "\n".join(lines)
+    # Each mistake has its own line.
     free = list(lines)
-    for mistake in sorted(mistakes, key=lambda mistake: len(mistake.told_in(lines))):
-        free.remove(mistake.told_in(free)[0])
+    for mistake in sorted(mistakes, key=lambda mistake: len(mistake.reported_in(lines))):
+        free.remove(mistake.reported_in(free)[0])
 
 
-def test_two_mistakes_in_one_place_are_both_told(templates: Path) -> None:
+def test_two_mistakes_in_one_field_are_both_reported(templates: Path) -> None:
     path = in_qa("1.2.0.0.a")(templates)
     published.edit_json(path, ("answers", "00"), [0, 0, 0, 0])
     published.edit_json(path, ("answers", "11"), [1, 1, 0, 0])
@@ -110,7 +110,7 @@ def test_two_mistakes_in_one_place_are_both_told(templates: Path) -> None:
         assert any(all(says(word, line) for word in words) for line in lines), (words, lines)
 
 
-def test_a_mistake_of_form_hides_none_in_other_files(templates: Path) -> None:
+def test_a_mistake_of_form_hides_no_mistake_in_other_files(templates: Path) -> None:
     published.edit_json(in_context(CUP)(templates), ("A", "variables"), "name_1")
     (templates / "tables" / "demand_df.csv").unlink()
     published.edit_json(in_context(CUP)(templates), ("B", "filler", "0"), "{vs[nobody_1]}")
@@ -121,19 +121,19 @@ def test_a_mistake_of_form_hides_none_in_other_files(templates: Path) -> None:
         assert any(all(says(word, line) for word in words) for line in lines), (words, lines)
 
 
-def test_a_mistake_of_the_story_hides_no_options_that_are_alike(templates: Path) -> None:
+def test_a_mistake_of_the_story_hides_no_identical_options(templates: Path) -> None:
     published.delete_json(in_context(CUP)(templates), ("A", "filler", "3"))
     published.edit_json(in_qa("1.0.1.0.a")(templates), ("question", "options", 0), "It floats.")
     lines = complaints(check(templates))
     assert any("1.0.1.0.a" in line and "options" in line for line in lines), lines
 
 
-def test_a_mistake_is_told_once(templates: Path) -> None:
+def test_a_mistake_is_reported_once(templates: Path) -> None:
     published.edit_json(in_qa("1.1.0.0.a")(templates), ("answers", "0"), [0, 0, 0, 0])
     assert len(complaints(check(templates))) == 1
 
 
-def test_nothing_is_said_twice(templates: Path) -> None:
+def test_no_sentence_is_printed_twice(templates: Path) -> None:
     _circle_of_switches(templates)
     published.edit_json(in_context(BUS)(templates), ("A", "filler", "1"), "{vs[a_1]} and {vs[a_1]}")
     lines = complaints(check(templates))
@@ -143,14 +143,14 @@ def test_nothing_is_said_twice(templates: Path) -> None:
 # --- what is not a mistake --------------------------------------------------------------------------------------------
 
 
-def test_a_sound_set(sound_set: Path) -> None:
+def test_a_set_without_mistakes_passes(sound_set: Path) -> None:
     result = check(sound_set)
     assert_sound(result)
     assert "30" in result.stdout  # questions
     assert result.stderr == ""
 
 
-def test_files_that_systems_leave_are_passed_over(templates: Path) -> None:
+def test_files_of_operating_systems_are_ignored(templates: Path) -> None:
     (templates / CUP / "._1.1.0.0.a_qa_template.json").write_bytes(b"\x00\x05")
     (templates / ".ipynb_checkpoints").mkdir()
     (templates / ".ipynb_checkpoints" / "copy.json").write_text("{}", encoding="utf-8")
@@ -173,7 +173,7 @@ def test_a_label_may_have_a_line_break(templates: Path) -> None:
     assert_sound(check(templates))
 
 
-def test_tables_elsewhere(templates: Path, tmp_path: Path) -> None:
+def test_tables_can_be_in_a_different_folder(templates: Path, tmp_path: Path) -> None:
     (templates / "tables").rename(tmp_path / "elsewhere")
     assert_sound(check(templates, "--tables", tmp_path / "elsewhere"))
     for line in complaints(check(templates)):
@@ -185,7 +185,7 @@ def _bom_and_crlf(path: Path) -> None:
 
 
 def _counted_wheels(folder: Path) -> None:
-    """Attributes are equal-to: a column may hold numbers of things, 0 and 1 among them."""
+    """Attributes are compared for equality: a column may contain counts, also 0 and 1."""
     path = folder / "tables" / "item_df.csv"
     published.edit_rows(path, lambda rows: [[*row, "wheels" if n == 0 else str(n % 5)] for n, row in enumerate(rows)])
     published.edit_json(in_context(BUS)(folder), ("A", "items", "item_1"), {"wheels": 2})
@@ -287,13 +287,13 @@ def _unused_columns(folder: Path) -> None:
         ),
     ],
 )  # fmt: skip
-def test_no_mistake(templates: Path, change: Callable[[Path], object]) -> None:
+def test_a_valid_variation_passes(templates: Path, change: Callable[[Path], object]) -> None:
     change(templates)
     assert_sound(check(templates))
 
 
-def test_only_what_the_spec_asks_for_must_be_there(templates: Path, tmp_path: Path) -> None:
-    """A lab that has no hints written yet, and asks for the first person, can build the rest."""
+def test_only_parts_that_the_spec_selects_must_exist(templates: Path, tmp_path: Path) -> None:
+    """A battery in the first person and without hints needs no hints."""
     published.delete_json(in_context(CUP)(templates), ("A", "filler", "1"))
     _only_you(templates)
     spec = tmp_path / "spec.yaml"
@@ -304,7 +304,7 @@ def test_only_what_the_spec_asks_for_must_be_there(templates: Path, tmp_path: Pa
 
 
 def leather(folder: Path, **story: Any) -> Path:
-    """A story that differs between variants by its item alone, of which there are two."""
+    """Write a story whose variants differ only in the item, of which the pool has two."""
     return published.write_one_story(
         folder,
         "A {vs[item_1]} {vs[switch_1]}.{vs[filler]}",
@@ -313,7 +313,7 @@ def leather(folder: Path, **story: Any) -> Path:
 
 
 @pytest.mark.parametrize("pov", ["[first]", "[third]", "[first, third]"])
-def test_a_pool_too_small_for_the_variants_asked_for(tmp_path: Path, pov: str) -> None:
+def test_a_pool_too_small_for_the_variants_is_refused(tmp_path: Path, pov: str) -> None:
     folder = leather(tmp_path / "templates")
     spec = tmp_path / "spec.yaml"
     spec.write_text(f"variants: 2\npov: {pov}\n", encoding="utf-8")
@@ -321,11 +321,11 @@ def test_a_pool_too_small_for_the_variants_asked_for(tmp_path: Path, pov: str) -
     spec.write_text(f"variants: 3\npov: {pov}\n", encoding="utf-8")
     lines = complaints(check(folder, "--spec", spec))
     assert all("only_story_context_template.json" in line and says("item_1", line) for line in lines), lines
-    assert all(says("3", line) and says("2", line) and MENDS.search(line) for line in lines), lines
+    assert all(says("3", line) and says("2", line) and FIX_WORDS.search(line) for line in lines), lines
 
 
-def test_a_pool_too_small_for_five_variants_without_a_spec(tmp_path: Path) -> None:
-    """What `build` without a spec would refuse, `check` without a spec must refuse."""
+def test_a_pool_too_small_for_five_variants_is_refused_without_a_spec(tmp_path: Path) -> None:
+    """Without a spec, `check` refuses every set that `build` refuses."""
     folder = leather(tmp_path / "templates")
     arguments = ["battery", "build", str(folder), "-o", str(tmp_path / "battery.jsonl")]
     assert CliRunner().invoke(main, arguments).exit_code != 0
@@ -339,8 +339,8 @@ def test_a_variable_that_no_text_shows_makes_no_variants(tmp_path: Path) -> None
     assert any(says("item_1", line) for line in complaints(check(folder, "--spec", spec)))
 
 
-def test_a_pool_without_labels_enough_for_one_story(tmp_path: Path) -> None:
-    """Three slots of a pool of two: no label comes twice in a story."""
+def test_a_pool_too_small_for_one_story_is_refused(tmp_path: Path) -> None:
+    """Three slots use a pool of two labels, and no label may appear twice in a story."""
     wanted = {"material": "leather", "edible": False}
     folder = published.write_one_story(
         tmp_path / "templates",
@@ -349,12 +349,12 @@ def test_a_pool_without_labels_enough_for_one_story(tmp_path: Path) -> None:
     )
     spec = tmp_path / "spec.yaml"
     spec.write_text("variants: 1\n", encoding="utf-8")
-    assert any("items" in line and MENDS.search(line) for line in complaints(check(folder, "--spec", spec)))
+    assert any("items" in line and FIX_WORDS.search(line) for line in complaints(check(folder, "--spec", spec)))
 
 
 @pytest.mark.parametrize("spec", ["variants: 1", "variants: 7", "variants: 8", "pov: [third]", "matched: false"])
-def test_what_passes_the_check_can_be_built(sound_set: Path, tmp_path: Path, spec: str) -> None:
-    """Exit 0 only when a battery built from it cannot fail, and no refusal where none is needed."""
+def test_a_set_that_passes_the_check_can_be_built(sound_set: Path, tmp_path: Path, spec: str) -> None:
+    """The check exits with 0 if and only if the battery can be built."""
     path = tmp_path / "spec.yaml"
     path.write_text(f"{spec}\ncapability_types: [single]\n", encoding="utf-8")
     passed = check(sound_set, "--spec", path).exit_code == 0
@@ -379,7 +379,7 @@ def remarks(result: Result) -> list[str]:
         ("{vs[name_1]} {vs[switch_1]}.{vs[filler]}", "no space"),
     ],
 )
-def test_a_story_that_is_worth_a_look(tmp_path: Path, story: str, said: str) -> None:
+def test_a_story_that_reads_badly_gives_a_warning(tmp_path: Path, story: str, said: str) -> None:
     folder = published.write_one_story(
         tmp_path / "templates", story, filler={"0": "It was.", "1": " a", "2": "", "3": " b"}
     )
@@ -387,13 +387,13 @@ def test_a_story_that_is_worth_a_look(tmp_path: Path, story: str, said: str) -> 
     assert any(said in line and "only_story_context_template.json" in line for line in found), found
 
 
-def test_levels_that_read_the_same_are_worth_a_look(templates: Path) -> None:
+def test_levels_that_read_the_same_give_a_warning(templates: Path) -> None:
     published.edit_json(in_context(CUP)(templates), ("A", "filler", "0"), "")
     (line,) = remarks(check(templates))
     assert "A.filler.2" in line and "0 and 2" in line
 
 
-def test_a_control_like_its_test_is_worth_a_look(templates: Path) -> None:
+def test_a_control_with_the_right_option_of_the_test_gives_a_warning(templates: Path) -> None:
     path = in_qa("1.1.0.0.a")(templates)
     answers = json.loads(path.read_text(encoding="utf-8"))["answers"]["0"]
     published.edit_json(path, ("answers", "1"), answers)
@@ -401,7 +401,7 @@ def test_a_control_like_its_test_is_worth_a_look(templates: Path) -> None:
     assert "1.1.0.0.a" in line and "answers" in line
 
 
-def test_nothing_is_worth_a_look_in_a_sound_set(sound_set: Path) -> None:
+def test_a_set_without_mistakes_gives_no_warning(sound_set: Path) -> None:
     assert "Warnings" not in check(sound_set).stdout
 
 
@@ -409,16 +409,16 @@ def test_nothing_is_worth_a_look_in_a_sound_set(sound_set: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["nowhere", "empty", "file.json"])
-def test_no_templates_there(tmp_path: Path, place: str) -> None:
+def test_a_folder_without_templates_is_refused(tmp_path: Path, place: str) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "file.json").write_text("{}", encoding="utf-8")
     lines = complaints(check(tmp_path / place))
     assert any(place in line for line in lines)
-    assert all(MENDS.search(line) for line in lines)
+    assert all(FIX_WORDS.search(line) for line in lines)
 
 
-def test_the_folder_of_one_scenario(sound_set: Path) -> None:
-    """The folder one deeper than it should be: the message says which folder is wanted."""
+def test_the_folder_of_one_scenario_is_refused(sound_set: Path) -> None:
+    """The folder is one level too deep. The message names the right folder."""
     lines = complaints(check(sound_set / CUP, "--tables", sound_set / "tables"))
     assert any("folder" in line and CUP in line for line in lines), lines
 
@@ -426,14 +426,14 @@ def test_the_folder_of_one_scenario(sound_set: Path) -> None:
 # --- the published generator's known failures that a check must catch -------------------------------------------------
 
 
-def test_a_missing_key_is_told_by_file_and_id_and_not_as_a_key_error(templates: Path) -> None:
+def test_a_missing_key_is_reported_with_file_and_id(templates: Path) -> None:
     published.edit_json(in_qa("2.1.0.0.a")(templates), ("question", "prompt"), "What about {vs[food_1]}?")
     result = check(templates)
     (line,) = complaints(result)
     assert "2.1.0.0.a_qa_template.json" in line and "food_1" in line and "KeyError" not in line
 
 
-def test_exhausted_variants_are_told_beforehand(tmp_path: Path) -> None:
+def test_a_pool_too_small_for_the_variants_is_reported_by_the_check(tmp_path: Path) -> None:
     folder = leather(tmp_path / "templates")
     (line,) = complaints(check(folder))
     assert says("variants", line) and says("labels", line)

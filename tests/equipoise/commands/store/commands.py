@@ -36,11 +36,11 @@ def done(*arguments: object) -> str:
     result = run(*arguments)
     if result.exit_code != 0:
         raise AssertionError(f"exit code {result.exit_code}: {result.output}") from result.exception
-    assert result.stderr in ("", kept_by_a_database(arguments))
+    assert result.stderr in ("", notice_of_kept_bytes(arguments))
     return result.stdout
 
 
-def kept_by_a_database(arguments: Sequence[object]) -> str:
+def notice_of_kept_bytes(arguments: Sequence[object]) -> str:
     """Return the sentence of a deleting command on the bytes that a database keeps for some time."""
     deletes = "withdraw" in arguments or "delete" in arguments
     on_database = any(str(argument).startswith("postgresql:") for argument in arguments)
@@ -53,8 +53,8 @@ def refused(*arguments: object, code: int = 2) -> str:
     if result.exit_code != code or "Traceback" in result.output:
         raise AssertionError(f"exit code {result.exit_code}: {result.output}") from result.exception
     assert result.stdout == ""
-    said = result.stderr.replace("\n\t", " ")  # click prints the choices so
-    lines = [line for line in said.splitlines() if line and not line.startswith(("Usage:", "Try "))]
+    printed = result.stderr.replace("\n\t", " ")  # click prints the choices so
+    lines = [line for line in printed.splitlines() if line and not line.startswith(("Usage:", "Try "))]
     assert len(lines) == 1, result.stderr
     assert lines[0].startswith("Error: ")
     return lines[0]
@@ -70,7 +70,7 @@ def mode(path: Path) -> int:
 
 
 @dataclass
-class Kept:
+class StoredStudy:
     """A study with responses, and the store of the responses."""
 
     folder: Path
@@ -108,12 +108,12 @@ def make_small_study(folder: Path, entry: str) -> None:
     study_yaml.write_text(f"{text}\nrecruitment: {{entry: {entry}, panel_parameter: pid}}\n", encoding="utf-8")
 
 
-def on_a_file(folder: Path) -> Kept:
-    return Kept(folder, str(folder / "data" / "equipoise.db"), [])
+def on_a_file(folder: Path) -> StoredStudy:
+    return StoredStudy(folder, str(folder / "data" / "equipoise.db"), [])
 
 
-def in_a_database(folder: Path, url: str) -> Kept:
-    return Kept(folder, url, ["--store", url])
+def in_a_database(folder: Path, url: str) -> StoredStudy:
+    return StoredStudy(folder, url, ["--store", url])
 
 
 def cloned(postgres: Any, url: str) -> str:
@@ -126,16 +126,16 @@ def cloned(postgres: Any, url: str) -> str:
     return new
 
 
-def answer(kept: Kept, panel_id: str, n_answers: int, then: str = "", **parameters: str) -> None:
+def answer(stored: StoredStudy, panel_id: str, n_answers: int, then: str = "", **parameters: str) -> None:
     """Let a participant begin the study, give some responses, and then complete or withdraw."""
-    study = load_study(kept.folder)
-    with opened_store(kept.location) as store:
-        http = create_app(study, store, read_secrets(kept.folder / "data"), Settings()).test_client()
+    study = load_study(stored.folder)
+    with opened_store(stored.location) as store:
+        http = create_app(study, store, read_secrets(stored.folder / "data"), Settings()).test_client()
         http.get("/", query_string={"pid": panel_id, "SESSION_ID": f"of-{panel_id}", "token": panel_id, **parameters})
         digest = http.get("/api/study").get_json()["consent_digest"]
         start = {"start_id": str(uuid.uuid4()), "consent_digest": digest, "kind": "human"}
         session = http.post("/api/session", json=start).get_json()
-        kept.sessions[panel_id] = session["session"]
+        stored.sessions[panel_id] = session["session"]
         for trial in session["trials"][:n_answers]:
             response = "absorbed" if trial["task"] == "blackbox_predict" else 2
             body = {"response_id": str(uuid.uuid4()), "trial_index": trial["trial_index"], "response": response}
@@ -144,7 +144,7 @@ def answer(kept: Kept, panel_id: str, n_answers: int, then: str = "", **paramete
         if then:
             ended = http.post(f"/api/{then}", json={})
             assert ended.status_code == 200
-            kept.codes[panel_id] = ended.get_json().get("completion_code", "")
+            stored.codes[panel_id] = ended.get_json().get("completion_code", "")
 
 
 def digest_of(printed: str) -> str:
@@ -153,16 +153,16 @@ def digest_of(printed: str) -> str:
     return found[1]
 
 
-def another_study(kept: Kept, tmp_path: Path) -> Kept:
+def another_study(stored: StoredStudy, tmp_path: Path) -> StoredStudy:
     """Make another study with the same store."""
     folder = tmp_path / "another"
     make_small_study(folder, "panel")
     text = (folder / "study.yaml").read_text(encoding="utf-8")
     text = text.replace("study: blackbox-predict", "study: another-study")
     (folder / "study.yaml").write_text(text, encoding="utf-8")
-    return in_a_database(folder, kept.location)
+    return in_a_database(folder, stored.location)
 
 
-def sessions(kept: Kept) -> list[Any]:
-    with kept.opened() as store:
+def sessions(stored: StoredStudy) -> list[Any]:
+    with stored.opened() as store:
         return rows(store, "SELECT session FROM sessions")

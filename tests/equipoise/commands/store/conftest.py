@@ -8,7 +8,7 @@ import pytest
 
 from tests.equipoise.commands.store.commands import (
     FORMULA,
-    Kept,
+    StoredStudy,
     answer,
     cloned,
     in_a_database,
@@ -18,7 +18,7 @@ from tests.equipoise.commands.store.commands import (
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Kept:
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> StoredStudy:
     """Return a panel's study without sessions, on a file and in a database."""
     folder = tmp_path / "study"
     make_small_study(folder, "panel")
@@ -28,33 +28,33 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Kept:
 
 
 @pytest.fixture(scope="session")
-def file_template(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+def file_template(tmp_path_factory: pytest.TempPathFactory) -> StoredStudy:
     folder = tmp_path_factory.mktemp("template") / "study"
     make_small_study(folder, "panel")
     return filled(on_a_file(folder))
 
 
 @pytest.fixture(scope="session")
-def database_template(tmp_path_factory: pytest.TempPathFactory, postgres: Any) -> Kept:
+def database_template(tmp_path_factory: pytest.TempPathFactory, postgres: Any) -> StoredStudy:
     folder = tmp_path_factory.mktemp("template") / "study"
     make_small_study(folder, "panel")
     return filled(in_a_database(folder, postgres.new_database()))
 
 
-def filled(kept: Kept) -> Kept:
-    """Let one participant complete, one be under way, one withdraw, and one begin whose id is like a formula."""
-    answer(kept, "anna", n_answers=100, then="complete")
-    answer(kept, "bert", n_answers=3)
-    answer(kept, "carl", n_answers=2, then="withdraw")
-    answer(kept, FORMULA, n_answers=0)
-    return kept
+def filled(stored: StoredStudy) -> StoredStudy:
+    """Make four participants: one completed, one is under way, one withdrew, and one has an id like a formula."""
+    answer(stored, "anna", n_answers=100, then="complete")
+    answer(stored, "bert", n_answers=3)
+    answer(stored, "carl", n_answers=2, then="withdraw")
+    answer(stored, FORMULA, n_answers=0)
+    return stored
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Kept:
+def stored(request: pytest.FixtureRequest, tmp_path: Path) -> StoredStudy:
     """Return a panel's study with four participants, on a file and in a database; each test has a new copy."""
     kind = "file" if request.param == "sqlite" else "database"
-    template: Kept = request.getfixturevalue(f"{kind}_template")
+    template: StoredStudy = request.getfixturevalue(f"{kind}_template")
     folder = tmp_path / "study"
     shutil.copytree(template.folder, folder)
     if kind == "file":

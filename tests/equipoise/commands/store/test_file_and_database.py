@@ -12,29 +12,38 @@ from experiment.load_study import load_study
 from server.store import Store
 from server.store.open import open_store
 from server.store.postgres.store import BYTES_OF_DELETED_ROWS
-from tests.equipoise.commands.store.commands import Kept, another_study, answer, done, refused, run, sessions, table
+from tests.equipoise.commands.store.commands import (
+    StoredStudy,
+    another_study,
+    answer,
+    done,
+    refused,
+    run,
+    sessions,
+    table,
+)
 from tests.server.stores import rows
 
 # Withdrawals
 
 
-def test_a_withdrawal_by_code_deletes_the_responses_of_one_participant(kept: Kept) -> None:
-    answer(kept, "dora", n_answers=100, then="complete")
-    printed = done("withdraw", kept.folder, "--code", f" {kept.codes['anna'].lower()} ", *kept.option)
+def test_a_withdrawal_by_code_deletes_the_responses_of_one_participant(stored: StoredStudy) -> None:
+    answer(stored, "dora", n_answers=100, then="complete")
+    printed = done("withdraw", stored.folder, "--code", f" {stored.codes['anna'].lower()} ", *stored.option)
     assert printed == "The responses of this participant are deleted; their sessions count as withdrawn.\n"
-    with kept.opened() as store:
+    with stored.opened() as store:
         left = {session for (session,) in rows(store, "SELECT DISTINCT session FROM responses")}
         status = dict(rows(store, "SELECT session, status FROM sessions"))
-    assert left == {kept.sessions["bert"], kept.sessions["dora"]}
-    assert status[kept.sessions["anna"]] == "withdrawn"
+    assert left == {stored.sessions["bert"], stored.sessions["dora"]}
+    assert status[stored.sessions["anna"]] == "withdrawn"
 
 
-def test_a_code_of_another_study_in_the_same_store_deletes_nothing(kept: Kept, tmp_path: Path) -> None:
-    other = another_study(kept, tmp_path)
+def test_a_code_of_another_study_in_the_same_store_deletes_nothing(stored: StoredStudy, tmp_path: Path) -> None:
+    other = another_study(stored, tmp_path)
     answer(other, "anna", n_answers=100, then="complete")
-    sentence = refused("withdraw", kept.folder, "--code", other.codes["anna"], *kept.option)
+    sentence = refused("withdraw", stored.folder, "--code", other.codes["anna"], *stored.option)
     assert "nothing was deleted" in sentence
-    with kept.opened() as store:
+    with stored.opened() as store:
         assert dict(rows(store, "SELECT session, status FROM sessions"))[other.sessions["anna"]] == "completed"
 
 
@@ -42,21 +51,21 @@ def test_a_code_of_another_study_in_the_same_store_deletes_nothing(kept: Kept, t
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory, postgres: Any) -> list[Kept]:
+def both(tmp_path_factory: pytest.TempPathFactory, postgres: Any) -> list[StoredStudy]:
     """Return one study on a file and on a database, with the same simulated participants and model runs."""
     found = []
     for name in ("file", "database"):
         folder = tmp_path_factory.mktemp(name) / "study"
         copy_sample_study("blackbox-predict", folder)
         url = postgres.new_database() if name == "database" else ""
-        kept = Kept(folder, url or str(folder / "data" / "equipoise.db"), ["--store", url] if url else [])
-        printed = done("simulate", folder, "-n", 20, "--seed", 5, *kept.option)
+        stored = StoredStudy(folder, url or str(folder / "data" / "equipoise.db"), ["--store", url] if url else [])
+        printed = done("simulate", folder, "-n", 20, "--seed", 5, *stored.option)
         assert "20 simulated participants took the study" in printed
         assert "://" not in printed
         for model in ("tracer", "nearest-atom"):
-            done("models", "run", folder, "--model", f"baseline/{model}", *kept.option)
-        done("analyze", folder, "-o", folder / "results", *kept.option)
-        found.append(kept)
+            done("models", "run", folder, "--model", f"baseline/{model}", *stored.option)
+        done("analyze", folder, "-o", folder / "results", *stored.option)
+        found.append(stored)
     return found
 
 
@@ -64,13 +73,13 @@ CHANCE = ["session", "participant", "started_at", "completed_at", "shown_at", "r
 """Columns with random names or times."""
 
 
-def test_a_file_and_a_database_give_the_same_tables_for_the_same_seed(both: list[Kept]) -> None:
-    names = [sorted(path.name for path in (kept.folder / "results" / "tables").iterdir()) for kept in both]
+def test_a_file_and_a_database_give_the_same_tables_for_the_same_seed(both: list[StoredStudy]) -> None:
+    names = [sorted(path.name for path in (stored.folder / "results" / "tables").iterdir()) for stored in both]
     assert names[0] == names[1]
     for name in ("accuracy.csv", "exclusions.csv", "participants.csv", "trials.csv"):
         assert len(stable(both[0].folder / "results" / "tables" / name)) > 0
     for name in names[0]:
-        one, other = (stable(kept.folder / "results" / "tables" / name) for kept in both)
+        one, other = (stable(stored.folder / "results" / "tables" / name) for stored in both)
         pd.testing.assert_frame_equal(one, other, obj=name)
 
 
@@ -80,9 +89,9 @@ def stable(path: Path) -> pd.DataFrame:
     return frame.sort_values(list(frame.columns)).reset_index(drop=True)
 
 
-def test_a_file_and_a_database_give_the_same_report(both: list[Kept]) -> None:
-    def report(kept: Kept) -> str:
-        html = (kept.folder / "results" / "report.html").read_text(encoding="utf-8")
+def test_a_file_and_a_database_give_the_same_report(both: list[StoredStudy]) -> None:
+    def report(stored: StoredStudy) -> str:
+        html = (stored.folder / "results" / "report.html").read_text(encoding="utf-8")
         text = re.sub(r"<(svg|style).*?</\1>|<[^>]+>", " ", html, flags=re.DOTALL)
         # The digest of the responses includes the names of the sessions, which are random.
         text = re.sub(r"\b[0-9a-f]{64}\b", "DIGEST", " ".join(text.split()))
@@ -93,22 +102,22 @@ def test_a_file_and_a_database_give_the_same_report(both: list[Kept]) -> None:
     assert one == other
 
 
-def test_a_withdrawal_is_the_same_on_a_file_and_on_a_database(both: list[Kept]) -> None:
+def test_a_withdrawal_is_the_same_on_a_file_and_on_a_database(both: list[StoredStudy]) -> None:
     left = []
-    for kept in both:
-        with kept.opened() as store:
+    for stored in both:
+        with stored.opened() as store:
             (code,) = [
                 code
                 for code, seed, group in rows(store, 'SELECT withdrawal_code, seed, "group" FROM sessions')
                 if (seed, group) == (1, 3)
             ]
-        withdrawn = run("withdraw", kept.folder, "--code", code, *kept.option)
+        withdrawn = run("withdraw", stored.folder, "--code", code, *stored.option)
         assert withdrawn.exit_code == 0, withdrawn.output
         # A database keeps the deleted bytes for some time, and the command reports this.
-        assert (BYTES_OF_DELETED_ROWS in withdrawn.stderr) == bool(kept.option)
-        done("analyze", kept.folder, "-o", kept.folder / "after", *kept.option)
-        left.append(table(kept.folder / "after" / "tables" / "exclusions.csv"))
-        assert "complete and unchanged" in done("store", "verify", kept.folder, *kept.option)
+        assert (BYTES_OF_DELETED_ROWS in withdrawn.stderr) == bool(stored.option)
+        done("analyze", stored.folder, "-o", stored.folder / "after", *stored.option)
+        left.append(table(stored.folder / "after" / "tables" / "exclusions.csv"))
+        assert "complete and unchanged" in done("store", "verify", stored.folder, *stored.option)
     assert left[0] == left[1]
     assert left[0] != table(both[0].folder / "results" / "tables" / "exclusions.csv")
 
@@ -129,7 +138,7 @@ def test_a_database_is_served_by_the_command_and_leaves_no_file_beside_its_secre
     store.close()
 
 
-def test_a_second_simulation_adds_participants_in_a_database_too(both: list[Kept]) -> None:
+def test_a_second_simulation_adds_participants_in_a_database_too(both: list[StoredStudy]) -> None:
     database = both[1]
     before = len(sessions(database))
     done("simulate", database.folder, "-n", 2, "--seed", 5, *database.option)
@@ -138,7 +147,7 @@ def test_a_second_simulation_adds_participants_in_a_database_too(both: list[Kept
     assert medians.nunique() == len(medians)  # no participant twice
 
 
-def trials(kept: Kept) -> list[dict[str, Any]]:
-    with kept.opened() as store:
+def trials(stored: StoredStudy) -> list[dict[str, Any]]:
+    with stored.opened() as store:
         found: list[dict[str, Any]] = store.trials()
     return found

@@ -15,34 +15,34 @@ from equipoise.commands.server_process import running_server
 from experiment.load_study import load_study
 from server.store import Access
 from server.store.open import opened_store
-from tests.equipoise.commands.store.commands import Kept, answer, done, make_small_study, on_a_file, refused, run
+from tests.equipoise.commands.store.commands import StoredStudy, answer, done, make_small_study, on_a_file, refused, run
 from tests.server.stores import problems, rows
 
 Edit = Callable[[Path, str, str], None]
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Kept:
+def stored(tmp_path: Path) -> StoredStudy:
     """Return a panel's study with two completed sessions and one under way."""
-    kept = on_a_file(tmp_path / "study")
-    make_small_study(kept.folder, "panel")
+    stored = on_a_file(tmp_path / "study")
+    make_small_study(stored.folder, "panel")
     for name in ("anna", "bert"):
-        answer(kept, name, n_answers=100, then="complete")
-    answer(kept, "carl", n_answers=2)
-    return kept
+        answer(stored, name, n_answers=100, then="complete")
+    answer(stored, "carl", n_answers=2)
+    return stored
 
 
 @pytest.fixture
-def changed(kept: Kept, edit: Edit) -> Kept:
+def changed(stored: StoredStudy, edit: Edit) -> StoredStudy:
     """Return the same study after a change in the consent and in the title."""
-    edit(kept.folder / "consent.md", "ten minutes", "twelve minutes")
-    edit(kept.folder / "study.yaml", "title: ", "title: New ")
-    return kept
+    edit(stored.folder / "consent.md", "ten minutes", "twelve minutes")
+    edit(stored.folder / "study.yaml", "title: ", "title: New ")
+    return stored
 
 
-def report(kept: Kept) -> str:
-    done_with_notes("analyze", kept.folder, "-o", kept.folder / "out")
-    text = (kept.folder / "out" / "report.html").read_text(encoding="utf-8")
+def report(stored: StoredStudy) -> str:
+    done_with_notes("analyze", stored.folder, "-o", stored.folder / "out")
+    text = (stored.folder / "out" / "report.html").read_text(encoding="utf-8")
     return " ".join(re.sub(r"<[^>]+>", "", text).replace("\u00a0", " ").split())
 
 
@@ -52,23 +52,23 @@ def done_with_notes(*arguments: object) -> tuple[str, str]:
     return found.stdout, found.stderr
 
 
-def table(kept: Kept, name: str) -> list[dict[str, str]]:
-    with (kept.folder / "out" / "tables" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+def table(stored: StoredStudy, name: str) -> list[dict[str, str]]:
+    with (stored.folder / "out" / "tables" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 # revise
 
 
-def test_an_accepted_revision_is_printed_and_is_in_the_report(changed: Kept, edit: Edit) -> None:
+def test_an_accepted_revision_is_printed_and_is_in_the_report(changed: StoredStudy, edit: Edit) -> None:
     printed = done("revise", changed.folder, "--reason", "the session takes longer")
     assert printed.startswith("Accepted revision 2 of version 1.0: `title` and the consent `consent.md`.\n")
     assert "The CONSENT changed: check that your ethics board allows it" in printed
     answer(changed, "dora", n_answers=100, then="complete")
-    told = report(changed)
-    assert "Version 1.0 was reworded on 20" in told
-    assert "title and the consent consent.md. Reason: “the session takes longer”." in told
-    assert "3 sessions with revision 1, 1 session with revision 2" in told
+    text = report(changed)
+    assert "Version 1.0 was reworded on 20" in text
+    assert "title and the consent consent.md. Reason: “the session takes longer”." in text
+    assert "3 sessions with revision 1, 1 session with revision 2" in text
     by_session = {row["session"]: row["study_revision"] for row in table(changed, "trials")}
     assert {name: by_session[session] for name, session in changed.sessions.items()} == {
         "anna": "1", "bert": "1", "carl": "1", "dora": "2",
@@ -79,9 +79,9 @@ def test_an_accepted_revision_is_printed_and_is_in_the_report(changed: Kept, edi
         assert problems(store) == []
 
 
-def test_a_revision_of_options_prints_them_before_and_after(kept: Kept, edit: Edit) -> None:
-    edit(kept.folder / "battery.jsonl", '["red","blue","green","yellow"]', '["red","Blue","green","light yellow"]')
-    printed = done("revise", kept.folder, "--reason", "clearer options")
+def test_a_revision_of_options_prints_them_before_and_after(stored: StoredStudy, edit: Edit) -> None:
+    edit(stored.folder / "battery.jsonl", '["red","blue","green","yellow"]', '["red","Blue","green","light yellow"]')
+    printed = done("revise", stored.folder, "--reason", "clearer options")
     assert ", option 2: “blue” -> “Blue”\n" in printed
     assert ", option 4: “yellow” -> “light yellow”\n" in printed
     assert "option 1" not in printed
@@ -89,14 +89,14 @@ def test_a_revision_of_options_prints_them_before_and_after(kept: Kept, edit: Ed
     assert "Equipoise cannot check the meaning of new words" in " ".join(done("revise", "--help").split())
 
 
-def test_a_change_of_more_than_wording_is_refused_by_name(changed: Kept, edit: Edit) -> None:
+def test_a_change_of_more_than_wording_is_refused_by_name(changed: StoredStudy, edit: Edit) -> None:
     edit(changed.folder / "study.yaml", "fixation_ms: 200", "fixation_ms: 900")
     sentence = refused("revise", changed.folder, "--reason", "a longer cross")
     assert "`timing.fixation_ms` changed since. Fix: give it a new `version`." in sentence
 
 
 @pytest.mark.parametrize("reason", ["", "   ", "two\nlines", "x" * 501])
-def test_a_decision_needs_a_reason_in_one_sentence(changed: Kept, reason: str) -> None:
+def test_a_decision_needs_a_reason_in_one_sentence(changed: StoredStudy, reason: str) -> None:
     assert "--reason" in refused("revise", changed.folder, "--reason", reason)
     assert "--reason" in refused("exclude", changed.folder, "--panel-id", "anna", "--reason", reason)
 
@@ -112,9 +112,9 @@ READERS: list[list[str]] = [
 ]
 
 
-def decided(kept: Kept) -> list[Any]:
+def decided(stored: StoredStudy) -> list[Any]:
     """Return the stored decisions, without the responses and without the log's entries on views."""
-    with opened_store(kept.location) as store:
+    with opened_store(stored.location) as store:
         tables = [rows(store, f"SELECT * FROM {name}") for name in ("studies", "revisions", "slots")]
         events = rows(store, "SELECT event, session, details FROM events ORDER BY event_index")
     return [*tables, [event for event in events if event[0] not in set(Access)]]
@@ -122,18 +122,18 @@ def decided(kept: Kept) -> list[Any]:
 
 @pytest.mark.parametrize("command", READERS, ids=lambda command: " ".join(command[:2]))
 def test_a_command_that_only_reads_prints_one_line_on_changes_and_changes_nothing(
-    changed: Kept, command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    changed: StoredStudy, command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     before = decided(changed)
-    _, told = done_with_notes(*[changed.folder if word == "STUDY" else word for word in command])
-    (line,) = told.splitlines()
+    _, text = done_with_notes(*[changed.folder if word == "STUDY" else word for word in command])
+    (line,) = text.splitlines()
     assert line.startswith("Note: ")
     assert "`title` and the consent `consent.md` changed since version 1.0 was served" in line
     assert decided(changed) == before
 
 
-def test_groups_are_closed_and_slots_released_after_any_change_in_the_files(changed: Kept) -> None:
+def test_groups_are_closed_and_slots_released_after_any_change_in_the_files(changed: StoredStudy) -> None:
     done_with_notes("assignment", "close", changed.folder, "--group", 1)
     done_with_notes("assignment", "release", changed.folder, "--panel-id", "carl", "--reason", "return")
     with opened_store(changed.location) as store:
@@ -141,12 +141,12 @@ def test_groups_are_closed_and_slots_released_after_any_change_in_the_files(chan
         assert rows(store, "SELECT is_open FROM slots WHERE kind = 'human' AND \"group\" = 1") == [(0,)]
 
 
-def test_a_server_starts_after_an_exploratory_table_is_added(kept: Kept, edit: Edit) -> None:
-    edit(kept.folder / "study.yaml", "analysis:\n", "analysis:\n  correction: bh\n")
-    answer(kept, "dora", n_answers=100, then="complete")  # by an application that registers the study
-    told = report(kept)
-    assert "The analysis plan differs from the plan registered with version 1.0 of the study" in told
-    assert "correction changed since" in told
+def test_a_server_starts_after_an_exploratory_table_is_added(stored: StoredStudy, edit: Edit) -> None:
+    edit(stored.folder / "study.yaml", "analysis:\n", "analysis:\n  correction: bh\n")
+    answer(stored, "dora", n_answers=100, then="complete")  # by an application that registers the study
+    text = report(stored)
+    assert "The analysis plan differs from the plan registered with version 1.0 of the study" in text
+    assert "correction changed since" in text
 
 
 def begun_at(url: str, panel_id: str) -> tuple[httpx.Client, dict[str, Any], dict[str, Any]]:
@@ -158,23 +158,23 @@ def begun_at(url: str, panel_id: str) -> tuple[httpx.Client, dict[str, Any], dic
     return http, shown, http.post("/api/session", json=start).raise_for_status().json()
 
 
-def test_a_running_server_keeps_its_wording_while_a_revision_is_accepted(kept: Kept, edit: Edit) -> None:
-    with running_server(kept.folder) as url:
+def test_a_running_server_keeps_its_wording_while_a_revision_is_accepted(stored: StoredStudy, edit: Edit) -> None:
+    with running_server(stored.folder) as url:
         dora, before, session = begun_at(url, "dora")
-        edit(kept.folder / "consent.md", "ten minutes", "twelve minutes")
-        done("revise", kept.folder, "--reason", "the session takes longer")
+        edit(stored.folder / "consent.md", "ten minutes", "twelve minutes")
+        done("revise", stored.folder, "--reason", "the session takes longer")
         edith, shown, _ = begun_at(url, "edith")
         assert shown == before
-    with running_server(kept.folder) as url:
+    with running_server(stored.folder) as url:
         frank, after, _ = begun_at(url, "frank")
         assert after["consent_digest"] != before["consent_digest"]
         dora.base_url = url
         assert dora.get("/api/session").json()["trials"] == session["trials"]
     for http in (dora, edith, frank):
         http.close()
-    revisions = [row["study_revision"] for row in sessions(kept)]
+    revisions = [row["study_revision"] for row in sessions(stored)]
     assert revisions == [1, 1, 1, 1, 1, 2]
-    with opened_store(kept.location) as store:
+    with opened_store(stored.location) as store:
         assert rows(store, "SELECT SUM(n_begun) FROM slots WHERE kind = 'human'") == [(6,)]
         assert problems(store) == []
 
@@ -182,66 +182,66 @@ def test_a_running_server_keeps_its_wording_while_a_revision_is_accepted(kept: K
 # exclude
 
 
-def test_an_exclusion_is_a_step_with_its_reason_and_can_be_undone(kept: Kept) -> None:
-    before = report(kept)
-    session = kept.sessions["anna"]
-    printed = done("exclude", kept.folder, "--panel-id", "anna", "--reason", "=fire alarm")
+def test_an_exclusion_is_a_step_with_its_reason_and_can_be_undone(stored: StoredStudy) -> None:
+    before = report(stored)
+    session = stored.sessions["anna"]
+    printed = done("exclude", stored.folder, "--panel-id", "anna", "--reason", "=fire alarm")
     assert printed == f"Session {session} is excluded. Its responses stay; its slot is free for another participant.\n"
 
-    told = report(kept)
+    text = report(stored)
     assert "excluded_by_researcher" not in before
-    assert f"“=fire alarm” (session {session}, on 20" in told
-    assert "after the last response)" in told
-    flow = {row["step"]: row for row in table(kept, "exclusions")}
+    assert f"“=fire alarm” (session {session}, on 20" in text
+    assert "after the last response)" in text
+    flow = {row["step"]: row for row in table(stored, "exclusions")}
     assert list(flow)[:3] == ["withdrawn", "not_completed", "excluded_by_researcher"]
     assert flow["excluded_by_researcher"]["n_participants"] == "1"
     assert sum(int(row["n_participants"]) for row in flow.values()) == 3
-    groups = {row["group"]: row for row in table(kept, "exclusions_by_group")}
+    groups = {row["group"]: row for row in table(stored, "exclusions_by_group")}
     assert groups["total"]["recruited_participants"] == "3"
     assert int(groups["total"]["excluded_participants"]) + int(groups["total"]["final_participants"]) == 3
-    trials = [row for row in table(kept, "trials") if row["session"] == session]
+    trials = [row for row in table(stored, "trials") if row["session"] == session]
     assert {row["excluded_reason"] for row in trials} == {"'=fire alarm"}
     assert {row["excluded_by"] for row in trials if row["phase"] == "test"} == {"excluded_by_researcher"}
     assert all(row["response"] for row in trials), "answers stay"
-    assert "complete and unchanged" in done("store", "verify", kept.folder)
+    assert "complete and unchanged" in done("store", "verify", stored.folder)
 
-    undone = done("exclude", kept.folder, "--session", session, "--undo", "--reason", "another session was meant")
+    undone = done("exclude", stored.folder, "--session", session, "--undo", "--reason", "another session was meant")
     assert undone == f"Session {session} is in the analysis again; it has a slot again.\n"
-    report(kept)
-    assert "excluded_by_researcher" not in {row["step"] for row in table(kept, "exclusions")}
-    done("assignment", "log", kept.folder, "-o", kept.folder / "log.csv")
-    with (kept.folder / "log.csv").open(encoding="utf-8", newline="") as file:
+    report(stored)
+    assert "excluded_by_researcher" not in {row["step"] for row in table(stored, "exclusions")}
+    done("assignment", "log", stored.folder, "-o", stored.folder / "log.csv")
+    with (stored.folder / "log.csv").open(encoding="utf-8", newline="") as file:
         decisions = [row for row in csv.DictReader(file) if row["event"] in {"excluded", "included"}]
     assert [json.loads(row["details"])["reason"] for row in decisions] == ["=fire alarm", "another session was meant"]
 
 
-def test_an_exclusion_by_researcher_deviates_from_a_locked_plan(kept: Kept) -> None:
-    done("analyze", kept.folder, "--lock")
-    assert "The plan of this analysis is identical to the locked plan." in report(kept)
-    done("exclude", kept.folder, "--panel-id", "anna", "--reason", "fire alarm")
-    told = report(kept)
-    assert "The plan of this analysis is identical to the locked plan." not in told
+def test_an_exclusion_by_researcher_deviates_from_a_locked_plan(stored: StoredStudy) -> None:
+    done("analyze", stored.folder, "--lock")
+    assert "The plan of this analysis is identical to the locked plan." in report(stored)
+    done("exclude", stored.folder, "--panel-id", "anna", "--reason", "fire alarm")
+    text = report(stored)
+    assert "The plan of this analysis is identical to the locked plan." not in text
     assert (
         "The researcher excluded 1 session without a rule of the plan; 1 of these exclusions were after the last"
-        in told
+        in text
     )
 
 
-def test_a_session_that_cannot_be_excluded_is_named(kept: Kept) -> None:
+def test_a_session_that_cannot_be_excluded_is_named(stored: StoredStudy) -> None:
     reason = ["--reason", "fire alarm"]
-    done("exclude", kept.folder, "--panel-id", "anna", *reason)
-    assert "is excluded already (fire alarm)" in refused("exclude", kept.folder, "--panel-id", "anna", *reason)
-    assert "is not excluded" in refused("exclude", kept.folder, "--panel-id", "bert", "--undo", *reason)
-    assert "--panel-id nobody" in refused("exclude", kept.folder, "--panel-id", "nobody", *reason)
-    assert "give one of" in refused("exclude", kept.folder, *reason)
-    assert "--reason" in refused("exclude", kept.folder, "--panel-id", "bert")
-    done("withdraw", kept.folder, "--panel-id", "bert")
-    assert "was withdrawn" in refused("exclude", kept.folder, "--panel-id", "bert", *reason)
-    done("simulate", kept.folder, "-n", "1")
-    simulated = next(row for row in sessions(kept) if row["kind"] == "simulated")
-    assert "--without-simulated" in refused("exclude", kept.folder, "--session", simulated["session"], *reason)
+    done("exclude", stored.folder, "--panel-id", "anna", *reason)
+    assert "is excluded already (fire alarm)" in refused("exclude", stored.folder, "--panel-id", "anna", *reason)
+    assert "is not excluded" in refused("exclude", stored.folder, "--panel-id", "bert", "--undo", *reason)
+    assert "--panel-id nobody" in refused("exclude", stored.folder, "--panel-id", "nobody", *reason)
+    assert "give one of" in refused("exclude", stored.folder, *reason)
+    assert "--reason" in refused("exclude", stored.folder, "--panel-id", "bert")
+    done("withdraw", stored.folder, "--panel-id", "bert")
+    assert "was withdrawn" in refused("exclude", stored.folder, "--panel-id", "bert", *reason)
+    done("simulate", stored.folder, "-n", "1")
+    simulated = next(row for row in sessions(stored) if row["kind"] == "simulated")
+    assert "--without-simulated" in refused("exclude", stored.folder, "--session", simulated["session"], *reason)
 
 
-def sessions(kept: Kept) -> list[dict[str, Any]]:
-    with opened_store(kept.location) as store:
-        return store.sessions(load_study(kept.folder))
+def sessions(stored: StoredStudy) -> list[dict[str, Any]]:
+    with opened_store(stored.location) as store:
+        return store.sessions(load_study(stored.folder))

@@ -12,28 +12,28 @@ import psycopg
 import psycopg.sql
 import pytest
 
-from tests.equipoise.commands.store.commands import Kept, answer, done, on_a_file, refused, run
+from tests.equipoise.commands.store.commands import StoredStudy, answer, done, on_a_file, refused, run
 
 # Files to write, stores to read
 
 
-def writers(kept: Kept) -> Iterator[list[object]]:
+def writers(stored: StoredStudy) -> Iterator[list[object]]:
     """Yield the commands that write a file, without the name of the file."""
-    yield ["assignment", "log", kept.folder, *kept.option, "-o"]
-    yield ["identities", "export", kept.folder, *kept.option, "-o"]
-    yield ["store", "backup", kept.folder, *kept.option, "-o"]
+    yield ["assignment", "log", stored.folder, *stored.option, "-o"]
+    yield ["identities", "export", stored.folder, *stored.option, "-o"]
+    yield ["store", "backup", stored.folder, *stored.option, "-o"]
 
 
-def test_an_unusable_path_is_named_and_no_file_remains(kept: Kept, tmp_path: Path) -> None:
+def test_an_unusable_path_is_named_and_no_file_remains(stored: StoredStudy, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine", encoding="utf-8")
     (tmp_path / "folder").mkdir()
     before = sorted(tmp_path.rglob("*"))
-    for command in writers(kept):
-        places = [tmp_path / "folder", tmp_path / "file" / "out.csv", "/proc/out.csv", ""]
+    for command in writers(stored):
+        paths = [tmp_path / "folder", tmp_path / "file" / "out.csv", "/proc/out.csv", ""]
         if command[1] != "backup":  # this command makes the folder
-            places.append(tmp_path / "nowhere" / "out.csv")
-        for place in places:
-            refused(*command, place)
+            paths.append(tmp_path / "nowhere" / "out.csv")
+        for unusable in paths:
+            refused(*command, unusable)
     assert sorted(path for path in tmp_path.rglob("*") if "equipoise.db" not in path.name) == [
         path for path in before if "equipoise.db" not in path.name
     ]
@@ -123,7 +123,7 @@ def test_a_write_ahead_log_without_its_store_is_refused_by_every_command_and_unc
     result = run(*of(by_panel, command))
     assert result.exit_code == 2
     if command[0] != "simulate":  # its server prints the sentence in another process
-        assert "its log equipoise.db-wal holds responses. Fix: put the database file back" in result.stderr
+        assert "its log equipoise.db-wal contains responses. Fix: put the database file back" in result.stderr
     assert log.read_bytes() == b"answers" * 1_000
     assert not (log.parent / "equipoise.db").exists()
 
@@ -144,15 +144,15 @@ def test_verify_reports_a_store_without_any_study(by_panel: Path) -> None:
     assert "all there" not in result.output
 
 
-def test_a_deletion_names_the_file_that_may_still_hold_the_responses(by_panel: Path) -> None:
-    kept = on_a_file(by_panel)
-    answer(kept, "anna", n_answers=1)
-    answer(kept, "bert", n_answers=1)
+def test_a_deletion_names_the_file_that_may_still_contain_the_responses(by_panel: Path) -> None:
+    stored = on_a_file(by_panel)
+    answer(stored, "anna", n_answers=1)
+    answer(stored, "bert", n_answers=1)
     assert done("identities", "delete", by_panel, "--panel-id", "anna") == "Deleted ids and codes: 1.\n"
-    with kept.opened() as store, store.snapshot() as db:
+    with stored.opened() as store, store.snapshot() as db:
         db.execute("SELECT COUNT(*) FROM responses").fetchone()
         for command in (["identities", "delete", by_panel, "--everybody"],
-                        ["withdraw", by_panel, "--session", kept.sessions["bert"]]):  # fmt: skip
+                        ["withdraw", by_panel, "--session", stored.sessions["bert"]]):  # fmt: skip
             result = run(*command)
             assert result.exit_code == 0
             assert "equipoise.db-wal: this log still contains deleted data" in result.stderr
@@ -173,9 +173,9 @@ def test_a_path_without_a_study_or_store_is_named(by_panel: Path, in_tmp: Path, 
 
 
 def test_every_command_reports_a_damaged_file_in_one_sentence(by_panel: Path, in_tmp: Path) -> None:
-    kept = on_a_file(by_panel)
-    answer(kept, "anna", n_answers=100, then="complete")
-    path = Path(kept.location)
+    stored = on_a_file(by_panel)
+    answer(stored, "anna", n_answers=100, then="complete")
+    path = Path(stored.location)
     with closing(sqlite3.connect(path)) as db:
         pages = [
             page
@@ -200,7 +200,7 @@ def test_every_command_reports_a_damaged_file_in_one_sentence(by_panel: Path, in
     assert wrong == []
 
 
-def test_letters_of_another_encoding_cause_one_sentence_without_traceback(kept: Kept, tmp_path: Path) -> None:
+def test_letters_of_another_encoding_cause_one_sentence_without_traceback(stored: StoredStudy, tmp_path: Path) -> None:
     """A command line in Latin-1 passes such letters; Python then makes a surrogate of each byte."""
     odd = b"m\xfcller".decode("utf-8", "surrogateescape")
     wrong = []
@@ -212,8 +212,8 @@ def test_letters_of_another_encoding_cause_one_sentence_without_traceback(kept: 
         ["identities", "export", "STUDY", "-o", str(tmp_path / odd / "nowhere")],
         ["store", "verify", odd],
     ):
-        more = [] if command[2] == odd else kept.option
-        result = run(*of(kept.folder, command, *more))
+        more = [] if command[2] == odd else stored.option
+        result = run(*of(stored.folder, command, *more))
         if result.exit_code != 2 or not isinstance(result.exception, SystemExit):
             wrong.append((" ".join(command[:2]), command[-2], repr(result.exception)))
     assert wrong == []

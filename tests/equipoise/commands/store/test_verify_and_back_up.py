@@ -9,7 +9,7 @@ import pytest
 from experiment.load_study import load_study
 from server.store.open import opened_store
 from tests.equipoise.commands.store.commands import (
-    Kept,
+    StoredStudy,
     answer,
     digest_of,
     done,
@@ -25,14 +25,14 @@ from tests.server.stores import execute_sql, rows
 # store verify
 
 
-def test_verify_prints_the_numbers_and_the_same_digest_each_time(kept: Kept) -> None:
-    printed = done("store", "verify", kept.folder, *kept.option)
-    with kept.opened() as store:
+def test_verify_prints_the_numbers_and_the_same_digest_each_time(stored: StoredStudy) -> None:
+    printed = done("store", "verify", stored.folder, *stored.option)
+    with stored.opened() as store:
         n_answers = len(rows(store, "SELECT * FROM responses"))
     assert f"{n_answers} responses in 4 sessions: complete and unchanged." in printed
-    assert digest_of(printed) == digest_of(done("store", "verify", kept.folder, *kept.option))
-    answer(kept, "dora", n_answers=1)
-    assert digest_of(printed) != digest_of(done("store", "verify", kept.folder, *kept.option))
+    assert digest_of(printed) == digest_of(done("store", "verify", stored.folder, *stored.option))
+    answer(stored, "dora", n_answers=1)
+    assert digest_of(printed) != digest_of(done("store", "verify", stored.folder, *stored.option))
 
 
 @pytest.mark.parametrize(
@@ -60,10 +60,10 @@ def test_verify_prints_the_numbers_and_the_same_digest_each_time(kept: Kept) -> 
         "UPDATE slots SET n_confirmed = 9",
     ],
 )
-def test_verify_finds_a_manual_change_and_exits_with_1(kept: Kept, statement: str) -> None:
-    with kept.opened() as store:
-        execute_sql(store, statement.format(**kept.sessions))
-    result = run("store", "verify", kept.folder, *kept.option)
+def test_verify_finds_a_manual_change_and_exits_with_1(stored: StoredStudy, statement: str) -> None:
+    with stored.opened() as store:
+        execute_sql(store, statement.format(**stored.sessions))
+    result = run("store", "verify", stored.folder, *stored.option)
     assert result.exit_code == 1
     assert isinstance(result.exception, SystemExit)
     assert result.stdout == ""
@@ -74,86 +74,90 @@ def test_verify_finds_a_manual_change_and_exits_with_1(kept: Kept, statement: st
     assert "backup" in last
 
 
-def test_a_withdrawal_and_deleted_ids_are_not_reported_as_problems(kept: Kept) -> None:
-    done("identities", "delete", kept.folder, "--everybody", *kept.option)
-    done("withdraw", kept.folder, "--code", kept.codes["anna"], *kept.option)
-    assert "complete and unchanged" in done("store", "verify", kept.folder, *kept.option)
+def test_a_withdrawal_and_deleted_ids_are_not_reported_as_problems(stored: StoredStudy) -> None:
+    done("identities", "delete", stored.folder, "--everybody", *stored.option)
+    done("withdraw", stored.folder, "--code", stored.codes["anna"], *stored.option)
+    assert "complete and unchanged" in done("store", "verify", stored.folder, *stored.option)
 
 
 # store backup
 
 
 @posix
-def test_a_backup_is_itself_a_store_in_a_private_file(kept: Kept, tmp_path: Path) -> None:
+def test_a_backup_is_a_store_in_a_private_file(stored: StoredStudy, tmp_path: Path) -> None:
     path = tmp_path / "backups" / "monday.db"
-    with kept.opened():  # while the store is in use
-        printed = done("store", "backup", kept.folder, "-o", path, *kept.option)
+    with stored.opened():  # while the store is in use
+        printed = done("store", "backup", stored.folder, "-o", path, *stored.option)
     assert printed.startswith(f"Made {path}: ")
     assert printed.rstrip().endswith("responses in 4 sessions.")
     assert mode(path) == 0o600
     assert [one.name for one in path.parent.iterdir()] == ["monday.db"]
-    original, copy = (done("store", "verify", kept.folder, *option) for option in (kept.option, ["--store", str(path)]))
+    original, copy = (
+        done("store", "verify", stored.folder, *option) for option in (stored.option, ["--store", str(path)])
+    )
     assert original == copy
-    with kept.opened() as store, opened_store(str(path)) as backup:
+    with stored.opened() as store, opened_store(str(path)) as backup:
         assert store.trials() == backup.trials()
 
 
-def test_a_backup_replaces_a_lost_store(kept: Kept, tmp_path: Path) -> None:
+def test_a_backup_replaces_a_lost_store(stored: StoredStudy, tmp_path: Path) -> None:
     path = tmp_path / "backup.db"
-    done("store", "backup", kept.folder, "-o", path, *kept.option)
-    place = kept.folder / "data" / "equipoise.db"
-    for lost in place.parent.glob("equipoise.db*"):
+    done("store", "backup", stored.folder, "-o", path, *stored.option)
+    store_path = stored.folder / "data" / "equipoise.db"
+    for lost in store_path.parent.glob("equipoise.db*"):
         lost.unlink()
-    path.rename(place)
-    restored = on_a_file(kept.folder)
+    path.rename(store_path)
+    restored = on_a_file(stored.folder)
     answer(restored, "bert", n_answers=0)
-    assert restored.sessions["bert"] == kept.sessions["bert"]
-    assert "complete and unchanged" in done("store", "verify", kept.folder)
+    assert restored.sessions["bert"] == stored.sessions["bert"]
+    assert "complete and unchanged" in done("store", "verify", stored.folder)
 
 
-def test_a_backup_never_writes_over_a_file(kept: Kept, tmp_path: Path) -> None:
+def test_a_backup_never_writes_over_a_file(stored: StoredStudy, tmp_path: Path) -> None:
     path = tmp_path / "backup.db"
     path.write_text("another backup", encoding="utf-8")
-    assert str(path) in refused("store", "backup", kept.folder, "-o", path, *kept.option)
+    assert str(path) in refused("store", "backup", stored.folder, "-o", path, *stored.option)
     assert path.read_text(encoding="utf-8") == "another backup"
     assert [one.name for one in tmp_path.iterdir() if one.name.startswith(".")] == []
 
 
-def test_a_backup_of_a_manually_changed_store_reports_the_change(kept: Kept, tmp_path: Path) -> None:
+def test_a_backup_of_a_manually_changed_store_reports_the_change(stored: StoredStudy, tmp_path: Path) -> None:
     """Otherwise a nightly backup would replace the last good backup by copies of the damaged store."""
-    with kept.opened() as store:
-        execute_sql(store, f"UPDATE responses SET rt_ms = 1 WHERE session = '{kept.sessions['anna']}'")
-    result = run("store", "backup", kept.folder, "-o", tmp_path / "backup.db", *kept.option)
+    with stored.opened() as store:
+        execute_sql(store, f"UPDATE responses SET rt_ms = 1 WHERE session = '{stored.sessions['anna']}'")
+    result = run("store", "backup", stored.folder, "-o", tmp_path / "backup.db", *stored.option)
     assert isinstance(result.exception, SystemExit | None)
-    assert kept.sessions["anna"] in result.output
+    assert stored.sessions["anna"] in result.output
 
 
 # store copy
 
 
-def test_a_store_can_be_moved_from_file_to_database_and_back(kept: Kept, tmp_path: Path, postgres: Any) -> None:
-    original = digest_of(done("store", "verify", kept.folder, *kept.option))
-    places = [postgres.new_database(), str(tmp_path / "copy.db"), postgres.new_database()]
-    for source, target in zip([kept.location, *places], places, strict=False):
+def test_a_store_can_be_moved_from_file_to_database_and_back(
+    stored: StoredStudy, tmp_path: Path, postgres: Any
+) -> None:
+    original = digest_of(done("store", "verify", stored.folder, *stored.option))
+    locations = [postgres.new_database(), str(tmp_path / "copy.db"), postgres.new_database()]
+    for source, target in zip([stored.location, *locations], locations, strict=False):
         printed = done("store", "copy", source, target)
         assert "responses in 4 sessions" in printed
         assert digest_of(printed) == original
-        assert digest_of(done("store", "verify", kept.folder, "--store", target)) == original
-    with kept.opened() as store, opened_store(places[-1]) as last:
+        assert digest_of(done("store", "verify", stored.folder, "--store", target)) == original
+    with stored.opened() as store, opened_store(locations[-1]) as last:
         assert store.trials() == last.trials()
-        events = [event for event in store.events(load_study(kept.folder)) if event.event != "copied"]
-        assert events == [event for event in last.events(load_study(kept.folder)) if event.event != "copied"]
-    moved = in_a_database(kept.folder, places[-1])
+        events = [event for event in store.events(load_study(stored.folder)) if event.event != "copied"]
+        assert events == [event for event in last.events(load_study(stored.folder)) if event.event != "copied"]
+    moved = in_a_database(stored.folder, locations[-1])
     answer(moved, "bert", n_answers=0)  # the session under way continues in the copy
-    assert moved.sessions["bert"] == kept.sessions["bert"]
+    assert moved.sessions["bert"] == stored.sessions["bert"]
 
 
-def test_a_store_is_copied_into_an_empty_one_only(kept: Kept, tmp_path: Path, postgres: Any) -> None:
+def test_a_store_is_copied_into_an_empty_store_only(stored: StoredStudy, tmp_path: Path, postgres: Any) -> None:
     for target in (str(tmp_path / "taken.db"), postgres.new_database()):
-        done("models", "run", kept.folder, "--model", "baseline/tracer", "--store", target)
-        before = done("store", "verify", kept.folder, "--store", target)
-        assert "name an empty store" in refused("store", "copy", kept.location, target)
-        assert done("store", "verify", kept.folder, "--store", target) == before
+        done("models", "run", stored.folder, "--model", "baseline/tracer", "--store", target)
+        before = done("store", "verify", stored.folder, "--store", target)
+        assert "name an empty store" in refused("store", "copy", stored.location, target)
+        assert done("store", "verify", stored.folder, "--store", target) == before
 
 
 @pytest.mark.parametrize("source", ["nothing.db", "notes.txt", "folder", "mysql://db/x", "postgresql://127.0.0.1:1/x"])

@@ -98,10 +98,10 @@ def test_a_key_that_is_held_down_is_pressed_once(heard, fingers):
     assert heard.press()["name"] == "2", "the key was released and pressed again, so it counts"
 
 
-def test_keys_typed_in_another_window_are_no_response(heard, fingers):
+def test_keys_typed_in_another_window_are_not_a_response(heard, fingers):
     heard.begin()
     heard.ask()
-    with fingers.elsewhere():
+    with fingers.in_another_window():
         time.sleep(0.1)
         fingers.press("2")
     time.sleep(0.1)
@@ -154,7 +154,7 @@ def test_a_loss_of_the_focus_is_counted_until_the_next_trial(heard, fingers):
     for n_lost in (0, 1, 2):
         heard.ask(do="focus")
         assert heard.press() == {"n": n_lost}
-        with fingers.elsewhere():
+        with fingers.in_another_window():
             pass
     heard.clear()
     heard.ask(do="focus")

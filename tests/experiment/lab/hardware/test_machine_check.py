@@ -51,7 +51,7 @@ FRAME_MS = SYNCHRONISED.frame_ms
         (sound_finding(None), "good"),
     ],
 )
-def test_each_finding_has_a_verdict_and_what_is_not_good_has_advice(finding, verdict):
+def test_each_finding_has_a_verdict_and_each_problem_has_advice(finding, verdict):
     assert finding.verdict == verdict
     assert finding.found
     if verdict == "bad":

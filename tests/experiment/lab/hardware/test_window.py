@@ -107,7 +107,7 @@ def test_a_presentation_returns_the_achieved_timing(screen):
 
 
 @contextmanager
-def pressing_again_and_again(screen, key):
+def pressing_repeatedly(screen, key):
     is_over = threading.Event()
 
     def press():
@@ -125,7 +125,7 @@ def pressing_again_and_again(screen, key):
 
 
 def test_the_machine_check_has_every_finding(screen):
-    with screen.start("check") as program, pressing_again_and_again(screen, "5"):
+    with screen.start("check") as program, pressing_repeatedly(screen, "5"):
         findings = {finding["what"]: finding for finding in program.reply()}
     assert set(findings) == {"Screen", "Refresh", "Frames", "Keyboard", "Clock", "Precedence", "Fonts", "Sound"}
     assert findings["Screen"]["verdict"] == "good"

@@ -61,7 +61,7 @@ def test_a_letter_missing_in_a_style_is_drawn_in_the_regular_style():
     assert not DEJAVU.has("italic", "مرحبا")
 
 
-def test_simple_text_is_drawn_as_it_is():
+def test_simple_text_is_drawn_unchanged():
     assert shaped("café – 3 > 2", "ltr").text == "café – 3 > 2"
     assert shaped("cafe\u0301", "ltr").text == "café"
     assert shaped("soft\u00adhyphen", "ltr").text == "softhyphen"
@@ -106,7 +106,7 @@ def test_without_raqm_text_from_right_to_left_needs_the_lab_extra(without_raqm, 
         shaped("مرحبا بكم", "rtl")
 
 
-def test_without_raqm_letters_that_cannot_be_drawn_right_are_refused(without_raqm):
+def test_without_raqm_letters_that_cannot_be_drawn_correctly_are_refused(without_raqm):
     with pytest.raises(InputError, match="install FriBiDi"):
         shaped("हिन्दी", "ltr")
 

@@ -119,9 +119,9 @@ def test_an_invalid_answer_is_refused_and_can_be_corrected(typed):
     assert form_state.is_refused and not form_state.is_done
     texts = " ".join(written.text for written in form(sheet_of(), AGE, form_state, "", GO_ON).written)
     assert "Please enter a whole number from 18 to 99" in texts
-    mended = pressed(AGE, *typed, "return", *["backspace"] * len(typed), "3", "0")
-    assert not mended.is_refused
-    assert answer_of(AGE, after_press(AGE, mended, "return")) == 30
+    corrected = pressed(AGE, *typed, "return", *["backspace"] * len(typed), "3", "0")
+    assert not corrected.is_refused
+    assert answer_of(AGE, after_press(AGE, corrected, "return")) == 30
 
 
 def test_text_is_typed_letter_by_letter():

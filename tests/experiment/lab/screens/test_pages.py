@@ -49,7 +49,7 @@ def names(picture):
     return [region.name for region in picture.regions]
 
 
-def said(*pictures):
+def text_of(*pictures):
     return " ".join(written.text for picture in pictures for written in picture.written)
 
 
@@ -64,7 +64,7 @@ def test_all_pages_of_the_shipped_studies_can_be_read(study, size_px):
         for picture in drawn:
             assert_is_in_order(picture, sheet)
         plain = text.replace("*", "").replace("#", "").replace("- ", "").replace("_", "")
-        shown, position = said(*drawn), 0
+        shown, position = text_of(*drawn), 0
         for word in plain.split():
             position = shown.index(word, position)  # All words, in order.
 
@@ -81,8 +81,8 @@ def test_a_long_text_becomes_several_pages_that_can_be_turned():
     assert names(drawn[-1]) == ["agree", "decline", "back"]
     for number, picture in enumerate(drawn, start=1):
         assert_is_in_order(picture, sheet)
-        assert f"Page {number} of {len(drawn)}" in said(picture)
-    words = said(*drawn).split()
+        assert f"Page {number} of {len(drawn)}" in text_of(picture)
+    words = text_of(*drawn).split()
     assert sum(word == "words" for word in words) == 12 * 30
 
 
@@ -121,7 +121,7 @@ def test_each_text_begins_on_a_new_page():
 def test_a_text_of_one_page_has_no_page_number_and_no_back_action():
     (picture,) = pages(sheet_of(), {"one.md": "# One"}, CONSENT, BACK, NEXT)
     assert names(picture) == ["agree", "decline"]
-    assert said(picture) == "One I agree, start 1 I do not agree 2"
+    assert text_of(picture) == "One I agree, start 1 I do not agree 2"
 
 
 def test_a_text_slightly_too_long_for_a_page_gets_smaller_letters():
@@ -222,7 +222,7 @@ def test_a_message_shows_its_actions(size_px, language):
     picture = message(sheet, say("leave_title"), [say("leave_explained")], actions)
     assert_is_in_order(picture, sheet)
     assert names(picture) == ["stay", "save", "delete"]
-    assert all(word in said(picture).split() for label in labels for word in label.split())
+    assert all(word in text_of(picture).split() for label in labels for word in label.split())
 
 
 @pytest.mark.parametrize("size_px", [(1024, 768), (1366, 768), (1920, 1080), (1920, 1200), (2560, 1440), (3840, 2160)])

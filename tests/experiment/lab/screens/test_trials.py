@@ -71,12 +71,12 @@ def draw(sheet, item, moment=ASKING):
 
 
 def judged(item, response, words_of_study):
-    said = task_named(item.task).feedback(item.content, item.key, response)
-    message = words_of_study.say(said.text, **said.values)
+    feedback = task_named(item.task).feedback(item.content, item.key, response)
+    message = words_of_study.say(feedback.text, **feedback.values)
     return TrialMoment(
         progress="Practice",
         response_state=ResponseState(response, response),
-        feedback=ShownFeedback(said.correct, message, said.solution, words_of_study.say("last_practice")),
+        feedback=ShownFeedback(feedback.correct, message, feedback.solution, words_of_study.say("last_practice")),
         actions=GO_ON,
     )
 
@@ -258,13 +258,13 @@ def test_no_choice_moves_anything_on_the_board(board, language, size_px):
         assert one.regions == other.regions
 
 
-def test_feedback_on_a_board_marks_where_the_ray_leaves(sample_study):
+def test_feedback_on_a_board_marks_the_exit_of_the_ray(sample_study):
     item = next(item for item in sample_study.battery.items if str(item.key).startswith("east"))
     sheet = sheet_of(SMALL)
     wrong = draw(sheet, item, judged(item, "absorbed", ENGLISH))
     assert {"RAY", "IN"} <= set(words(wrong)) and "YOU" not in words(wrong)
-    elsewhere = draw(sheet, item, judged(item, "south-2", ENGLISH))
-    assert {"RAY", "IN", "YOU"} <= set(words(elsewhere))
+    other = draw(sheet, item, judged(item, "south-2", ENGLISH))
+    assert {"RAY", "IN", "YOU"} <= set(words(other))
     right = draw(sheet, item, judged(item, item.key, ENGLISH))
     assert "RAY" not in words(right) and "YOU" not in words(right)
     assert sheet_module.RIGHT in {colour for _, colour in right.image.getcolors(1 << 20)}

@@ -260,19 +260,19 @@ class Broken(httpx.BaseTransport):
 
 
 @contextmanager
-def server_elsewhere(study, location, n_requests=10**9):
+def other_server(study, location, n_requests=10**9):
     """Yield the client and the store of another server; the network is cut after `n_requests` requests."""
     with local_client(study, location) as (lab_client, store):
         lab_client._client._transport = Broken(lab_client._client._transport, n_requests)
         yield lab_client, store
 
 
-def syncing_with(study, there):
+def syncing_with(study, server_client):
     """Return a `wrap` that makes visits upload to a server, and the list of the syncing clients that it makes."""
     clients = []
 
     def wrap(lab_client, store):
-        clients.append(SyncingClient(study, store, lab_client, there))
+        clients.append(SyncingClient(study, store, lab_client, server_client))
         return clients[-1]
 
     return wrap, clients

@@ -41,7 +41,7 @@ def test_a_later_withdrawal_by_participant_code_deletes_responses_and_files(lab,
     assert kept == {"P1"}
 
 
-def test_the_next_visit_deletes_the_files_of_participants_who_withdrew_elsewhere(lab, small):
+def test_the_next_visit_deletes_the_files_of_participants_who_withdrew_outside_the_laboratory(lab, small):
     study = load_study(small)
     leaves = lab(study, participant="P01", kind=Kind.SIMULATED)
     stays = lab(study, participant="P02")
@@ -117,7 +117,7 @@ def test_tables_of_trials_and_frames_are_in_separate_folders(lab, small):
     assert frames.name == f"{visit.table.stem}_frames.csv"
 
 
-def test_the_table_of_a_rehearsal_says_that_it_is_one(lab, small):
+def test_the_table_of_a_rehearsal_says_that_it_is_a_rehearsal(lab, small):
     study = load_study(small)
     rehearsal, real = lab(study, kind=Kind.SIMULATED), lab(study)
     assert "rehearsal" in rehearsal.table.name and "rehearsal" not in real.table.name

@@ -17,8 +17,8 @@ from tests.experiment.lab.visits.lab_visits import (
     FakeDisplay,
     careful,
     leaving_at,
+    other_server,
     other_store,
-    server_elsewhere,
     trials_of,
 )
 
@@ -54,7 +54,7 @@ def server(monkeypatch, small, tmp_path):
 
     @contextmanager
     def lend(n_requests=10**9):
-        with server_elsewhere(load_study(small), other_store(tmp_path), n_requests) as (there, store):
+        with other_server(load_study(small), other_store(tmp_path), n_requests) as (there, store):
 
             @contextmanager
             def remote_client(_address):

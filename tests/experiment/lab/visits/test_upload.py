@@ -19,15 +19,15 @@ from server.store import Release
 from server.store.sql.lab_sessions import trials_of
 from tests.experiment.lab.visits.lab_visits import (
     leaving_at,
+    other_server,
     other_store,
     rows,
-    server_elsewhere,
     syncing_with,
     upload_all_to,
 )
 
 
-def test_a_withdrawal_on_the_target_of_an_upload_is_applied_here_too(lab, small, tmp_path):
+def test_a_withdrawal_on_the_target_of_an_upload_is_applied_in_the_laboratory_too(lab, small, tmp_path):
     study = load_study(small)
     leaves, stays = lab(study, participant="P01"), lab(study, participant="P02")
     into = other_store(tmp_path)
@@ -94,10 +94,10 @@ def test_a_session_that_continued_on_another_machine_is_not_resumed(lab, small, 
     upload_all_to(study, into)
     lab(study, leaving_at(3, ["2"]), store=into)
     with (
-        server_elsewhere(study, into) as (there, _),
+        other_server(study, into) as (server_client, _),
         pytest.raises(InputError, match="another machine has this session"),
     ):
-        lab(study, wrap=syncing_with(study, there)[0])
+        lab(study, wrap=syncing_with(study, server_client)[0])
 
 
 def test_a_session_that_has_begun_resumes_without_a_slot_on_the_server(lab, small, edit, tmp_path):
@@ -105,22 +105,22 @@ def test_a_session_that_has_begun_resumes_without_a_slot_on_the_server(lab, smal
     study, into = load_study(small), other_store(tmp_path)
     lab(study, leaving_at(3, ["2"]), participant="P01")
     lab(study, leaving_at(3, ["2"]), participant="P02", store=into)  # Reserves the server's only slot.
-    with server_elsewhere(study, into) as (there, elsewhere):
-        wrap, clients = syncing_with(study, there)
+    with other_server(study, into) as (server_client, server_store):
+        wrap, clients = syncing_with(study, server_client)
         assert lab(study, wrap=wrap).outcome is VisitOutcome.COMPLETED
         assert clients[-1].finish()
-        assert sorted(row["status"] for row in elsewhere.sessions(study)) == ["active", "completed"]
+        assert sorted(row["status"] for row in server_store.sessions(study)) == ["active", "completed"]
 
 
 def test_only_the_servers_slots_count(lab, small, edit, tmp_path):
     edit(small / "study.yaml", "\ntimeline:", "\nrecruitment:\n  quota: 1\ntimeline:")
     study, into = load_study(small), other_store(tmp_path)
-    with server_elsewhere(study, into) as (there, elsewhere):
-        wrap, clients = syncing_with(study, there)
+    with other_server(study, into) as (server_client, server_store):
+        wrap, clients = syncing_with(study, server_client)
         left = lab(study, leaving_at(3, ["2"]), participant="P01", wrap=wrap)
         with pytest.raises(InputError, match="no free slot for participant P02"):
             lab(study, participant="P02", wrap=wrap)
-        elsewhere.release_slot(left.session.session, Release.RETURN)
+        server_store.release_slot(left.session.session, Release.RETURN)
         assert lab(study, participant="P02", wrap=wrap).outcome is VisitOutcome.COMPLETED
         assert all(client.finish() for client in clients)
 
@@ -128,8 +128,8 @@ def test_only_the_servers_slots_count(lab, small, edit, tmp_path):
 def test_a_restart_without_the_server_is_uploaded_with_the_first_session(lab, small, edit, tmp_path):
     edit(small / "study.yaml", "\ntimeline:", "\nresume: {max_reloads: 0, otherwise: restart}\ntimeline:")
     study, into = load_study(small), other_store(tmp_path)
-    with server_elsewhere(study, into) as (there, elsewhere):
-        wrap, clients = syncing_with(study, there)
+    with other_server(study, into) as (server_client, server_store):
+        wrap, clients = syncing_with(study, server_client)
         first = lab(study, leaving_at(3, ["2"]), wrap=wrap)
         assert clients[-1].finish()
         second = lab(study, leaving_at(2, ["2"]))
@@ -138,19 +138,21 @@ def test_a_restart_without_the_server_is_uploaded_with_the_first_session(lab, sm
         assert clients[-1].finish(), clients[-1].problem
     result = lab_upload(study, into=into)
     assert result.refused == ()
-    with local_client(study, None) as (_, here), local_client(study, into) as (_, elsewhere):
-        for store in (here, elsewhere):
+    with local_client(study, None) as (_, local_store), local_client(study, into) as (_, server_store):
+        for store in (local_store, server_store):
             assert len(store.sessions(study)) == 3
-        assert {row["session"] for row in here.sessions(study)} == {row["session"] for row in elsewhere.sessions(study)}
+        assert {row["session"] for row in local_store.sessions(study)} == {
+            row["session"] for row in server_store.sessions(study)
+        }
 
 
 def test_running_the_command_again_completes_an_interrupted_upload(lab, small, tmp_path):
     study, into = load_study(small), other_store(tmp_path)
     lab(study)
-    with server_elsewhere(study, into) as (there, elsewhere):
+    with other_server(study, into) as (server_client, server_store):
         with pytest.raises(InputError, match="has completed session 1"):
-            lab(study, wrap=syncing_with(study, there)[0])
-        assert {row["status"] for row in elsewhere.sessions(study)} == {"completed"}
+            lab(study, wrap=syncing_with(study, server_client)[0])
+        assert {row["status"] for row in server_store.sessions(study)} == {"completed"}
 
 
 def test_a_login_page_instead_of_the_server_is_reported(small):
@@ -171,14 +173,16 @@ def test_sessions_are_uploaded_completely_and_stored_once(lab, small, tmp_path):
     assert upload_all_to(study, into) == (3, n_trials + 3)
     assert upload_all_to(study, into) == (3, 0)
     with local_client(study, into) as (_, store):
-        there = trials_of(store, done.session.session)
+        on_server = trials_of(store, done.session.session)
         sessions = {row["session"]: row["status"] for row in store.sessions(study)}
-    here = rows(study, done.session)
-    same = set(here[0]) - {"received_at"}
-    assert [{name: row[name] for name in same} for row in there] == [{name: row[name] for name in same} for row in here]
+    local = rows(study, done.session)
+    same = set(local[0]) - {"received_at"}
+    assert [{name: row[name] for name in same} for row in on_server] == [
+        {name: row[name] for name in same} for row in local
+    ]
     assert sorted(sessions.values()) == ["active", "completed", "withdrawn"]
-    gone_on = lab(study, participant="P02")
-    assert upload_all_to(study, into) == (3, len(rows(study, gone_on.session)) - 3)
+    continued = lab(study, participant="P02")
+    assert upload_all_to(study, into) == (3, len(rows(study, continued.session)) - 3)
     with local_client(study, into) as (_, store):
         assert {row["status"] for row in store.sessions(study)} == {"completed", "withdrawn"}
 
@@ -200,39 +204,39 @@ def test_with_a_server_the_slot_is_the_servers_and_every_response_is_uploaded(la
     into = other_store(tmp_path)
     for participant in ("W01", "W02"):
         lab(study, participant=participant, store=into)
-    with server_elsewhere(study, into) as (there, elsewhere):
-        wrap, clients = syncing_with(study, there)
+    with other_server(study, into) as (server_client, server_store):
+        wrap, clients = syncing_with(study, server_client)
         visit = lab(study, wrap=wrap)
         assert clients[-1].finish()
         assert (visit.session.group, visit.session.seed) == (1, 3), "two earlier sessions failed the check"
-        assert [t["response"] for t in trials_of(elsewhere, visit.session.session)] == [
+        assert [t["response"] for t in trials_of(server_store, visit.session.session)] == [
             t["response"] for t in rows(study, visit.session)
         ]
-        assert {row["status"] for row in elsewhere.sessions(study)} == {"completed"}
+        assert {row["status"] for row in server_store.sessions(study)} == {"completed"}
 
 
 def test_without_network_a_session_continues_and_is_uploaded_later(lab, small, tmp_path, monkeypatch):
     study = load_study(small)
     into = other_store(tmp_path)
-    with server_elsewhere(study, into, n_requests=6) as (there, elsewhere):
-        wrap, clients = syncing_with(study, there)
+    with other_server(study, into, n_requests=6) as (server_client, server_store):
+        wrap, clients = syncing_with(study, server_client)
         visit = lab(study, wrap=wrap)
         assert visit.outcome is VisitOutcome.COMPLETED
         assert not clients[-1].finish()
         assert clients[-1].problem == "the cable is out"
-        n_waiting = sum(t["received_at"] is None for t in trials_of(elsewhere, visit.session.session))
+        n_waiting = sum(t["received_at"] is None for t in trials_of(server_store, visit.session.session))
     assert n_waiting > 0 and upload_all_to(study, into)[1] == n_waiting
-    with local_client(study, into) as (_, elsewhere):
-        assert {row["status"] for row in elsewhere.sessions(study)} == {"completed"}
+    with local_client(study, into) as (_, server_store):
+        assert {row["status"] for row in server_store.sessions(study)} == {"completed"}
 
 
 def test_without_the_server_no_session_begins(lab, small, tmp_path):
     study = load_study(small)
     with (
-        server_elsewhere(study, other_store(tmp_path), n_requests=0) as (there, _),
+        other_server(study, other_store(tmp_path), n_requests=0) as (server_client, _),
         pytest.raises(InputError, match=r"cannot be reached .* no session has begun"),
     ):
-        lab(study, wrap=syncing_with(study, there)[0])
+        lab(study, wrap=syncing_with(study, server_client)[0])
     with local_client(study, None) as (_, store):
         assert store.sessions(study) == []
 

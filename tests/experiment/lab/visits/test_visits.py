@@ -44,7 +44,7 @@ def test_a_participant_who_stops_resumes_at_the_same_trial(lab, small):
         lab(study)
 
 
-def test_a_participant_who_presses_escape_and_stays_sees_the_trial_again(lab, small):
+def test_a_participant_who_presses_escape_and_continues_repeats_the_trial(lab, small):
     study = load_study(small)
     visit = lab(study, leaving_at(2, ["1"]))
     assert visit.outcome is VisitOutcome.COMPLETED
@@ -213,6 +213,6 @@ def test_demographic_questions_can_be_answered_or_skipped(lab, small, edit):
     visit = lab(study, person)
     with local_client(study, None) as (_, store):
         (session,) = store.sessions(study)
-    said = {name: session[f"demographics_{name}"] for name in ("age", "hand", "remark")}
-    assert said == {"age": 42, "hand": "right", "remark": None}
+    answers = {name: session[f"demographics_{name}"] for name in ("age", "hand", "remark")}
+    assert answers == {"age": 42, "hand": "right", "remark": None}
     assert visit.outcome is VisitOutcome.COMPLETED

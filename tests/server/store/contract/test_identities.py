@@ -68,12 +68,12 @@ def test_one_person_takes_part_once_even_if_two_versions_are_begun_at_once(store
 
 def test_the_same_id_of_another_kind_is_another_participant(store: Store, small_study: Study) -> None:
     definition = small_study.definition.model_copy(update={"study": "another-study"})
-    elsewhere = dataclasses.replace(small_study, definition=definition)
-    store.register_study(elsewhere)
+    other_study = dataclasses.replace(small_study, definition=definition)
+    store.register_study(other_study)
     people = [
         Person(store, small_study, identity=panel("anna")),
         Person(store, small_study, identity=Identity("link", "anna")),
-        Person(store, elsewhere, identity=panel("anna")),
+        Person(store, other_study, identity=panel("anna")),
     ]
     assert len({person.session for person in people}) == 3
     for source, person in zip(("panel", "link"), people[:2], strict=True):
@@ -103,7 +103,7 @@ def test_a_panels_participant_is_found_by_the_id(store: Store, small_study: Stud
     assert (second["external_id"], second["session"]) == ("berta", berta.session)
 
 
-def test_no_kept_parameter_hides_whose_an_id_is(store: Store, small_study: Study) -> None:
+def test_no_kept_parameter_hides_the_owner_of_an_id(store: Store, small_study: Study) -> None:
     anna = Person(store, small_study, identity=panel("anna", session="x", participant="y", status="z"))
     (found,) = store.identities(small_study)
     assert found["session"] == anna.session
@@ -121,11 +121,11 @@ def test_panel_ids_are_only_in_the_identities_table(store: Store, small_study: S
 
 def test_panel_ids_can_be_deleted_without_changing_a_response(store: Store, small_study: Study) -> None:
     people = {name: Person(store, small_study, identity=panel(name)).complete() for name in ("anna", "berta", "carl")}
-    elsewhere = dataclasses.replace(
+    other_study = dataclasses.replace(
         small_study, definition=small_study.definition.model_copy(update={"study": "another-study"})
     )
-    store.register_study(elsewhere)
-    Person(store, elsewhere, identity=panel("anna"))
+    store.register_study(other_study)
+    Person(store, other_study, identity=panel("anna"))
     before = store.trials()
     participant = people["berta"].stored.session.participant.participant
     assert store.delete_identities(small_study, participant) == 1
@@ -133,7 +133,7 @@ def test_panel_ids_can_be_deleted_without_changing_a_response(store: Store, smal
     assert [person["external_id"] for person in store.identities(small_study)] == ["anna", "carl"]
     assert store.delete_identities(small_study) == 2
     assert store.identities(small_study) == []
-    assert len(store.identities(elsewhere)) == 1
+    assert len(store.identities(other_study)) == 1
     assert store.trials() == before
     assert problems(store) == []
     assert Person(store, small_study, identity=panel("anna")).session != people["anna"].session

@@ -47,7 +47,7 @@ def test_acknowledged_responses_are_present_after_reopening(store: Store, small_
         assert problems(again) == []
 
 
-def test_another_server_sees_at_once_what_was_acknowledged(store: Store, small_study: Study) -> None:
+def test_an_acknowledged_response_is_immediately_visible_to_another_server(store: Store, small_study: Study) -> None:
     person = Person(store, small_study)
     with closing(another(store)) as other:
         for n_answered in range(1, person.n_trials + 1):
@@ -81,14 +81,14 @@ def test_a_response_is_stored_with_all_its_fields(store: Store, small_study: Stu
 @pytest.mark.parametrize(
     "value", ["", "ça va? ja, 是的 🙂", "a\x00b \u2028 \x7f", -0.0, 1e308, 2**70, None, [], [[{}]], {"ä": {"": False}}]
 )
-def test_any_response_is_read_as_it_was_given(store: Store, small_study: Study, value: Any) -> None:
+def test_any_response_is_read_unchanged(store: Store, small_study: Study, value: Any) -> None:
     person = Person(store, small_study)
     person.send(response(0, response=value))
     assert store.responses(person.session) == {0: value}
     assert problems(store) == []
 
 
-def test_any_time_is_read_as_it_was_measured(store: Store, small_study: Study) -> None:
+def test_any_time_is_read_unchanged(store: Store, small_study: Study) -> None:
     person = Person(store, small_study)
     person.send(response(0, rt_ms=-0.0), response(1, rt_ms=86_399_999.999_999_99), response(2, rt_ms=5e-324))
     assert [row["rt_ms"] for row in store.trials()] == [0.0, 86_399_999.999_999_99, 5e-324]
@@ -230,7 +230,7 @@ def test_requests_of_one_session_in_one_commit_do_not_disturb_each_other(store: 
     assert problems(store) == []
 
 
-def test_a_commit_can_hold_more_answers_than_a_statement(any_store: Store, sample_study: Study) -> None:
+def test_a_commit_can_contain_more_responses_than_a_statement(any_store: Store, sample_study: Study) -> None:
     any_store.register_study(sample_study)
     people = at_once(*[partial(Person, any_store, sample_study)] * 45)
     sent = {person.session: [response(index) for index in range(person.n_trials)] for person in people}

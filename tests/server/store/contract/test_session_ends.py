@@ -76,7 +76,9 @@ def test_a_simulated_participant_is_never_replaced(store: Store, small_study: St
     assert person.now.slot is SlotState.CONFIRMED
 
 
-def test_a_completion_after_the_slot_was_given_away_is_surplus(store: Store, small_study: Study, clock: Clock) -> None:
+def test_a_completion_after_another_participant_got_the_slot_is_surplus(
+    store: Store, small_study: Study, clock: Clock
+) -> None:
     study = recruiting(small_study, quota=1)
     away = Person(store, study)
     away.answer()

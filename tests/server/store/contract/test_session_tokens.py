@@ -119,7 +119,7 @@ def test_a_page_whose_token_was_replaced_is_refused(
 
 
 @pytest.mark.parametrize("identity", [None, panel("anna")], ids=["by start", "by identity"])
-def test_nobody_is_refused_because_of_the_slot_just_reserved(
+def test_no_participant_is_refused_because_of_the_slot_just_reserved(
     store: Store, small_study: Study, identity: Identity | None
 ) -> None:
     study = recruiting(small_study, quota=1)

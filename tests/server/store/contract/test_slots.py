@@ -35,7 +35,7 @@ def test_simultaneous_starts_fill_the_groups_evenly(store: Store, small_study: S
     people = at_once(*[lambda: Person(store, small_study)] * 60)
     assert Counter(person.group for person in people) == {1: 20, 2: 20, 3: 20}
     assert Counter(person.stored.session.seed for person in people) == dict.fromkeys(range(1, 21), 3)
-    assert [place for (place,) in rows(store, "SELECT slot FROM sessions")] == ["reserved"] * 60
+    assert [slot for (slot,) in rows(store, "SELECT slot FROM sessions")] == ["reserved"] * 60
     assert problems(store) == []
 
 
@@ -47,7 +47,7 @@ def test_the_slot_of_a_withdrawn_session_is_filled_again(store: Store, small_stu
     assert successor.stored.session.seed == 2  # A seed is never used twice, so no two plans are equal.
 
 
-def test_simulated_participants_take_no_slots_of_people(store: Store, small_study: Study) -> None:
+def test_simulated_participants_use_no_slots_of_people(store: Store, small_study: Study) -> None:
     study = recruiting(small_study, quota=2, quota_per_group=1)
     simulated = [Person(store, study, Kind.SIMULATED) for _ in range(7)]
     assert [person.group for person in simulated] == [1, 2, 3, 1, 2, 3, 1]
@@ -208,7 +208,9 @@ def test_a_participant_who_returns_too_late_is_refused_and_the_responses_stay(
     assert away.now.slot is SlotState.RESERVED
 
 
-def test_nobody_resumes_in_a_group_that_was_filled_meanwhile(store: Store, small_study: Study, clock: Clock) -> None:
+def test_no_participant_resumes_in_a_group_that_was_filled_meanwhile(
+    store: Store, small_study: Study, clock: Clock
+) -> None:
     study = recruiting(small_study, quota_per_group=1)
     away = [Person(store, study) for _ in range(3)]
     clock.advance(minutes=TIME_OUT_MIN + 1)

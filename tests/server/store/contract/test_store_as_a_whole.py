@@ -31,7 +31,7 @@ from tests.server.stores import (
 # Progress and log.
 
 
-def test_the_progress_of_each_group_adds_up_to_all_that_were_begun(
+def test_the_progress_of_each_group_adds_up_to_all_begun_sessions(
     store: Store, small_study: Study, clock: Clock
 ) -> None:
     study = recruiting(small_study, quota_per_group=4)
@@ -92,7 +92,7 @@ def test_the_log_explains_every_decision(store: Store, small_study: Study, clock
     assert log[6].details["seen_at"] < log[6].at
 
 
-def test_the_log_of_each_study_is_its_own(store: Store, small_study: Study) -> None:
+def test_each_study_has_a_separate_log(store: Store, small_study: Study) -> None:
     later = version_of(small_study, "1.1")
     store.register_study(later)
     person, other = Person(store, small_study), Person(store, later)
@@ -111,19 +111,19 @@ def test_the_view_has_a_row_for_every_planned_trial_even_without_its_item(store:
 
 def test_the_trials_of_one_study_are_found_by_its_name(store: Store, small_study: Study) -> None:
     definition = small_study.definition.model_copy(update={"study": "another-study"})
-    elsewhere, later = dataclasses.replace(small_study, definition=definition), version_of(small_study, "1.1")
-    store.register_study(elsewhere)
+    other_study, later = dataclasses.replace(small_study, definition=definition), version_of(small_study, "1.1")
+    store.register_study(other_study)
     store.register_study(later)
-    people = [Person(store, study) for study in (small_study, later, elsewhere)]
+    people = [Person(store, study) for study in (small_study, later, other_study)]
     assert {row["session"] for row in store.trials(small_study)} == {person.session for person in people[:2]}
-    assert {row["session"] for row in store.trials(elsewhere)} == {people[2].session}
+    assert {row["session"] for row in store.trials(other_study)} == {people[2].session}
     assert {row["session"] for row in store.trials()} == {person.session for person in people}
 
 
 # The store as a whole.
 
 
-def test_a_snapshot_sees_one_moment_whatever_is_written_meanwhile(store: Store, small_study: Study) -> None:
+def test_a_snapshot_shows_one_moment_during_other_writes(store: Store, small_study: Study) -> None:
     person = Person(store, small_study)
     person.answer()
     with store.snapshot() as db:
@@ -141,7 +141,7 @@ def test_changes_in_a_snapshot_are_undone(store: Store) -> None:
     assert rows(store, "SELECT COUNT(*) FROM logs") == [(1,)]
 
 
-def test_what_fails_while_a_store_is_filled_is_undone(any_store: Store) -> None:
+def test_a_failure_while_a_store_is_filled_is_undone(any_store: Store) -> None:
     def fill_and_fail() -> None:
         with any_store.filling() as db:
             db.execute("INSERT INTO participants (participant, kind) VALUES ('p', 'human')")

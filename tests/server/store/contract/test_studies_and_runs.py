@@ -57,7 +57,7 @@ def test_a_changed_study_with_sessions_needs_a_new_version(
     assert problems(any_store) == []
 
 
-def test_a_study_is_registered_once_however_many_servers_start(any_store: Store, small_study: Study) -> None:
+def test_a_study_is_registered_once_for_any_number_of_servers(any_store: Store, small_study: Study) -> None:
     with closing(another(any_store)) as other:
         register = [partial(one.register_study, small_study) for one in (any_store, other)]
         assert at_once(*register * 5) == [None] * 10
@@ -81,7 +81,7 @@ def test_a_session_keeps_the_definition_with_which_it_began(store: Store, small_
     assert found["1.0"].definition == small_study.definition
 
 
-def test_a_code_finds_its_own_session_and_a_shared_one_finds_nobody(store: Store, small_study: Study) -> None:
+def test_a_code_finds_its_session_and_a_shared_code_finds_no_session(store: Store, small_study: Study) -> None:
     own, other = Person(store, small_study), Person(store, small_study)
     assert own.stored.plan.withdrawal_code != other.stored.plan.withdrawal_code
     assert store.sessions_with_code(small_study, own.stored.plan.withdrawal_code) == [own.session]
@@ -120,7 +120,7 @@ def test_a_run_is_stored_once(store: Store, sample_study: Study) -> None:
     assert problems(store) == []
 
 
-def test_a_run_that_two_imports_bring_at_once_is_stored_once(store: Store, small_study: Study) -> None:
+def test_a_run_in_two_simultaneous_imports_is_stored_once(store: Store, small_study: Study) -> None:
     run = small_run(small_study)
     with closing(another(store)) as other:
         outcomes = at_once(*[partial(one.add_runs, small_study, [run]) for one in (store, other)] * 5)
@@ -162,8 +162,8 @@ def test_simultaneous_runs_with_the_same_label_get_different_numbers(store: Stor
 def test_any_text_of_a_model_is_stored_unchanged(store: Store, small_study: Study) -> None:
     run = small_run(small_study, parameters={"stop": ["\x00", "é"], "top_p": 0.1})
     texts = ["I think\nthat – 🙂", "ends in nothing: \x00", ""] * 2
-    told = zip(run.responses, texts, strict=True)
-    responses = tuple(one.model_copy(update={"text": text, "valid": False}) for one, text in told)
+    pairs = zip(run.responses, texts, strict=True)
+    responses = tuple(one.model_copy(update={"text": text, "valid": False}) for one, text in pairs)
     with_texts = run.model_copy(update={"responses": responses})
     if isinstance(store, SqliteStore):
         store.add_runs(small_study, [with_texts])
@@ -188,6 +188,6 @@ def test_an_incomplete_run_is_stored_unchanged(store: Store, small_study: Study)
 
 
 def test_times_are_stored_in_utc(store: Store, small_study: Study) -> None:
-    elsewhere = datetime(2026, 11, 21, 23, 30, tzinfo=timezone(timedelta(hours=-5)))
-    store.add_runs(small_study, [small_run(small_study, started_at=elsewhere)])
+    local_time = datetime(2026, 11, 21, 23, 30, tzinfo=timezone(timedelta(hours=-5)))
+    store.add_runs(small_study, [small_run(small_study, started_at=local_time)])
     assert {row["started_at"] for row in store.trials()} == {"2026-11-22T04:30:00.000+00:00"}

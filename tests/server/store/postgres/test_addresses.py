@@ -186,7 +186,7 @@ def test_a_server_that_starts_while_another_is_stuck_must_wait(postgres: Postgre
 # Several servers, one of which is the primary.
 
 
-def test_the_primary_is_found_wherever_it_stands_in_the_address_and_after_a_change(
+def test_the_primary_is_found_at_any_position_in_the_address_and_after_a_failover(
     postgres: PostgresCluster, small_study: Study
 ) -> None:
     del postgres

@@ -109,7 +109,7 @@ def wait_for_progress(clients: list[Client], within_s: float, n: int = 1) -> Non
     deadline = time.monotonic() + within_s
     so_far = [len(client.acknowledged) for client in clients]
     while not all(len(client.acknowledged) >= before + n for client, before in zip(clients, so_far, strict=True)):
-        assert time.monotonic() < deadline, "some client got no further"
+        assert time.monotonic() < deadline, "some client got no more acknowledgements"
         time.sleep(0.01)
 
 
@@ -435,5 +435,5 @@ def test_both_stores_have_the_same_keys(postgres_store: PostgresStore, tmp_path:
     assert in_postgres == in_sqlite
 
 
-def test_the_version_of_the_tables_is_the_newest_there_is() -> None:
+def test_the_version_of_the_tables_is_the_newest_version() -> None:
     assert KNOWN_MIGRATIONS[-1] == schema.VERSION

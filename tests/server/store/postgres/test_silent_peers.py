@@ -81,7 +81,7 @@ def operations(store: PostgresStore, study: Study, person: Person) -> list[Calla
     return [person.answer, partial(store.responses, person.session), partial(store.why_full, study), person.begin]
 
 
-def test_a_frozen_database_is_given_up_and_used_again_when_it_continues(
+def test_a_frozen_database_is_given_up_and_used_after_it_continues(
     postgres: PostgresCluster, store: PostgresStore, small_study: Study
 ) -> None:
     person = Person(store, small_study)
@@ -103,7 +103,7 @@ def works_again(store: PostgresStore) -> None:
         assert time.monotonic() < deadline
 
 
-def test_an_unplugged_database_is_given_up_and_used_again_when_it_is_plugged_in(
+def test_an_unplugged_database_is_given_up_and_used_after_it_is_plugged_in(
     network: SilentNetwork, remote: PostgresStore, small_study: Study
 ) -> None:
     person = Person(remote, small_study)
@@ -136,7 +136,7 @@ def test_one_silence_is_enough_to_leave_all_connections_of_the_pool(
 
 
 @pytest.mark.parametrize("how", ["frozen", "unplugged"])
-def test_readiness_is_answered_within_seconds_when_the_database_is_silent(
+def test_the_readiness_check_replies_within_seconds_when_the_database_is_silent(
     postgres: PostgresCluster, network: SilentNetwork, remote: PostgresStore, small_study: Study, how: str
 ) -> None:
     app = create_app(small_study, remote, Secrets("a signing key for tests", "token"), Settings())
@@ -164,7 +164,7 @@ def test_long_work_is_not_cut_short_by_the_limits_of_requests(store: PostgresSto
 LIMITS = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
 
 
-def test_requests_have_limits_and_leave_none_in_the_session(store: PostgresStore) -> None:
+def test_requests_have_limits_and_leave_no_limit_in_the_database_session(store: PostgresStore) -> None:
     with store._reading() as db:
         assert [db.execute(f"SHOW {name}").fetchone()[0] for name in LIMITS] == ["6s", "5s", "7s"]
     with store._pool.connection() as connection:
@@ -237,7 +237,7 @@ def begin(url: str, timeout: float) -> int:
         return http.post("/api/session", json=start).status_code
 
 
-def begin_again_and_again(url: str, is_over: threading.Event) -> None:
+def begin_repeatedly(url: str, is_over: threading.Event) -> None:
     while not is_over.is_set():
         with suppress(httpx.HTTPError):
             begin(url, timeout=3)
@@ -264,7 +264,7 @@ def test_a_frozen_server_with_the_log_locked_blocks_other_servers_only_briefly(
         psycopg.connect(location) as database,
     ):
         is_over = threading.Event()
-        load = [threading.Thread(target=begin_again_and_again, args=(url, is_over)) for _ in range(4)]
+        load = [threading.Thread(target=begin_repeatedly, args=(url, is_over)) for _ in range(4)]
         for thread in load:
             thread.start()
         try:
@@ -287,7 +287,7 @@ def test_a_frozen_server_with_the_log_locked_blocks_other_servers_only_briefly(
             os.killpg(process.pid, signal.SIGCONT)
             for thread in load:
                 thread.join()
-        assert begin(url, timeout=15) == 201, "the server that was frozen does not go on"
+        assert begin(url, timeout=15) == 201, "the frozen server does not continue"
     with closing(PostgresStore(location)) as store:
         assert problems(store) == []
 

@@ -24,7 +24,7 @@ from tests.server.stores import Clock, Person, another, at_once, make_small, of,
 
 
 @st.composite
-def groups_of_places(draw: st.DrawFn) -> list[GroupSlots]:
+def groups_of_slots(draw: st.DrawFn) -> list[GroupSlots]:
     counts = st.integers(0, 6)
     return [
         GroupSlots(group, draw(st.integers(0, 30)), draw(counts), draw(counts), draw(st.booleans()))
@@ -36,8 +36,10 @@ quotas = st.none() | st.integers(1, 40)
 recruitments = st.builds(Recruitment, quota=quotas, quota_per_group=st.none() | st.integers(1, 8))
 
 
-@given(groups_of_places(), recruitments)
-def test_nobody_is_assigned_to_a_closed_or_full_group(groups: list[GroupSlots], recruitment: Recruitment) -> None:
+@given(groups_of_slots(), recruitments)
+def test_no_participant_is_assigned_to_a_closed_or_full_group(
+    groups: list[GroupSlots], recruitment: Recruitment
+) -> None:
     chosen = choose_group(groups, recruitment)
     if chosen is not None:
         group = groups[chosen - 1]
@@ -46,15 +48,15 @@ def test_nobody_is_assigned_to_a_closed_or_full_group(groups: list[GroupSlots], 
         assert recruitment.quota is None or sum(one.n_taken for one in groups) < recruitment.quota
 
 
-@given(groups_of_places(), recruitments)
-def test_nobody_is_refused_while_there_is_a_free_slot(groups: list[GroupSlots], recruitment: Recruitment) -> None:
+@given(groups_of_slots(), recruitments)
+def test_no_participant_is_refused_while_a_slot_is_free(groups: list[GroupSlots], recruitment: Recruitment) -> None:
     if choose_group(groups, recruitment) is None:
         is_filled = recruitment.quota is not None and sum(one.n_taken for one in groups) >= recruitment.quota
         limit = recruitment.quota_per_group
         assert is_filled or all(not one.is_open or (limit is not None and one.n_taken >= limit) for one in groups)
 
 
-@given(groups_of_places(), recruitments)
+@given(groups_of_slots(), recruitments)
 def test_the_group_with_the_fewest_taken_slots_is_chosen(groups: list[GroupSlots], recruitment: Recruitment) -> None:
     chosen = choose_group(groups, recruitment)
     if chosen is not None:
@@ -66,7 +68,7 @@ def test_the_group_with_the_fewest_taken_slots_is_chosen(groups: list[GroupSlots
                 assert (here.n_confirmed, here.group) <= (other.n_confirmed, other.group)
 
 
-@given(groups_of_places(), recruitments, st.randoms())
+@given(groups_of_slots(), recruitments, st.randoms())
 def test_the_choice_depends_on_nothing_but_the_counts(
     groups: list[GroupSlots], recruitment: Recruitment, random: Any
 ) -> None:
@@ -141,40 +143,40 @@ def people_who_came(stores: Sequence[Store], study: Study, n: int, first: int = 
 
 def retell(store: Store, study: Study) -> tuple[Counter[int], int]:
     """Follow the log, in which no group may be over-filled; return the taken slots, and their largest number."""
-    place: dict[str, SlotState] = {}
+    slots: dict[str, SlotState] = {}
     group_of: dict[str, int] = {}
     seeds: Counter[int] = Counter()
     most = 0
     for event in store.events(study):
-        taken = Counter(group_of[session] for session, held in place.items() if held is not SlotState.RELEASED)
+        taken = Counter(group_of[session] for session, held in slots.items() if held is not SlotState.RELEASED)
         if event.session is None:
             assert event.event == "registered"
             continue
         group = event.details["group"]
         if event.event == "reserved":
-            assert event.session not in place
+            assert event.session not in slots
             numbers = {int(g): sum(counts) for g, counts in event.details["taken"].items()}
             assert numbers == {g: taken[g] for g in numbers}  # The decision used the true numbers.
             assert group == min(numbers, key=lambda g: (numbers[g], event.details["taken"][str(g)][0], g))
             seeds[group] += 1
             assert event.details["seed"] == seeds[group]
-            place[event.session], group_of[event.session] = SlotState.RESERVED, group
+            slots[event.session], group_of[event.session] = SlotState.RESERVED, group
         elif event.event == "confirmed":
-            assert place[event.session] is SlotState.RESERVED
-            place[event.session] = SlotState.CONFIRMED
+            assert slots[event.session] is SlotState.RESERVED
+            slots[event.session] = SlotState.CONFIRMED
         elif event.event == "released":
-            assert event.details["was"] == place[event.session]
+            assert event.details["was"] == slots[event.session]
             assert event.details["because"] in list(Release)
-            place[event.session] = SlotState.RELEASED
+            slots[event.session] = SlotState.RELEASED
         else:
             assert event.event == "withdrew"
-        taken = Counter(group_of[session] for session, held in place.items() if held is not SlotState.RELEASED)
+        taken = Counter(group_of[session] for session, held in slots.items() if held is not SlotState.RELEASED)
         assert max(taken.values(), default=0) <= QUOTA_PER_GROUP
         assert taken.total() <= QUOTA
         most = max(most, taken.total())
     stored = dict(rows(store, "SELECT session, slot FROM sessions"))
-    assert stored == {session: held.value for session, held in place.items()}
-    return Counter(group_of[session] for session, held in place.items() if held is not SlotState.RELEASED), most
+    assert stored == {session: held.value for session, held in slots.items()}
+    return Counter(group_of[session] for session, held in slots.items() if held is not SlotState.RELEASED), most
 
 
 def fill_with_drop_out(stores: Sequence[Store], study: Study, clock: Clock) -> None:

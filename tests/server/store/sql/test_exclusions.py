@@ -70,7 +70,9 @@ def test_an_exclusion_that_is_undone_overfills_no_group(any_store: Store, study:
     assert problems(any_store) == []
 
 
-def test_a_participant_excluded_under_way_cannot_resume_until_it_is_undone(any_store: Store, study: Study) -> None:
+def test_a_participant_excluded_during_the_session_cannot_resume_until_the_exclusion_is_undone(
+    any_store: Store, study: Study
+) -> None:
     person = Person(any_store, study)
     person.answer(1)
     any_store.exclude_sessions([person.session], "spoke to another participant")
@@ -83,7 +85,7 @@ def test_a_participant_excluded_under_way_cannot_resume_until_it_is_undone(any_s
     assert problems(any_store) == []
 
 
-def test_a_slot_lost_before_an_exclusion_stays_lost_after_it_is_undone(
+def test_a_slot_lost_before_an_exclusion_stays_lost_after_the_exclusion_is_undone(
     any_store: Store, study: Study, clock: Clock
 ) -> None:
     failed = Person(any_store, study).complete(passed_checks=False)

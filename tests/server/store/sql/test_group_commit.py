@@ -168,7 +168,7 @@ def test_a_failing_job_undoes_itself_and_no_other(store: SqliteStore) -> None:
     assert participants(store) == {n for n in range(90) if n % 3}
 
 
-def test_a_job_that_contradicts_what_is_stored_undoes_itself_and_no_other(store: SqliteStore) -> None:
+def test_a_job_that_contradicts_stored_data_undoes_itself_and_no_other(store: SqliteStore) -> None:
     outcomes = at_once(*(partial(store._write, insert(n % 10)) for n in range(30)))
     assert of(Exception, outcomes) == 20
     assert participants(store) == set(range(10))

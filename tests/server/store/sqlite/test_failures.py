@@ -235,7 +235,7 @@ def test_the_check_finds_damage_in_any_page(filled: Person, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["add_responses", "responses", "trials", "withdraw_session"])
-def test_a_page_that_cannot_be_read_makes_the_store_unavailable_and_nothing_else(filled: Person, name: str) -> None:
+def test_a_page_that_cannot_be_read_only_makes_the_store_unavailable(filled: Person, name: str) -> None:
     damage(filled.store.path, root_page(filled.store, "responses"))
     with closing(SqliteStore(filled.store.path)) as filled.store:
         with pytest.raises(StoreUnavailable, match="malformed"):
@@ -273,9 +273,7 @@ def test_the_message_about_damage_names_the_log_files(filled: Person) -> None:
         store.check_integrity()
 
 
-def test_damage_while_the_store_is_open_makes_it_unavailable_and_nothing_else(
-    filled: Person, small_study: Study
-) -> None:
+def test_damage_to_an_open_store_only_makes_the_store_unavailable(filled: Person, small_study: Study) -> None:
     pages = [root_page(filled.store, table) for table in ("sessions", "responses", "slots", "events", "planned_trials")]
     with closing(SqliteStore(filled.store.path)) as store:
         store.find_session("nobody")

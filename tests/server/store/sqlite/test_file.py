@@ -47,7 +47,7 @@ def test_the_file_is_in_wal_mode_and_every_commit_is_synced(store: SqliteStore, 
     connection.close()
 
 
-def test_a_folder_of_a_windows_network_is_refused_with_what_to_do() -> None:
+def test_a_folder_of_a_windows_network_is_refused_with_a_fix() -> None:
     refuse_network(PureWindowsPath(r"C:\studies\stories\data\equipoise.db"))
     with pytest.raises(InputError, match="put the study on a disk of this machine"):
         refuse_network(PureWindowsPath(r"\\lab\studies\stories\data\equipoise.db"))
@@ -94,7 +94,7 @@ def test_a_store_that_others_can_read_is_warned_about_and_not_changed(
     assert caplog.text == ""
 
 
-def test_threads_that_come_and_go_leave_no_connections_behind(store: SqliteStore, person: Person) -> None:
+def test_ended_threads_leave_no_open_connections(store: SqliteStore, person: Person) -> None:
     for _ in range(100):
         thread = threading.Thread(target=store.find_session, args=(person.token,))
         thread.start()
@@ -211,11 +211,11 @@ def test_a_deletion_reports_files_that_may_contain_deleted_data(store: SqliteSto
     aside = store.path.with_name(f"{store.path.name}-{name}")
     aside.write_bytes(b"what was there")
     person.withdraw()
-    (told,) = store.kept_traces()
-    assert str(aside) in told and "may contain deleted data. Fix: " in told
+    (message,) = store.kept_traces()
+    assert str(aside) in message and "may contain deleted data. Fix: " in message
 
 
-def test_a_withdrawal_during_a_backup_blocks_nobody(store: SqliteStore, person: Person, small_study: Study) -> None:
+def test_a_withdrawal_during_a_backup_blocks_no_request(store: SqliteStore, person: Person, small_study: Study) -> None:
     other = Person(store, small_study)
     waited: list[float] = []
     with store.snapshot() as db:

@@ -27,7 +27,7 @@ copying.back_up(SqliteStore(Path(sys.argv[1])), Path(sys.argv[2]))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no SIGKILL")
-def test_a_killed_backup_leaves_nothing_hidden_and_the_next_one_says_what_to_delete(
+def test_a_killed_backup_leaves_only_visible_files_and_the_next_backup_names_them(
     store: SqliteStore, small_study: Study, tmp_path: Path
 ) -> None:
     store.register_study(small_study)
@@ -53,7 +53,7 @@ def test_a_killed_backup_leaves_nothing_hidden_and_the_next_one_says_what_to_del
     copy.close()
 
 
-def test_a_backup_whose_log_cannot_be_emptied_is_refused_and_leaves_nothing(
+def test_a_backup_whose_log_cannot_be_emptied_is_refused_and_leaves_no_file(
     store: SqliteStore, small_study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a nearly full disk the copy is complete in its log, but does not fit into the file."""

@@ -53,7 +53,7 @@ def by_name(db: sqlite3.Connection, table: str) -> list[dict[str, Any]]:
 
 
 class FirstStore:
-    """A store as the first version wrote it, filled by statements like that version's own."""
+    """A store as the first version wrote it, filled by that version's statements."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -204,16 +204,16 @@ def test_a_store_of_the_second_version_passes_all_checks(first: tuple[FirstStore
         kept = rows(store, "SELECT session, trial_index, checksum FROM responses ORDER BY session, trial_index")
         assert kept == sorted((row["session"], row["trial_index"], row["checksum"]) for row in checksums)
         under_way = sessions["under way"]
-        told = response(2, visit=2, input="key", signals={"hidden": 1})
-        store.add_responses(under_way["session"], under_way["token"], [told])
+        new_response = response(2, visit=2, input="key", signals={"hidden": 1})
+        store.add_responses(under_way["session"], under_way["token"], [new_response])
         assert verified(store).problems == []
 
 
 def test_slots_follow_the_state_of_older_sessions(first: tuple[FirstStore, dict[str, Any]], small_study: Study) -> None:
     old, sessions = first
     with closing(SqliteStore(old.path)) as store:
-        places = dict(rows(store, "SELECT session, slot FROM sessions"))
-        assert {name: places[one["session"]] for name, one in sessions.items()} == {
+        slots = dict(rows(store, "SELECT session, slot FROM sessions"))
+        assert {name: slots[one["session"]] for name, one in sessions.items()} == {
             "completed": "confirmed",
             "under way": "reserved",
             "begun": "reserved",
@@ -222,7 +222,7 @@ def test_slots_follow_the_state_of_older_sessions(first: tuple[FirstStore, dict[
             "simulated under way": "reserved",
             "in the later version": "reserved",
         }
-        assert places["run-0123456789abcdef"] is None
+        assert slots["run-0123456789abcdef"] is None
         progress = {(one.kind, one.group): one for one in store.progress(small_study)}
         counts = [
             (one.n_begun, one.n_under_way, one.n_completed, one.n_withdrawn)
@@ -320,7 +320,7 @@ def test_a_study_with_older_sessions_still_needs_a_new_version(
             store.register_study(make_small(sample_study, groups=4))
 
 
-def test_a_store_is_migrated_once_however_many_servers_open_it(first: tuple[FirstStore, dict[str, Any]]) -> None:
+def test_a_store_is_migrated_once_for_any_number_of_servers(first: tuple[FirstStore, dict[str, Any]]) -> None:
     old, _ = first
     stores = at_once(*[partial(SqliteStore, old.path)] * 5)
     assert of(SqliteStore, stores) == 5, stores

@@ -50,7 +50,7 @@ VIEW_OF_M004 = re.sub(r",\s*sessions\.occasion AS occasion", "", VIEW_OF_M006)
 FIXED_IN_M006 = f"{FIRST_FIXED}, occasion, uploaded_at"
 
 
-def chain_log_again(db: Database) -> None:
+def rewrite_checksums_of_the_log(db: Database) -> None:
     """Give the entries of every log their checksums again, after a change."""
     for (study_digest,) in db.execute("SELECT study_digest FROM logs").fetchall():
         checksum = ""
@@ -84,7 +84,7 @@ def take_back_to_m009(db: Database, migrations: str) -> None:
         """
     )
     db.execute("UPDATE events SET event = 'adopted' WHERE event = 'uploaded'")
-    chain_log_again(db)
+    rewrite_checksums_of_the_log(db)
     db.execute(f"DELETE FROM {migrations} WHERE name >= '{WORDS}'")
     if migrations == "_migrations":  # In PostgreSQL only the newest is recorded.
         db.execute(f"INSERT INTO {migrations} (name, applied_at) VALUES ('{KNOWN_MIGRATIONS[8]}', '')")
@@ -131,7 +131,7 @@ def put_under_the_digest_of_m006(db: Database, study: Study) -> str:
     for table in ("sessions", "slots", "logs", "events", "response_totals"):
         db.execute(f"UPDATE {table} SET study_digest = '{old}'")
     db.execute("DELETE FROM studies WHERE study_digest = ?", (study.digest,))
-    chain_log_again(db)
+    rewrite_checksums_of_the_log(db)
     return old
 
 

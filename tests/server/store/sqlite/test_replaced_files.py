@@ -55,9 +55,7 @@ def test_a_missing_file_is_reported_and_no_new_file_is_made(
     assert problems(store) == []
 
 
-def test_responses_refused_while_the_file_was_missing_are_stored_when_sent_again(
-    store: SqliteStore, person: Person
-) -> None:
+def test_responses_refused_while_the_file_was_missing_are_stored_by_a_retry(store: SqliteStore, person: Person) -> None:
     aside = store.path.with_name("aside.db")
     store.path.rename(aside)
     sent = response(1)
@@ -349,8 +347,8 @@ def test_a_store_that_was_unwritable_for_a_while_continues_by_itself(
         person.store = again
         if was_used:
             assert person.answer() == [True]
-        place = public_folder if what == "folder" else store.path
-        modes = {path: path.stat().st_mode for path in (place, *public_folder.iterdir())}
+        target = public_folder if what == "folder" else store.path
+        modes = {path: path.stat().st_mode for path in (target, *public_folder.iterdir())}
         with as_root():
             for path, mode in modes.items():
                 path.chmod(mode & ~0o222)

@@ -60,7 +60,7 @@ def in_file_alone(store: SqliteStore, session: str, folder: Path) -> int:
 # The log's content reaches the file.
 
 
-def test_a_store_that_is_closed_has_everything_in_its_one_file(store: SqliteStore, small_study: Study) -> None:
+def test_a_closed_store_has_everything_in_one_file(store: SqliteStore, small_study: Study) -> None:
     store.register_study(small_study)
     person = Person(store, small_study).complete()
     store.trials()
@@ -72,7 +72,7 @@ def test_a_store_that_is_closed_has_everything_in_its_one_file(store: SqliteStor
         assert len(responses_of(again, person.session)) == 3
 
 
-def test_a_store_that_is_closed_while_others_read_it_has_everything_in_its_file(
+def test_a_store_that_is_closed_during_other_reads_has_everything_in_its_file(
     store: SqliteStore, small_study: Study, tmp_path: Path
 ) -> None:
     store.register_study(small_study)

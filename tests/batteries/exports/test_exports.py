@@ -1,4 +1,4 @@
-"""The exports to Gorilla and jsPsych: whole, in order, without keys where participants can look, and running."""
+"""The exports to Gorilla and jsPsych: complete, in order, running, and without keys in participants' files."""
 
 import csv
 import io
@@ -88,7 +88,7 @@ def in_group(group: int) -> set[str]:
     return {item_id for item_id, its_group in GROUPS.items() if its_group == group}
 
 
-def test_a_gorilla_spreadsheet_has_its_groups_items_once_with_practice_first_and_the_rest_shuffled() -> None:
+def test_a_gorilla_spreadsheet_has_each_item_of_its_group_once_with_practice_first() -> None:
     files = spreadsheets()
     assert [name for name in files if name.startswith("gorilla-group")] == [
         f"gorilla-group-0{group}.csv" for group in (1, 2, 3)
@@ -104,7 +104,7 @@ def test_a_gorilla_spreadsheet_has_its_groups_items_once_with_practice_first_and
         assert [row["item_id"] for row in sheet if row["phase"] == "attention_check"] == ["check"]
 
 
-def test_a_jspsych_group_has_its_items_once_with_practice_apart() -> None:
+def test_a_jspsych_group_has_each_item_once_and_practice_separately() -> None:
     files = experiment()
     for group in (1, 2, 3):
         trials = group_trials(files, f"0{group}")
@@ -124,7 +124,7 @@ def test_exports_do_not_depend_on_the_order_of_the_items() -> None:
     assert browser_files(experiment(battery=shuffled)) == browser_files(experiment())
 
 
-def test_what_goes_to_a_browser_is_the_same_whatever_the_keys() -> None:
+def test_the_files_for_a_browser_do_not_depend_on_the_keys() -> None:
     files = browser_files(experiment())
     assert len(files) == 5
     assert browser_files(experiment(battery=battery(key=3))) == files
@@ -133,7 +133,7 @@ def test_what_goes_to_a_browser_is_the_same_whatever_the_keys() -> None:
         assert secret not in everything
 
 
-def test_a_gorilla_spreadsheet_has_the_answers_only_when_asked_to() -> None:
+def test_a_gorilla_spreadsheet_has_the_answers_only_on_request() -> None:
     sheet = rows(spreadsheets(battery=battery(key=3), answers=True)["gorilla-group-01.csv"])
     assert {row["item_id"]: row["answer"] for row in sheet} == {row["item_id"]: "3" for row in sheet} | {"check": "2"}
     apart, otherwise = spreadsheets(), spreadsheets(battery=battery(key=3))
@@ -158,7 +158,7 @@ def test_the_file_of_keys_has_every_item_once_with_its_key_group_and_factors() -
         assert (keys["check"]["phase"], keys["check"]["group"], keys["check"]["key"]) == ("attention_check", "", "2")
 
 
-def test_texts_come_back_unchanged() -> None:
+def test_texts_are_read_back_unchanged() -> None:
     tricky = battery(s1_a=TRICKY)
     [row] = [row for row in rows(spreadsheets(battery=tricky)["gorilla-group-02.csv"]) if row["item_id"] == "s1-a"]
     options = [row[f"option_{number}"] for number in range(1, 5)]
@@ -170,12 +170,14 @@ def test_texts_come_back_unchanged() -> None:
 @pytest.mark.parametrize("start", ["=1+1", "@SUM(A1)", "+A1", "-2 to 3", "\t=1", "＝1"])
 def test_a_text_that_a_spreadsheet_program_would_compute_is_refused(start: str) -> None:
     spoilt = battery(s1_a={"text": "", "prompt": "?", "options": ["a", start]})
-    with pytest.raises(InputError, match=r"`s1-a`: its option_2 begins with .*formula. Fix: begin it with"):
+    with pytest.raises(
+        InputError, match=r"`s1-a`: the text of option_2 begins with .*formula. Fix: begin the text with"
+    ):
         spreadsheets(battery=spoilt)
     assert "public/experiment.html" in experiment(battery=spoilt)  # which is not a spreadsheet
 
 
-def test_a_negative_number_is_no_formula() -> None:
+def test_a_negative_number_is_not_a_formula() -> None:
     numbers = battery(s1_a={"text": "", "prompt": "?", "options": ["-5", "+5", "0"]})
     sheet = rows(spreadsheets(battery=numbers)["gorilla-group-02.csv"])
     [row] = [row for row in sheet if row["item_id"] == "s1-a"]
@@ -198,7 +200,7 @@ class Outline(HTMLParser):
         self.texts.append(data)
 
 
-def test_gorillas_html_is_the_texts_escaped_in_paragraphs_on_one_line() -> None:
+def test_the_html_for_gorilla_has_escaped_paragraphs_on_one_line() -> None:
     page = trial_html(TRICKY)
     assert "\n" not in page
     outline = Outline(page)
@@ -217,7 +219,7 @@ def test_the_title_of_the_experiment_is_escaped() -> None:
     assert page.count("&lt;script&gt;alert(&quot;$title&quot;)&lt;/script&gt; &amp; co") == 2
 
 
-def test_the_how_tos_name_what_they_are_about() -> None:
+def test_the_how_tos_name_battery_and_files() -> None:
     gorilla = spreadsheets(fixation_ms=250)["gorilla-how-to.md"]
     assert "gorilla-group-01.csv to gorilla-group-03.csv" in gorilla
     assert "250 ms" in gorilla
@@ -230,7 +232,7 @@ def test_the_how_tos_name_what_they_are_about() -> None:
         assert "$" not in text
 
 
-def test_the_page_asks_for_the_jspsych_that_our_own_client_uses() -> None:
+def test_the_page_names_the_jspsych_version_of_the_web_client() -> None:
     package = json.loads((WEB / "package.json").read_text(encoding="utf-8"))
     assert package["dependencies"]["jspsych"] == JSPSYCH_VERSION
 
@@ -240,10 +242,10 @@ def test_the_page_asks_for_the_jspsych_that_our_own_client_uses() -> None:
     ("arguments", "message"),
     [
         ({"groups": GROUPS | {"nobody": 1}}, "there is no item `nobody`"),
-        ({"practice": ["warm-up", "first", "warm-up"]}, "`warm-up` is named twice"),
-        ({"attention_checks": ["check", "s1-a"]}, "`s1-a` is named twice"),
+        ({"practice": ["warm-up", "first", "warm-up"]}, "`warm-up` is listed twice"),
+        ({"attention_checks": ["check", "s1-a"]}, "`s1-a` is listed twice"),
         ({"groups": {k: v for k, v in GROUPS.items() if k != "s3-a"}}, "`s3-a` is in no group"),
-        ({"groups": {}, "practice": list(battery().by_id), "attention_checks": []}, "add the items to be tested"),
+        ({"groups": {}, "practice": list(battery().by_id), "attention_checks": []}, "Fix: add test items"),
     ],
 )
 def test_groups_that_do_not_fit_the_battery_are_refused(export: Any, arguments: Any, message: str) -> None:
@@ -277,7 +279,7 @@ def test_files_are_written_to_a_new_or_empty_folder(tmp_path: Path) -> None:
             write_new_folder(files, folder)
 
 
-def test_files_that_cannot_be_written_leave_nothing(tmp_path: Path) -> None:
+def test_an_export_that_cannot_be_written_leaves_no_file(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="this folder is not empty, or is a file"):
@@ -322,7 +324,7 @@ def site(public: Path) -> Iterator[str]:
 
 @pytest.fixture
 def page(chromium: Browser) -> Iterator[Page]:
-    """A page that must have nothing to complain of."""
+    """A browser page that must report no error."""
     context = chromium.new_context(viewport={"width": 1280, "height": 800})
     page = context.new_page()
     complaints: list[str] = []
@@ -357,7 +359,7 @@ def take(page: Page, answer: Any) -> list[dict[str, Any]]:
     return data
 
 
-def test_the_jspsych_experiment_runs_by_keys(page: Page, site: str) -> None:
+def test_the_jspsych_experiment_runs_with_keys(page: Page, site: str) -> None:
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
     page.goto(f"{site}/experiment.html?group=2&participant=P07")
@@ -383,7 +385,7 @@ def test_the_jspsych_experiment_runs_by_keys(page: Page, site: str) -> None:
         assert (trial["group"], trial["participant"], trial["battery"]) == (2, "P07", "tales")
     assert [trial["phase"] for trial in data].count("attention_check") == 1
 
-    # Every text was shown as it is, letter for letter, and nothing of it was taken for HTML.
+    # Every text was shown unchanged, and no part was taken for HTML.
     paragraphs = re.split("\n\n", TRICKY["text"])
     numbered = [f"{number}{option}" for number, option in enumerate(TRICKY["options"], start=1)]
     assert shown[TRICKY["prompt"]] == "".join([*paragraphs, TRICKY["prompt"], *numbered])
@@ -391,8 +393,8 @@ def test_the_jspsych_experiment_runs_by_keys(page: Page, site: str) -> None:
     assert [url for url in requests if "trials-group" in url] == [f"{site}/trials-group-02.js"]
 
 
-def test_the_jspsych_experiment_runs_from_a_disk_by_mouse_in_an_order_of_its_own(page: Page, public: Path) -> None:
-    page.add_init_script("Math.random = () => 0")  # with which a shuffle is sure to change the order
+def test_the_jspsych_experiment_runs_from_a_disk_with_the_mouse_in_random_order(page: Page, public: Path) -> None:
+    page.add_init_script("Math.random = () => 0")  # so that a shuffle certainly changes the order
     page.goto(f"{(public / 'experiment.html').as_uri()}?group=1")
     data = take(page, lambda question: page.locator(".options button").nth(2).click())
     assert [trial["response"] for trial in data] == [3] * (len(in_group(1)) + 3)
@@ -416,7 +418,7 @@ def test_an_address_without_a_group_or_jspsych_says_what_is_missing(chromium: Br
 
 
 @pytest.mark.parametrize("answers", [False, True])
-def test_gorillas_spreadsheets_hold_the_answers_only_when_asked_to(tmp_path: Path, answers: bool) -> None:
+def test_the_command_writes_gorilla_answers_only_on_request(tmp_path: Path, answers: bool) -> None:
     study = STUDIES / "intuition-single"
     command = ["battery", "export", str(study), "--format", "gorilla", "-o", str(tmp_path / "sheets")]
     result = CliRunner().invoke(main, [*command, *(["--answers"] if answers else [])])

@@ -1,4 +1,4 @@
-"""The preview page: what it counts, what it marks, and that nothing in a battery can break it."""
+"""The preview page: its counts, its marks, and its robustness to any text of a battery."""
 
 import re
 from collections import Counter
@@ -35,7 +35,7 @@ def vignette(
     name: str = "Omar",
     **changes: Any,
 ) -> Item:
-    """An instance as the builder makes it, of a story of one's own."""
+    """Return an instance as the builder makes it, with the story of this module."""
     number = 1 + SCENARIOS.index(scenario) if scenario in SCENARIOS else 1
     story = f"{name} set the butter on the {SIDES[condition]} ledge.{FILLERS[level]} At noon it was still there."
     return Item(
@@ -110,7 +110,7 @@ class Node:
 
 
 class Reader(HTMLParser):
-    """A strict reader: every tag that opens is closed, in order."""
+    """A strict reader: every open tag must be closed, in order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -161,13 +161,13 @@ def marked(cell: Node, tag: str) -> list[str]:
 
 
 def sentences(root: Node) -> dict[str, bool]:
-    """The facts of the design, and whether the page says that they hold."""
+    """Return the properties of the design, each with True if the page says that it holds."""
     (facts,) = root.all("ul", "facts")
     return {list(fact.all("span"))[-1].text: "Holds:" in fact.text for fact in facts.all("li")}
 
 
 def rows_of(root: Node, label: str) -> list[list[str]]:
-    """The body rows of the table whose scroll box has the label."""
+    """Return the body rows of the table whose scroll box has this label."""
     (box,) = (box for box in root.all("div", "scroll") if box.attributes["aria-label"] == label)
     (body,) = box.all("tbody")
     return [[" ".join(cell.text.split()) for cell in row.children if isinstance(cell, Node)] for row in body.all("tr")]
@@ -180,7 +180,7 @@ def test_words_that_differ_from_condition_a_are_marked_and_nothing_else() -> Non
     root = page([vignette(condition=condition, level=2) for condition in "ABC"])
     assert marked(cell_of(root, "butter-A-single-B-level2-v1"), "mark") == ["warm"]
     assert marked(cell_of(root, "butter-A-single-C-level2-v1"), "mark") == ["high"]
-    assert marked(cell_of(root, "butter-A-single-A-level2-v1"), "mark") == ["cold"]  # what the others lack
+    assert marked(cell_of(root, "butter-A-single-A-level2-v1"), "mark") == ["cold"]  # a word that B and C lack
     assert not list(next(root.all("table", "instances")).all("ins"))
 
 
@@ -193,7 +193,7 @@ def test_words_that_differ_from_level_2_are_marked_down_the_levels() -> None:
             assert marked(cell, "mark") == [SIDES[condition]]
 
 
-def test_without_level_2_the_first_level_is_compared_with() -> None:
+def test_without_level_2_levels_are_compared_with_the_first_level() -> None:
     root = page([vignette(level=0), vignette(level=1)])
     assert marked(cell_of(root, "butter-A-single-A-level0-v1"), "ins")
     assert "from level 0: +3 −5" in cell_of(root, "butter-A-single-A-level1-v1").text
@@ -223,7 +223,7 @@ def test_the_marked_pieces_put_together_are_the_text() -> None:
         assert story.text == item.content["text"]
 
 
-def test_question_and_options_stand_once_with_the_right_option_of_each_condition() -> None:
+def test_question_and_options_are_shown_once_with_the_right_option_of_each_condition() -> None:
     root = page([vignette(condition=condition, level=level) for condition in "AB" for level in (0, 2)])
     (table,) = root.all("table", "options")
     assert next(table.all("caption")).text == "What did Omar find?"
@@ -234,7 +234,7 @@ def test_question_and_options_stand_once_with_the_right_option_of_each_condition
     assert [mark.text for mark in body.all("mark", "right")] == ["✓ right", "✓ right"]
 
 
-def test_options_that_differ_between_cells_stand_in_each_cell() -> None:
+def test_options_that_differ_between_cells_are_shown_in_each_cell() -> None:
     other = {"text": "Story.", "prompt": "What did Selin find?", "options": OPTIONS[::-1]}
     root = page([vignette(), vignette(condition="B", content=other, key=3)])
     assert not list(root.all("table", "options"))
@@ -250,7 +250,7 @@ def test_a_key_that_changes_with_the_level_is_named_with_the_level() -> None:
     assert [mark.text for mark in table.all("mark")] == ["✓ right at level 0", "✓ right at level 2"]
 
 
-def test_the_demands_that_a_condition_adds_head_its_column() -> None:
+def test_the_head_of_a_column_names_the_demands_that_the_condition_adds() -> None:
     (table,) = page([vignette(condition=condition) for condition in "AB"]).all("table", "instances")
     first, second = (head.text for head in next(table.all("thead")).all("th"))
     assert "adds" not in first
@@ -269,7 +269,7 @@ def test_the_first_variant_is_open_two_are_folded_and_the_rest_is_counted() -> N
     assert "level2-v4" not in question.text
 
 
-def test_points_of_view_are_folded_beside_the_first() -> None:
+def test_further_points_of_view_are_folded() -> None:
     third = vignette(suffix="-third", factors={"pov": "third"})
     (question,) = page([vignette(), third]).all("div", "question")
     assert [next(details.all("summary")).text for details in question.all("details")] == [
@@ -277,7 +277,7 @@ def test_points_of_view_are_folded_beside_the_first() -> None:
     ]
 
 
-def test_a_battery_that_names_no_variants_has_them_by_the_order_of_its_ids() -> None:
+def test_without_a_factor_variant_items_are_variants_in_the_order_of_their_ids() -> None:
     items = [vignette(suffix=f"-row{row}", name=name) for row, name in enumerate(("Omar", "Selin"), start=1)]
     for item in items:
         del item.factors["variant"]
@@ -292,10 +292,10 @@ def perturbed(degree: float, condition: str = "A") -> Item:
     return vignette(condition=condition, suffix=f"-noise{degree}", factors=factors, content=shown, clean=clean)
 
 
-def test_perturbed_items_are_folded_beside_their_clean_text_with_the_changes_marked() -> None:
+def test_perturbed_items_are_folded_next_to_their_clean_text_with_the_changes_marked() -> None:
     root = page([vignette(), perturbed(0.5)])
     (details,) = next(root.all("div", "question")).all("details")
-    assert "1\u00a0perturbed instance, beside the clean text" in details.text
+    assert "1\u00a0instance with a perturbation, beside the clean text" in details.text
     clean, shown, *_ = details.all("td")
     assert next(clean.all("p")).text == vignette().content["text"]
     assert next(shown.all("p")).text == perturbed(0.5).content["text"]
@@ -305,16 +305,19 @@ def test_perturbed_items_are_folded_beside_their_clean_text_with_the_changes_mar
     assert next(cell_of(root, vignette().item_id).all("div", "text")).text == vignette().content["text"]
 
 
-def test_where_all_is_perturbed_the_clean_text_is_compared() -> None:
+def test_if_all_items_are_perturbed_the_clean_text_is_compared() -> None:
     root = page([perturbed(0.5), perturbed(0.5, condition="B")])
     assert marked(cell_of(root, "butter-A-single-B-level2-v1-noise0.5"), "mark") == ["warm"]
 
 
-def test_of_many_perturbed_items_one_for_each_perturbation_is_shown() -> None:
+def test_of_many_perturbed_items_one_item_per_perturbation_is_shown() -> None:
     items = [perturbed(degree / 100, condition) for condition in "AB" for degree in range(1, 11)]
     root = page([vignette(), *items])
     (details,) = next(root.all("div", "question")).all("details")
-    assert "20\u00a0perturbed instances, beside the clean text (10 shown, one for each perturbation)" in details.text
+    assert (
+        "20\u00a0instances with a perturbation, beside the clean text (10 shown, one for each perturbation)"
+        in details.text
+    )
     assert len(list(details.all("tbody"))) == 10
 
 
@@ -346,23 +349,23 @@ def test_a_participants_session_is_counted_from_the_groups() -> None:
     low, high = min(words.values()), max(words.values())
     span = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     assert f"A participant reads {span} words in the test trials" in root.text
-    assert [row[-2] for row in rows_of(root, "What each group sees")] == [f"{words[group]:,}" for group in range(1, 7)]
+    assert [row[-2] for row in rows_of(root, "Items of each group")] == [f"{words[group]:,}" for group in range(1, 7)]
     assert "The 1\u00a0item outside the groups would add 7\u00a0words" in root.text
 
 
 def test_answer_positions_are_counted_overall_by_condition_and_over_groups() -> None:
     battery, groups = human_design()
-    rows = {row[0]: row[1:] for row in rows_of(read(render_preview(battery, groups)), "Places of the right answer")}
-    assert rows["all"] == ["72", "36 · 50.0 %a group: 6", "36 · 50.0 %a group: 6", *["0 · 0.0 %a group: 0"] * 2]
-    assert rows["single A"][:2] == ["36", "36 · 100.0 %a group: 6"]
-    alone = rows_of(read(render_preview(battery, None)), "Places of the right answer")
+    rows = {row[0]: row[1:] for row in rows_of(read(render_preview(battery, groups)), "Positions of the right option")}
+    assert rows["all"] == ["72", "36 · 50.0 %per group: 6", "36 · 50.0 %per group: 6", *["0 · 0.0 %per group: 0"] * 2]
+    assert rows["single A"][:2] == ["36", "36 · 100.0 %per group: 6"]
+    alone = rows_of(read(render_preview(battery, None)), "Positions of the right option")
     assert alone[0][2] == "36 · 50.0 %"
 
 
 # --- the counterbalance design ----------------------------------------------------------------------------------------
 
 
-def test_the_pictures_squares_are_what_the_groups_see() -> None:
+def test_the_squares_of_the_picture_show_the_items_of_the_groups() -> None:
     battery, groups = human_design()
     root = read(render_preview(battery, groups))
     (picture,) = (svg for svg in root.all("svg") if svg.attributes.get("role") == "img")
@@ -399,7 +402,7 @@ def test_every_property_of_a_sound_design_is_said_to_hold() -> None:
         "Every group sees each story once: 12 of 12.",
         "No participant sees the same condition of a scenario twice.",
     ]
-    rows = rows_of(read(render_preview(battery, groups)), "What each group sees")
+    rows = rows_of(read(render_preview(battery, groups)), "Items of each group")
     assert [row[:8] for row in rows] == [[str(g), "12", "6", "6", "4", "4", "4", "2"] for g in range(1, 7)]
 
 
@@ -412,7 +415,7 @@ def test_the_published_design_shows_one_condition_of_a_scenario_twice() -> None:
     )
 
 
-def test_statements_turn_around_when_an_item_changes_its_group() -> None:
+def test_a_property_fails_if_an_item_changes_its_group() -> None:
     battery, groups = human_design()
     moved = next(item_id for item_id, group in groups.items() if group == 1)
     said = sentences(read(render_preview(battery, {**groups, moved: 2})))
@@ -420,10 +423,10 @@ def test_statements_turn_around_when_an_item_changes_its_group() -> None:
     assert len(broken) == 6
     assert "The groups see 11 to 13 items." in broken
     assert any("Not every condition is seen equally often in 2 of 6\u00a0groups (group 1, 2)" in one for one in broken)
-    assert "Not every group sees each story once, but 0 to 2 times." in broken
+    assert "Not every group sees each story once: the counts are 0 to 2." in broken
 
 
-def test_variants_in_several_groups_and_absent_cells_are_said() -> None:
+def test_variants_in_several_groups_and_absent_cells_are_reported() -> None:
     items = [vignette(condition=condition, level=level) for condition in "AB" for level in (0, 2)][:-1]
     items.append(vignette(variant=2, level=0))
     groups = {item.item_id: 1 + number % 2 for number, item in enumerate(items)}
@@ -431,7 +434,7 @@ def test_variants_in_several_groups_and_absent_cells_are_said() -> None:
     said = sentences(read(render_preview(battery_of(items), groups)))
     (sentence,) = (one for one in said if one.startswith("Of 4"))
     assert not said[sentence]
-    assert "1 are seen by more than one group, 1 by no group, such as butter-A-single-A-level0-v1" in sentence
+    assert "1\u00a0cell is seen by more than one group, 1\u00a0cell is seen by no group. Example: butter-A" in sentence
 
 
 def test_items_of_the_groups_that_the_battery_lacks_are_named() -> None:
@@ -440,7 +443,7 @@ def test_items_of_the_groups_that_the_battery_lacks_are_named() -> None:
     assert said["The groups name 1\u00a0item that the battery does not have: ghost."] is False
 
 
-def test_items_outside_the_groups_stand_apart() -> None:
+def test_items_outside_the_groups_are_listed_separately() -> None:
     battery, groups = human_design()
     root = read(render_preview(battery, groups))
     (article,) = root.all("article")
@@ -448,7 +451,7 @@ def test_items_outside_the_groups_stand_apart() -> None:
     assert [mark.text for mark in article.all("mark")] == ["✓ Right answer: Right"]
 
 
-def test_kinds_of_question_are_counted_each_for_itself() -> None:
+def test_each_kind_of_question_is_counted_separately() -> None:
     cells = product(SCENARIOS[:4], ("single", "double"), "ABCD")
     items = [vignette(one, condition=c, kind=kind) for one, kind, c in cells if kind == "double" or c in "AB"]
     design = Deal(method="deal", groups=2, balance=("capability_type", "condition"))
@@ -481,7 +484,7 @@ def hand_written(number: int) -> Item:
     )
 
 
-def test_every_page_is_whole_html_with_ids_of_its_own_and_links_that_lead_somewhere() -> None:
+def test_every_page_is_complete_html_with_unique_ids_and_valid_links() -> None:
     for html in all_pages():
         root = read(html)
         ids = re.findall(r'\sid="([^"]*)"', html)
@@ -497,12 +500,12 @@ def test_every_page_is_whole_html_with_ids_of_its_own_and_links_that_lead_somewh
             assert box.attributes["aria-label"]
 
 
-def test_a_page_asks_nothing_of_the_network_and_runs_nothing() -> None:
+def test_a_page_needs_no_network_and_runs_no_script() -> None:
     for html in all_pages():
         assert not re.search(r"https?:|//|url\(|@import|\ssrc=|<script|<link|<img|<iframe", html)
 
 
-def test_what_a_battery_holds_is_shown_and_never_becomes_markup() -> None:
+def test_texts_of_a_battery_are_shown_and_never_become_markup() -> None:
     evil = "<script>alert(1)</script>"
     content = {"text": f"Story {evil}", "prompt": f"Why {evil}?", "options": [f"a {evil}", 'b " onload="x']}
     items = [
@@ -533,7 +536,7 @@ def test_a_battery_without_scenarios_is_a_plain_list() -> None:
     assert not [svg for svg in grouped.all("svg") if svg.attributes.get("role")]
 
 
-def test_a_story_with_no_factor_but_its_scenario_is_shown() -> None:
+def test_a_story_with_only_the_factor_scenario_is_shown() -> None:
     item = Item(
         item_id="alone",
         task="multiple_choice",
@@ -554,7 +557,7 @@ def test_a_long_plain_list_says_how_many_items_are_not_shown() -> None:
 def test_batteries_of_other_tasks_are_refused() -> None:
     ray = Item(item_id="ray", task="blackbox_predict", content={"atoms": [[1, 1]], "entry": "north-3"}, key="south-3")
     with pytest.raises(
-        InputError, match=r"the item `ray` is of the task blackbox.*the preview shows multiple-choice items only"
+        InputError, match=r"the item `ray` has the task blackbox.*the preview shows multiple-choice items only"
     ):
         render_preview(battery_of([vignette(), ray]), None)
 
@@ -573,7 +576,7 @@ def test_the_same_battery_gives_the_same_bytes_in_any_order_of_its_items(tmp_pat
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
 
 
-def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+def test_a_page_that_cannot_be_written_leaves_no_file(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot be written"):
         write_preview(battery_of([vignette()]), None, tmp_path / "file" / "page.html")
