@@ -1,14 +1,14 @@
 """The audit of published tables: checks whether the printed numbers can all be true.
 
-The audit needs no data, only the table as printed and the design that the paper states.
+The audit does not need the data. It needs the table as printed, and the design that the paper states.
 
     headers_and_cells.py      the meaning of each column, and each number as it was printed
     table.py                  the table with the meanings of its rows and columns, and the form of a finding
-    count_checks.py           totals, trials compared with participants, everything counted twice
+    count_checks.py           totals, trials compared with participants, counts that were doubled
     means_and_percentages.py  means, standard deviations and percentages: GRIM and GRIMMER
-    reported_tests.py         hypothesis tests as rows report them
+    reported_tests.py         hypothesis tests in the rows of the table
     degrees_of_freedom.py     degrees of freedom compared with participants
-    p_values.py               p compared with its statistic, conclusions compared with p
+    p_values.py               p values compared with statistics, conclusions compared with p values
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -62,25 +62,26 @@ def audit_table(
     table : DataFrame of str
         The table as printed, one row per group, condition or test. Cells are text, because their decimals count.
     participants : int, optional
-        Participants who were recruited, in the whole study.
+        Number of participants who were recruited for the whole study.
     trials : int, optional
-        Trials of one participant, in one row of the table.
+        Number of trials of one participant in one row of the table.
     items : int, optional
         Number of responses in the mean of one participant; 1 if not given.
     scale : tuple of int, optional
         Lowest and highest response. A scale implies that responses are whole numbers.
     whole_numbers : bool
-        True if responses are whole numbers. Means and standard deviations are checked only then.
+        True if responses are whole numbers. Means and standard deviations of other responses are not checked.
     totals : sequence of str
         Labels of rows that are totals, in addition to rows whose label contains the word total.
     columns : mapping of str to str, optional
-        Headers of columns that are not recognized, by the meaning of the column (see
+        The header of each column that the audit does not recognize. The keys are the roles of these columns (see
         `analysis.audit.headers_and_cells.ROLES`).
 
     Returns
     -------
     DataFrame
-        One row per finding: `row`, `check`, `printed`, `expected`, `verdict`, `explanation`, the most serious first.
+        One row per finding: `row`, `check`, `printed`, `expected`, `verdict`, `explanation`. The most serious finding
+        is first.
 
     Raises
     ------
@@ -99,7 +100,7 @@ def audit_table(
         if number is not None and number < 1:
             raise InputError(f"{name} is {number}. Fix: give 1 or more.")
     if scale is not None and scale[0] >= scale[1]:
-        raise InputError(f"the scale goes from {scale[0]} to {scale[1]}. Fix: name its lowest response first.")
+        raise InputError(f"the scale goes from {scale[0]} to {scale[1]}. Fix: give the lowest response first.")
     published = read_table(table, columns or {}, totals)
     design = Design(participants, trials, items, scale, whole_numbers)
     found = [*unreadable_cells(published), *(finding for check in CHECKS for finding in check(published, design))]
@@ -113,4 +114,7 @@ def _nothing(found: list[Finding]) -> str:
     """Return the error message for a table in which nothing can be checked."""
     reasons = " ".join(dict.fromkeys(finding.explanation for finding in found[:3]))
     why = f"nothing in this table can be checked: {reasons}" if reasons else "nothing in this table can be checked."
-    return f"{why} The audit recognizes the columns {', '.join(ROLES)}. Fix: name them with --column MEANING=HEADER."
+    return (
+        f"{why} The audit recognizes the columns {', '.join(ROLES)}. Fix: state the role of each column with --column "
+        "MEANING=HEADER."
+    )

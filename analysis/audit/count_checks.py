@@ -37,11 +37,14 @@ UNLIKELY = Fraction(1, 1000)
 """Probability below which a common divisor of all counts is suspicious."""
 
 FEWEST_COUNTS = 5
-"""Fewest different counts for the search of a common divisor; a few round numbers often have a common divisor."""
+"""Fewest different counts for which a common divisor is searched. A few round numbers often have a common divisor."""
 
 
 def totals(table: PublishedTable, _design: Design) -> Iterator[Finding]:
-    """Compare each total with the sum of its rows, and a total of totals with the sum of these totals."""
+    """Compare each total with the sum of its rows.
+
+    If other totals divide these rows among them, also compare the total with the sum of the other totals.
+    """
     for place, row in enumerate(table.rows):
         if not row.is_total:
             continue
@@ -57,8 +60,8 @@ def totals(table: PublishedTable, _design: Design) -> Iterator[Finding]:
 def _parts(table: PublishedTable, place: int) -> list[Row]:
     """Return the rows of the total at `place`.
 
-    These are the rows whose labels begin with the name in the total's label. The rows of a plain `Total` are all rows,
-    or the rows since the previous total if there are several plain totals.
+    These are the rows whose labels begin with the name in the total's label. A plain `Total` has all rows. If there are
+    several plain totals, each has the rows since the previous total.
     """
     stem = total_stem(table.rows[place].label)
     begin = [row for row in table.parts if stem and plain(row.label).startswith(stem)]
@@ -71,7 +74,7 @@ def _parts(table: PublishedTable, place: int) -> list[Row]:
 
 
 def _subtotals(table: PublishedTable, place: int, parts: list[Row]) -> list[Row]:
-    """Return the other totals if together they have the same rows as the total at `place`, each row once."""
+    """Return the other totals if they divide the rows of the total at `place`: each row is in exactly one of them."""
     others = {n: _parts(table, n) for n, row in enumerate(table.rows) if row.is_total and n != place}
     smaller = {n: rows for n, rows in others.items() if len(rows) < len(parts)}
     of = [row.name for rows in smaller.values() for row in rows]
@@ -79,7 +82,10 @@ def _subtotals(table: PublishedTable, place: int, parts: list[Row]) -> list[Row]
 
 
 def _is_count(table: PublishedTable, header: str) -> bool:
-    """Return True if a column has counts: by its role, or without a role if all its cells are whole numbers."""
+    """Return True if a column has counts, according to its role.
+
+    A column without a role has counts if all its cells are whole numbers.
+    """
     roles = [role for role, named in table.roles.items() if named == header]
     if roles:
         return roles[0] in COUNTS
@@ -110,14 +116,14 @@ def _sum(row: Row, parts: list[Row], header: str, table: PublishedTable, of: str
     if total == expected:
         return Finding(row.name, check, str(total), str(expected), CONSISTENT, f"the {what} add up to {expected:,}.")
     if len(numbers) > 1 and {*numbers, total} == {total}:
-        words = f"every row has the same {total:,} as the total, so this number is probably not a sum."
+        words = f"every row has the same number as the total ({total:,}), so the total is probably not a sum."
         return Finding(row.name, check, str(total), str(total), CONSISTENT, words)
     if header not in table.roles.values() and min(numbers) <= total <= max(numbers):
         words = f"{total:,} is between the numbers of the {what}, so it may be an average and not a sum."
         return Finding(row.name, check, str(total), "", NOT_CHECKABLE, words)
     off = abs(total - expected)
     too = f"{off:,} too {'many' if total > expected else 'few'}"
-    words = f"the {what} add up to {expected:,}, but {total:,} is printed, {too}."
+    words = f"the {what} add up to {expected:,}, but {total:,} is printed, which is {too}."
     return Finding(row.name, check, str(total), str(expected), INCONSISTENT, words)
 
 
@@ -128,7 +134,8 @@ def whole_counts(table: PublishedTable, _design: Design) -> Iterator[Finding]:
             printed = row.printed(role)
             if printed is not None and printed.relation != "=":
                 words = (
-                    f"`{table.roles[role]}` is {printed}, which is not a single number, so nothing is compared with it."
+                    f"`{table.roles[role]}` is {printed}, which is not a single number, so this cell is not compared "
+                    "with other numbers."
                 )
                 yield Finding(row.name, "cell", str(printed), "a whole number", NOT_CHECKABLE, words)
             elif printed is not None and row.whole(role) is None:
@@ -137,7 +144,10 @@ def whole_counts(table: PublishedTable, _design: Design) -> Iterator[Finding]:
 
 
 def participants(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Check that participants add up to the recruited number, and that no row has more participants than the study."""
+    """Check that final and excluded participants add up to the recruited participants.
+
+    Also check that no row has more participants than the study.
+    """
     for row in table.rows:
         final, excluded, recruited = (row.whole(role) for role in COUNTS[:3])
         if final is not None and excluded is not None and recruited is not None:
@@ -208,7 +218,7 @@ def _most(row: Row, n_participants: int, n_trials: int, each: int) -> Finding:
 
 
 def _books(row: Row, n_participants: int, n_trials: int, each: int) -> Finding:
-    """Check that final and excluded trials are all trials of the included or of all recruited participants."""
+    """Check that final and excluded trials together are all trials of the final or of the recruited participants."""
     excluded, n_left_out = row.whole("excluded_trials") or 0, row.whole("excluded_participants") or 0
     whole, final, recruited = n_trials + excluded, n_participants * each, (n_participants + n_left_out) * each
     added = f"{n_trials:,} final and {excluded:,} excluded trials are {whole:,}"
@@ -264,7 +274,7 @@ def _multiples(table: PublishedTable, design: Design) -> Iterator[Finding]:
 def _either(
     table: PublishedTable, counts: list[tuple[Row, int]], n_participants: int, each: int | None
 ) -> Iterator[Finding]:
-    """Check numbers that may count participants or trials."""
+    """Check numbers that may be numbers of participants or numbers of trials."""
     for row, number in counts:
         most = f"at most {n_participants}"
         if number <= n_participants:
@@ -275,14 +285,18 @@ def _either(
             yield Finding(row.name, "trials", str(number), f"at most {n_participants * each}", IMPOSSIBLE, words)
         else:
             words = (
-                f"{number:,}, but the study had {counted(n_participants, 'participant')}. If these are trials: "
-                f"--column trials={table.roles['n']!r}."
+                f"{number:,} is more than the {counted(n_participants, 'participant')} of the study. If the column "
+                f"has numbers of trials, add --column trials={table.roles['n']!r}."
             )
             yield Finding(row.name, "participants", str(number), most, SUSPICIOUS, words)
 
 
 def _of_trials(table: PublishedTable, counts: list[tuple[Row, int]], design: Design, role: str) -> Iterator[Finding]:
-    """Check numbers of trials; without participants, check if all are the same multiple of one participant's trials."""
+    """Check numbers of trials.
+
+    If the number of participants is unknown, check whether all numbers are the same multiple of one participant's
+    trials.
+    """
     each, n_participants = design.trials or 0, design.participants or 1
     most, header = n_participants * each, table.roles[role]
     by = f"{counted(n_participants, 'participant')} with {counted(each, 'trial')} each can give at most {most:,}"
@@ -300,20 +314,23 @@ def _of_trials(table: PublishedTable, counts: list[tuple[Row, int]], design: Des
         )
         if design.participants is None:
             words += (
-                f" If rows have more participants, give their number with --participants{_or_column(role, header)}."
+                " If a row has more participants, give the number of participants with "
+                f"--participants{_or_column(role, header)}."
             )
         verdict = SUSPICIOUS if design.participants is None else IMPOSSIBLE
         yield Finding(THE_TABLE, "counted twice", f"{often} x {most}", f"at most {most}", verdict, words)
     elif design.participants is None:
         words = (
-            f"`{header}` cannot be compared with {counted(each, 'trial')} each. Fix: give the number of "
+            f"`{header}` cannot be compared with {counted(each, 'trial')} per participant. Fix: give the number of "
             f"participants with --participants{_or_column(role, header)}."
         )
         yield Finding(THE_TABLE, "trials", "", "", NOT_CHECKABLE, words)
 
 
 def _or_column(role: str, header: str) -> str:
-    return f", or, if these are participants, --column participants={header!r}" if role == "n" else ""
+    return (
+        f", or, if the column has numbers of participants, add --column participants={header!r}" if role == "n" else ""
+    )
 
 
 def _common_divisor(table: PublishedTable) -> Iterator[Finding]:
@@ -340,8 +357,8 @@ def _common_divisor(table: PublishedTable) -> Iterator[Finding]:
 def _chance_of_divisor(divisor: int, n: int) -> Fraction:
     """Return an upper bound of the probability that a number of this size or larger divides `n` numbers.
 
-    A number d divides all n numbers with probability 1/d^n. The sum of these probabilities from d on is below its
-    integral.
+    A number d divides all n numbers with probability 1/d^n. The sum of these probabilities over d and all larger
+    numbers is at most the first probability plus the integral from d.
     """
     return Fraction(1, divisor**n) * (1 + Fraction(divisor, n - 1))
 

@@ -1,4 +1,4 @@
-"""Checks of degrees of freedom by the participants of a test."""
+"""Checks whether degrees of freedom are possible with the participants of a test."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from analysis.audit.table import (
 
 @dataclass(frozen=True)
 class ExpectedDf:
-    """Possible degrees of freedom of a test, and the reason for these."""
+    """Possible degrees of freedom of a test, and the design that leads to these degrees of freedom."""
 
     dfs: tuple[int, ...]
     why: str
@@ -69,7 +69,7 @@ def _of_t(row: Row, n: int | None, paired: bool, independent: bool) -> list[Expe
 
 
 def degrees_of_freedom(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Compare printed degrees of freedom with those that the participants, groups or table size give."""
+    """Compare the printed degrees of freedom with those expected from participants, groups or size of the table."""
     for test in reported_tests(table):
         if test.dfs:
             found = _compared(test, design)
@@ -137,21 +137,32 @@ def _f_without_groups(test: ReportedTest) -> tuple[str, str, str] | None:
     if n is None:
         return None
     if effect + error == n - 1:
-        return CONSISTENT, str(n - 1), f"{effect} + {error} + 1 = {n}, as {effect + 1} groups of {n} in all give."
+        return (
+            CONSISTENT,
+            str(n - 1),
+            f"{effect} + {error} + 1 = {n}, as expected for {effect + 1} groups of {n} participants in all.",
+        )
     if error == effect * (n - 1):
-        return CONSISTENT, str(error), f"{effect} x ({n} - 1) = {error}, as {effect + 1} conditions within {n} give."
+        return (
+            CONSISTENT,
+            str(error),
+            f"{effect} x ({n} - 1) = {error}, as expected for {effect + 1} conditions within {n} participants.",
+        )
     if "one way" in test.words.replace("-", " "):
         words = (
-            f"in a one-way analysis of {n} participants both add up to {n - 1}, or the error has {effect} x {n - 1} "
-            "where the conditions are within participants."
+            f"in a one-way analysis of {n} participants, both degrees of freedom add up to {n - 1}. If the conditions "
+            f"are within participants, the error has {effect} x {n - 1} degrees of freedom."
         )
         return INCONSISTENT, str(n - 1), words
     return None
 
 
 def as_if_twice(test: ReportedTest, low: Decimal | float, high: Decimal | float) -> str:
-    """Return a remark if degrees of freedom are those of a t test with the same participants as two groups."""
+    """Return a remark if degrees of freedom are those of a t test that counts the same participants as two groups."""
     n = row_n(test.row)
     if test.kind != "t" or n is None or not low <= 2 * n - 2 <= high or high == inf:
         return ""
-    return f" (2 x {n} - 2 = {2 * n - 2}, as if the same {n} were two groups; this is right only if each group had {n})"
+    return (
+        f" (2 x {n} - 2 = {2 * n - 2}, as if the same {n} participants were two groups; this is right only if each "
+        f"group had {n} participants)"
+    )

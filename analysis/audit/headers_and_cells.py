@@ -1,6 +1,7 @@
 """Recognition of headers and cells in published tables: the role of a column, and a number as it was printed.
 
-Cells are read as text, because their decimals count: `0.50` was rounded to two decimals, `0.5` to one decimal.
+Cells are read as text, because the number of printed decimals matters: `0.50` was rounded to two decimals, `0.5` to one
+decimal.
 """
 
 import re
@@ -55,7 +56,7 @@ ROLES = {
     "mean": Role("mean", ("m", "mean", "mean rating", "mean score", "average")),
     "sd": Role("standard deviation", ("sd", "s.d.", "std", "std dev", "std. dev.", "standard deviation")),
     "mean_sd": Role(
-        "mean and standard deviation in one cell, as `5.2 (1.3)`",
+        "mean and standard deviation in one cell, such as `5.2 (1.3)`",
         ("m (sd)", "mean (sd)", "m ± sd", "mean ± sd", "m sd", "mean sd", "m [sd]", "mean [sd]"),
     ),
     "items": Role("number of items in each participant's value", ("items", "n items", "number of items")),
@@ -71,7 +72,7 @@ ROLES = {
     ),
     "z": Role("z", ("z", "z value", "z statistic", "z stat")),
     "r": Role("correlation", ("r", "pearson r", "pearson's r", "correlation")),
-    "df": Role("degrees of freedom, of F both", ("df", "d.f.", "dof", "degrees of freedom")),
+    "df": Role("degrees of freedom; for F, both numbers", ("df", "d.f.", "dof", "degrees of freedom")),
     "df1": Role("degrees of freedom of the effect", ("df1", "df 1", "num df", "numerator df", "df effect")),
     "df2": Role("degrees of freedom of the error", ("df2", "df 2", "den df", "denominator df", "df error")),
     "p": Role(
@@ -79,8 +80,8 @@ ROLES = {
         ("p", "p value", "p val", "sig", "sig.", "significance", "pr(>|t|)", "pr(>|z|)", "pr(>f)", "pr(>chisq)"),
     ),
     "test": Role("name of the test, in words", ("test", "method", "statistical test", "test type", "test used")),
-    "groups": Role("groups that an analysis of variance compares", ("k", "groups", "n groups", "number of groups")),
-    "shape": Role("size of a chi-square's table, as `2 x 3`", ("shape", "table size", "rows x columns")),
+    "groups": Role("number of groups in an analysis of variance", ("k", "groups", "n groups", "number of groups")),
+    "shape": Role("size of the table of a chi-square test, such as `2 x 3`", ("shape", "table size", "rows x columns")),
     "conclusion": Role(
         "conclusion at the level .05", ("conclusion", "decision", "significant", "significant?"),
     ),
@@ -89,7 +90,7 @@ ROLES = {
 STATISTICS = ("t", "F", "chi2", "z", "r")
 
 _NUMBER = r"[-+]?(?:\d{1,12}(?:\.\d{0,20})?|\.\d{1,20})(?:e(?:\+?0?\d|-\d{1,2}))?"
-"""Numbers up to the size that tables print; longer texts are misread or not numbers."""
+"""Numbers up to the size that tables print. Longer texts are not numbers, or were misread."""
 _CELL = re.compile(
     rf"(?:[a-z][\w ]*(?=[=<>]))?(?P<relation>[<>=])?\s*(?P<number>{_NUMBER})\s*(?P<percent>%?)"
     r"(?:\s*[*+†‡a-d]{0,3}|\s*(?:±|\(|\[).*)"
@@ -137,7 +138,7 @@ class PrintedResult:
 
     statistic: Decimal
     kind: str | None = None
-    """One of `STATISTICS`, if the cell names it."""
+    """One of `STATISTICS`; None if the cell does not state it."""
     dfs: tuple[Decimal, ...] = ()
     p: Printed | None = None
 
@@ -158,7 +159,7 @@ def plain(text: str) -> str:
 
 
 def role_of(header: str) -> str | None:
-    """Return the role of a column by its header, or None if it is unknown."""
+    """Return the role of a column by its header, or None if the header is unknown."""
     words = plain(header).replace("-", " ")
     return next((role for role, known in ROLES.items() if words in known.headers), None)
 
@@ -218,9 +219,9 @@ def read_result(cell: str) -> PrintedResult | None:
 
 
 def read_dfs(cell: str, *, both: bool) -> tuple[Decimal, ...] | None:
-    """Return degrees of freedom without the number of observations, or None if they cannot be read.
+    """Return the degrees of freedom in a cell, without the number of observations, or None if the cell is unreadable.
 
-    With `both`, as for F, a comma separates two degrees of freedom. Otherwise a comma groups thousands.
+    If `both` is true (for F), a comma separates two degrees of freedom. Otherwise a comma separates thousands.
 
     Examples
     --------
@@ -236,7 +237,7 @@ def read_dfs(cell: str, *, both: bool) -> tuple[Decimal, ...] | None:
 
 
 def read_shape(cell: str) -> tuple[int, int] | None:
-    """Return rows and columns of a table, such as `2 x 3`.
+    """Return the numbers of rows and columns from a text such as `2 x 3`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Checks of means, standard deviations and percentages: whether any responses can give them (GRIM and GRIMMER)."""
+"""Checks whether means, standard deviations and percentages are possible with any responses (GRIM and GRIMMER)."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -41,7 +41,10 @@ def means(table: PublishedTable, design: Design) -> Iterator[Finding]:
         if mean is None:
             continue
         if not n:
-            words = "the number of participants of this mean is missing. Fix: name their column with --column n=NAME."
+            words = (
+                "the number of participants of this mean is missing. Fix: state the column of participants with "
+                "--column n=NAME."
+            )
             yield Finding(row.name, "mean (GRIM)", str(mean), "", NOT_CHECKABLE, words)
             continue
         found = _mean(row, mean, n, items, design)
@@ -117,7 +120,7 @@ def percentages(table: PublishedTable, design: Design) -> Iterator[Finding]:
 
 
 def _in_percent(table: PublishedTable) -> bool:
-    """Return True if the column is in per cent: a number has the sign, or most numbers are above 1."""
+    """Return True if a column is in per cent: a number has a percent sign, or most numbers are above 1."""
     numbers = [number for row in table.rows if (number := row.printed("percentage"))]
     return any(number.percent for number in numbers) or 2 * sum(n.number > 1 for n in numbers) > len(numbers)
 
@@ -138,19 +141,23 @@ def _shown(real: float, printed: Printed, share: Decimal) -> str:
 
 
 def _share(row: Row, printed: Printed, share: Decimal, hundred: bool, design: Design) -> Finding:
-    """Check by GRIM if a number of right answers gives a percentage."""
+    """Check by GRIM whether a percentage is possible with a whole number of right answers."""
     check = "percentage (GRIM)"
     if not 0 <= share <= 1:
         words = f"{printed} is not a share: it must lie between 0 and {100 if hundred else 1}."
         return Finding(row.name, check, str(printed), f"0 to {100 if hundred else 1}", IMPOSSIBLE, words)
     n_trials, n, items = row.whole("trials"), _n(row), row.whole("items") or design.items
     if not n_trials and not n:
-        words = "the number of responses of the percentage is missing. Fix: name its column with --column n=NAME."
+        words = (
+            "the number of responses of the percentage is missing. Fix: state the column of responses with --column "
+            "n=NAME."
+        )
         return Finding(row.name, check, str(printed), "", NOT_CHECKABLE, words)
     if not n_trials and items is None and design.trials is not None:
         words = (
-            f"each of the {n:,} gave several responses. If all gave the same number of responses, give this number "
-            "with --items. Or name the column of all responses with --column trials=NAME."
+            f"each of the {n:,} participants gave several responses. If all participants gave the same number of "
+            "responses, give this number with --items. Or state the column of all responses with --column "
+            "trials=NAME."
         )
         return Finding(row.name, check, str(printed), "", NOT_CHECKABLE, words)
     answers = n_trials or (n or 0) * (items or 1)
@@ -167,7 +174,11 @@ def _share(row: Row, printed: Printed, share: Decimal, hundred: bool, design: De
     words = f"no number of right answers in {what} gives {printed}: {below:,} is {near[0]}, {below + 1:,} is {near[1]}"
     if n_trials and (row.whole("participants") or design.participants or 2) > 1:
         # If numbers of trials differ, the mean of the participants' shares is not a share of all trials.
-        words += "; if it is the mean of the participants' own percentages, it cannot be checked."
+        words += "; if this percentage is the mean of the percentages of participants, it cannot be checked."
         return Finding(row.name, check, str(printed), f"{near[0]} or {near[1]}", SUSPICIOUS, words)
-    words += "." if items or n_trials else "; if each gave several responses, give their number with --items."
+    words += (
+        "."
+        if items or n_trials
+        else "; if each participant gave several responses, give the number of these responses with --items."
+    )
     return Finding(row.name, check, str(printed), f"{near[0]} or {near[1]}", IMPOSSIBLE, words)

@@ -1,4 +1,4 @@
-"""Checks of p values by their statistics, and of conclusions by their p values."""
+"""Checks whether p values fit the test statistics, and whether conclusions fit the p values."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ _REJECTED = re.compile(r"\breject|\bsignif|^yes$|\baccept\w* h1|^\*+$")
 
 
 def p_values(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Compute each p value from its statistic, and find statistics printed in place of p."""
+    """Compare each p value with its test statistic, and find statistics that were printed instead of p values."""
     for test in reported_tests(table):
         impossible = _impossible(test)
         if impossible is not None:
@@ -44,8 +44,8 @@ def p_values(table: PublishedTable, design: Design) -> Iterator[Finding]:
             yield found
             if not (found.verdict == CONSISTENT and test.dfs) and _same(test.statistic, test.p):
                 words = (
-                    f"the p value {test.p} repeats its statistic digit by digit, as if the statistic were printed "
-                    "in its place."
+                    f"the p value {test.p} has the same digits as its test statistic, as if the statistic were "
+                    "printed instead of the p value."
                 )
                 yield Finding(test.row.name, "p like its statistic", str(test.p), "another number", SUSPICIOUS, words)
 
@@ -69,13 +69,15 @@ def _impossible(test: ReportedTest) -> Finding | None:
     low, high = test.bounds
     if (test.kind in {"F", "chi2"} and high < 0) or (test.kind == "r" and (high < -1 or low > 1)):
         expected = "-1 to 1" if test.kind == "r" else "0 or more"
-        words = f"no data give {test.with_dfs()}: it must be {expected}."
+        words = f"no data give {test.with_dfs()}: the statistic must be {expected}."
         return Finding(test.row.name, "statistic", str(test.statistic), expected, IMPOSSIBLE, words)
     if any(high < 1 for _, high in test.df_bounds):
-        words = f"no test has {', '.join(str(df) for df in test.dfs)} degrees of freedom: they must be 1 or more."
+        words = (
+            f"no test has {', '.join(str(df) for df in test.dfs)} degrees of freedom: each number must be 1 or more."
+        )
         return Finding(test.row.name, "statistic", str(test.statistic), "df of 1 or more", IMPOSSIBLE, words)
     if test.p is not None and not 0 <= test.p.number <= 1:
-        words = f"{test.p} is not a probability: it must lie between 0 and 1."
+        words = f"{test.p} is not a probability: a p value must be between 0 and 1."
         return Finding(test.row.name, CHECK, str(test.p), "0 to 1", IMPOSSIBLE, words)
     return None
 
@@ -83,8 +85,8 @@ def _impossible(test: ReportedTest) -> Finding | None:
 def _recomputed(test: ReportedTest, p: Printed, design: Design) -> Finding:
     if test.kind is None:
         words = (
-            f"the kind of the test of {test.statistic} is missing. Fix: write t, F, chi2, z or r before it, or name "
-            "the column of the tests with --column test=NAME."
+            f"the kind of the test of {test.statistic} is missing. Fix: write t, F, chi2, z or r before the "
+            "statistic, or state the column of the tests with --column test=NAME."
         )
         return Finding(test.row.name, CHECK, str(p), "", NOT_CHECKABLE, words)
     if test.dfs or test.kind == "z":
@@ -95,7 +97,7 @@ def _recomputed(test: ReportedTest, p: Printed, design: Design) -> Finding:
         if _fits(p, possible_p(test.kind, test.bounds, bounds)):
             return _with_df(test, p, bounds, f"{test.with_dfs(one.dfs)} ({one.why})")
     if test.kind == "F":
-        words = f"p of {test.with_dfs()} needs its two degrees of freedom. Fix: add a column `df`, or `df1` and `df2`."
+        words = f"p of {test.with_dfs()} needs two degrees of freedom. Fix: add a column `df`, or `df1` and `df2`."
         return Finding(test.row.name, CHECK, str(p), "", NOT_CHECKABLE, words)
     return _without_df(test, p, expected, design)
 
@@ -107,7 +109,7 @@ def _with_df(test: ReportedTest, p: Printed, dfs: Sequence[Bounds], shown: str) 
         return Finding(test.row.name, CHECK, str(p), expected, CONSISTENT, f"{shown} has p {expected}.")
     words = f"{shown} has p {expected}, but p {_with_sign(p)} is printed"
     if test.kind in TWO_SIDED and _fits(p, Interval(possible.low / 2, possible.high / 2)):
-        words += ", which is half of this: a one-sided test must be reported as such."
+        words += ", which is half of the computed p value: a one-sided test must be reported as one-sided."
         return Finding(test.row.name, CHECK, str(p), expected, SUSPICIOUS, words)
     printed_as, really = _is_significant(p), True if possible.high < LEVEL else False if possible.low > LEVEL else None
     if None not in (printed_as, really) and printed_as != really:
@@ -116,7 +118,7 @@ def _with_df(test: ReportedTest, p: Printed, dfs: Sequence[Bounds], shown: str) 
 
 
 def _without_df(test: ReportedTest, p: Printed, expected: list[ExpectedDf], design: Design) -> Finding:
-    """Find the degrees of freedom that give the printed p, if the row has no degrees of freedom that do."""
+    """Search degrees of freedom with which the printed p is possible, if the table does not print any."""
     assert test.kind is not None
     low, high = _bounds(p)
     fitting = possible_df(test.kind, test.bounds, Interval(low, high))
@@ -124,11 +126,11 @@ def _without_df(test: ReportedTest, p: Printed, expected: list[ExpectedDf], desi
     if fitting is None:
         if test.kind in TWO_SIDED and possible_df(test.kind, test.bounds, Interval(2 * low, min(1.0, 2 * high))):
             words = (
-                f"p {_with_sign(p)} of {test.with_dfs()} fits a one-sided test only; a one-sided test must be "
-                "reported as such."
+                f"p {_with_sign(p)} of {test.with_dfs()} fits only a one-sided test; a one-sided test must be "
+                "reported as one-sided."
             )
             return Finding(test.row.name, CHECK, str(p), "", SUSPICIOUS, words)
-        words = f"no degrees of freedom give {test.with_dfs()} p {_with_sign(p)}{_neighbours(test, p)}."
+        words = f"{test.with_dfs()} cannot have p {_with_sign(p)} with any degrees of freedom{_neighbours(test, p)}."
         return Finding(test.row.name, CHECK, str(p), "", INCONSISTENT, words)
     needs = f"p {_with_sign(p)} of {test.with_dfs()} needs {_range_words(fitting)}"
     twice = as_if_twice(test, fitting.low, fitting.high)
@@ -144,7 +146,7 @@ def _without_df(test: ReportedTest, p: Printed, expected: list[ExpectedDf], desi
 
 
 def _neighbours(test: ReportedTest, p: Printed) -> str:
-    """Return the possible p values next to the impossible printed p of a chi-square."""
+    """Return the possible p values of a chi-square just below and above the impossible printed p value."""
     low, _ = _bounds(p)
     above = possible_df("chi2", test.bounds, Interval(low, 1.0)) if test.kind == "chi2" else None
     if above is None:
@@ -170,7 +172,7 @@ def _fits(p: Printed, possible: Interval) -> bool:
 
 
 def _is_significant(p: Printed) -> bool | None:
-    """Return True if p is below the level; None if it may be on either side."""
+    """Return True if p is below the level, and None if p may be below or above the level."""
     if p.relation == "<":
         return True if p.number <= LEVEL else None
     if p.relation == ">":

@@ -33,7 +33,7 @@ class ReportedTest:
     """One of `STATISTICS`; None if the row does not name the test."""
     statistic: Decimal
     dfs: tuple[Decimal, ...]
-    """The printed degrees of freedom; empty if not printed."""
+    """The printed degrees of freedom; empty if the row does not print them."""
     p: Printed | None
     words: str
     """The name of the test in the row, in the form that `plain` returns."""
@@ -45,7 +45,7 @@ class ReportedTest:
 
     @property
     def df_bounds(self) -> list[Bounds]:
-        """The bounds of the degrees of freedom; whole numbers are exact, except in tests with rounded degrees."""
+        """The bounds of the degrees of freedom. Whole numbers are exact, except in the tests of `ROUNDED_DF`."""
         rounded = ROUNDED_DF.search(self.words) is not None
         return [rounding_bounds(df) if rounded or df != int(df) else (Fraction(df), Fraction(df)) for df in self.dfs]
 
@@ -88,7 +88,7 @@ def _reported(row: Row, role: str, result: PrintedResult, words: str) -> Reporte
 
 
 def _dfs(row: Row, kind: str | None, result: PrintedResult) -> tuple[Decimal, ...]:
-    """Return the degrees of freedom of this kind of test, from the cell of the statistic or their own columns."""
+    """Return the degrees of freedom of a test, from the cell of the statistic or from other columns of the row."""
     n_needed = {"F": 2, "z": 0}.get(kind or "", 1)
     first, second = row.number("df1"), row.number("df2")
     ways = (

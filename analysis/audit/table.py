@@ -28,7 +28,8 @@ from batteries.errors import InputError
 IMPOSSIBLE, INCONSISTENT, SUSPICIOUS = "impossible", "inconsistent", "suspicious"
 NOT_CHECKABLE, CONSISTENT = "not checkable", "consistent"
 VERDICTS = (IMPOSSIBLE, INCONSISTENT, SUSPICIOUS, NOT_CHECKABLE, CONSISTENT)
-"""Impossible for any data; contradicts another number; unusual; not checkable; consistent."""
+"""The verdicts, with the most serious first: impossible for any data; contradicts another number; unusual; not
+checkable; consistent."""
 
 THE_TABLE = "the whole table"
 """Label for findings about all rows."""
@@ -77,9 +78,9 @@ class Row:
     """The label of the row, with the number of the row if the label is a duplicate."""
     label: str
     cells: Mapping[str, str]
-    """Printed cells by the header of the column."""
+    """The printed cell of each column. The keys are headers."""
     roles: Mapping[str, str]
-    """Header of the column that has each role."""
+    """The header of the column with each role."""
     is_total: bool
 
     def text(self, role: str) -> str:
@@ -87,16 +88,16 @@ class Row:
         return self.cells[self.roles[role]].strip() if role in self.roles else ""
 
     def printed(self, role: str) -> Printed | None:
-        """Return the number in a column, or None."""
+        """Return the number in a column, or None if the cell has no number."""
         return read_number(self.text(role))
 
     def number(self, role: str) -> Decimal | None:
-        """Return the number that a column states exactly, or None."""
+        """Return the number in a column, or None if the cell has no number or has `<` or `>`."""
         printed = self.printed(role)
         return printed.number if printed and printed.relation == "=" else None
 
     def whole(self, role: str) -> int | None:
-        """Return the whole number in a column, or None if the cell has another or a negative number."""
+        """Return the whole number in a column, or None if the cell has no whole number of 0 or more."""
         number = self.number(role)
         return int(number) if number is not None and number >= 0 and number == int(number) else None
 
@@ -107,7 +108,7 @@ class PublishedTable:
 
     rows: tuple[Row, ...]
     roles: Mapping[str, str]
-    """Header of the column that has each role."""
+    """The header of the column with each role."""
     headers: tuple[str, ...]
 
     @property
@@ -117,7 +118,9 @@ class PublishedTable:
 
 
 def read_table(table: pd.DataFrame, columns: Mapping[str, str], totals: Sequence[str]) -> PublishedTable:
-    """Return the table with the role of each column, by its header or from `columns` (role to header).
+    """Return the table with the role of each column.
+
+    The role comes from `columns` (role to header), or from the header of the column.
 
     Raises
     ------
@@ -155,7 +158,7 @@ def read_table(table: pd.DataFrame, columns: Mapping[str, str], totals: Sequence
 
 
 def unreadable_cells(table: PublishedTable) -> Iterator[Finding]:
-    """Yield a finding for each cell that should be a number and is not."""
+    """Yield a finding for each cell that should be a number but is not a number."""
     readers: dict[str, Callable[[str], object]] = {
         "df": partial(read_dfs, both=True), "shape": read_shape, "mean_sd": read_mean_sd,
         **dict.fromkeys(("statistic", *STATISTICS), read_result),
@@ -173,7 +176,7 @@ def unreadable_cells(table: PublishedTable) -> Iterator[Finding]:
 
 
 def total_stem(label: str) -> str | None:
-    """Return the name in the label of a total, such as `single` of `Single-total`; None if the row is not a total.
+    """Return the name in the label of a total, such as `single` in `Single-total`, or None if the row is not a total.
 
     Examples
     --------
@@ -186,7 +189,10 @@ def total_stem(label: str) -> str | None:
 
 
 def _is_total(label: str, labels: Sequence[str]) -> bool:
-    """Return True if a row is a total; `Total sleep time` is not, unless a row begins with sleep time."""
+    """Return True if a row is a total.
+
+    `Total sleep time` is a total only if the label of another row begins with `sleep time`.
+    """
     stem = total_stem(label)
     return stem is not None and any(other != label and plain(other).startswith(stem) for other in labels)
 
@@ -217,7 +223,7 @@ def _roles(headers: list[str], columns: Mapping[str, str], cells: list[dict[str,
     for known, named in found.items():
         if len(named) > 1:
             raise InputError(
-                f"the columns {_listed(named)} could each be `{known}`. Fix: choose one with --column "
+                f"the columns {_listed(named)} could each be `{known}`. Fix: choose one column with --column "
                 f"{known}={named[0]!r}."
             )
         if named:

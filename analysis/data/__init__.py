@@ -1,1 +1,1 @@
-"""The tidy table: reading trials from a store, an export or any CSV file; and the columns of this table."""
+"""The tidy table: its columns, and how trials are read from a store, an export or any CSV file."""

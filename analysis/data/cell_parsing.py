@@ -22,7 +22,7 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True)
 class Cells:
-    """A column of raw cells. Each distinct cell is converted once, and the value is then spread to its rows."""
+    """A column of raw cells. Each distinct cell is converted once, and its value is copied to its rows."""
 
     name: str
     distinct: list[Any]
@@ -35,7 +35,7 @@ class Cells:
         """Return a column as cells."""
         if isinstance(cells.dtype, pd.CategoricalDtype):
             codes, distinct = cells.cat.codes.to_numpy(), cells.cat.categories
-            # Without this, some categories could belong to no row.
+            # Without this check, some categories could have no row.
             if np.bincount(codes + 1, minlength=len(distinct) + 1)[1:].all():
                 return cls(name, distinct.tolist(), codes)
         number, distinct = pd.factorize(cells)
@@ -46,7 +46,7 @@ class Cells:
         return int(np.argmax(self.number == number))
 
     def converted(self, convert: Callable[[Any], Any], what: str, where: str) -> list[Any]:
-        """Return the converted value of each distinct cell; `what` says in an error what a cell must be."""
+        """Return the converted value of each distinct cell. In errors, `what` states what a cell must be."""
         values = []
         for number, cell in enumerate(self.distinct):
             try:
@@ -59,7 +59,7 @@ class Cells:
         """Return the value of each row's cell; `values` has one value for each distinct cell."""
         column = pd.Series([*values, empty], dtype=dtype)
         if dtype == "Int64" and column.between(-(2**31), 2**31 - 1).fillna(True).all():
-            column = column.astype("Int32")  # It takes half the memory.
+            column = column.astype("Int32")  # Int32 takes half the memory.
         return pd.Series(column.array.take(self.number), copy=False)  # Index -1 is the last value, `empty`.
 
     def texts(self) -> pd.Series:
@@ -89,7 +89,7 @@ def json_value(cell: Any) -> Any:
 
 
 def json_object(cell: Any) -> dict[str, Any] | None:
-    """Return the JSON object of a text, None for `null`; raise `ValueError` for anything else."""
+    """Return the JSON object of a text, or None for `null`. Raise `ValueError` for any other text."""
     value = json_value(cell)
     if value is None or isinstance(value, dict):
         return value
@@ -97,7 +97,9 @@ def json_object(cell: Any) -> dict[str, Any] | None:
 
 
 def json_objects(texts: Sequence[str]) -> list[dict[str, Any] | None]:
-    """Return the JSON objects of texts, None for `null`, in half the time of parsing one after another.
+    """Return the JSON object of each text, or None for `null`.
+
+    This takes half the time of parsing one text after another.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Columns as text, in which each distinct value is formatted once, even if many cells have it."""
+"""Columns as text. Each distinct value is formatted once, even if many cells have this value."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,13 +9,14 @@ import pandas as pd
 from analysis.data.time_columns import time_texts
 
 ROWS_AT_ONCE = 20_000
-"""Rows per portion: the text of a long table is never completely in memory."""
+"""Number of rows that are written at once. So the text of a long table is never completely in memory."""
 
 
 def cell_texts(column: pd.Series, write: Callable[[Any], str]) -> list[str]:
-    """Return each cell of a column as `write` writes its value, with None for a missing one.
+    """Return the text that `write` returns for each cell of a column. `write` gets None for a missing value.
 
-    `write` must format equal values alike. Values other than texts, numbers and truth values are compared by identity.
+    `write` must return the same text for equal values. Values other than texts, numbers and truth values are compared
+    by identity.
     """
     if isinstance(column.dtype, pd.DatetimeTZDtype):
         column = time_texts(column)
@@ -32,7 +33,7 @@ def cell_texts(column: pd.Series, write: Callable[[Any], str]) -> list[str]:
 
 
 class _Written(dict[Any, str]):
-    """Values and their texts."""
+    """The text of each value. A text is made when the value is first needed."""
 
     def __init__(self, write: Callable[[Any], str]) -> None:
         self._write = write

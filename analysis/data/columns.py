@@ -18,10 +18,10 @@ JSON = ("factors", "content", "key", "response", "signals", "jspsych")
 VIEW_COLUMNS = (*TEXT, *WHOLE, *DECIMAL, *YES_NO, *JSON)
 LATER_COLUMNS = ("fixation_frames_intended", "frame_ms", "onset_source", "visit", "input", "missing", "signals",
                  "jspsych", "session_number", "study_revision", "excluded_at", "excluded_reason")  # fmt: skip
-"""Columns that stores and exports of an earlier Equipoise lack; they are read as missing."""
+"""Columns that stores and exports of an earlier Equipoise do not have. Their values are then missing."""
 
 FORMER_COLUMNS = {"session_number": "occasion"}
-"""Columns with another name in stores and exports of an earlier Equipoise, and that former name."""
+"""The former name of each column that has another name in stores and exports of an earlier Equipoise."""
 
 NEVER_EMPTY = ("study", "study_version", "battery", "session", "participant", "kind", "source", "status",
                "trial_index", "phase", "item_id", "task", "factors", "content", "key")  # fmt: skip
@@ -31,19 +31,19 @@ BEFORE_FACTORS = ("study", "study_version", "study_revision", "battery", "sessio
                   "excluded_reason", "trial_index", "phase", "item_id", "task")  # fmt: skip
 SIGNALS = ("signal_hidden", "signal_away_ms", "signal_fullscreen_left", "signal_pasted", "signal_copied",
            "signal_resized", "signal_too_early", "signal_untrusted")  # fmt: skip
-"""Signals that a browser records during a trial, each a whole number; missing if there was no browser."""
+"""Signals that a browser records during a trial, as whole numbers. Without a browser, they are missing."""
 LAB_SIGNALS = ("signal_too_early",)
-"""Signals that a laboratory session records too."""
+"""Signals that laboratory sessions record too."""
 PATTERNS = ("implausibly_fast", "same_response_run")
 """Patterns in the responses themselves; see `analysis.data.response_patterns`."""
 JSPSYCH = ("trial_type", "plugin_version", "time_elapsed", "rt")
-"""jsPsych's own columns: `rt` is `rt_ms`, rounded as jsPsych rounds it."""
+"""Columns of jsPsych. `rt` is `rt_ms`, rounded as in jsPsych."""
 AFTER_FACTORS = ("content", "key", "response", "missing", "correct", "score", "chance", "rt_ms", "input", "fixation_ms",
                  "fixation_frames", "fixation_frames_intended", "frame_ms", "shown_at", "onset_source", "received_at",
                  "frames_dropped", "attempt", "visit", "focus_lost", *SIGNALS, *PATTERNS, *JSPSYCH, "model",
                  "model_version", "temperature", "run", "prompt_digest", "valid", "imported_correct")  # fmt: skip
 DERIVED = ("correct", "score", "chance", "excluded_by", *PATTERNS, "rt")
-"""Columns computed from the raw data, which are not part of the data digest."""
+"""Columns that are computed from the raw data. The data digest does not include these columns."""
 
 SINCE_THE_DIGEST = ("session_number", "study_revision", "excluded_at", "excluded_reason")
 """Columns added after the data digest was published. The digest includes such a column only if it has values."""
@@ -61,11 +61,11 @@ KINDS = ("human", "simulated", "model")
 """The kinds of participants, in the order of every table."""
 
 PEOPLE = {"human": "people", "simulated": "simulated participants"}
-"""The subject of each kind in tables. Responses of different kinds are never pooled."""
+"""The name of the subject in tables, for each kind of people. Responses of different kinds are never pooled."""
 
 
 def factor_columns(trials: pd.DataFrame) -> list[str]:
-    """Return the factors of a tidy table: every column that is not a fixed one."""
+    """Return the factors of a tidy table: every column that is not in `FIXED_COLUMNS`."""
     return [column for column in trials.columns if column not in FIXED_COLUMNS]
 
 
@@ -96,7 +96,7 @@ SESSION_COLUMNS = ["session", "kind", "study", "study_version", "battery", "sour
 
 
 def sessions_of(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return `SESSION_COLUMNS` and `unit` (the participant, or the run of a model), one row per session by name.
+    """Return `SESSION_COLUMNS` and `unit` (the participant or the run), with one row per session, sorted by name.
 
     Parameters
     ----------

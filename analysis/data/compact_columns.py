@@ -1,8 +1,10 @@
-"""Columns that are filled row by row in little memory: repeated cells are stored once, numbers without objects.
+"""Columns that are filled row by row and need little memory.
 
-The columns are those of the view `trials`. Only `jspsych` is parsed while the columns are filled. Nearly all of its
-texts differ, and they would take more memory than all other columns. `benchmarks/accuracy_pipeline.py` measures the
-memory.
+Repeated cells are stored once, and numbers are stored without Python objects.
+
+The columns are those of the view `trials`. Only `jspsych` is parsed while the columns are filled. Nearly all texts of
+`jspsych` differ, and these texts would take more memory than all other columns together.
+`benchmarks/accuracy_pipeline.py` measures the memory.
 """
 
 import ctypes
@@ -21,11 +23,12 @@ from analysis.data.time_columns import time_column, time_texts, times_of
 
 ROWS_AT_ONCE = 200
 OFTEN_NEW = ("shown_at", "received_at")
-"""Columns of times that nearly all differ."""
+"""Columns of times, nearly all of which differ."""
 OFTEN_NEW_NUMBERS = ("rt_ms", "fixation_ms")
-"""Columns of numbers that nearly all differ."""
+"""Columns of numbers, nearly all of which differ."""
 NOTES = ("trial_type", "plugin_version", "time_elapsed", "is_noted")
-"""The columns that replace `jspsych`: jsPsych's further data of a trial, and a flag that is true if there are any."""
+"""The columns that replace `jspsych`: jsPsych's further data of a trial, and a flag that is true if there are such
+data."""
 
 Read = Callable[[Any], Any]
 
@@ -38,7 +41,7 @@ class RawColumns:
     names
         The columns, in the order of each row's cells.
     read
-        Converter of a cell; without it, cells are stored unchanged.
+        Function that converts a cell. Without this function, cells are stored unchanged.
     """
 
     def __init__(self, names: Sequence[str], read: Read | None = None) -> None:
@@ -83,7 +86,7 @@ class RawColumns:
 
 
 class RepeatedColumn(dict[Any, int]):
-    """A column with few distinct cells: these cells, and the index of each row's cell."""
+    """A column with few distinct cells, stored as the distinct cells and the index of the cell of each row."""
 
     def __init__(self, read: Read | None = None) -> None:
         self._read = read
@@ -121,7 +124,10 @@ class TextColumn:
 
 
 class TimeColumn:
-    """Times that nearly all differ; stored as texts if a time does not have the store's format."""
+    """Times, nearly all of which differ.
+
+    If a time does not have the store's format, all times are stored as texts.
+    """
 
     def __init__(self, read: Read | None = None) -> None:
         self._read = read
@@ -151,7 +157,10 @@ class TimeColumn:
 
 
 class NumberColumn:
-    """Numbers that nearly all differ; stored as objects if a cell is not a number, such as a text from a CSV."""
+    """Numbers, nearly all of which differ.
+
+    If a cell is not a number, such as a text from a CSV file, all cells are stored as objects.
+    """
 
     def __init__(self, read: Read | None = None) -> None:
         self._numbers = array("d")
@@ -197,7 +206,7 @@ class NotesColumn:
         self._is_noted.extend(note is not None for note in notes)
 
     def _one_by_one(self, texts: Sequence[Any]) -> tuple[list[dict[str, Any] | None], list[float]]:
-        """Return the data and times of texts, of which some are invalid; keep the first invalid text for the error."""
+        """Return the data and times of texts, some of which are invalid. Keep the first invalid text for the error."""
         notes: list[dict[str, Any] | None] = []
         times = []
         for row, text in enumerate(texts, start=len(self._is_noted)):
@@ -234,7 +243,7 @@ def notes_of(cells: pd.Series, where: str) -> dict[str, pd.Series]:
 
 
 def categories(values: list[Any], number: npt.NDArray[Any]) -> pd.Series:
-    """Return the value of each index; values may repeat and be missing."""
+    """Return the value of each index in `number`, as categories. Values may repeat or be missing."""
     codes, distinct = pd.factorize(pd.Series(values, dtype=object))
     return pd.Series(pd.Categorical.from_codes(codes[number], distinct, validate=False), copy=False)
 

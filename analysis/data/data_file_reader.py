@@ -1,4 +1,4 @@
-"""Any tidy file: a CSV with a header, one row per observation, and any columns."""
+"""Reader of any tidy CSV file, with a header, one row per observation, and any columns."""
 
 import csv
 import math
@@ -21,15 +21,17 @@ NUMBER = re.compile(r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCI
 
 
 def read_data_file(path: Path) -> pd.DataFrame:
-    """Return the rows of a CSV file; columns of numbers become numbers, of true and false yes and no, the rest text.
+    """Return the rows of a CSV file, with a type for each column.
 
-    Empty cells and `NA`, `NaN`, `N/A`, `null` are missing. Text that our own exports guarded against spreadsheets is
-    unguarded.
+    A column of numbers becomes numbers. A column of true and false becomes yes and no. Any other column becomes text.
+    Empty cells and `NA`, `NaN`, `N/A`, `null` are missing. If an export of Equipoise guarded a text against
+    spreadsheets, the guard is removed.
 
     Raises
     ------
     InputError
-        If the file cannot be read, is empty, has a duplicate or unnamed column, or a row of another length.
+        If the file cannot be read, is empty, has a duplicate or unnamed column, or has a row with more or fewer cells
+        than the header.
     """
     columns = _columns(path, read_text(path, newline=""))
     return pd.DataFrame({name: _typed(pd.Series(cells, dtype="str")) for name, cells in columns.items()})
@@ -38,7 +40,7 @@ def read_data_file(path: Path) -> pd.DataFrame:
 def _typed(values: pd.Series) -> pd.Series:
     """Return a column as numbers, yes and no, or text.
 
-    Values with a leading zero are names (`01` is not `1`), and so are whole numbers that a float cannot hold.
+    Values with a leading zero are text (`01` is not `1`). Whole numbers that are too large for a float are text too.
     """
     distinct = values.dropna().unique().tolist()
     if distinct and all(WHOLE.fullmatch(text) for text in distinct):
@@ -59,13 +61,13 @@ def is_export(path: Path) -> bool:
     try:
         with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
             heading = next(csv.reader(file), [])
-    except (OSError, csv.Error):  # Reported when it is read completely.
+    except (OSError, csv.Error):  # The error is reported when the complete file is read.
         return False
     return set(VIEW_COLUMNS) - set(LATER_COLUMNS) <= set(heading)
 
 
 def _columns(path: Path, text: str) -> dict[str, list[str | None]]:
-    """Return the cells of each column by its name; refuse anything that would need a silent correction."""
+    """Return the cells of each column by its name. Refuse files that would need a silent correction."""
     table = parse_csv(text, path)
     for number, name in enumerate(table.header, start=1):
         if not name:
@@ -79,7 +81,7 @@ def _columns(path: Path, text: str) -> dict[str, list[str | None]]:
 
 
 def columns_in_words(data: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per column: its kind, its levels or range, and its number of missing values."""
+    """Return one row per column, with the kind, the levels or range, and the number of missing values."""
     rows = []
     for name in data.columns:
         values = data[name]

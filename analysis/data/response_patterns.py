@@ -1,6 +1,6 @@
-"""Suspicious patterns of responses: responses faster than reading, and the same response in a row.
+"""Suspicious patterns of responses: responses faster than reading, and the same response several times in a row.
 
-The patterns are recorded for the reader of the data. They exclude nothing unless the study's plan says so.
+The patterns are recorded for the reader of the data. They exclude no trial, unless the study's plan says so.
 """
 
 import json
@@ -31,8 +31,8 @@ def patterns(trials: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         `implausibly_fast`: true if the response came within 200 ms plus 60 ms for each word; missing without a response
-        time. `same_response_run`: number of equal responses in a row up to and including this one, without practice;
-        missing without a response.
+        time. `same_response_run`: number of equal responses in a row, up to and including the response of this trial.
+        Practice trials are not counted. It is missing without a response.
     """
     found = pd.DataFrame(index=trials.index, columns=list(PATTERNS))
     found["implausibly_fast"] = _implausibly_fast(trials)
@@ -71,7 +71,7 @@ def _same_response_run(trials: pd.DataFrame) -> pd.Series:
 
 
 def _numbered(responses: list[object]) -> npt.NDArray[np.int64]:
-    """Return a number for each response; equal responses share a number; `1`, `1.0` and `true` differ."""
+    """Return a number for each response. Only equal responses have the same number; `1`, `1.0` and `true` differ."""
     number, first = _objects(responses)
     known: dict[object, int] = {}
     texts = [json.dumps(responses[row]) for row in first]
@@ -79,7 +79,10 @@ def _numbered(responses: list[object]) -> npt.NDArray[np.int64]:
 
 
 def _objects(values: list[object]) -> tuple[npt.NDArray[np.intp], list[int]]:
-    """Return a number for each value, and the first row of each number; only the same object has the same number."""
+    """Return a number for each value, and the first row of each number.
+
+    Two values have the same number only if they are the same object.
+    """
     number, distinct = pd.factorize(np.fromiter(map(id, values), dtype="int64", count=len(values)))
     first = np.zeros(len(distinct), dtype="int64")
     first[number[::-1]] = np.arange(len(number))[::-1]

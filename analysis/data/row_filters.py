@@ -1,4 +1,4 @@
-"""Row filters by levels, as an analysis plan names them in YAML: `{one_shot: 0}`, `{model: [Haiku, Opus]}`."""
+"""Filters of rows by levels, as in the YAML of an analysis plan: `{one_shot: 0}`, `{model: [Haiku, Opus]}`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -11,7 +11,10 @@ from experiment.study.planned_analyses import Level, Where
 
 
 def levels_of(data: pd.DataFrame, column: str, what: str) -> dict[str, Any]:
-    """Return the levels of a column in natural order, by their texts; `what` is the requester's name in errors."""
+    """Return the levels of a column in natural order. The keys are the texts of the levels.
+
+    In errors, `what` is the name of the requester.
+    """
     require_columns(data, [column], what)
     distinct = sorted(data[column].dropna().unique().tolist(), key=level_order)
     return {level_text(level): level for level in distinct}
@@ -26,14 +29,14 @@ def require_columns(data: pd.DataFrame, columns: Iterable[str], what: str) -> No
 
 
 def matching(data: pd.DataFrame, where: Where, what: str) -> pd.Series:
-    """Return True for each row with the requested levels; a missing value matches no level.
+    """Return True for each row with the requested levels. A missing value matches no level.
 
     Parameters
     ----------
     data : DataFrame
         Any rows.
     where : mapping
-        A column, and its level or levels.
+        The requested level or levels of each column.
     what : str
         The name of the requester, such as "the test `warm_up`", for error messages.
 
@@ -46,7 +49,10 @@ def matching(data: pd.DataFrame, where: Where, what: str) -> pd.Series:
 
 
 def _matching(data: pd.DataFrame, where: Where, what: str) -> pd.Series:
-    """Return the rows of `matching`, missing where a value is missing and no other column excludes the row."""
+    """Return the result of `matching`, but keep unknown results missing.
+
+    The result is unknown if a value of the row is missing, and no other column excludes the row.
+    """
     chosen = pd.Series(True, index=data.index, dtype="boolean")
     for column, asked in where.items():
         known = levels_of(data, column, what)
@@ -66,7 +72,7 @@ def _known(asked: Level | Sequence[Level], known: Mapping[str, Any], column: str
 
 
 def ordered_levels(data: pd.DataFrame, column: str, asked: Sequence[Level], what: str) -> list[Any]:
-    """Return the levels in the requested order; without a request, all levels in natural order."""
+    """Return the levels in the requested order. If no levels are requested, return all levels in natural order."""
     known = levels_of(data, column, what)
     if not asked:
         return list(known.values())
@@ -78,7 +84,11 @@ def ordered_levels(data: pd.DataFrame, column: str, asked: Sequence[Level], what
 
 
 def add_flags(data: pd.DataFrame, flags: Mapping[str, Where]) -> pd.DataFrame:
-    """Return the data with a yes-no column for each flag: true if a row has the flag's levels, missing if unknown."""
+    """Return the data with a yes-no column for each flag.
+
+    The value is true if the row has the levels of the flag. It is missing if this is unknown because of a missing
+    value.
+    """
     for name, where in flags.items():
         if not where:
             raise InputError(f"the flag `{name}` is empty. Fix: name a column and its level.")
@@ -90,12 +100,12 @@ def add_flags(data: pd.DataFrame, flags: Mapping[str, Where]) -> pd.DataFrame:
 
 
 def chosen_rows(data: pd.DataFrame, where: Where, what: str) -> pd.DataFrame:
-    """Return the rows with the requested levels; refuse an empty result."""
+    """Return the rows with the requested levels. Raise InputError if there are none."""
     if data.empty:
         raise InputError(f"{what}: there are no rows to choose from. Fix: collect or export the data again.")
     rows = data[matching(data, where, what)]
     if rows.empty:
-        raise InputError(f"{what}: no row has all of {where_words(where)}. Fix: correct its `where`.")
+        raise InputError(f"{what}: no row has all of {where_words(where)}. Fix: correct the levels in `where`.")
     return rows
 
 

@@ -1,7 +1,8 @@
 """Fast reading of the raw columns of a store's view `trials`.
 
-An SQLite aggregate function receives the rows, instead of Python fetching them. The columns of a session or an item are
-looked up once for each session or item. `benchmarks/accuracy_pipeline.py` measures the time of both.
+An SQLite aggregate function receives the rows, because this is faster than fetching the rows. The columns of a session
+or an item are looked up once for each session or item. `benchmarks/accuracy_pipeline.py` measures the time of both
+methods.
 """
 
 import sqlite3
@@ -17,9 +18,9 @@ from analysis.data.compact_columns import RawColumns, categories
 OF_SESSION = ("study", "study_version", "battery", "participant", "kind", "source", "status", "group", "seed",
               "started_at", "completed_at", "model", "model_version", "temperature", "run", "prompt_digest",
               "session_number", "study_revision", "excluded_at", "excluded_reason")  # fmt: skip
-"""Columns of a session, the same for each of its trials."""
+"""Columns whose value is the same for all trials of a session."""
 OF_ITEM = ("task", "factors", "content", "key")
-"""Columns of an item of a battery, the same for each of its trials."""
+"""Columns whose value is the same for all trials of an item of a battery."""
 OF_TRIAL = tuple(column for column in VIEW_COLUMNS if column not in {*OF_SESSION, *OF_ITEM})
 
 
@@ -64,7 +65,7 @@ class _AggregateColumns(RawColumns):
 def _looked_up(
     store: sqlite3.Connection, names: dict[str, str], rows: dict[str, pd.Series], group: npt.NDArray[Any]
 ) -> dict[str, pd.Series]:
-    """Return the columns that are equal within a group, looked up at the first row of each group."""
+    """Return the columns whose values are equal within a group. They are read from the first row of each group."""
     number, _ = pd.factorize(group)
     first = np.unique(number, return_index=True)[1]
     trials = zip(rows["session"].iloc[first], rows["trial_index"].iloc[first], strict=True)

@@ -42,13 +42,13 @@ def read_trials(path: Path) -> pd.DataFrame:
     """Return the tidy table of a store, or of a CSV export of its view `trials`.
 
     Every planned trial is included, also practice trials and attention checks (`phase`). The grader of the item's task
-    computes `correct` and `score`, in the same way for people and models. Both are missing without a response. A
-    model's invalid response (`valid` false) is kept unchanged, with `correct` false and `score` 0. `chance` is the
-    accuracy of a random response.
+    computes `correct` and `score`, in the same way for people and models. `correct` and `score` are missing if there is
+    no response. A model's invalid response (`valid` false) is kept unchanged, with `correct` false and `score` 0.
+    `chance` is the accuracy of a random response.
 
     Columns of text are categories in alphabetical order. `shown_at` and `received_at` are UTC times, or texts if a time
     does not have the store's format. Factors keep the type and text that they have in the battery (`"01"` is not `1`).
-    An item without a factor has a missing value.
+    If an item does not have a factor, the value of this factor is missing.
 
     Parameters
     ----------
@@ -64,12 +64,12 @@ def read_trials(path: Path) -> pd.DataFrame:
 
 
 def tidy_trials(rows: pd.DataFrame, where: str = "trials") -> pd.DataFrame:
-    """Return the tidy table of rows shaped like the view `trials`; see `read_trials`.
+    """Return the tidy table of rows with the columns of the view `trials`; see `read_trials`.
 
     Parameters
     ----------
     rows : DataFrame
-        The columns of the view, JSON as text.
+        Rows with the columns of the view. JSON values are texts.
     where : str
         The name of the data in error messages.
     """
@@ -167,7 +167,7 @@ def _refuse_unknown_words(cells: dict[str, Cells], where: str) -> None:
     unnamed = is_model.to_numpy() & (cells["run"].number < 0)
     if unnamed.any():
         raise InputError(
-            f"{where}, row {int(np.argmax(unnamed)) + 1}: a model's trial without `run`. Fix: label the run."
+            f"{where}, row {int(np.argmax(unnamed)) + 1}: a trial of a model has no `run`. Fix: give the run a label."
         )
 
 
@@ -178,14 +178,14 @@ def _refuse_contradictions(cells: dict[str, Cells], trial_index: pd.Series, wher
         row = int(np.argmax(doubled))
         raise InputError(
             f"{where}: session `{session.distinct[session.number[row]]}` has more than one row for trial "
-            f"{trial_index.iloc[row]}. Fix: remove the duplicate, or export again."
+            f"{trial_index.iloc[row]}. Fix: remove the duplicate row, or export the data again."
         )
     for whole, part, sentence in (
         ("session", "participant", "session `{0}` belongs to more than one participant"),
         ("session", "kind", "session `{0}` has more than one kind of participant"),
         ("session", "status", "session `{0}` has more than one status"),
         ("participant", "kind", "participant `{0}` is of more than one kind"),
-        ("run", "session", "the label `{0}` names more than one run"),
+        ("run", "session", "more than one run has the label `{0}`"),
     ):
         n_parts = max(len(cells[part].distinct), 1)
         both = (cells[whole].number >= 0) & (cells[part].number >= 0)
@@ -199,7 +199,7 @@ def _refuse_contradictions(cells: dict[str, Cells], trial_index: pd.Series, wher
 
 
 def _factors(cells: Cells, distinct: list[Any], item_ids: pd.Series, where: str) -> dict[str, pd.Series]:
-    """Return one column per factor; levels of one type keep the type, levels of mixed types become text."""
+    """Return one column per factor. If the levels have one type, they keep the type; otherwise they become text."""
     names: dict[str, None] = {}
     for levels, item in zip(distinct, item_ids.iloc[_first_rows(cells.number, len(distinct))], strict=True):
         if not isinstance(levels, dict):
@@ -214,7 +214,7 @@ def _factors(cells: Cells, distinct: list[Any], item_ids: pd.Series, where: str)
                 )
             if isinstance(level, (dict, list)):
                 raise InputError(
-                    f"{where}: item `{item}`: a level of `{name}` is not a single value. Fix: give it as text."
+                    f"{where}: item `{item}`: a level of `{name}` is not a single value. Fix: write this level as text."
                 )
             names[name] = None
     columns = {}
@@ -243,7 +243,8 @@ def _one_type(levels: list[Any], name: str, where: str) -> tuple[list[Any], str]
         text = level if isinstance(level, str) else json.dumps(level)
         if level is not None and type(written.setdefault(text, level)) is not type(level):
             raise InputError(
-                f"{where}: the factor `{name}` has a level {text} as text and as number. Fix: write it in one way."
+                f"{where}: the factor `{name}` has a level {text} as text and as number. Fix: write this level in one "
+                "way."
             )
     return [None if v is None else v if isinstance(v, str) else json.dumps(v) for v in levels], "str"
 
@@ -292,7 +293,7 @@ def _scores(
 
 
 def _together(parts: Sequence[npt.NDArray[np.intp]]) -> Cells:
-    """Return the parts of each row as one cell; a distinct cell is represented by its first row."""
+    """Return the combination of the parts of each row, as one cell. The value of a cell is its first row."""
     number = np.zeros(len(parts[0]), dtype="int64")
     for part in parts:
         number = pd.factorize(number * (int(part.max()) + 2) + part + 1)[0]

@@ -14,7 +14,7 @@ _STORED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0
 
 
 def times_of(texts: Sequence[Any]) -> npt.NDArray[np.datetime64] | None:
-    """Return texts as UTC times, or None if a text is not missing and does not have the store's format."""
+    """Return texts as UTC times, or None if a text does not have the store's format. Texts may be missing."""
     times = np.full(len(texts), np.datetime64("NaT"), dtype="datetime64[ms]")
     present = [text for text in texts if text is not None]
     if not all(isinstance(text, str) and _STORED.fullmatch(text) for text in present):
@@ -35,7 +35,7 @@ def time_column(times: npt.NDArray[np.datetime64]) -> pd.Series:
 def compact_times(column: pd.Series) -> pd.Series:
     """Return a column of texts as times if `times_of` can read all texts; otherwise return the texts.
 
-    `time_texts` returns the same texts from the times.
+    `time_texts` converts the times back to the same texts.
     """
     if isinstance(column.dtype, pd.DatetimeTZDtype):
         return column

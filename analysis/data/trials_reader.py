@@ -28,9 +28,10 @@ RAW_COLUMNS = (*(column for column in VIEW_COLUMNS if column != "jspsych"), *NOT
 
 
 def read_raw_rows(path: Path) -> pd.DataFrame:
-    """Return the raw columns of the view `trials` (`RAW_COLUMNS`); only `jspsych` is parsed.
+    """Return the raw columns of the view `trials` (`RAW_COLUMNS`). Only `jspsych` is parsed.
 
-    Further columns are not read. Columns with repeated cells are categories, whose order has no meaning.
+    Columns that are not in `RAW_COLUMNS` are not read. Columns with repeated cells are categories. The order of these
+    categories has no meaning.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ def read_raw_rows(path: Path) -> pd.DataFrame:
             beginning = file.read(len(SQLITE_HEADER))
     except OSError as error:
         raise InputError(
-            f"{path}: you may not read this file ({error.strerror}). Fix: ask its owner for access."
+            f"{path}: you may not read this file ({error.strerror}). Fix: ask the owner of the file for access."
         ) from error
     if path.suffix.lower() == ".csv":
         return _rows_of_csv(path)
@@ -77,13 +78,14 @@ def _rows_of_store(path: Path) -> pd.DataFrame:
             sentence = "the store is locked by another program ({}). Fix: try again when that program has ended."
         elif _kind_of(error) in UNREADABLE:
             sentence = (
-                "the store cannot be opened ({}). Fix: copy it, with its -wal file if there is one, to another folder."
+                "the store cannot be opened ({}). Fix: copy the store to another folder, together with its -wal file "
+                "if this file exists."
             )
         else:
-            sentence = "the store is damaged ({}). Fix: use a backup of it."
+            sentence = "the store is damaged ({}). Fix: use a backup of the store."
         raise InputError(f"{path}: {sentence.format(error)}") from error
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: the store is damaged ({error}). Fix: use a backup of it.") from error
+        raise InputError(f"{path}: the store is damaged ({error}). Fix: use a backup of the store.") from error
 
 
 def _wal(path: Path) -> Path:
@@ -110,21 +112,20 @@ def _select_trials(path: Path, how: str) -> pd.DataFrame:
 
 
 def _name_in(column: str, present: list[str]) -> str:
-    """Return the SQL expression for a column of the view: its name, its former name, or NULL in an older store."""
+    """Return the SQL expression for a column of the view: its name or its former name, or NULL if it does not exist."""
     name = column if column in present else FORMER_COLUMNS.get(column, column)
     return f'"{name}"' if name in present else "NULL"
 
 
 def _refuse_newer_store(path: Path, store: sqlite3.Connection) -> None:
-    """Refuse a store with an unknown migration, because the meaning of its view is unknown too."""
+    """Refuse a store with an unknown migration, because the meaning of the store's view is then unknown too."""
     if not store.execute("PRAGMA table_info(_sqlite_migrations)").fetchall():
         return
     applied = store.execute("SELECT name FROM _sqlite_migrations WHERE migration_set = 'equipoise'")
     unknown = sorted({name for (name,) in applied} - set(KNOWN_MIGRATIONS))
     if unknown:
         raise InputError(
-            f"{path}: this store was written by a newer Equipoise (it has {', '.join(unknown)}). Fix: update "
-            "Equipoise to read it."
+            f"{path}: this store was written by a newer Equipoise (it has {', '.join(unknown)}). Fix: update Equipoise."
         )
 
 
@@ -142,15 +143,17 @@ def _rows_of_csv(path: Path) -> pd.DataFrame:
             for row in reader:
                 if len(row) != len(header) and row:
                     raise InputError(
-                        f"{path}, line {reader.line_num}: {len(row)} cells, but the header has {len(header)}; the "
-                        "file is cut off or was edited. Fix: export it again."
+                        f"{path}, line {reader.line_num}: this row has {len(row)} cells, but the header has "
+                        f"{len(header)} cells; the file is cut off or was edited. Fix: export the data again."
                     )
                 if row:
                     rows.step(*in_order([*row, ""]))
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: this is not UTF-8 text. Fix: save the CSV as UTF-8.") from error
     except csv.Error as error:
-        raise InputError(f"{path}, line {reader.line_num}: this is not CSV ({error}). Fix: export it again.") from error
+        raise InputError(
+            f"{path}, line {reader.line_num}: this is not CSV ({error}). Fix: export the data again."
+        ) from error
     finally:
         csv.field_size_limit(limit)
     return pd.DataFrame(rows.series(str(path)), columns=list(RAW_COLUMNS), copy=False)
@@ -166,4 +169,4 @@ def _refuse_missing_columns(path: Path, present: list[str]) -> None:
         )
     twice = sorted({column for column in present if present.count(column) > 1})
     if twice:
-        raise InputError(f"{path}: duplicate column `{twice[0]}`. Fix: keep one of these columns.")
+        raise InputError(f"{path}: duplicate column `{twice[0]}`. Fix: keep only one of these columns.")

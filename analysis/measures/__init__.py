@@ -1,1 +1,1 @@
-"""Measures of the trials: accuracy, agreement of people and models, difficulty, signal detection."""
+"""Measures computed from the trials: accuracy, agreement of people and models, difficulty, signal detection."""

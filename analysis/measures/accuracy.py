@@ -15,7 +15,7 @@ from experiment.study.analysis_plan import AnalysisPlan
 
 MEASURES = ("n_participants", "n_trials", "n_correct", "accuracy", "ci_low", "ci_high")
 COUNTED_COLUMNS = ("kind", "participant", "run", "correct")
-"""Columns that `participant_counts` needs besides the factors."""
+"""Columns that `participant_counts` needs in addition to the factors."""
 TABLE_COLUMNS = {"kind", "subject", *MEASURES, "people", "model", "n_items", "accuracy_people", "accuracy_model",
                  "accuracy_ratio", "accuracy_ratio_ci_low", "accuracy_ratio_ci_high", "n_items_only_model",
                  "n_items_only_people", "equivalence_margin", "is_equivalent", "equivalence_ci_low",
@@ -23,14 +23,14 @@ TABLE_COLUMNS = {"kind", "subject", *MEASURES, "people", "model", "n_items", "ac
 
 
 def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.DataFrame:
-    """Return the proportion of test trials answered correctly, by subject and by the factors crossed.
+    """Return the proportion of correct test trials, for each subject and each combination of the factors' levels.
 
     Parameters
     ----------
     trials : DataFrame
         The tidy table with `excluded_by`, from `apply_exclusions`; only trials in the analysis are counted.
     by : sequence of str
-        Factors; empty for one row per subject.
+        Factors. If there are no factors, the table has one row per subject.
     plan : AnalysisPlan
         Confidence and bootstrap settings.
 
@@ -39,9 +39,10 @@ def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.
     DataFrame
         `kind, subject, <by...>, n_participants, n_trials, n_correct, accuracy, ci_low, ci_high`. A subject is `people`,
         `simulated participants`, or the label of a model's run. A cell without trials has no row. A participant without
-        trials in a cell is not counted in it. An item without a factor is in a cell whose level is missing. A model's
-        unanswered trials count as not correct. The intervals are those of `intervals.proportion_interval`. The
-        bootstrap of each cell starts from the plan's seed, so its interval does not depend on the other cells.
+        trials in a cell is not counted in this cell. If an item does not have a factor, its trials are in a cell where
+        the level of this factor is missing. A model's unanswered trials count as not correct.
+        `intervals.proportion_interval` computes the intervals. The bootstrap of each cell starts from the plan's seed,
+        so the interval of a cell does not depend on the other cells.
     """
     check_factors(trials, by)
     kept = kept_trials(trials, [*COUNTED_COLUMNS, *by])
@@ -61,19 +62,19 @@ class FactorAccuracy:
     factor: str
     """The factor."""
     name: str
-    """Name of its table and figure, without an ending."""
+    """File name of the table and of the figure, without an ending."""
     table: pd.DataFrame
     """The table of `accuracy`."""
 
 
 def accuracy_by_factor(trials: pd.DataFrame, plan: AnalysisPlan) -> list[FactorAccuracy]:
-    """Return the accuracy by each factor of the plan's `by`, as `accuracy` computes it."""
+    """Return the table of `accuracy` for each factor in the plan's `by`."""
     names = _file_names(plan.by)
     return [FactorAccuracy(factor, name, accuracy(trials, [factor], plan)) for factor, name in names.items()]
 
 
 def _file_names(factors: Sequence[str]) -> dict[str, str]:
-    """Return a file name for each factor, valid on any system; all are numbered if two would be equal."""
+    """Return a file name for each factor, valid on any system. If two names are equal, all names are numbered."""
     names = [re.sub(r"[^A-Za-z0-9_-]+", "_", factor).strip("_").lower() or "factor" for factor in factors]
     if len(set(names)) < len(names):
         names = [f"{name}_{index}" for index, name in enumerate(names, start=1)]
@@ -81,15 +82,17 @@ def _file_names(factors: Sequence[str]) -> dict[str, str]:
 
 
 def kept_trials(trials: pd.DataFrame, columns: Sequence[str] | None = None) -> pd.DataFrame:
-    """Return the test trials that are in the analysis, with all columns or the named ones."""
+    """Return the test trials that are in the analysis, with all columns or only with `columns`."""
     if "excluded_by" not in trials.columns:
-        raise InputError("the trials have no column `excluded_by`. Fix: apply the exclusions first (apply_exclusions).")
+        raise InputError(
+            "the trials have no column `excluded_by`. Fix: apply the exclusions first (`apply_exclusions`)."
+        )
     is_kept = trials["excluded_by"].isna() & (trials["phase"] == "test")
     return trials[is_kept] if columns is None else trials[list(dict.fromkeys(columns))][is_kept]
 
 
 def participant_counts(kept: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Return trials and correct responses of each participant, or each run of a model, in each cell."""
+    """Return the numbers of trials and of correct responses of each participant or run, in each cell."""
     work = kept[["kind", "run", "participant", *by]].assign(_correct=kept["correct"].fillna(False).astype("int64"))
     counts = work.groupby(["kind", "run", "participant", *by], dropna=False, sort=False)["_correct"]
     rows = counts.agg(n_trials="size", n_correct="sum").reset_index()
@@ -99,7 +102,7 @@ def participant_counts(kept: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 
 def interval_of(members: pd.DataFrame, plan: AnalysisPlan) -> Interval:
-    """Return the interval of the pooled proportion of `participant_counts`."""
+    """Return the interval of the pooled proportion correct. `members` are rows of `participant_counts`."""
     return proportion_interval(
         members["n_correct"].to_numpy(dtype="int64"),
         members["n_trials"].to_numpy(dtype="int64"),
@@ -118,7 +121,8 @@ def check_factors(trials: pd.DataFrame, by: Sequence[str]) -> None:
             raise InputError(f"there is no factor `{name}` in the data. Fix: in the study's analysis, {have}.")
         if name in TABLE_COLUMNS:
             raise InputError(
-                f"the factor `{name}` has the name of a column of the tables. Fix: rename it, or leave it out of `by`."
+                f"the factor `{name}` has the name of a column of the tables. Fix: rename the factor, or leave it out "
+                "of `by`."
             )
     if len(set(by)) < len(by):
         raise InputError("duplicate factor in `by`. Fix: name each factor once.")
@@ -127,7 +131,7 @@ def check_factors(trials: pd.DataFrame, by: Sequence[str]) -> None:
 def ordered_table(
     rows: list[tuple[Any, ...]], who: Sequence[str], by: Sequence[str], measures: Sequence[str], kept: pd.DataFrame
 ) -> pd.DataFrame:
-    """Return rows as a table with subjects and levels in order; each factor keeps its type."""
+    """Return the rows as a table that is sorted by subject and level. Each factor keeps its type."""
     n_who = len(who)
 
     def place(row: tuple[Any, ...]) -> Any:

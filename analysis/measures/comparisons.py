@@ -1,4 +1,4 @@
-"""The plan's comparisons of people with models, with a verdict on "no difference" where a margin was fixed."""
+"""The plan's comparisons of people with models. If the plan has a margin, the comparisons test equivalence too."""
 
 import pandas as pd
 
@@ -9,7 +9,7 @@ from experiment.study.planned_analyses import PlannedComparison
 
 
 def comparison(trials: pd.DataFrame, planned: PlannedComparison, plan: AnalysisPlan) -> pd.DataFrame:
-    """Return the differences between people and each model, and whether each is within the plan's margin.
+    """Return the differences between people and each model, and whether each difference is within the plan's margin.
 
     Parameters
     ----------
@@ -23,9 +23,10 @@ def comparison(trials: pd.DataFrame, planned: PlannedComparison, plan: AnalysisP
     Returns
     -------
     DataFrame
-        The columns of `differences`; with a margin also `equivalence_margin`, `equivalence_ci_low`,
-        `equivalence_ci_high`, and `is_equivalent`, which is true if the interval of equivalence is within the margin.
-        With a confidence of 95 % this is the 90 % interval, as in two one-sided tests at 5 %.
+        The columns of `differences`. If the plan has a margin, the table also has `equivalence_margin`,
+        `equivalence_ci_low`, `equivalence_ci_high` and `is_equivalent`. `is_equivalent` is true if the interval of
+        equivalence is within the margin. With a confidence of 95 %, the interval of equivalence is the 90 % interval,
+        as in two one-sided tests at 5 %.
 
     References
     ----------

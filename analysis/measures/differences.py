@@ -1,4 +1,4 @@
-"""Differences in accuracy, people minus model, over the same items with the same weights."""
+"""Differences in accuracy (people minus model), over the same items with the same weights."""
 
 import math
 from collections.abc import Sequence
@@ -25,14 +25,14 @@ MEASURES = ("n_items", "accuracy_people", "accuracy_model", "difference", "ci_lo
 
 
 def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.DataFrame:
-    """Return the difference in accuracy between people and each model's run, by the factors crossed.
+    """Return the difference in accuracy between people and each run, for each combination of the factors' levels.
 
     Parameters
     ----------
     trials : DataFrame
         The tidy table with `excluded_by`, from `apply_exclusions`.
     by : sequence of str
-        Factors; empty for one row per pair.
+        Factors. If there are no factors, the table has one row for each pair of people and run.
     plan : AnalysisPlan
         Confidence and bootstrap settings.
 
@@ -40,20 +40,22 @@ def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> 
     -------
     DataFrame
         `kind, people, model, <by...>` and `MEASURES`. `kind` and `people` are `human` and `people`, or `simulated` and
-        `simulated participants`; people and simulated participants are never pooled. `n_items` counts the items that
-        the run was asked and people responded to. Both accuracies use only these items. Items of one side alone are
-        counted in `n_items_only_model` and `n_items_only_people`. A model's unanswered or invalid trials count as not
-        correct, as in `accuracy`. A positive difference means that people are more accurate. `accuracy_ratio` is the
-        model's accuracy divided by people's accuracy. The ratio is missing if people's accuracy is 0. Its upper bound
-        is infinite if the interval of people's accuracy reaches 0.
+        `simulated participants`; people and simulated participants are never pooled. `n_items` is the number of items
+        that the run was asked and people responded to. Both accuracies use only these items. `n_items_only_model` is
+        the number of items that only the run was asked. `n_items_only_people` is the number of items that only people
+        responded to. A model's unanswered or invalid trials count as not correct, as in `accuracy`. A positive
+        difference means that people are more accurate. `accuracy_ratio` is the model's accuracy divided by people's
+        accuracy. The ratio is missing if people's accuracy is 0. The upper bound of the ratio is infinite if the
+        interval of people's accuracy reaches 0.
 
     Notes
     -----
-    The people's trials are pooled, so an item's weight is its number of people's responses. The model's items have the
-    same weights (`intervals.weighted_accuracy`). Otherwise a difference could come from items that people were asked
-    more often. The interval of a difference or ratio combines the intervals of the two accuracies
-    (`intervals.mover_difference`, `mover_ratio`). It generalizes to other participants and other responses to the same
-    items, not to other items. It is not adjusted for the number of comparisons.
+    The trials of all people are pooled, so the weight of an item is the number of people's responses to this item. The
+    items of the model have the same weights (`intervals.weighted_accuracy`). Otherwise a difference could come from
+    items that people were asked more often. The interval of a difference or ratio combines the intervals of the two
+    accuracies (`intervals.mover_difference`, `mover_ratio`). This interval generalizes to other participants and to
+    other responses to the same items, but not to other items. The interval is not adjusted for the number of
+    comparisons.
     """
     check_factors(trials, by)
     kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", "response", *by])
@@ -119,13 +121,13 @@ def _n_items(trials: pd.DataFrame, by: Sequence[str]) -> dict[tuple[object, ...]
 
 
 def _by_cell(table: pd.DataFrame, by: Sequence[str]) -> dict[tuple[object, ...], pd.DataFrame]:
-    """Return the rows of each cell, named by its levels; missing levels are one level."""
+    """Return the rows of each cell. The keys are the levels of the cells; missing levels count as one level."""
     groups = table.groupby(["kind", *by], dropna=False, sort=False)
     return {tuple(str(level_order(level)) for level in cell[1:]): rows for cell, rows in groups}
 
 
 def _in_mixture(asked: pd.DataFrame, weights: pd.Series, plan: AnalysisPlan) -> tuple[float, Interval]:
-    """Return the accuracy of one run and its interval; `weights` are the numbers of people's responses to the items."""
+    """Return the accuracy of one run, and its interval. `weights` has the number of people's responses to each item."""
     correct = asked["correct"].fillna(False).astype("int64")
     items = correct.groupby(asked["item_id"]).agg(n_correct="sum", n_trials="size")
     counts = (items["n_correct"], items["n_trials"], weights.reindex(items.index, fill_value=0))

@@ -31,7 +31,7 @@ class _Levels:
     names: list[Any]
     """The levels, in order."""
     numbers: Floats
-    """Their values in the trend."""
+    """The value of each level in the trend."""
     n_items: list[int]
     n_trials: list[int]
     weights: Floats
@@ -39,18 +39,18 @@ class _Levels:
     accuracy: Floats
     intervals: list[Interval]
     slopes: Floats | None = None
-    """Slopes of resampled participants; None with only one participant, or for a run."""
+    """Slope in each resample of participants; None for a run, or if there is only one participant."""
     changes: Floats | None = None
-    """Changes of resampled participants; None with only one participant, or for a run."""
+    """Change in each resample of participants; None for a run, or if there is only one participant."""
 
     def contrast(self, weights: Floats, draws: Floats | None, confidence: float) -> tuple[float, Interval]:
-        """Return a weighted sum of the accuracies, with its interval."""
+        """Return a weighted sum of the accuracies, and the interval of this sum."""
         if draws is not None and np.ptp(draws) > 0:
             return float(weights @ self.accuracy), percentile_interval(draws, confidence)
         return float(weights @ self.accuracy), mover_contrast(weights, self.accuracy, self.intervals)
 
     def slope(self, confidence: float) -> tuple[float, Interval]:
-        """Return the change of accuracy with a step of 1."""
+        """Return the change of accuracy if the level grows by 1."""
         return self.contrast(trend_weights(self.numbers, self.weights), self.slopes, confidence)
 
     def change(self, confidence: float) -> tuple[float, Interval]:
@@ -76,11 +76,12 @@ def accuracy_by_level(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> 
     -------
     DataFrame
         `people, kind, subject, <factor>, n_items, n_items_only_model, n_items_only_people, n_trials, accuracy, ci_low,
-        ci_high`. `people` names the people with whom a run is compared: `people` or `simulated participants`, who are
-        never pooled. `people` is missing if the data have neither, and a run then has all its items. An item's weight
-        is its number of people's responses, as in `differences`. The run's row leaves out and counts the items that
-        only the run was asked, and those that only people responded to. Items without the factor are left out of all
-        rows.
+        ci_high`. The column `people` states with whom a run is compared: `people` or `simulated participants`. These
+        two kinds are never pooled. If the data have no participants of these kinds, `people` is missing, and the rows
+        of a run use all items of the run. The weight of an item is the number of people's responses to this item, as in
+        `differences`. The rows of a run leave out the items that only the run was asked and the items that only people
+        responded to. `n_items_only_model` and `n_items_only_people` are the numbers of these items. Items without the
+        factor are left out of all rows.
     """
     kept = _with_level(trials, factor)
     rows = []
@@ -105,7 +106,7 @@ def accuracy_by_level(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> 
 
 
 def _only(pair: Compared, kept: pd.DataFrame, factor: str) -> dict[Any, tuple[int, int]]:
-    """Return two numbers of items for each level: those of the run only, and those of people only."""
+    """Return, for each level, the number of items that only the run has and the number that only people have."""
     asked = kept[(kept["kind"] == "model") & (kept["run"] == pair.model)]
     answered = kept[(kept["kind"] == pair.kind) & kept["response"].notna()]
     of_run, of_people = (
@@ -117,28 +118,28 @@ def _only(pair: Compared, kept: pd.DataFrame, factor: str) -> dict[Any, tuple[in
 
 
 def trends(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> pd.DataFrame:
-    r"""Return the change of accuracy over the ordered levels of a factor, for people and models, and their difference.
+    r"""Return the change of accuracy over the levels of a factor, for people and runs, and the difference in slope.
 
     Parameters
     ----------
     trials, factor, plan
-        As for `accuracy_by_level`.
+        See `accuracy_by_level`.
 
     Returns
     -------
     DataFrame
         `TREND_COLUMNS`, one row for each subject of `accuracy_by_level` with two levels or more. `slope` is the change
-        of accuracy with one step of the factor, negative if accuracy falls. `change` is the accuracy at the last level
-        minus the accuracy at the first level. `slope_difference` is the slope of people over the shared items minus the
-        slope of the run: 0 means that both accuracies change equally.
+        of accuracy with one step of the factor. It is negative if accuracy falls. `change` is the accuracy at the last
+        level minus the accuracy at the first level. `slope_difference` is the slope of people over the shared items,
+        minus the slope of the run. It is 0 if the accuracies of people and of the run change equally.
 
     Notes
     -----
     The slope is that of the least-squares line through all trials (`trends.trend_weights`). Levels that are numbers,
-    such as 0, 2 and 3, are used unchanged; texts become 0, 1, 2, ... in natural order. The levels of a run have the
-    weights of people's responses, so that a difference does not come from other weights. Intervals of people are
-    percentiles over resampled participants (`bootstrap.resampled_sums`). Intervals of runs, of single participants and
-    of differences combine separate intervals (`trends.mover_contrast`).
+    such as 0, 2 and 3, are used unchanged; levels that are texts become 0, 1, 2, ... in natural order. The weight of a
+    level is the number of people's responses, also for a run. So a difference in slope does not come from different
+    weights. Intervals of people are percentiles over resampled participants (`bootstrap.resampled_sums`). Intervals of
+    runs, of single participants and of differences combine separate intervals (`trends.mover_contrast`).
     """
     kept = _with_level(trials, factor)
     numbers = _numbers(kept[factor])

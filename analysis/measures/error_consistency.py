@@ -14,9 +14,10 @@ from analysis.statistics.intervals import percentile_interval
 from experiment.study.analysis_plan import AnalysisPlan
 
 FEWEST_ITEMS = 10
-"""Items that two subjects must share for a comparison of their errors; with fewer items, kappa has little meaning."""
+"""Fewest shared items for a comparison of the errors of two subjects. With fewer items, kappa has little meaning."""
 MOST_PAIRED = 300
-"""Most participants who are compared with each other; from more participants, this number is chosen at random."""
+"""Most participants who are compared with each other. If there are more, this number of participants is chosen at
+random."""
 CONSISTENCY_COLUMNS = [
     "kind", "people", "compared_with", "n_items", "n_items_only_model", "n_items_only_people", "n_participants",
     "n_pairs", "n_pairs_left_out", "observed", "expected", "kappa", "ci_low", "ci_high", "reason",
@@ -37,23 +38,23 @@ def error_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `CONSISTENCY_COLUMNS`. Each kind of people has a row in which people are compared with each other
-        (`compared_with` is `each other`): the reference for a model's kappa. Each run has a row in which it is compared
-        with people. A pair is two participants, or a participant and the run, with the items that both have.
-        `observed`, `expected` and `kappa` are means over pairs. A pair has no kappa if it shares fewer than
-        `FEWEST_ITEMS` items, or if both are always right or both always wrong. Such pairs are left out and counted
-        (`n_pairs_left_out`). `reason` says why a value is missing.
+        `CONSISTENCY_COLUMNS`. For each kind of people, one row compares people with each other (`compared_with` is
+        `each other`). The kappa of this row is the reference for the kappas of models. For each run, one row compares
+        the run with people. A pair is two participants, or a participant and the run. Only the items that both have are
+        used. `observed`, `expected` and `kappa` are means over pairs. A pair has no kappa if both share fewer than
+        `FEWEST_ITEMS` items, or if both are always right, or if both are always wrong. Such pairs are left out;
+        `n_pairs_left_out` is their number. `reason` says why a value is missing.
 
     Notes
     -----
-    See `agreement_measures.error_consistency`. The interval resamples participants. In a mean over pairs of
-    participants, :math:`w_i` is how often participant :math:`i` was resampled, and no participant is compared with
-    themselves:
+    See `agreement_measures.error_consistency`. The bootstrap for the interval resamples participants. Let :math:`w_i`
+    be the number of times that participant :math:`i` is in a resample. No participant is compared with themselves, so
+    the mean over the pairs of participants is
 
     .. math:: \bar\kappa = \frac{\sum_{i<j} w_i w_j \kappa_{ij}}{\sum_{i<j} w_i w_j}.
 
-    From more than `MOST_PAIRED` participants, `MOST_PAIRED` are chosen at random with the plan's seed. A model's
-    unanswered and invalid trials count as not correct.
+    If there are more than `MOST_PAIRED` participants, `MOST_PAIRED` of them are chosen at random with the plan's seed.
+    A model's unanswered and invalid trials count as not correct.
 
     References
     ----------
@@ -82,7 +83,7 @@ def error_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
 
 
 def _with_model(shares: pd.DataFrame, asked: pd.DataFrame, plan: AnalysisPlan) -> dict[str, float | int | str]:
-    """Return the error consistency of participants with a run; `shares` are participants' accuracies at each item."""
+    """Return the error consistency of participants with a run. `shares` has their accuracies at each item."""
     x = shares["correct"].to_numpy()
     y = shares["item_id"].map(_shares(asked, ["item_id"])).to_numpy()
     of_participant = (

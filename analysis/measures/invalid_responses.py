@@ -1,4 +1,4 @@
-"""Models' invalid responses, and stored scoring beside ours."""
+"""Invalid responses of models, and the stored scoring of imported runs compared with the scoring by Equipoise."""
 
 from collections.abc import Hashable
 
@@ -15,8 +15,8 @@ REGRADED_COLUMNS = ["run", "item_id", "response", "key", "imported_correct", "co
 def invalid_responses(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the number of unanswered and invalid trials of each run in the analysis.
 
-    Both count as not correct in `accuracy`. `accuracy_of_valid_responses` is computed without them. It is missing if a
-    run has no valid response.
+    Unanswered and invalid trials count as not correct in `accuracy`. `accuracy_of_valid_responses` is computed without
+    these trials. It is missing if a run has no valid response.
     """
     kept = kept_trials(trials, ["kind", "run", "model", "response", "valid", "correct"])
     rows = []
@@ -34,8 +34,8 @@ def invalid_responses(trials: pd.DataFrame) -> pd.DataFrame:
 def stored_scoring(trials: pd.DataFrame) -> pd.DataFrame:
     """Compare the stored scoring of each imported run with the scoring by Equipoise.
 
-    `n` counts the test trials with a stored correctness, also those of incomplete runs. Both accuracies are over these
-    trials.
+    `n` is the number of test trials with a stored correctness. The trials of incomplete runs are included. Both
+    accuracies are computed from these trials.
     """
     rows = []
     for (run, model), responses in _runs(_with_stored_scoring(trials)):

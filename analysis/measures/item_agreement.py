@@ -60,7 +60,7 @@ def _items(pair: Compared) -> pd.DataFrame:
 
 
 def in_order(table: pd.DataFrame, subject: str) -> pd.DataFrame:
-    """Return rows by kind, and within a kind by subject, in the order of every table."""
+    """Return the rows in the order of all tables: sorted by kind, and within a kind by subject."""
     places = [subject_order(kind, name) for kind, name in table[["kind", subject]].itertuples(index=False)]
     order = sorted(range(len(table)), key=lambda row: places[row])
     return table.iloc[order].reset_index(drop=True)
@@ -79,17 +79,18 @@ def item_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `AGREEMENT_COLUMNS`, one row for each kind of people and run. `pearson` and `spearman` correlate the accuracies
-        at the `n_items` shared items; their intervals resample items. `reliability` is the expected correlation of
-        people's accuracies at these items with the accuracies of as many other people. `ceiling` is the square root of
-        the reliability: the highest expected correlation with a measure without noise. `reason` says why a value is
-        missing.
+        `AGREEMENT_COLUMNS`, one row for each kind of people and run. `pearson` and `spearman` are correlations of the
+        accuracies at the `n_items` shared items. The bootstrap for the intervals resamples items. `reliability` is the
+        expected correlation between people's accuracies at these items and the accuracies of the same number of other
+        people. `ceiling` is the square root of the reliability: the highest expected correlation with a measure without
+        noise. `reason` says why a value is missing.
 
     Notes
     -----
     See `agreement_measures.pearson`, `spearman` and `split_half_reliability`. Every item has the same weight, whatever
-    its number of responses. A model that was asked each item once has item accuracies of 0 or 1. Its correlation then
-    stays below the ceiling even if the model is like people. Repeated runs would show by how much.
+    its number of responses. A model that was asked each item once has item accuracies of 0 or 1. The correlation of
+    such a model stays below the ceiling even if the model is like people. Repeated runs of the model would show how far
+    below.
     """
     kept = kept_trials(trials, _NEEDED)
     pairs = compared(kept)
@@ -121,7 +122,7 @@ def _correlations(pair: Compared, plan: AnalysisPlan) -> dict[str, float | str]:
         if correlation.interval:
             found |= {f"{name}_ci_low": correlation.interval.low, f"{name}_ci_high": correlation.interval.high}
         else:
-            found["reason"] = "too few items differ from the rest for an interval"
+            found["reason"] = "too few items have different accuracies for an interval"
     return found
 
 
@@ -138,7 +139,7 @@ def _reliability(responses: pd.DataFrame, plan: AnalysisPlan) -> dict[str, float
 
 def _why_no_correlation(x: Floats, y: Floats, people: str) -> str | None:
     if len(x) < 3:
-        return f"only {len(x)} items were answered by both"
+        return f"{people} and the model both answered only {len(x)} items"
     for who, values in ((people, x), ("the model", y)):
         if np.ptp(values) == 0:
             share = {0.0: "always wrong", 1.0: "always right"}.get(float(values[0]), "equally often right")

@@ -26,16 +26,18 @@ DEGREES = {
     "character": ("character_noise_number", "character_noise_proportion"),
     "capitalisation": ("capitalisation_number", "capitalisation_proportion"),
 }
-"""Each kind of perturbation, by its published name, and the factors of its degree."""
+"""The published name of each kind of perturbation, and the factors that state the degree of the perturbation."""
 
 
 def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
-    r"""Return each subject's accuracy by kind and degree of perturbation, and at the same items unperturbed.
+    r"""Return the accuracies of each subject at perturbed items and at the same items without perturbation.
+
+    There is one row for each kind and degree of perturbation.
 
     Parameters
     ----------
     trials : DataFrame
-        The tidy table with `excluded_by`, from `apply_exclusions`, of a battery with perturbed and unperturbed items
+        The tidy table with `excluded_by`, from `apply_exclusions`. Its battery has perturbed and unperturbed items
         (`batteries.vignettes.perturbation`).
     plan : AnalysisPlan
         Confidence and bootstrap settings.
@@ -43,11 +45,14 @@ def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFra
     Returns
     -------
     DataFrame
-        `PERTURBATION_TABLE_COLUMNS`. `perturbation` is `spacing`, `character` or `capitalisation`, or several of them
-        joined by `+`; `level` is the share of spaces, or the number of letters and the share of their occurrences, such
-        as `5 x 0.1`. `n_items` counts the items that the subject responded to both unperturbed and perturbed to this
-        degree. Other items are left out of both accuracies and counted. `difference` is the perturbed accuracy minus
-        the unperturbed one: it is negative if the perturbation does harm.
+        `PERTURBATION_TABLE_COLUMNS`. `perturbation` is `spacing`, `character` or `capitalisation`, or several of these
+        kinds joined by `+`. `level` is the degree of the perturbation. For `spacing` it is the share of spaces. For the
+        other kinds it is the number of letters and the share of the occurrences of these letters, such as `5 x 0.1`.
+        `n_items` is the number of items with a response to the unperturbed version and to the version with this
+        perturbation. Items with only one of these two versions are left out of both accuracies.
+        `n_items_only_perturbed` and `n_items_only_unperturbed` are the numbers of such items. `difference` is the
+        accuracy at perturbed items minus the accuracy at unperturbed items. It is negative if the perturbation lowers
+        the accuracy.
 
     Raises
     ------
@@ -56,11 +61,12 @@ def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFra
 
     Notes
     -----
-    Two items are the same except for the perturbation if all other factors are equal. A run's accuracies are means over
-    items. Its interval resamples items, each with both accuracies, so the interval allows for their correlation.
-    People's accuracies are shares of pooled trials, and their interval resamples participants. If all resamples have
-    the same difference, the bootstrap interval would have no width. Then Wilson's score intervals of the two accuracies
-    are combined (`intervals.mover_difference`), with the number of items or participants as the number of trials.
+    Two items are versions of the same item if all factors except the perturbation are equal. The accuracies of a run
+    are means over items. The bootstrap for the interval of a run resamples items. A resampled item keeps both
+    accuracies, so the interval allows for the correlation of the two accuracies. The accuracies of people are shares of
+    pooled trials. The bootstrap for the interval of people resamples participants. If all resamples have the same
+    difference, the bootstrap interval would have no width. Then Wilson's score intervals of the two accuracies are
+    combined (`intervals.mover_difference`), with the number of items or participants as the number of trials.
 
     References
     ----------
@@ -71,7 +77,7 @@ def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFra
     missing = [factor for factor in PERTURBATION_COLUMNS if factor not in factors]
     if missing:
         raise InputError(
-            f"the items have no factor `{missing[0]}`, so they do not say how they were perturbed. Fix: build the "
+            f"the items have no factor `{missing[0]}`, so it is unknown how the items were perturbed. Fix: build the "
             "battery from a specification with `perturbations`."
         )
     kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", *factors])
@@ -79,8 +85,8 @@ def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFra
     work = _with_perturbation(kept, [factor for factor in factors if factor not in PERTURBATION_COLUMNS])
     if not (work["perturbation"] == "").any():
         raise InputError(
-            "no item of the analysis is unperturbed, so there is nothing to compare perturbed items with. Fix: "
-            "include the unperturbed items in the battery."
+            "the analysis has no unperturbed items to compare the perturbed items with. Fix: include the unperturbed "
+            "items in the battery."
         )
     rows = []
     for (kind, subject), own in work.groupby(["kind", "subject"], sort=False):
@@ -96,7 +102,7 @@ def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFra
 
 
 def _with_perturbation(kept: pd.DataFrame, others: list[str]) -> pd.DataFrame:
-    """Return the unit, the correctness, the item without its perturbation, and the perturbation by kind and level."""
+    """Return each trial's unit, correctness, unperturbed item (`base`), and kind and level of perturbation."""
     perturbations = kept[list(PERTURBATION_COLUMNS)].drop_duplicates()
     perturbations[["perturbation", "level"]] = [_perturbation(dict(zip(PERTURBATION_COLUMNS, row, strict=True)))
                                          for row in perturbations.itertuples(index=False)]  # fmt: skip
@@ -111,7 +117,7 @@ def _with_perturbation(kept: pd.DataFrame, others: list[str]) -> pd.DataFrame:
 
 
 def _perturbation(degrees: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the kinds of perturbation and their level, as texts; empty for an unperturbed item.
+    """Return the kinds of perturbation and their levels, as two texts. Both texts are empty for an unperturbed item.
 
     Examples
     --------

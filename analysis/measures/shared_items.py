@@ -1,4 +1,4 @@
-"""Pairs of people and a model's run, with the trials on the items that both have, for fair comparisons."""
+"""Pairs of people and a run, with the trials on the items that both have, for fair comparisons."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ COMPARED_COLUMNS = ("kind", "people", "model", "n_items", "n_items_only_model", 
 
 @dataclass(frozen=True)
 class Compared:
-    """People of one kind and one run, with their trials on the items they share."""
+    """People of one kind and one run, with the trials on the items that both have."""
 
     kind: str
     """`human` or `simulated`."""
@@ -27,14 +27,14 @@ class Compared:
     model: str
     """The label of the run."""
     responses: pd.DataFrame
-    """Trials with a response of people; the same object for all runs with the same shared items."""
+    """The trials of people with a response. All runs with the same shared items have the same object."""
     asked: pd.DataFrame
-    """The run's trials, with a response or without."""
+    """The trials of the run, with or without a response."""
     n_items: int
     n_items_only_model: int
-    """Items that the run was asked and none of these people responded to; these items are left out."""
+    """Number of items that the run was asked, but none of these people responded to. These items are left out."""
     n_items_only_people: int
-    """Items that these people responded to and the run was not asked; these items are left out too."""
+    """Number of items that these people responded to, but the run was not asked. These items are left out too."""
 
     @property
     def names(self) -> dict[str, str]:
@@ -52,7 +52,7 @@ class Compared:
 
 
 def compared(kept: pd.DataFrame) -> list[Compared]:
-    """Return the pairs of each kind of people and each run; people and simulated participants are never pooled.
+    """Return one pair for each kind of people and each run. People and simulated participants are never pooled.
 
     Parameters
     ----------
@@ -88,7 +88,10 @@ def compared(kept: pd.DataFrame) -> list[Compared]:
 
 
 def of_responses(pairs: Sequence[Compared], compute: Callable[[pd.DataFrame], T]) -> list[T]:
-    """Return a result of people's responses for each pair; it is computed once for all runs with the same items."""
+    """Return the result that `compute` returns for the responses of people, for each pair.
+
+    The result is computed only once for all runs with the same shared items.
+    """
     computed: dict[int, T] = {}
     for pair in pairs:
         if id(pair.responses) not in computed:
@@ -101,12 +104,12 @@ class Subject:
     """The subject of a table row: people, or a run with the items that people responded to."""
 
     people: str | None
-    """The people with whom a run is compared: `people` or `simulated participants`; None if the data have neither."""
+    """The people with whom a run is compared: `people` or `simulated participants`. None if the data have only runs."""
     kind: str
     name: str
     trials: pd.DataFrame
     pair: Compared | None
-    """The run and the people with whom it is compared; None for people, and for a run without people."""
+    """The run and the people with whom the run is compared. None for people, and if the data have only runs."""
 
     @property
     def names(self) -> dict[str, str | None]:
@@ -115,17 +118,22 @@ class Subject:
 
     @property
     def responses_to_item(self) -> pd.Series:
-        """Weight of each item of a run: the number of responses by people, or without people by the run itself."""
+        """Weight of each item of a run: the number of people's responses.
+
+        If the data have only runs, the weight is the number of the run's own trials.
+        """
         return (self.pair.responses if self.pair else self.trials)["item_id"].value_counts()
 
 
 def subjects_compared(kept: pd.DataFrame) -> list[Subject]:
-    """Return people of each kind, followed by the runs compared with them; without people, the runs with all items.
+    """Return people of each kind, followed by the runs that are compared with these people.
+
+    If the data have only runs, return the runs with all their items.
 
     Parameters
     ----------
     kept : DataFrame
-        As for `compared`.
+        See `compared`.
     """
     pairs = compared(kept)
     found = []

@@ -1,4 +1,4 @@
-"""Agreement of people and models beyond accuracy: items, errors, levels of difficulty, signals, noise."""
+"""Agreement of people and models beyond accuracy: items, errors, levels of difficulty, signals, perturbed text."""
 
 import pandas as pd
 
@@ -22,17 +22,17 @@ TITLES = {
 
 
 def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[str]) -> dict[str, pd.DataFrame]:
-    """Return the tables of these measures that the data and the plan allow, by their file names.
+    """Return the tables of the measures that the data and the plan allow. The keys are file names.
 
     Parameters
     ----------
     trials : DataFrame
         The tidy table with `excluded_by`.
     plan : AnalysisPlan
-        `difficulty` and `signals` name the factor and the responses to measure. Agreement on items and errors, and
-        perturbations, are measured if possible.
+        `difficulty` states the factor of difficulty, and `signals` states the responses to measure. Agreement on items,
+        agreement in errors, and the effects of perturbations are measured if possible.
     not_computed : list of str
-        Receives the sentences on results that cannot be computed.
+        A list; this function appends a sentence about each result that cannot be computed.
     """
     trials = _named_by_responses(trials)
     tables: dict[str, pd.DataFrame] = {}
@@ -57,10 +57,10 @@ def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[
 
 
 def _named_by_responses(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the trials with participants named by the order of their responses.
+    """Return the trials with new names of participants that depend only on the responses.
 
     The bootstrap resamples participants in the order of their names. Pseudonyms are random, so the same responses in
-    another store would have other intervals. With these names the intervals are the same.
+    another store would have other intervals. With the new names, the intervals are the same.
     """
     responses = pd.DataFrame({"item_id": trials["item_id"], "correct": trials["correct"].astype("str")})
     digests = pd.Series(pd.util.hash_pandas_object(responses, index=False).to_numpy(), index=trials.index)

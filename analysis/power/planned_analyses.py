@@ -29,7 +29,7 @@ CORRECTIONS = {"holm": holm, "bh": benjamini_hochberg}
 
 
 def planned_test_analysis(trials: PlannedTrials, plan: PlannedAnalyses, name: str) -> PowerAnalysis:
-    """Return the test `name` of a plan, with the plan's correction for the tests of its family.
+    """Return the power analysis of the test `name` of a plan, corrected for several tests as in the plan.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def planned_test_analysis(trials: PlannedTrials, plan: PlannedAnalyses, name: st
     Raises
     ------
     InputError
-        The plan does not have the test, or it needs data that are not simulated.
+        The plan does not have the test, or the test needs data that are not simulated.
 
     Notes
     -----
@@ -52,7 +52,8 @@ def planned_test_analysis(trials: PlannedTrials, plan: PlannedAnalyses, name: st
 
     Examples
     --------
-    Two participants are right in all trials of B. In A, one is right in half of the trials and the other in none.
+    Two participants are right in all trials of B. In A, one participant is right in half of the trials, and the other
+    participant is right in no trial.
 
     >>> from analysis.power.simulated_responses import planned_trials
     >>> design = pd.DataFrame({"group": 1, "item_id": ["a", "b", "c"], "condition": ["A", "A", "B"]})
@@ -105,7 +106,10 @@ def planned_test_analysis(trials: PlannedTrials, plan: PlannedAnalyses, name: st
 
 
 def _test_run(trials: PlannedTrials, table: pd.DataFrame, plan: PlannedAnalyses, name: str) -> Run:
-    """Return the run of one uncorrected test; paired t tests of participants use a faster computation."""
+    """Return the function that runs one test, without correction for several tests.
+
+    Paired t tests of participants use a faster computation.
+    """
     planned = plan.tests[name]
     what = f"the test `{name}`"
     chosen = matching(table, planned.where, what)
@@ -131,13 +135,13 @@ def _test_run(trials: PlannedTrials, table: pd.DataFrame, plan: PlannedAnalyses,
 def _notes_on_test(table: pd.DataFrame, planned: PlannedTest) -> list[str]:
     notes = []
     if planned.equivalence_margin is not None:
-        notes.append("The power is that of the test of a difference, not of the test of equivalence.")
+        notes.append("This is the power of the test of a difference, not of the test of equivalence.")
     if planned.between is not None and planned.per is not None:
         levels = table.groupby(planned.per, observed=True)[planned.between].nunique()
         if (levels > 1).any():
             notes.append(
-                f"The test treats `{planned.between}` as between units, and the same units have several of its "
-                "levels. Fix: plan it with `within`, the test that fits."
+                f"The test compares levels of `{planned.between}` between units, but the same units have several of "
+                "these levels. Fix: plan the test with `within`."
             )
     return notes
 
@@ -145,7 +149,7 @@ def _notes_on_test(table: pd.DataFrame, planned: PlannedTest) -> list[str]:
 def planned_model_analysis(
     trials: PlannedTrials, plan: PlannedAnalyses, name: str, term: str | None = None
 ) -> PowerAnalysis:
-    """Return the test of a term in the model `name` of a plan.
+    """Return the power analysis of a term in the model `name` of a plan.
 
     Parameters
     ----------
@@ -156,8 +160,9 @@ def planned_model_analysis(
     name : str
         The model.
     term : str, optional
-        A term of the formula such as `condition:level`, tested as in the model's table `anova`; or a coefficient such
-        as `conditionB`, tested as in the table `coefficients`. It may be omitted if the formula has only one term.
+        A term of the formula, such as `condition:level`, which is tested as in the table `anova` of the model. Or a
+        coefficient, such as `conditionB`, which is tested as in the table `coefficients`. `term` may be omitted if the
+        formula has only one term.
 
     Raises
     ------
@@ -187,7 +192,7 @@ def planned_model_analysis(
     needed = [column for column in dict.fromkeys((*formula.columns, *planned.reference)) if column not in OUTCOMES]
     table = table[needed]
     try:
-        # Any responses show the structure of the model.
+        # The structure of the model does not depend on the responses.
         any_responses: Floats = np.arange(len(table), dtype=np.float64) % 2
         frame = model_frame(_answered(table, any_responses, chosen), formula, planned.family, planned.reference)
     except InputError as error:
@@ -209,12 +214,12 @@ def planned_model_analysis(
     notes = []
     if planned.who == "everyone":
         notes.append(
-            "The plan fits this model to people and models together; the power is that of people's trials alone."
+            "The plan fits this model to people and models together, but this is the power with people's trials alone."
         )
     if any(set(wanted.split(":")) < set(one) for one in formula.terms):
         notes.append(
             f"`{wanted}` is part of an interaction, so it is tested at the reference levels of the other factors, and "
-            "at 0 of covariates."
+            "where covariates are 0."
         )
     return PowerAnalysis(
         f"`{wanted}` in the plan's model `{name}`", run,
@@ -223,7 +228,7 @@ def planned_model_analysis(
 
 
 def _test_of(model: MixedModel, wanted: str) -> tuple[float, float | None]:
-    """Return the p value of a term or coefficient, and its estimate if it is a single number."""
+    """Return the p value of a term or coefficient, and the estimate if the term has only one coefficient."""
     coefficients, terms = model.coefficients, model.anova.set_index("term")
     if wanted in terms.index:
         kept = [column for column, retained in zip(model.columns, model.retained, strict=True) if retained]
@@ -252,8 +257,8 @@ def _term(asked: str | None, terms: list[str], coefficients: list[str], what: st
 
 def _named(there: Mapping[str, Planned], name: str, kind: str) -> Planned:
     if name not in there:
-        known = f"its {kind}s are {', '.join(there)}" if there else f"it has no {kind}s"
-        raise InputError(f"the plan has no {kind} `{name}`; {known}.")
+        known = f"choose one of its {kind}s ({', '.join(there)})" if there else f"add a {kind} to the plan"
+        raise InputError(f"the plan has no {kind} `{name}`. Fix: {known}.")
     return there[name]
 
 
@@ -267,16 +272,18 @@ def _why_not(trials: PlannedTrials, plan: PlannedAnalyses, planned: PlannedTest 
         outcome, compared = planned.of, {planned.factor}
         columns = _columns_of_test(planned)
     if planned.who == "models" or compared & set(ABOUT_MODELS):
-        return "uses models' runs, and only people's responses are simulated. Fix: choose an analysis of people alone."
+        return (
+            "uses runs of models, but only people's responses are simulated. Fix: choose an analysis of people alone."
+        )
     if outcome not in OUTCOMES:
-        return f"uses `{outcome}`, and only `correct` is simulated. Fix: choose an analysis of `correct`."
+        return f"uses `{outcome}`, but only `correct` is simulated. Fix: choose an analysis of `correct`."
     flags = {column for column in columns if column in plan.flags}
     named = {*columns, *(column for flag in flags for column in plan.flags[flag])} - flags
     unknown = sorted(named - {*trials.table.columns, *OUTCOMES, "kind", "subject"})
     if unknown:
         return (
-            f"needs `{'`, `'.join(unknown)}`, and only participants, items, their factors and `correct` are "
-            "simulated. Fix: choose an analysis without it."
+            f"needs `{'`, `'.join(unknown)}`, but only participants, items, factors of items and `correct` are "
+            "simulated. Fix: choose an analysis that needs no other data."
         )
     return None
 

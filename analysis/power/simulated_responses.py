@@ -1,4 +1,4 @@
-"""Simulated responses of people to the trials of a study, for the power of an analysis."""
+"""Simulated responses of people to the trials of a study, to estimate the power of an analysis."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ _FURTHEST_LOGIT = 500.0
 
 @dataclass(frozen=True)
 class Effect:
-    """A difference that is added to the accuracy at items with these levels."""
+    """A difference that is added to the accuracy at the items with these levels."""
 
     levels: Mapping[str, Level]
     difference: float
@@ -44,7 +44,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class Population:
-    """The participants and items of the population."""
+    """The variation of participants and items in the population, and the share of excluded participants."""
 
     participant_sd: float
     """Standard deviation of the participants' intercepts, in log-odds."""
@@ -53,11 +53,11 @@ class Population:
     item: tuple[str, ...] = ("item_id",)
     """The columns that identify an item; trials with equal values in these columns share an intercept."""
     excluded: float = 0.0
-    """Probability that a participant is excluded and all responses are lost."""
+    """Probability that a participant is excluded. All responses of an excluded participant are lost."""
 
     @property
     def sd(self) -> float:
-        """Standard deviation of both intercepts together."""
+        """Standard deviation of the sum of both intercepts."""
         return math.hypot(self.participant_sd, self.item_sd)
 
 
@@ -68,7 +68,7 @@ class PlannedTrials:
     table: pd.DataFrame
     """One row per trial: `participant`, and the columns of the design."""
     participants: npt.NDArray[np.intp]
-    """The participant's number of each trial, from 0."""
+    """The number of the participant of each trial, counted from 0."""
 
     @cached_property
     def n(self) -> int:
@@ -84,7 +84,8 @@ def planned_trials(design: pd.DataFrame, n_participants: int) -> PlannedTrials:
     design : DataFrame
         One row for each test trial of each group: `group`, `item_id`, `task`, `chance`, and one column per factor.
     n_participants : int
-        Number of participants. The groups are assigned in turn, so the first participants do not depend on this number.
+        Number of participants. Participants are assigned to the groups in turn. So the groups of the first participants
+        do not depend on the number of participants.
 
     Examples
     --------
@@ -110,12 +111,12 @@ def accuracies(design: pd.DataFrame, baseline: float, effects: Sequence[Effect])
     baseline : float
         The accuracy without any effect.
     effects : sequence of Effect
-        The effects, which are added.
+        The effects. The differences of all effects are added to the baseline.
 
     Raises
     ------
     InputError
-        A factor, level or combination of levels does not exist, or an accuracy is not above chance and under 1.
+        A factor, level or combination of levels does not exist, or an accuracy is not above chance or not under 1.
 
     Examples
     --------
@@ -134,8 +135,8 @@ def accuracies(design: pd.DataFrame, baseline: float, effects: Sequence[Effect])
         row = int(np.flatnonzero(wrong)[0])
         there = [effect.place for effect in effects if _rows_with(design, effect)[row]]
         raise InputError(
-            f"the accuracy would be {found[row]:g} where {'; '.join(there) or 'no effect is'}, and it must be above "
-            f"chance ({chance[row]:.3g}) and under 1. Fix: choose another baseline or smaller effects."
+            f"the accuracy would be {found[row]:g} where {'; '.join(there) or 'there is no effect'}, but an accuracy "
+            f"must be above chance ({chance[row]:.3g}) and under 1. Fix: choose another baseline or smaller effects."
         )
     return found
 
@@ -155,7 +156,7 @@ def _rows_with(design: pd.DataFrame, effect: Effect) -> Bools:
 
 
 def conditional_logits(accuracy: Floats, sd: float) -> Floats:
-    r"""Return the mean logits of a population that has these accuracies on average.
+    r"""Return the mean logit of a population for each average accuracy of the population.
 
     Parameters
     ----------
@@ -188,7 +189,7 @@ def conditional_logits(accuracy: Floats, sd: float) -> Floats:
 
     Examples
     --------
-    Without variance the result for 0.8 is its logit, ln 4. With a standard deviation of 1, R's ``uniroot`` with
+    Without variance, the result for 0.8 is the logit of 0.8, ln 4. With a standard deviation of 1, R's ``uniroot`` with
     ``integrate`` finds 1.6497.
 
     >>> conditional_logits(np.array([0.5, 0.8]), 0.0).round(4).tolist()
@@ -229,11 +230,13 @@ def simulated_responses(
     Yields
     ------
     tuple of array of float and array of bool, shape (trials,)
-        1 for a correct response, 0 for a wrong response; and false if the participant is excluded.
+        The first array has 1 for a correct response and 0 for a wrong response. The second array is true if the trial
+        is in the analysis, and false if the participant is excluded.
 
     Notes
     -----
-    Each study has new participants and new items. With their intercepts :math:`u_p` and :math:`w_i`,
+    Each study has new participants and new items. With the intercept :math:`u_p` of participant :math:`p` and the
+    intercept :math:`w_i` of item :math:`i`,
 
     .. math::
         \mathrm{logit} \Pr(y_{pi} = 1) = \eta_{pi} + u_p + w_i, \quad

@@ -1,4 +1,7 @@
-"""Power by simulation: the share of studies of a given size in which an analysis finds an effect, and its errors."""
+"""Power by simulation: the share of simulated studies of a given size in which an analysis finds an effect.
+
+Studies in which the analysis failed are counted too.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,7 +33,7 @@ class Outcome:
     estimate: float | None = None
     """The estimated effect; missing if the analysis does not test a single number."""
     flaw: str | None = None
-    """`NOT_CONVERGED` or `SINGULAR`."""
+    """`NOT_CONVERGED` or `SINGULAR`; None if the fit has neither problem."""
 
 
 Run = Callable[[Floats, Bools], Outcome]
@@ -43,9 +46,8 @@ class PowerAnalysis:
     title: str
     """The tested effect, in words."""
     run: Run
-    """Function of two arrays: the correctness of each trial, and true for each trial in the analysis.
-
-    It raises InputError if these responses cannot be analysed.
+    """Function of two arrays. The first array has the correctness of each trial; the second array is true for each
+    trial in the analysis. The function raises InputError if these responses cannot be analysed.
     """
     unit: str = "accuracy"
     """Unit of the estimate."""
@@ -54,18 +56,18 @@ class PowerAnalysis:
 
 
 def contrast_t(trials: PlannedTrials, effects: Sequence[Effect]) -> PowerAnalysis:
-    r"""Return the t test of the participants' contrasts for the first of the effects.
+    r"""Return the power analysis of a t test of the first effect, with one contrast per participant.
 
     For an effect at a level of one factor, this is the paired t test of the participants' accuracies at this level and
     at the reference level. For an effect at levels of several factors, this is the t test of their interaction, such as
-    the difference between differences. The reference is the first level that no effect names.
+    the difference between differences. The reference level of a factor is its first level without an effect.
 
     Parameters
     ----------
     trials : PlannedTrials
         The trials.
     effects : sequence of Effect
-        The effects; the first is tested.
+        The effects. The first effect is tested.
 
     Raises
     ------
@@ -74,9 +76,10 @@ def contrast_t(trials: PlannedTrials, effects: Sequence[Effect]) -> PowerAnalysi
 
     Notes
     -----
-    With :math:`m_{pc}` the accuracy of participant :math:`p` in cell :math:`c` of effect and reference levels, and
-    :math:`k_c` the number of its reference levels, the contrast :math:`\sum_c (-1)^{k_c} m_{pc}` is tested against
-    0 by a one-sample t test. Participants without trials in each of the cells are left out.
+    A cell :math:`c` is a combination of levels with the effect and reference levels. Let :math:`k_c` be the number of
+    reference levels in cell :math:`c`, and :math:`m_{pc}` the accuracy of participant :math:`p` in cell :math:`c`. A
+    one-sample t test compares the contrast :math:`\sum_c (-1)^{k_c} m_{pc}` with 0. Participants who lack trials in a
+    cell are left out.
 
     Examples
     --------
@@ -110,14 +113,19 @@ def contrast_t(trials: PlannedTrials, effects: Sequence[Effect]) -> PowerAnalysi
         else f"t test of the participants' interaction contrast at {effect.place} against {against}"
     )
     missing = 1 - complete
-    note = f"{100 * missing:.0f} % of the participants see no items of some cell of the comparison, and are left out."
+    note = (
+        f"{100 * missing:.0f} % of the participants see no items of at least one cell of the comparison. These "
+        "participants are left out."
+    )
     return PowerAnalysis(title, run, notes=(note,) if missing else ())
 
 
 def paired_contrast(
     trials: PlannedTrials, signs: Floats, cells: npt.NDArray[np.intp], n_cells: int, *, sums: bool = False
 ) -> tuple[Run, float]:
-    """Return the t test of the participants' sums of signed cell means, and the share of participants with all cells.
+    """Return the function that runs the t test of a contrast, and the share of participants with trials in all cells.
+
+    The contrast of a participant is the sum of the cell means, each with its sign.
 
     Parameters
     ----------
@@ -139,7 +147,7 @@ def paired_contrast(
 
     Examples
     --------
-    Two participants, whose differences between the cells' means are 1 and 1/2.
+    There are two participants. Their differences between the cell means are 1 and 1/2.
 
     >>> from analysis.power.simulated_responses import planned_trials
     >>> trials = planned_trials(pd.DataFrame({"group": 1, "item_id": ["a", "b", "c"]}), 2)
@@ -155,7 +163,7 @@ def paired_contrast(
     if not complete.any():
         raise InputError(
             "no participant sees all compared items, so there is no paired t test. Fix: plan a test between "
-            "participants, or a model, and name it."
+            "participants or a model, and compute the power of this analysis."
         )
     used: Bools = compared & complete[trials.participants]
     weights = np.divide(signs, 1 if sums else n_trials[places], out=np.zeros(len(signs)), where=used)
@@ -175,7 +183,10 @@ def _reference_level(trials: PlannedTrials, factor: str, effects: Sequence[Effec
         if text not in named:
             known: Level = level
             return known
-    raise InputError(f"every level of `{factor}` has an effect. Fix: leave one level without effect, as the reference.")
+    raise InputError(
+        f"every level of `{factor}` has an effect. Fix: remove the effect of one level, which is then the reference "
+        "level."
+    )
 
 
 def simulated_power(
@@ -196,7 +207,7 @@ def simulated_power(
     Parameters
     ----------
     trials : PlannedTrials
-        The trials of as many participants as the largest of `ns`, or more.
+        The trials of at least as many participants as the largest number in `ns`.
     accuracy : array of float, shape (trials,)
         The population's accuracy at each trial; see `accuracies`.
     analysis : PowerAnalysis
@@ -212,7 +223,8 @@ def simulated_power(
     seed : int
         Seed of the responses; the same for each number of participants.
     null_accuracy : array of float, optional
-        Accuracies without any effect. They are simulated with the largest of `ns`, for the false-positive rate.
+        Accuracies without any effect. These accuracies are simulated with the largest number in `ns`, to estimate the
+        false-positive rate.
     on_done : callable
         A function that is called after each simulated study, with or without effect.
 
@@ -225,8 +237,8 @@ def simulated_power(
         - `n_participants`: number of participants before exclusion
         - `n_analysed_mean`: mean number of participants after exclusion
         - `simulations`, `n_significant`: number of studies, and of studies with a significant result
-        - `power`, `ci_low`, `ci_high`: share of significant studies with Wilson's 95 % score interval; without effect
-          this is the false-positive rate
+        - `power`, `ci_low`, `ci_high`: share of significant studies with Wilson's 95 % score interval. Without
+          an effect, this share is the false-positive rate
         - `mean_estimate`: mean of the estimates
         - `power_with_singular`: power if the p values of singular models are accepted
         - `not_converged`, `singular`, `not_computable`: shares of studies whose model did not converge or was singular,
@@ -262,7 +274,10 @@ def simulated_power(
     ([[20, 100]], -0.4)
     """
     if max(ns) > trials.n:
-        raise InputError(f"there are trials of {trials.n} participants, but {max(ns)} are requested. Fix: plan more.")
+        raise InputError(
+            f"there are trials of {trials.n} participants, but {max(ns)} participants are requested. Fix: plan the "
+            "trials of more participants."
+        )
     scenarios = [("as given", accuracy, tuple(ns))]
     if null_accuracy is not None:
         scenarios.append(("none", null_accuracy, (max(ns),)))

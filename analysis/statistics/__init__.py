@@ -1,1 +1,1 @@
-"""Statistics: functions of numbers that return named numbers. They do not depend on studies, plans or files."""
+"""Statistics: functions that compute results from numbers. The functions do not use studies, plans or files."""

@@ -14,10 +14,11 @@ from batteries.errors import InputError
 Floats = npt.NDArray[np.float64]
 
 MOST_UNDEFINED = 0.05
-"""Largest share of bootstrap resamples without a correlation; above this share there is no interval."""
+"""Largest accepted share of bootstrap resamples without a correlation. If the share is larger, there is no interval."""
 _NUMBERS_AT_ONCE = 2_000_000
 _ROUNDING = 1e-20
-"""Largest rounding error of a product of two variances that should be 0, for values from 0 to 1."""
+"""A product of two variances up to this size counts as 0, because it is a rounding error. The values are from 0 to
+1."""
 
 
 def cohens_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
@@ -26,18 +27,18 @@ def cohens_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     Parameters
     ----------
     first, second : array of labels, shape (items,)
-        The category that each rater gives each item.
+        The category that the rater chose for each item.
 
     Raises
     ------
     InputError
-        If there are no items, the numbers of labels differ, or both raters give all items the same category, so that
-        kappa is undefined.
+        If there are no items, or the numbers of labels differ. Also if both raters chose the same category for all
+        items, because kappa is then undefined.
 
     Notes
     -----
-    With :math:`p_o` the share of items on which the raters agree, and :math:`p_{1c}`, :math:`p_{2c}` the raters' shares
-    of category :math:`c`,
+    Let :math:`p_o` be the share of items on which the raters agree. Let :math:`p_{1c}` and :math:`p_{2c}` be the shares
+    of items for which the first and the second rater chose category :math:`c`. Then
 
     .. math:: \kappa = \frac{p_o - p_e}{1 - p_e}, \quad p_e = \sum_c p_{1c} p_{2c}.
 
@@ -48,7 +49,8 @@ def cohens_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
 
     Examples
     --------
-    Of 50 items, both raters accept 20 and reject 15; on 5 and 10 they disagree. Agreement is 0.7, and 0.5 is expected:
+    There are 50 items. Both raters accept 20 items and reject 15 items; the raters disagree on the other 15 items. The
+    observed agreement is 0.7, and the agreement expected by chance is 0.5:
 
     >>> first = ["yes"] * 25 + ["no"] * 25
     >>> second = ["yes"] * 20 + ["no"] * 5 + ["yes"] * 10 + ["no"] * 15
@@ -58,25 +60,28 @@ def cohens_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     one, two = np.asarray(first), np.asarray(second)
     if one.shape != two.shape or one.ndim != 1 or not one.size:
         raise InputError(
-            "kappa compares two raters on the same items. Fix: give equally many labels of both raters, at least one."
+            "kappa needs one label of each rater for each item. Fix: give two lists of labels with the same length, "
+            "at least 1."
         )
     categories = np.union1d(one, two)
     expected = sum(float((one == category).mean() * (two == category).mean()) for category in categories)
     if len(categories) == 1:
-        raise InputError("both raters give every item the same category, so kappa is undefined. Fix: leave kappa out.")
+        raise InputError(
+            "both raters chose the same category for every item, so kappa is undefined. Fix: leave kappa out."
+        )
     return (float((one == two).mean()) - expected) / (1 - expected)
 
 
 @dataclass(frozen=True)
 class ErrorConsistency:
-    """Frequency of two subjects being right or wrong together."""
+    """Share of items on which two subjects are both right or both wrong, compared with the expected share."""
 
     observed: float
     """Share of items on which both are right or both are wrong."""
     expected: float
-    """The share expected of two subjects with these accuracies and independent errors."""
+    """The expected share, if the subjects have these accuracies and their errors are independent."""
     kappa: float | None
-    """Agreement beyond the expected agreement, relative to its maximum; None if `expected` is 1."""
+    """(`observed` - `expected`) / (1 - `expected`); None if `expected` is 1."""
 
 
 def error_consistency(first: npt.ArrayLike, second: npt.ArrayLike) -> ErrorConsistency:
@@ -86,7 +91,7 @@ def error_consistency(first: npt.ArrayLike, second: npt.ArrayLike) -> ErrorConsi
     ----------
     first, second : array, shape (items,)
         Correctness of each subject at each item, as 0 and 1 or as truth values. If a subject responded to an item more
-        than once, the share of correct responses.
+        than once, give the share of correct responses.
 
     Raises
     ------
@@ -95,15 +100,17 @@ def error_consistency(first: npt.ArrayLike, second: npt.ArrayLike) -> ErrorConsi
 
     Notes
     -----
-    With accuracies :math:`p` and :math:`q`, and :math:`x_i`, :math:`y_i` the subjects' correctness at item :math:`i`,
+    Let :math:`x_i` and :math:`y_i` be the correctness of the first and the second subject at item :math:`i`. Let
+    :math:`p` and :math:`q` be the accuracies of the two subjects. Then
 
     .. math::
         c_{obs} = \frac{1}{n} \sum_i x_i y_i + (1 - x_i)(1 - y_i), \quad
         c_{exp} = p q + (1 - p)(1 - q), \quad
         \kappa = \frac{c_{obs} - c_{exp}}{1 - c_{exp}}.
 
-    This is Cohen's kappa of being right. It is 0 if the errors are independent, 1 if both subjects make the same
-    errors, and negative if each subject makes errors where the other does not.
+    This kappa is Cohen's kappa for the two categories right and wrong. Kappa is 0 if the errors are independent, and 1
+    if both subjects make the same errors. Kappa is negative if the subjects make errors at different items more often
+    than by chance.
 
     References
     ----------
@@ -112,7 +119,8 @@ def error_consistency(first: npt.ArrayLike, second: npt.ArrayLike) -> ErrorConsi
 
     Examples
     --------
-    Two subjects, each right on 4 of 6 items and both wrong on one item, agree on 4/6; 5/9 is expected:
+    Each of two subjects is right on 4 of 6 items, and both subjects are wrong on one item. So the subjects agree on 4/6
+    of the items; the expected share is 5/9:
 
     >>> both = error_consistency([1, 1, 1, 1, 0, 0], [1, 1, 1, 0, 1, 0])
     >>> round(both.observed, 4), round(both.expected, 4), round(both.kappa, 4)
@@ -121,7 +129,8 @@ def error_consistency(first: npt.ArrayLike, second: npt.ArrayLike) -> ErrorConsi
     one, two = np.asarray(first, dtype="float64"), np.asarray(second, dtype="float64")
     if one.shape != two.shape or one.ndim != 1 or not one.size:
         raise InputError(
-            "error consistency compares two subjects on the same items. Fix: give equally many values, at least one."
+            "error consistency needs one value of each subject for each item. Fix: give two lists of values with the "
+            "same length, at least 1."
         )
     observed = (one * two + (1 - one) * (1 - two)).mean()
     expected, kappa = beyond_expected(observed, one.mean(), two.mean())
@@ -129,17 +138,18 @@ def error_consistency(first: npt.ArrayLike, second: npt.ArrayLike) -> ErrorConsi
 
 
 def beyond_expected(observed: npt.ArrayLike, p: npt.ArrayLike, q: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Return expected agreement and kappa of `error_consistency` for many pairs of subjects at once.
+    """Return the expected agreement and the kappa of `error_consistency` for many pairs of subjects.
 
     Parameters
     ----------
     observed, p, q : array of float, shape (pairs,)
-        Observed agreement, and the accuracies of the two subjects on the same items.
+        `observed` is the observed agreement of each pair. `p` and `q` are the accuracies of the two subjects of each
+        pair, on the same items.
 
     Returns
     -------
     expected, kappa : array of float, shape (pairs,)
-        The kappa of pairs with certain agreement is NaN.
+        Kappa is NaN if the expected agreement is 1.
 
     Examples
     --------
@@ -159,11 +169,11 @@ class Correlation:
 
     value: float
     interval: Interval | None
-    """None if too many bootstrap resamples have no correlation."""
+    """The confidence interval; None if too many bootstrap resamples have no correlation."""
 
 
 def pearson(x: Floats, y: Floats, *, confidence: float, resamples: int, seed: int) -> Correlation:
-    r"""Return Pearson's correlation of items' values with its percentile bootstrap interval over items.
+    r"""Return Pearson's correlation of two values of each item, with a percentile bootstrap interval over items.
 
     Parameters
     ----------
@@ -177,12 +187,12 @@ def pearson(x: Floats, y: Floats, *, confidence: float, resamples: int, seed: in
     Raises
     ------
     InputError
-        If there are fewer than 3 items, or all have the same x or y.
+        If there are fewer than 3 items, or all items have the same x, or all items have the same y.
 
     Notes
     -----
-    Resamples with constant x or y have no correlation and are left out of the percentiles. If their share is above
-    `MOST_UNDEFINED`, there is no interval.
+    A bootstrap resample in which x or y is constant has no correlation. The percentiles leave out such resamples. If
+    the share of such resamples is above `MOST_UNDEFINED`, there is no interval.
 
     References
     ----------
@@ -198,10 +208,10 @@ def pearson(x: Floats, y: Floats, *, confidence: float, resamples: int, seed: in
 
 
 def spearman(x: Floats, y: Floats, *, confidence: float, resamples: int, seed: int) -> Correlation:
-    """Return Spearman's rank correlation of items' values with its percentile bootstrap interval over items.
+    """Return Spearman's rank correlation of two values of each item, with a bootstrap interval over items.
 
-    Parameters, errors and the treatment of constant resamples are those of `pearson`. Equal values have the mean of
-    their ranks, computed in each bootstrap resample.
+    The parameters, the errors and the treatment of constant resamples are the same as in `pearson`. Equal values have
+    the mean of their ranks. The ranks are computed again in each bootstrap resample.
 
     References
     ----------
@@ -219,7 +229,7 @@ def spearman(x: Floats, y: Floats, *, confidence: float, resamples: int, seed: i
 
 def _correlation(x: Floats, y: Floats, confidence: float, resamples: int, seed: int, *, ranked: bool) -> Correlation:
     if len(x) != len(y) or len(x) < 3:
-        raise InputError("a correlation needs two values of each of at least 3 items. Fix: collect more items.")
+        raise InputError("a correlation needs at least 3 items, with two values of each item. Fix: collect more items.")
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         raise InputError(
             "all items have the same value, so there is nothing to correlate. Fix: leave the correlation out."
@@ -242,7 +252,10 @@ def _correlation(x: Floats, y: Floats, confidence: float, resamples: int, seed: 
 
 
 def _weighted_correlations(pairs: Floats, weights: npt.NDArray[np.int64], *, ranked: bool) -> Floats:
-    """Return the correlation of pairs with the frequencies in each row of weights; NaN if one variable is constant."""
+    """Return one correlation for each row of `weights`, which has the frequency of each pair.
+
+    The correlation is NaN if one of the two variables is constant.
+    """
     total = weights.sum(axis=1, keepdims=True)
     centred = []
     for column in pairs.T:
@@ -257,7 +270,7 @@ def _weighted_correlations(pairs: Floats, weights: npt.NDArray[np.int64], *, ran
 
 
 def _ranks(column: Floats, weights: npt.NDArray[np.int64]) -> Floats:
-    """Return the mean rank of each value among values with the frequencies in each row of weights."""
+    """Return the mean rank of each value, for each row of `weights`, which has the frequency of each value."""
     dense = rankdata(column, method="dense").astype("int64") - 1
     n_of_value = np.zeros((len(weights), dense.max() + 1))
     for place, rank in enumerate(dense):
@@ -284,25 +297,26 @@ def split_half_reliability(
     Returns
     -------
     float
-        The expected correlation between the item accuracies of these participants and of as many other participants; 0
-        if the halves do not agree at all. The reliability does not depend on the order of the responses.
+        The expected correlation between the item accuracies of these participants and the item accuracies of the same
+        number of other participants. It is 0 if the halves do not agree at all. The reliability does not depend on the
+        order of the responses.
 
     Raises
     ------
     InputError
-        If there are fewer than 2 participants, or in no split both halves responded to 3 items with different
-        accuracies.
+        If there are fewer than 2 participants. Also if no split has a correlation: both halves must have responded to
+        at least 3 common items, and the accuracies of these items must differ.
 
     Notes
     -----
-    Each split has a Pearson correlation :math:`r` between the item accuracies of its halves, over the items that both
-    halves responded to. The mean :math:`\bar r` over splits is extrapolated to the full number of participants by the
-    Spearman-Brown formula,
+    In each split, :math:`r` is Pearson's correlation between the item accuracies of the two halves. It is computed from
+    the items that both halves responded to. The Spearman-Brown formula extrapolates the mean :math:`\bar r` over the
+    splits to the full number of participants:
 
     .. math:: \rho = \frac{2 \bar r}{1 + \bar r}.
 
-    The expected correlation of item accuracies with any other measure, such as a model's, is at most
-    :math:`\sqrt{\rho}`, however similar to people the model is.
+    The expected correlation between these item accuracies and any other measure of the items is at most
+    :math:`\sqrt{\rho}`. This is also true for the item accuracies of a model, even if the model is like people.
 
     References
     ----------
@@ -340,7 +354,8 @@ def split_half_reliability(
             correlations.append(np.corrcoef(x, y)[0, 1])
     if not correlations:
         raise InputError(
-            "no two halves of the participants responded to 3 items with different accuracies. Fix: collect more data."
+            "in no split did both halves of the participants respond to 3 items with different accuracies. Fix: "
+            "collect more data."
         )
     mean = max(float(np.mean(correlations)), 0.0)
     return 2 * mean / (1 + mean)

@@ -19,23 +19,24 @@ def one_way_anova(groups: Mapping[str, Floats]) -> HypothesisTest:
     Parameters
     ----------
     groups : mapping of str to array of float, shape (units,)
-        The values of each group by its name, one value per unit; no unit is in two groups.
+        The values of each group, with one value per unit. The keys are the names of the groups. No unit is in two
+        groups.
 
     Returns
     -------
     HypothesisTest
-        `effect` is eta squared, which equals partial eta squared with one factor. There is no single `estimate`.
+        `effect` is eta squared. With one factor, eta squared equals partial eta squared. `estimate` is missing.
 
     Raises
     ------
     InputError
-        There are fewer than two groups, a group has fewer than two values or holds one that is not finite, or no
-        group varies.
+        There are fewer than two groups, or a group has fewer than two values or a value that is not finite. Or all
+        values within each group are the same.
 
     Notes
     -----
-    With :math:`k` groups of :math:`n_i` values, :math:`N` in all, group means :math:`m_i` and the mean :math:`m` of
-    all values,
+    There are :math:`k` groups. Group :math:`i` has :math:`n_i` values with the mean :math:`m_i`. All :math:`N` values
+    together have the mean :math:`m`. Then
 
     .. math::
         F = \frac{\sum n_i (m_i - m)^2 / (k - 1)}{\sum \sum (x_{ij} - m_i)^2 / (N - k)}, \quad
@@ -47,7 +48,8 @@ def one_way_anova(groups: Mapping[str, Floats]) -> HypothesisTest:
 
     Examples
     --------
-    The sums of squares are 14 and 6 with 2 and 6 degrees of freedom, and p is (1 + F/3)^-3 with 2 degrees of freedom:
+    The sum of squares between the groups is 14 with 2 degrees of freedom. The sum of squares within the groups is 6
+    with 6 degrees of freedom. So F is 7, and p is (1 + F/3)^-3:
 
     >>> groups = {"a": np.array([1.0, 2, 3]), "b": np.array([2.0, 3, 4]), "c": np.array([4.0, 5, 6])}
     >>> result = one_way_anova(groups)
@@ -56,18 +58,20 @@ def one_way_anova(groups: Mapping[str, Floats]) -> HypothesisTest:
     """
     if len(groups) < 2:
         raise InputError(
-            f"an analysis of variance compares groups, and there are {len(groups)}. Fix: give at least two groups."
+            f"an analysis of variance needs at least 2 groups, but the number of groups is {len(groups)}. Fix: give "
+            "at least two groups."
         )
     samples = [checked_sample(values, f"the group {name}") for name, values in groups.items()]
     everything = np.concatenate(samples)
     df, df_error = len(samples) - 1, len(everything) - len(samples)
     mean = everything.mean()
-    # scipy.stats.f_oneway subtracts sums of squares, and gives no p if all groups have one mean.
+    # scipy.stats.f_oneway subtracts sums of squares, and returns no p value if all groups have the same mean.
     between = float(sum(len(sample) * (sample.mean() - mean) ** 2 for sample in samples))
     within = float(sum(((sample - sample.mean()) ** 2).sum() for sample in samples))
     if is_constant(math.sqrt(within / df_error), float(np.abs(everything).max())):
         raise InputError(
-            "no group varies, so an analysis of variance cannot be computed. Fix: report the groups' values."
+            "all values within each group are the same, so an analysis of variance cannot be computed. Fix: report "
+            "the value of each group."
         )
     f = between / df / (within / df_error)
     return HypothesisTest(
@@ -84,18 +88,19 @@ def one_way_anova(groups: Mapping[str, Floats]) -> HypothesisTest:
 
 
 def repeated_measures_anova(table: pd.DataFrame) -> HypothesisTest:
-    r"""Test whether the levels of a factor within units have the same mean, corrected after Greenhouse and Geisser.
+    r"""Test whether the levels of a within-units factor have the same mean, with the Greenhouse-Geisser correction.
 
     Parameters
     ----------
     table : DataFrame, shape (units, levels)
-        One row per unit, such as a participant, and one column per level; every cell holds a number.
+        One row per unit, such as a participant, and one column per level; every cell has a number.
 
     Returns
     -------
     HypothesisTest
-        `df`, `df_error` and `p_value` are corrected. A warning states epsilon, and the uncorrected p value if it
-        differs at three decimals. `effect` is partial eta squared. There is no single `estimate`.
+        `df`, `df_error` and `p_value` are corrected. A warning states epsilon. The warning also states the uncorrected
+        p value if the corrected and the uncorrected p value differ within three decimals. `effect` is partial eta
+        squared. `estimate` is missing.
 
     Raises
     ------
@@ -105,16 +110,16 @@ def repeated_measures_anova(table: pd.DataFrame) -> HypothesisTest:
 
     Notes
     -----
-    The :math:`n \times k` table is turned into :math:`k - 1` orthonormal contrasts of the levels, with means
-    :math:`z` and covariance matrix :math:`S`. Then
+    The :math:`n \times k` table is converted to :math:`k - 1` orthonormal contrasts of the levels. The contrasts have
+    the means :math:`z_j` and the covariance matrix :math:`S`. Then
 
     .. math::
         F = \frac{n \sum z_j^2}{\operatorname{tr} S}, \quad
         \hat\varepsilon = \frac{(\operatorname{tr} S)^2}{(k - 1) \operatorname{tr} S^2},
 
-    with :math:`\hat\varepsilon (k - 1)` and :math:`\hat\varepsilon (k - 1)(n - 1)` degrees of freedom. Epsilon is 1
-    when all contrasts have one variance and do not correlate (sphericity), and at least :math:`1/(k - 1)`. With two
-    levels it is 1, and F is the square of the paired t.
+    with :math:`\hat\varepsilon (k - 1)` and :math:`\hat\varepsilon (k - 1)(n - 1)` degrees of freedom. Epsilon is at
+    least :math:`1/(k - 1)`. Epsilon is 1 if all contrasts have the same variance and do not correlate (sphericity).
+    With two levels, epsilon is 1 and F is the square of the paired t.
 
     References
     ----------
@@ -122,8 +127,8 @@ def repeated_measures_anova(table: pd.DataFrame) -> HypothesisTest:
 
     Examples
     --------
-    Without noise that differs between contrasts, epsilon is 1. Here the sums of squares are 8 for the levels and 4 for
-    the error, with 2 and 4 degrees of freedom, and p is (1 + F/2)^-2:
+    All contrasts have the same variance and do not correlate, so epsilon is 1. The sum of squares of the levels is 14
+    with 2 degrees of freedom. The sum of squares of the error is 6 with 4 degrees of freedom. So p is (1 + F/2)^-2:
 
     >>> table = pd.DataFrame({"a": [0.0, 1, 2], "b": [2.0, 0, 1], "c": [1.0, 2, 0]}) + [0, 1, 3]
     >>> result = repeated_measures_anova(table)
@@ -137,8 +142,8 @@ def repeated_measures_anova(table: pd.DataFrame) -> HypothesisTest:
     error_variance = float(np.trace(covariance))
     if is_constant(math.sqrt(error_variance), float(np.abs(cells).max())):
         raise InputError(
-            "the levels differ by the same amounts in every unit, so an analysis of variance cannot be computed. "
-            "Fix: report these differences."
+            "the differences between the levels are the same in every unit, so an analysis of variance cannot be "
+            "computed. Fix: report these differences."
         )
     effect_variance = n * float((contrasts.mean(axis=0) ** 2).sum())
     f = effect_variance / error_variance
@@ -164,13 +169,13 @@ def _complete_cells(table: pd.DataFrame) -> Floats:
     cells = np.asarray(table.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float, na_value=np.nan))
     if cells.shape[0] < 2 or cells.shape[1] < 2:
         raise InputError(
-            "a repeated-measures analysis of variance needs at least 2 units and 2 levels, and there are "
-            f"{cells.shape[0]} and {cells.shape[1]}. Fix: collect more data or choose another test."
+            "a repeated-measures analysis of variance needs at least 2 units and 2 levels, but the numbers of units "
+            f"and levels are {cells.shape[0]} and {cells.shape[1]}. Fix: collect more data or choose another test."
         )
     incomplete = int((~(np.abs(cells) <= LARGEST)).any(axis=1).sum())
     if incomplete:
         raise InputError(
-            f"{incomplete} of {len(cells)} units have no number at one level or more. Fix: exclude these units "
+            f"{incomplete} of {len(cells)} units lack the number of at least one level. Fix: exclude these units "
             "first, or fit a mixed model, which uses incomplete units."
         )
     return cells
@@ -185,4 +190,4 @@ def _sphericity_warning(epsilon: float, p_value: float, uncorrected: float) -> t
     )
     if f"{uncorrected:.3f}" == f"{p_value:.3f}":
         return (f"{sentence}.",)
-    return (f"{sentence}; with sphericity assumed p would be {uncorrected:.3g}.",)
+    return (f"{sentence}; if sphericity were assumed, p would be {uncorrected:.3g}.",)

@@ -11,7 +11,7 @@ from analysis.statistics.t_tests import LARGEST
 from batteries.errors import InputError
 
 LARGEST_LOG = 709.0
-"""Exponentials of larger numbers are beyond a double."""
+"""The exponential of a larger number is too large for a double-precision number."""
 
 
 def bayes_factor_t(t: float, n_first: int, n_second: int | None = None, *, scale: float = math.sqrt(2) / 2) -> float:
@@ -22,18 +22,18 @@ def bayes_factor_t(t: float, n_first: int, n_second: int | None = None, *, scale
     t : float
         The statistic of a paired, one-sample or Student's t test. The Bayesian model does not fit Welch's test.
     n_first : int
-        Number of values, or of pairs; with `n_second`, the size of the first group.
+        Number of values or pairs. In a test of two groups, the size of the first group.
     n_second : int, optional
-        Size of the second of two independent groups.
+        In a test of two independent groups, the size of the second group.
     scale : float
-        Scale of the Cauchy prior of the standardised difference: the absolute difference is smaller than the scale
-        with probability one half.
+        Scale of the Cauchy prior of the standardised difference. In this prior, the absolute difference is smaller than
+        the scale with probability one half.
 
     Returns
     -------
     float
-        BF10: above 1 in favour of a difference, below 1 in favour of no difference. Beyond the largest double it is
-        infinite.
+        BF10. Values above 1 favour a difference; values below 1 favour no difference. BF10 is infinite if it is too
+        large for a double-precision number.
 
     Raises
     ------
@@ -42,17 +42,17 @@ def bayes_factor_t(t: float, n_first: int, n_second: int | None = None, *, scale
 
     Notes
     -----
-    With :math:`N = n` and :math:`\nu = n - 1`, or :math:`N = n_1 n_2 / (n_1 + n_2)` and :math:`\nu = n_1 + n_2 - 2`
-    for two groups, and the scale :math:`r`,
+    For one sample or for pairs, :math:`N = n` and :math:`\nu = n - 1`. For two groups, :math:`N = n_1 n_2 / (n_1 +
+    n_2)` and :math:`\nu = n_1 + n_2 - 2`. With the scale :math:`r`,
 
     .. math::
         BF_{10} = \int_0^\infty (1 + N g r^2)^{-1/2}
         \left(\frac{1 + t^2 / \nu}{1 + t^2 / ((1 + N g r^2) \nu)}\right)^{(\nu + 1)/2}
         (2 \pi)^{-1/2} g^{-3/2} e^{-1/(2g)} \, dg.
 
-    The integral is computed over :math:`x = \log g` by the trapezoidal rule, with logarithms so that nothing overflows.
-    On this scale the integrand is smooth, never narrower than about 1, and falls at both ends at least exponentially.
-    For such integrands the rule is exact to rounding.
+    The trapezoidal rule computes the integral over :math:`x = \log g`. The computation uses logarithms, so that no
+    number overflows. As a function of :math:`x`, the integrand is smooth and at least about 1 wide, and it falls at
+    least exponentially at both ends. For such integrands, the trapezoidal rule is exact except for rounding errors.
 
     References
     ----------
@@ -63,8 +63,9 @@ def bayes_factor_t(t: float, n_first: int, n_second: int | None = None, *, scale
 
     Examples
     --------
-    Rouder et al. give 1.02 and 1.56 in favour of the null hypothesis for t = 2.24 and 2.03 with 80 participants and a
-    scale of 1; R's BayesFactor gives 17.25888 for Student's data on sleep, ten pairs:
+    With 80 participants and a scale of 1, Rouder et al. report these Bayes factors in favour of the null hypothesis:
+    1.02 for t = 2.24, and 1.56 for t = 2.03. For the ten pairs of Student's data on sleep, R's BayesFactor returns
+    17.25888:
 
     >>> [round(1 / bayes_factor_t(t, 80, scale=1.0), 2) for t in (2.24, 2.03)]
     [1.02, 1.56]
@@ -101,13 +102,13 @@ def bayes_factor_proportions(table: pd.DataFrame) -> float:
     Parameters
     ----------
     table : DataFrame, shape (2, 2)
-        Counts; one row per group, one column per outcome, such as wrong and right. Trials are independent.
+        Counts, with one row per group and one column per outcome, such as wrong and right. Trials must be independent.
 
     Returns
     -------
     float
-        BF10: above 1 in favour of different proportions, below 1 in favour of equal proportions. Beyond the largest
-        double it is infinite.
+        BF10. Values above 1 favour different proportions; values below 1 favour equal proportions. BF10 is infinite if
+        it is too large for a double-precision number.
 
     Raises
     ------
@@ -117,12 +118,13 @@ def bayes_factor_proportions(table: pd.DataFrame) -> float:
     Notes
     -----
     The groups' sizes are fixed. Under the alternative hypothesis the groups have different proportions; under the null
-    hypothesis both have the same. Each proportion is uniform between 0 and 1. For counts :math:`a, b` and :math:`c, d`,
+    hypothesis, both groups have the same proportion. The prior of each proportion is uniform between 0 and 1. For the
+    counts :math:`a, b` of the first group and the counts :math:`c, d` of the second group,
 
     .. math:: BF_{10} = \frac{B(a + 1, b + 1)\, B(c + 1, d + 1)}{B(a + c + 1, b + d + 1)}
 
-    with Euler's beta function :math:`B`. It is Gunel and Dickey's factor for independent multinomial rows with prior
-    concentration 1.
+    with Euler's beta function :math:`B`. This Bayes factor is the one of Gunel and Dickey for independent multinomial
+    rows with prior concentration 1.
 
     References
     ----------
@@ -132,14 +134,18 @@ def bayes_factor_proportions(table: pd.DataFrame) -> float:
 
     Examples
     --------
-    One trial each, right in one group and wrong in the other: (1/2)(1/2) / (1/6) = 3/2.
+    Each group has one trial. The trial is right in one group and wrong in the other group, so BF10 is (1/2)(1/2) /
+    (1/6) = 3/2.
 
     >>> round(bayes_factor_proportions(pd.DataFrame([[1, 0], [0, 1]])), 6)
     1.5
     """
     counts = checked_counts(table)
     if counts.shape != (2, 2):
-        raise InputError(f"the table is {counts.shape[0]} by {counts.shape[1]}. Fix: give two groups and two outcomes.")
+        raise InputError(
+            f"the table has {counts.shape[0]} rows and {counts.shape[1]} columns. Fix: give 2 rows (groups) and 2 "
+            "columns (outcomes)."
+        )
     for name, total in zip(table.index, counts.sum(axis=1), strict=True):
         if total == 0:
             raise InputError(f"the row {name} of the table is empty. Fix: leave out the comparison with this group.")
@@ -148,7 +154,7 @@ def bayes_factor_proportions(table: pd.DataFrame) -> float:
 
 
 def bayes_factor_words(bf10: float) -> str:
-    """Return the strength of the evidence in words, and the favoured hypothesis, with Jeffreys' grades.
+    """Return the strength of the evidence in words (Jeffreys' grades), and the favoured hypothesis.
 
     Parameters
     ----------
@@ -158,7 +164,8 @@ def bayes_factor_words(bf10: float) -> str:
     Returns
     -------
     str
-        The grades begin at 1, the square root of 10, 10, 10 times this root, and 100, for either hypothesis.
+        The grades begin at Bayes factors of 1, sqrt(10), 10, 10 sqrt(10) and 100. The grades are the same for both
+        hypotheses.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The bootstrap: sums over resampled units, from which a statistic of all resamples is computed at once."""
+"""The bootstrap: sums over resampled units. A statistic of all resamples can be computed from these sums at once."""
 
 import numpy as np
 import numpy.typing as npt
@@ -10,26 +10,29 @@ _NUMBERS_AT_ONCE = 2_000_000
 
 
 def resampled_sums(values: npt.NDArray[np.int64] | Floats, resamples: int, seed: int) -> Floats:
-    r"""Return the sums of values over units that are resampled with replacement, in the number of the given units.
+    r"""Return the sums of values over units that are resampled with replacement.
+
+    A resample has as many units as the data.
 
     Parameters
     ----------
     values : array, shape (units, columns)
-        The summed values of each unit, such as a participant's correct responses and trials.
+        The values of each unit that are summed, such as a participant's numbers of correct responses and of trials.
     resamples, seed : int
         Number of resamples, and the seed.
 
     Returns
     -------
     array of float, shape (resamples, columns)
-        The sums of each resample. They do not depend on the order of the units.
+        The sums of each resample. The sums do not depend on the order of the units.
 
     Notes
     -----
     Units with the same values are exchangeable. Let the :math:`n` units have :math:`m` different rows of values, and
-    let :math:`n_j` units have row :math:`j`. How often each row is in a resample follows a multinomial distribution
-    with :math:`n` trials and probabilities :math:`n_j / n`. These numbers are drawn at once. The result is the same
-    bootstrap, but its time depends on :math:`m` instead of :math:`n`.
+    let :math:`n_j` units have row :math:`j`. The numbers of units with each row in a resample follow a multinomial
+    distribution with :math:`n` trials and probabilities :math:`n_j / n`. These numbers are drawn instead of single
+    units. The distribution of the sums is the same as in the usual bootstrap, but the computation time depends on
+    :math:`m` instead of :math:`n`.
 
     References
     ----------

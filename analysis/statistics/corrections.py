@@ -10,7 +10,9 @@ Floats = npt.NDArray[np.float64]
 
 
 def holm(p_values: npt.ArrayLike) -> Floats:
-    r"""Return p values adjusted after Holm, which keep the probability of any false rejection in the family at alpha.
+    r"""Return p values adjusted by Holm's method.
+
+    The method limits the probability of at least one false rejection in the family to alpha.
 
     Parameters
     ----------
@@ -20,12 +22,13 @@ def holm(p_values: npt.ArrayLike) -> Floats:
     Returns
     -------
     array of float, shape (tests,)
-        The adjusted p values in the order of `p_values`; reject where an adjusted p is at most alpha.
+        The adjusted p values in the order of `p_values`. A null hypothesis is rejected if its adjusted p value is at
+        most alpha.
 
     Raises
     ------
     InputError
-        There is no p value, or one is missing or not between 0 and 1.
+        There is no p value, or a p value is missing or not between 0 and 1.
 
     Notes
     -----
@@ -33,7 +36,8 @@ def holm(p_values: npt.ArrayLike) -> Floats:
 
     .. math:: \tilde p_{(i)} = \min\left(1, \max_{j \le i} (m - j + 1)\, p_{(j)}\right).
 
-    The method has no assumption about the dependence of the tests. It equals R's ``p.adjust(p, "holm")``.
+    The method makes no assumption about the dependence of the tests. The adjusted p values equal R's ``p.adjust(p,
+    "holm")``.
 
     References
     ----------
@@ -54,7 +58,9 @@ def holm(p_values: npt.ArrayLike) -> Floats:
 
 
 def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
-    r"""Return p values adjusted after Benjamini and Hochberg, which limit the expected share of false rejections.
+    r"""Return p values adjusted by Benjamini and Hochberg's method.
+
+    The method limits the false discovery rate: the expected share of false rejections among all rejections.
 
     Parameters
     ----------
@@ -64,13 +70,13 @@ def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
     Returns
     -------
     array of float, shape (tests,)
-        The adjusted p values in the order of `p_values`; reject where an adjusted p is at most the false discovery
-        rate.
+        The adjusted p values in the order of `p_values`. A null hypothesis is rejected if its adjusted p value is at
+        most the chosen false discovery rate.
 
     Raises
     ------
     InputError
-        There is no p value, or one is missing or not between 0 and 1.
+        There is no p value, or a p value is missing or not between 0 and 1.
 
     Notes
     -----
@@ -78,7 +84,8 @@ def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
 
     .. math:: \tilde p_{(i)} = \min_{j \ge i} \frac{m}{j}\, p_{(j)}.
 
-    The method is valid for independent and positively dependent tests. It equals R's ``p.adjust(p, "BH")``.
+    The method is valid for independent and positively dependent tests. The adjusted p values equal R's ``p.adjust(p,
+    "BH")``.
 
     References
     ----------
@@ -96,7 +103,9 @@ def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
 def _checked(p_values: npt.ArrayLike) -> Floats:
     p = np.asarray(p_values, dtype=float)
     if p.ndim != 1 or len(p) == 0:
-        raise InputError("a correction needs the p values of a family in one row. Fix: give at least one p value.")
+        raise InputError(
+            "a correction needs one list of the p values of a family. Fix: give a list with at least one p value."
+        )
     unusable = int((~((p >= 0) & (p <= 1))).sum())
     if unusable:
         raise InputError(

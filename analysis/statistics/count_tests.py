@@ -14,7 +14,7 @@ from batteries.errors import InputError
 Counts = npt.NDArray[np.int64]
 
 FEW_DISCORDANT = 25
-"""Fewest discordant pairs for McNemar's approximate test; with fewer it is exact."""
+"""Fewest discordant pairs for McNemar's chi-square test. With fewer discordant pairs, the exact test is computed."""
 
 
 def chi_square(table: pd.DataFrame) -> HypothesisTest:
@@ -23,12 +23,12 @@ def chi_square(table: pd.DataFrame) -> HypothesisTest:
     Parameters
     ----------
     table : DataFrame, shape (rows, columns)
-        Counts. Each unit is counted once: several responses of one participant are not independent.
+        Counts. Count each unit only once, because several responses of one participant are not independent.
 
     Returns
     -------
     HypothesisTest
-        `effect` is Cramér's V, without correction for bias. A warning names expected counts under 5.
+        `effect` is Cramér's V, without correction for bias. A warning states how many expected counts are under 5.
 
     Raises
     ------
@@ -37,11 +37,12 @@ def chi_square(table: pd.DataFrame) -> HypothesisTest:
 
     Notes
     -----
-    With counts :math:`O_{ij}` and expected counts :math:`E_{ij}`, row total times column total over :math:`N`,
+    Let :math:`O_{ij}` be the counts, and :math:`N` the sum of all counts. The expected count :math:`E_{ij}` is the row
+    total times the column total, divided by :math:`N`. Then
 
     .. math:: \chi^2 = \sum \frac{(O_{ij} - E_{ij})^2}{E_{ij}}, \quad V = \sqrt{\frac{\chi^2}{N \min(r - 1, c - 1)}}
 
-    with :math:`(r - 1)(c - 1)` degrees of freedom. There is no continuity correction, also not for a 2 by 2 table.
+    with :math:`(r - 1)(c - 1)` degrees of freedom. There is no continuity correction, not even for a 2 by 2 table.
 
     References
     ----------
@@ -60,12 +61,13 @@ def chi_square(table: pd.DataFrame) -> HypothesisTest:
     counts = checked_counts(table)
     if min(counts.shape) < 2:
         raise InputError(
-            f"the table is {counts.shape[0]} by {counts.shape[1]}. Fix: give at least two rows and columns."
+            f"the table has {counts.shape[0]} rows and {counts.shape[1]} columns. Fix: give at least 2 rows and 2 "
+            "columns."
         )
     empty = [f"row {name}" for name in table.index[counts.sum(axis=1) == 0]]
     empty += [f"column {name}" for name in table.columns[counts.sum(axis=0) == 0]]
     if empty:
-        raise InputError(f"the table is empty in {_listed(empty)}. Fix: leave these rows and columns out of the table.")
+        raise InputError(f"all counts are 0 in {_listed(empty)}. Fix: leave these rows and columns out of the table.")
     chisq, p_value, df, expected = stats.chi2_contingency(counts, correction=False)
     n = int(counts.sum())
     return HypothesisTest(
@@ -89,12 +91,13 @@ def goodness_of_fit(counts: npt.ArrayLike, probabilities: npt.ArrayLike) -> Hypo
     counts : array-like of int, shape (categories,)
         Frequency of each category.
     probabilities : array-like of float, shape (categories,)
-        The probability of each category under the null hypothesis, all above zero; their sum is 1.
+        The probability of each category under the null hypothesis. Each probability is above zero, and the sum of the
+        probabilities is 1.
 
     Returns
     -------
     HypothesisTest
-        `effect` is Cohen's w. A warning names expected counts under 5.
+        `effect` is Cohen's w. A warning states how many expected counts are under 5.
 
     Raises
     ------
@@ -103,7 +106,8 @@ def goodness_of_fit(counts: npt.ArrayLike, probabilities: npt.ArrayLike) -> Hypo
 
     Notes
     -----
-    With counts :math:`O_i` of :math:`k` categories, :math:`N` in all, and probabilities :math:`p_i`,
+    Let :math:`O_i` be the counts of the :math:`k` categories, :math:`N` the sum of the counts, and :math:`p_i` the
+    probabilities. Then
 
     .. math:: \chi^2 = \sum \frac{(O_i - N p_i)^2}{N p_i}, \quad w = \sqrt{\chi^2 / N}
 
@@ -131,7 +135,10 @@ def goodness_of_fit(counts: npt.ArrayLike, probabilities: npt.ArrayLike) -> Hypo
             "probability for each of at least two categories."
         )
     if not (shares > 0).all() or not math.isclose(float(shares.sum()), 1, abs_tol=1e-6):
-        raise InputError("the probabilities are not all above zero with a sum of 1. Fix: correct the probabilities.")
+        raise InputError(
+            "each probability must be above zero, and the sum of the probabilities must be 1. Fix: correct the "
+            "probabilities."
+        )
     n = int(observed.sum())
     if n == 0:
         raise InputError("all counts are 0, so there is nothing to test. Fix: leave this test out.")
@@ -156,15 +163,17 @@ def mcnemar(table: pd.DataFrame) -> HypothesisTest:
     Parameters
     ----------
     table : DataFrame, shape (2, 2)
-        Counts of pairs: rows are the first response, columns the second, with the same labels in the same order.
+        Counts of pairs. A row is a first response, and a column is a second response. Rows and columns have the same
+        labels in the same order.
 
     Returns
     -------
     HypothesisTest
-        With fewer than 25 discordant pairs `test` is the exact binomial one, and its `statistic` is `b`, the number of
-        pairs in the first row and second column; otherwise `chisq`, without continuity correction. `n` counts all
-        pairs. `estimate` is the share of the first label among the first responses minus that among the second;
-        `effect` is Cohen's g, the share of `b` among the discordant pairs minus a half.
+        With fewer than 25 discordant pairs, the test is the exact binomial test. Its `statistic` is `b`, the number of
+        pairs in the first row and second column. With 25 discordant pairs or more, `statistic` is `chisq`, without
+        continuity correction. `n` is the number of all pairs. `estimate` is the share of the first label among the
+        first responses, minus the share of the first label among the second responses. `effect` is Cohen's g: the
+        number `b` divided by the number of discordant pairs, minus one half.
 
     Raises
     ------
@@ -174,12 +183,12 @@ def mcnemar(table: pd.DataFrame) -> HypothesisTest:
 
     Notes
     -----
-    With :math:`b` and :math:`c` the discordant pairs of :math:`n`,
+    There are :math:`n` pairs. Let :math:`b` and :math:`c` be the two counts of discordant pairs. Then
 
     .. math:: \chi^2 = \frac{(b - c)^2}{b + c}
 
-    with one degree of freedom; the exact p is the two-sided binomial one of :math:`b` in :math:`b + c` with
-    probability one half. The estimate is :math:`(b - c)/n`.
+    with one degree of freedom. The exact p value is the two-sided binomial p value of :math:`b` successes in :math:`b +
+    c` trials with probability one half. The estimate is :math:`(b - c)/n`.
 
     References
     ----------
@@ -198,11 +207,13 @@ def mcnemar(table: pd.DataFrame) -> HypothesisTest:
     """
     counts = checked_counts(table)
     if counts.shape != (2, 2):
-        raise InputError(f"the table is {counts.shape[0]} by {counts.shape[1]}. Fix: give two by two responses.")
+        raise InputError(
+            f"the table has {counts.shape[0]} rows and {counts.shape[1]} columns. Fix: give 2 rows and 2 columns."
+        )
     if list(table.index) != list(table.columns):
         raise InputError(
-            f"the rows are {_listed(table.index)} and the columns {_listed(table.columns)}. Fix: give both the same "
-            "labels in the same order."
+            f"the rows have the labels {_listed(table.index)}, but the columns have the labels "
+            f"{_listed(table.columns)}. Fix: give rows and columns the same labels in the same order."
         )
     b, c = int(counts[0, 1]), int(counts[1, 0])
     discordant, n = b + c, int(counts.sum())
@@ -226,7 +237,7 @@ def mcnemar(table: pd.DataFrame) -> HypothesisTest:
 
 
 def cochran_q(table: pd.DataFrame) -> HypothesisTest:
-    r"""Test by Cochran's Q whether a yes-no response is yes equally often in several conditions of the same units.
+    r"""Test whether the same units respond yes equally often in several conditions, by Cochran's Q test.
 
     Parameters
     ----------
@@ -236,8 +247,8 @@ def cochran_q(table: pd.DataFrame) -> HypothesisTest:
     Returns
     -------
     HypothesisTest
-        `effect` is eta squared of Q, between 0 and 1. `n` counts all units. A warning says if too few units change
-        their response between conditions, so that the chi-square distribution does not hold.
+        `effect` is eta squared of Q, between 0 and 1. `n` is the number of all units. If too few units change their
+        response between conditions, a warning says that the chi-square distribution is only a rough approximation.
 
     Raises
     ------
@@ -254,7 +265,8 @@ def cochran_q(table: pd.DataFrame) -> HypothesisTest:
         \eta_Q^2 = \frac{Q}{n (k - 1)}
 
     with :math:`k - 1` degrees of freedom. Units with the same response in all conditions do not change Q. The
-    approximation is considered good if there are at least 4 other units with at least 24 cells in all.
+    chi-square approximation is considered good if at least 4 units change their response, and if these units have at
+    least 24 cells together.
 
     References
     ----------
@@ -266,7 +278,8 @@ def cochran_q(table: pd.DataFrame) -> HypothesisTest:
 
     Examples
     --------
-    Eight units answer yes in the first of three conditions only, and four in the second only: Q = 2 (3 x 80 - 144)/24.
+    There are three conditions. Eight units respond yes only in the first condition, and four units only in the second
+    condition: Q = 2 (3 x 80 - 144)/24.
 
     >>> table = pd.DataFrame([[1, 0, 0]] * 8 + [[0, 1, 0]] * 4, columns=["a", "b", "c"])
     >>> result = cochran_q(table)
@@ -277,8 +290,8 @@ def cochran_q(table: pd.DataFrame) -> HypothesisTest:
     n, k = responses.shape
     if n < 2 or k < 2:
         raise InputError(
-            f"Cochran's Q needs at least 2 units and 2 conditions, and there are {n} and {k}. Fix: collect more data "
-            "or choose another test."
+            f"Cochran's Q needs at least 2 units and 2 conditions, but the numbers of units and conditions are {n} "
+            f"and {k}. Fix: collect more data or choose another test."
         )
     unusable = int((~np.isin(responses, (0, 1))).any(axis=1).sum())
     if unusable:
@@ -313,7 +326,7 @@ def cochran_q(table: pd.DataFrame) -> HypothesisTest:
 
 
 def checked_counts(table: pd.DataFrame) -> Counts:
-    """Return the counts of a table, or name the cells that are not counts."""
+    """Return the counts of a table. Raise InputError if a cell is not a count."""
     numbers = _numbers(table)
     wrong = int((~((numbers >= 0) & (numbers <= 2**53) & (numbers == np.floor(numbers)))).sum())
     if wrong:

@@ -24,13 +24,14 @@ def equivalence_t(
     Parameters
     ----------
     first, second : array of float, shape (units,)
-        One value per unit; with `paired`, the two values of each pair in the same order.
+        One value per unit. If `paired` is true, the two values of a pair have the same position in both arrays.
     low, high : float
-        The bounds of equivalence, in the units of the values: the largest differences that count as no difference.
+        The bounds of equivalence, in the units of the values. A difference between these bounds counts as no
+        difference.
     paired : bool
         True if the values are pairs.
     equal_variances : bool
-        True for Student's tests of independent groups instead of Welch's tests.
+        For independent groups: True for Student's tests, False for Welch's tests.
     confidence : float
         1 - alpha, above 0.5. A p value below alpha shows equivalence.
 
@@ -38,9 +39,9 @@ def equivalence_t(
     -------
     HypothesisTest
         `p_value` is not two-sided: it is the larger p value of the two one-sided tests. `statistic` is the t of the
-        same test. `ci_low` and `ci_high` are the interval with coverage 1 - 2 alpha (90 % for a `confidence` of 0.95).
-        The interval is within the bounds of equivalence exactly when p is below alpha. `estimate` and `effect` are
-        those of `independent_t` and `paired_t`.
+        one-sided test with the larger p value. `ci_low` and `ci_high` are the bounds of the interval with coverage 1 -
+        2 alpha (90 % for a `confidence` of 0.95). The interval is within the bounds of equivalence if and only if p is
+        below alpha. `estimate` and `effect` are the same as in `independent_t` or `paired_t`.
 
     Raises
     ------
@@ -49,12 +50,13 @@ def equivalence_t(
 
     Notes
     -----
-    With estimate :math:`d`, its standard error :math:`e` and bounds :math:`L < U`,
+    With the estimate :math:`d`, the standard error :math:`e` of the estimate, and the bounds :math:`L < U`,
 
     .. math::
         p = \max\left(P\left(T_\nu \ge \frac{d - L}{e}\right), P\left(T_\nu \le \frac{d - U}{e}\right)\right).
 
-    A large p does not show a difference. It says that the data do not rule out a difference as large as a bound.
+    A large p value does not show a difference. It means only that the data do not rule out a difference as large as one
+    of the bounds.
 
     References
     ----------
@@ -65,8 +67,8 @@ def equivalence_t(
 
     Examples
     --------
-    The mean of the differences -1, 0 and 1 is 0 with standard error 1/sqrt(3); bounds of 2/sqrt(3) give t = 2 at two
-    degrees of freedom, where the upper tail is 1/2 - 1/sqrt(6):
+    The differences -1, 0 and 1 have the mean 0 with the standard error 1/sqrt(3). So the bounds -2/sqrt(3) and
+    2/sqrt(3) lead to t = 2 with two degrees of freedom. The upper tail of this t is 1/2 - 1/sqrt(6):
 
     >>> import numpy as np
     >>> bound = 2 / math.sqrt(3)
@@ -109,13 +111,13 @@ def equivalence_t(
 def equivalence_of_interval(ci_low: float, ci_high: float, low: float, high: float) -> bool:
     """Return True if an interval is completely between the bounds of equivalence.
 
-    For a test at level alpha the interval has the coverage 1 - 2 alpha, such as 90 % for alpha = 0.05. A wider interval
-    makes the test conservative.
+    For a test at the level alpha, use an interval with the coverage 1 - 2 alpha, such as 90 % for alpha = 0.05. A wider
+    interval makes the test conservative.
 
     Parameters
     ----------
     ci_low, ci_high : float
-        The interval of the difference, however it was obtained.
+        The bounds of the interval of the difference. Any method may have computed the interval.
     low, high : float
         The bounds of equivalence, in the same units.
 
@@ -136,10 +138,14 @@ def equivalence_of_interval(ci_low: float, ci_high: float, low: float, high: flo
     """
     _check_bounds(low, high)
     if not ci_low <= ci_high:
-        raise InputError(f"the interval from {ci_low} to {ci_high} is invalid. Fix: give its lower bound first.")
+        raise InputError(
+            f"the interval from {ci_low} to {ci_high} is invalid. Fix: give the lower bound of the interval first."
+        )
     return low < ci_low and ci_high < high
 
 
 def _check_bounds(low: float, high: float) -> None:
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise InputError(f"the bounds of equivalence are {low} and {high}. Fix: give two numbers, the lower one first.")
+        raise InputError(
+            f"the bounds of equivalence are {low} and {high}. Fix: give two finite numbers, the lower number first."
+        )

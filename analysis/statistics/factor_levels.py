@@ -1,4 +1,4 @@
-"""The levels of a factor: their natural order, and their texts."""
+"""The levels of a factor: the natural order of levels, and levels as text."""
 
 import math
 import re
@@ -8,7 +8,11 @@ import pandas as pd
 
 
 def level_order(level: object) -> tuple[int, list[tuple[int, float, str]]]:
-    """Return a sort key for the levels of a factor: numbers by size, text by its numbers and letters, missing last."""
+    """Return a sort key for the natural order of a factor's levels.
+
+    Numbers come first, sorted by size. Texts follow; the digits in a text are compared as numbers. Missing values are
+    last.
+    """
     if pd.isna(level):  # type: ignore[call-overload]
         return 2, []
     if isinstance(level, str):
@@ -19,7 +23,9 @@ def level_order(level: object) -> tuple[int, list[tuple[int, float, str]]]:
 
 
 def level_text(level: object) -> str:
-    """Return a level as text, the same for `1`, `1.0` and `"1"`, and for `true` and `"True"`.
+    """Return a level as text.
+
+    The levels `1`, `1.0` and `"1"` have the same text. The levels `true` and `"True"` also have the same text.
 
     Examples
     --------

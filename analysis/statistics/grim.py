@@ -1,4 +1,4 @@
-"""GRIM and GRIMMER: whether any whole numbers can have the printed mean and standard deviation."""
+"""GRIM and GRIMMER: tests whether whole numbers can have the printed mean and standard deviation."""
 
 from decimal import Decimal, InvalidOperation, localcontext
 from fractions import Fraction
@@ -8,7 +8,7 @@ from math import ceil, floor, isqrt
 from batteries.errors import InputError
 
 MOST_DIGITS = 200
-"""Most digits of a printed number."""
+"""Number of digits in the computations. A printed number has at most half as many digits."""
 
 
 def rounding_bounds(printed: str | Decimal) -> tuple[Fraction, Fraction]:
@@ -17,7 +17,7 @@ def rounding_bounds(printed: str | Decimal) -> tuple[Fraction, Fraction]:
     Parameters
     ----------
     printed : str or Decimal
-        The number as printed: its decimals count, so `0.50` is not `0.5`.
+        The number as printed. The number of decimals matters: `0.50` and `0.5` have different bounds.
 
     Raises
     ------
@@ -26,9 +26,9 @@ def rounding_bounds(printed: str | Decimal) -> tuple[Fraction, Fraction]:
 
     Notes
     -----
-    With :math:`d` decimals the bounds are :math:`x \pm 10^{-d}/2`, both included. A value exactly half way is rounded
-    upwards in schools, to the even neighbour by standards, and to either neighbour by programs that round binary
-    fractions. All three are accepted.
+    A printed number :math:`x` with :math:`d` decimals has the bounds :math:`x \pm 10^{-d}/2`. Both bounds are included,
+    because the rules for a value exactly half way between two neighbours differ. Schools round such a value upwards,
+    and standards round to the even neighbour. Programs with binary fractions may round to either neighbour.
 
     Examples
     --------
@@ -43,16 +43,16 @@ def rounding_bounds(printed: str | Decimal) -> tuple[Fraction, Fraction]:
 
 
 def grim(mean: str | Decimal, n: int, *, items: int = 1, scale: tuple[int, int] | None = None) -> bool:
-    r"""Return True if whole numbers can have a printed mean: the GRIM test.
+    r"""Return True if whole numbers can have the printed mean (the GRIM test).
 
     Parameters
     ----------
     mean : str or Decimal
-        The mean as printed, with its decimals. Give a percentage as a share, with two more decimals.
+        The mean as printed, with its decimals. Convert a percentage to a share, which has two more decimals.
     n : int
-        Participants.
+        Number of participants.
     items : int
-        Number of whole numbers in each participant's value.
+        Number of whole numbers, such as ratings, in the value of each participant.
     scale : tuple of int, optional
         Lowest and highest response.
 
@@ -63,13 +63,13 @@ def grim(mean: str | Decimal, n: int, *, items: int = 1, scale: tuple[int, int] 
 
     Notes
     -----
-    Of :math:`N` = `n` :math:`\times` `items` whole numbers the sum is whole. The mean is possible if a whole number
-    :math:`S` has
+    There are :math:`N` = `n` :math:`\times` `items` whole numbers, so their sum is a whole number. The printed mean
+    :math:`m` is possible if there is a whole number :math:`S` with
 
     .. math:: m - \tfrac12 10^{-d} \le S / N \le m + \tfrac12 10^{-d}
 
-    where :math:`d` is the number of decimals (see `rounding_bounds`). With a scale from :math:`a` to :math:`b`, also
-    :math:`N a \le S \le N b` must be true. With :math:`N > 10^d` every mean within the scale is possible.
+    where :math:`d` is the number of decimals (see `rounding_bounds`). If the scale goes from :math:`a` to :math:`b`,
+    :math:`N a \le S \le N b` must also be true. If :math:`N > 10^d`, every mean within the scale is possible.
 
     References
     ----------
@@ -78,7 +78,8 @@ def grim(mean: str | Decimal, n: int, *, items: int = 1, scale: tuple[int, int] 
 
     Examples
     --------
-    No mean of 28 whole numbers rounds to 5.19 (145/28 is 5.18 and 146/28 is 5.21). A mean of 28 times 3 numbers does.
+    No mean of 28 whole numbers rounds to 5.19 (145/28 is 5.18 and 146/28 is 5.21). A mean of 28 x 3 whole numbers can
+    round to 5.19.
 
     >>> grim("5.19", 28), grim("5.18", 28), grim("5.19", 28, items=3)
     (False, True, True)
@@ -87,9 +88,9 @@ def grim(mean: str | Decimal, n: int, *, items: int = 1, scale: tuple[int, int] 
 
 
 def nearest_means(mean: str | Decimal, n: int, *, items: int = 1) -> tuple[str, str]:
-    """Return the possible means next below and above a printed mean, with the same number of decimals.
+    """Return the nearest possible means below and above a printed mean, with as many decimals as the printed mean.
 
-    The parameters are those of `grim`.
+    For the parameters, see `grim`.
 
     Examples
     --------
@@ -113,20 +114,21 @@ def grimmer(
     scale: tuple[int, int] | None = None,
     ddof: int = 1,
 ) -> bool:
-    r"""Return True if whole numbers can have a printed mean and standard deviation: the GRIMMER test, made exact.
+    r"""Return True if whole numbers can have the printed mean and standard deviation (an exact GRIMMER test).
 
     Parameters
     ----------
     mean, sd : str or Decimal
         Mean and standard deviation as printed, with their decimals.
     n : int
-        Participants, at least 2.
+        Number of participants, at least 2.
     items : int
-        Number of whole numbers in each participant's value.
+        Number of whole numbers, such as ratings, in the value of each participant.
     scale : tuple of int, optional
         Lowest and highest response.
     ddof : int
-        Number subtracted from `n` in the variance: 1 for the variance of a sample, or 0.
+        The variance is the sum of squared deviations divided by `n - ddof`. `ddof` is 1 for the variance of a sample,
+        or 0.
 
     Raises
     ------
@@ -135,15 +137,15 @@ def grimmer(
 
     Notes
     -----
-    Let :math:`y_i` be the participants' sums over their :math:`k` items, :math:`S = \sum y_i` and
-    :math:`Q = \sum y_i^2`. The printed mean bounds :math:`S` as in `grim`, and the printed standard deviation bounds
+    Let :math:`y_i` be the sum of participant :math:`i` over the :math:`k` items, :math:`S = \sum y_i` and :math:`Q =
+    \sum y_i^2`. The printed mean bounds :math:`S` as in `grim`, and the printed standard deviation bounds
 
     .. math:: Q = (n - \mathrm{ddof})\, k^2 s^2 + S^2 / n.
 
-    Anaya (2016) and Allard (2018) require that some whole :math:`Q` is within the bounds and has the parity of
-    :math:`S`. This is necessary but not sufficient: with few participants, or near the ends of a scale, there may still
-    be no numbers with this :math:`S` and :math:`Q`. This function searches for such numbers, so it returns False
-    exactly if no data set exists.
+    Anaya (2016) and Allard (2018) require a whole number :math:`Q` within the bounds, and :math:`S` and :math:`Q` must
+    be both even or both odd. This condition is necessary but not sufficient. With few participants, or near the ends of
+    a scale, there may still be no whole numbers with this :math:`S` and :math:`Q`. This function searches for such
+    whole numbers. It returns False if and only if no data set exists.
 
     References
     ----------
@@ -153,7 +155,8 @@ def grimmer(
 
     Examples
     --------
-    The sum and the sum of squares of whole numbers are both odd or both even. For 5.23 and 2.55 of 35 they are not.
+    The sum and the sum of squares of whole numbers are both odd or both even. For 35 whole numbers with the mean 5.23
+    and the standard deviation 2.55, this is impossible.
 
     >>> grimmer("5.23", "2.55", 35), grimmer("5.23", "2.56", 35)
     (False, True)
@@ -187,19 +190,19 @@ def _sums(mean: str | Decimal, n: int, items: int, scale: tuple[int, int] | None
     if scale is not None:
         lowest, highest = scale
         if lowest >= highest:
-            raise InputError(f"the scale goes from {lowest} to {highest}. Fix: name its lowest response first.")
+            raise InputError(f"the scale goes from {lowest} to {highest}. Fix: give the lowest response first.")
         least, greatest = max(least, lowest * total), min(greatest, highest * total)
     return range(least, greatest + 1)
 
 
 def _limits(total: int, n: int, squares: int) -> tuple[int, int]:
-    """Return bounds of each of `n` numbers with this sum and at most this sum of squared deviations."""
+    """Return bounds for `n` numbers with the sum `total`, whose sum of squared deviations is at most `squares`."""
     furthest = isqrt(squares) + 1
     return total // n - furthest, total // n + 1 + furthest
 
 
 def _extreme_squares(n: int, total: int, top: int) -> tuple[int, int]:
-    """Return the lowest and the highest sum of squares of `n` whole numbers from 0 to `top` with this sum."""
+    """Return the lowest and the highest sum of squares of `n` whole numbers from 0 to `top` with the sum `total`."""
     each, n_above = divmod(total, n)
     n_top, rest = divmod(total, top) if top else (0, 0)
     return (n - n_above) * each**2 + n_above * (each + 1) ** 2, n_top * top**2 + rest**2
@@ -207,7 +210,10 @@ def _extreme_squares(n: int, total: int, top: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=100_000)
 def _exists(n: int, total: int, squares: int, top: int) -> bool:
-    """Return True if `n` whole numbers from 0 to `top` have this sum and sum of squares, of the same parity."""
+    """Return True if `n` whole numbers from 0 to `top` can have the sum `total` and the sum of squares `squares`.
+
+    `total` and `squares` are both even or both odd.
+    """
     if n == 0:
         return total == squares == 0
     if not 0 <= total <= n * top:
@@ -236,7 +242,7 @@ def _exists(n: int, total: int, squares: int, top: int) -> bool:
 
 
 def _is_sum_of_three_squares(number: int) -> bool:
-    """Return True if three whole numbers have squares with this positive sum (Legendre's theorem)."""
+    """Return True if a positive number is the sum of three squares of whole numbers (Legendre's theorem)."""
     while number % 4 == 0:
         number //= 4
     return number % 8 != 7
@@ -246,9 +252,11 @@ def _decimal(printed: str | Decimal) -> Decimal:
     try:
         number = Decimal(printed)
     except InvalidOperation:
-        raise InputError(f"`{printed}` is not a number. Fix: write it with a decimal point, as 0.50.") from None
+        raise InputError(
+            f"`{printed}` is not a number. Fix: write the number with a decimal point, such as 0.50."
+        ) from None
     if not number.is_finite() or abs(number.adjusted()) + len(number.as_tuple().digits) > MOST_DIGITS // 2:
-        raise InputError(f"`{printed}` is not a number that data can have. Fix: correct the number.")
+        raise InputError(f"`{printed}` is too large or has too many digits. Fix: correct the number.")
     return number
 
 

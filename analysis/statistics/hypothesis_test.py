@@ -5,26 +5,26 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class HypothesisTest:
-    """One hypothesis test, its effect and its warnings."""
+    """The result of one hypothesis test, with the size of the effect and warnings."""
 
     test: str
-    """The test by its full name, such as `Welch's t test`."""
+    """Full name of the test, such as `Welch's t test`."""
     statistic_name: str
     """`t`, `F`, `chisq` or `z`."""
     statistic: float
     p_value: float
-    """Two-sided."""
+    """Two-sided p value, except in tests of equivalence."""
     n: int
     """Number of units that the test counted: participants, pairs, or counts in a table."""
     df: float | None = None
     """Degrees of freedom; for an F test, the degrees of freedom of the effect."""
     df_error: float | None = None
-    """Degrees of freedom of an F test's error."""
+    """Degrees of freedom of the error in an F test."""
     estimate: float | None = None
-    """The tested difference, first minus second; missing if the test has no single difference."""
+    """The tested difference (first minus second). It is missing if the test is not about a single difference."""
     ci_low: float | None = None
     ci_high: float | None = None
-    """Confidence interval of `estimate`."""
+    """`ci_low` and `ci_high` are the bounds of the confidence interval of `estimate`."""
     effect_name: str | None = None
     """Name of the effect size, such as `Cohen's d`, `partial eta squared`, `Cramér's V`."""
     effect: float | None = None

@@ -1,4 +1,4 @@
-"""Confidence intervals of proportions, their differences and ratios: Wilson's score, the bootstrap, and MOVER.
+"""Confidence intervals of proportions, and of differences and ratios of proportions: Wilson, bootstrap and MOVER.
 
 MOVER, the method of variance estimates recovery, combines the separate intervals of independent estimates.
 """
@@ -29,7 +29,7 @@ def wilson(n_correct: float, n_trials: float, confidence: float = 0.95) -> Inter
     Parameters
     ----------
     n_correct, n_trials : float
-        Successes and trials; both may be fractions (see `proportion_interval`).
+        Numbers of successes and trials. These numbers need not be whole (see `proportion_interval`).
     confidence : float
         Coverage.
 
@@ -37,7 +37,7 @@ def wilson(n_correct: float, n_trials: float, confidence: float = 0.95) -> Inter
     -----
     .. math:: \frac{k + z^2/2 \pm z \sqrt{k (n - k)/n + z^2/4}}{n + z^2}
 
-    For whole numbers it equals ``scipy.stats.binomtest(k, n).proportion_ci(method="wilson")``.
+    For whole numbers, the interval equals ``scipy.stats.binomtest(k, n).proportion_ci(method="wilson")``.
 
     References
     ----------
@@ -66,7 +66,7 @@ def weighted_accuracy(
     Parameters
     ----------
     n_correct, n_trials : array of int, shape (items,)
-        Successes and trials of the subject at each item; every item has trials.
+        Numbers of successes and trials of the subject at each item. Every item has at least one trial.
     weights : array of int, shape (items,)
         Weight of each item.
     confidence : float
@@ -74,14 +74,15 @@ def weighted_accuracy(
 
     Notes
     -----
-    With :math:`m_i` the subject's accuracy at item :math:`i` and :math:`w_i` the item's weight, the accuracy is
+    With the subject's accuracy :math:`m_i` at item :math:`i` and the weight :math:`w_i` of item :math:`i`, the weighted
+    accuracy is
 
     .. math:: p = \frac{\sum w_i m_i}{\sum w_i}.
 
     The interval is Wilson's score interval. Its number of trials is Kish's effective number of trials :math:`n = (\sum
-    w_i)^2 / \sum w_i^2`, and its number of successes is :math:`k = p n`. If an item has several trials, each trial has
-    an equal share of the item's weight, and the sums of :math:`n` are over trials. With equal weights the result is
-    Wilson's score interval over the trials.
+    w_i)^2 / \sum w_i^2`, and its number of successes is :math:`k = p n`. If an item has several trials, the weight of
+    the item is divided equally among its trials, and the two sums in :math:`n` are sums over trials. With equal weights
+    the result is Wilson's score interval over the trials.
 
     References
     ----------
@@ -111,7 +112,7 @@ def participant_bootstrap(
     Parameters
     ----------
     n_correct, n_trials : array of int, shape (participants,)
-        Successes and trials of each participant; every participant has trials.
+        Numbers of successes and trials of each participant. Every participant has at least one trial.
     confidence : float
         Coverage.
     resamples, seed : int
@@ -119,8 +120,8 @@ def participant_bootstrap(
 
     Notes
     -----
-    `bootstrap.resampled_sums` resamples the participants. Its time depends on the number of different :math:`k` and
-    :math:`n`, not on the number of participants.
+    `bootstrap.resampled_sums` resamples the participants. The computation time depends on the number of different pairs
+    of :math:`k` and :math:`n`, not on the number of participants.
 
     References
     ----------
@@ -135,13 +136,15 @@ def participant_bootstrap(
 def _bootstrapped(
     n_correct: tuple[int, ...], n_trials: tuple[int, ...], confidence: float, resamples: int, seed: int
 ) -> Interval:
-    """Return the bootstrap interval; it is cached, because the same people are compared with every model."""
+    """Return the bootstrap interval. The interval is cached, because the same people are compared with every model."""
     sums = resampled_sums(np.column_stack([n_correct, n_trials]), resamples, seed)
     return percentile_interval(sums[:, 0] / sums[:, 1], confidence)
 
 
 def percentile_interval(draws: npt.NDArray[np.float64], confidence: float) -> Interval:
-    """Return the percentile interval of a statistic over bootstrap resamples, with equal shares below and above.
+    """Return the percentile interval of a statistic over bootstrap resamples.
+
+    Equal shares of the resamples are below and above the interval.
 
     Examples
     --------
@@ -159,12 +162,12 @@ def proportion_interval(
 ) -> Interval:
     """Return the interval of a pooled proportion correct over participants.
 
-    One participant, or one run, has Wilson's score interval over the trials. Several participants have the interval of
-    `participant_bootstrap`. If all participants have the same proportion (usually 0 or 1), the bootstrap interval would
-    have no width. Then Wilson's score interval is used, with the number of participants as the number of trials: it is
-    too wide rather than too narrow.
+    For one participant or one run, the interval is Wilson's score interval over the trials. For several participants,
+    the interval is that of `participant_bootstrap`. If all participants have the same proportion (usually 0 or 1), the
+    bootstrap interval would have no width. Then Wilson's score interval is used, with the number of participants as the
+    number of trials. This interval is too wide rather than too narrow.
 
-    The parameters are those of `participant_bootstrap`. The result does not depend on the order of the participants.
+    For the parameters, see `participant_bootstrap`. The result does not depend on the order of the participants.
     """
     if len(n_correct) == 1:
         return wilson(int(n_correct[0]), int(n_trials[0]), confidence)

@@ -1,4 +1,4 @@
-"""The p values and degrees of freedom that a printed test statistic allows, given that it was rounded."""
+"""The p values and degrees of freedom that are possible for a printed test statistic, which was rounded."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -15,10 +15,10 @@ Bounds = tuple[Fraction, Fraction]
 """The lowest and the highest value that round to the printed value."""
 
 DF_POINTS = 9
-"""Number of points between the bounds of rounded degrees of freedom."""
+"""Number of points, between the bounds of rounded degrees of freedom, at which p is computed."""
 
 MOST_DF = 10**6
-"""Degrees of freedom at which t is practically normal; the search ends there."""
+"""Largest degrees of freedom in the search. The t distribution is then practically normal."""
 
 
 def possible_p(kind: str, statistic: Bounds, dfs: Sequence[Bounds]) -> Interval:
@@ -31,7 +31,7 @@ def possible_p(kind: str, statistic: Bounds, dfs: Sequence[Bounds]) -> Interval:
     statistic : tuple of Fraction
         Bounds of the statistic.
     dfs : sequence of tuple of Fraction
-        Bounds of each number of degrees of freedom: two for `F`, one for `t`, `chi2` and `r`, none for `z`.
+        Bounds of the degrees of freedom: two pairs of bounds for `F`, one pair for `t`, `chi2` and `r`, none for `z`.
 
     Returns
     -------
@@ -40,9 +40,9 @@ def possible_p(kind: str, statistic: Bounds, dfs: Sequence[Bounds]) -> Interval:
 
     Notes
     -----
-    p falls as the statistic grows. As the degrees of freedom grow, p rises or falls; the p of F may also do both. So
-    for rounded degrees of freedom, p is computed at nine points between the bounds. A correlation is tested by :math:`t
-    = r \sqrt{\nu / (1 - r^2)}`.
+    If the statistic grows, p falls. If the degrees of freedom grow, p rises or falls; the p value of F may rise and
+    fall. So for rounded degrees of freedom, p is computed at nine points between the bounds. A correlation is tested by
+    :math:`t = r \sqrt{\nu / (1 - r^2)}`.
 
     References
     ----------
@@ -72,7 +72,8 @@ def possible_df(kind: str, statistic: Bounds, p: Interval) -> Interval | None:
     Parameters
     ----------
     kind : str
-        `t`, `chi2` or `r`, whose p changes in one direction as the degrees of freedom grow.
+        `t`, `chi2` or `r`. The p values of these statistics change in only one direction if the degrees of freedom
+        grow.
     statistic : tuple of Fraction
         Bounds of the statistic.
     p : Interval
@@ -81,11 +82,12 @@ def possible_df(kind: str, statistic: Bounds, p: Interval) -> Interval | None:
     Returns
     -------
     Interval or None
-        None if no degrees of freedom give the p value. The upper bound is infinite if `MOST_DF` give the p value.
+        None if the p value is impossible with any degrees of freedom. The upper bound is infinite if the p value is
+        possible with `MOST_DF` degrees of freedom.
 
     Examples
     --------
-    A chi-square of 6.3549 has p = .0956 with 3 degrees of freedom only. A chi-square of 0.7795 never has p = .7795.
+    A chi-square of 6.3549 has p = .0956 only with 3 degrees of freedom. A chi-square of 0.7795 never has p = .7795.
 
     >>> from analysis.statistics.grim import rounding_bounds
     >>> possible_df("chi2", rounding_bounds("6.3549"), Interval(0.09555, 0.09565))

@@ -12,12 +12,12 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class SignalDetection:
-    """Measures of one subject's hits and false alarms as numbers, or of many subjects as arrays."""
+    """Measures of hits and false alarms: numbers for one subject, or arrays for many subjects."""
 
     hit_rate: Any
     """Share of signal trials with the response that a signal is present."""
     false_alarm_rate: Any
-    """Share of the trials without signal that have this response."""
+    """Share of trials without signal with the response that a signal is present."""
     difference: Any
     """Hits minus false alarms."""
     d_prime: Any
@@ -33,27 +33,30 @@ class SignalDetection:
 def signal_detection(
     hits: npt.ArrayLike, n_signal: npt.ArrayLike, false_alarms: npt.ArrayLike, n_noise: npt.ArrayLike
 ) -> SignalDetection:
-    r"""Return the measures of signal detection theory of one or many subjects.
+    r"""Return the measures of signal detection theory for one or many subjects.
 
     Parameters
     ----------
     hits, n_signal : float or array of float, shape (subjects,)
-        Signal trials with the signal response, and all signal trials; both may be fractions.
+        Number of signal trials with the response that a signal is present, and number of all signal trials. These
+        numbers need not be whole.
     false_alarms, n_noise : float or array of float, shape (subjects,)
-        Trials without signal that have the signal response, and all trials without signal. Both kinds of trials exist.
+        Number of trials without signal with the response that a signal is present, and number of all trials without
+        signal. There must be signal trials and trials without signal.
 
     Notes
     -----
     Hit rate and false alarm rate are the observed shares. For :math:`d'` and :math:`c` the log-linear correction adds
-    half a trial to hits and false alarms, and one trial to the trials. So both are finite if a rate is 0 or 1:
+    half a trial to hits and false alarms, and one trial to the trials. So :math:`d'` and :math:`c` are finite even if a
+    rate is 0 or 1:
 
     .. math::
         H = \frac{h + 1/2}{n_s + 1}, \quad F = \frac{f + 1/2}{n_n + 1}, \quad
         d' = z(H) - z(F), \quad c = -\frac{z(H) + z(F)}{2}.
 
     The variance of :math:`z(H)` is about :math:`H (1 - H) / (n_s \varphi(z(H))^2)`, and the variance of :math:`z(F)`
-    has the same form. The variance of :math:`d'` is the sum of both, and the variance of :math:`c` is a quarter of this
-    sum.
+    has the same form. The variance of :math:`d'` is the sum of these two variances, and the variance of :math:`c` is a
+    quarter of this sum.
 
     References
     ----------
@@ -64,7 +67,8 @@ def signal_detection(
 
     Examples
     --------
-    With 20 hits in 25 signal trials and 10 false alarms in 25 others, R's ``qnorm(20.5/26) - qnorm(10.5/26)`` is:
+    There are 20 hits in 25 signal trials, and 10 false alarms in 25 trials without signal. R's ``qnorm(20.5/26) -
+    qnorm(10.5/26)`` is the same d':
 
     >>> measures = signal_detection(20, 25, 10, 25)
     >>> round(float(measures.difference), 10), round(float(measures.d_prime), 10), round(float(measures.criterion), 10)

@@ -1,4 +1,4 @@
-"""t tests: two groups (Student's and Welch's), pairs, and one sample against a number."""
+"""t tests: two groups (Student's and Welch's), pairs, and one sample compared with a number."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,8 @@ from batteries.errors import InputError
 Floats = npt.NDArray[np.float64]
 
 LARGEST = 1e100
-"""Squares of much larger values would overflow; squares of values much smaller than the inverse would vanish."""
+"""Largest absolute value. Squares of much larger values would overflow, and squares of values much smaller than 1 /
+LARGEST would become 0."""
 
 
 @dataclass(frozen=True)
@@ -43,21 +44,21 @@ def independent_t(
     first, second : array of float, shape (units,)
         One value per unit, such as a participant's mean; no unit is in both groups.
     equal_variances : bool
-        True for Student's test instead of Welch's: it assumes that both populations have the same variance.
+        True for Student's test, which assumes that both populations have the same variance. False for Welch's test.
     confidence : float
         Coverage of the interval of the difference.
 
     Returns
     -------
     HypothesisTest
-        `estimate` is mean(first) - mean(second). `effect` is Cohen's d: the estimate divided by the pooled standard
-        deviation, for both tests. Welch's test does not need equal variances, but without equal variances the pooled
+        `estimate` is mean(first) - mean(second). For both tests, `effect` is Cohen's d: the estimate divided by the
+        pooled standard deviation. Welch's test does not assume equal variances. But if the variances differ, the pooled
         standard deviation is hard to interpret.
 
     Raises
     ------
     InputError
-        A group has fewer than two values, a value is not finite, or neither group varies.
+        A group has fewer than two values, or a value is not finite. Or all values within each group are the same.
 
     Notes
     -----
@@ -66,13 +67,13 @@ def independent_t(
 
     .. math:: t = \frac{m_1 - m_2}{s \sqrt{1/n_1 + 1/n_2}}, \quad \nu = n_1 + n_2 - 2,
 
-    and Welch's
+    and Welch's test is
 
     .. math::
         t = \frac{m_1 - m_2}{\sqrt{s_1^2/n_1 + s_2^2/n_2}}, \quad
         \nu = \frac{(s_1^2/n_1 + s_2^2/n_2)^2}{(s_1^2/n_1)^2/(n_1 - 1) + (s_2^2/n_2)^2/(n_2 - 1)}.
 
-    Cohen's d is :math:`(m_1 - m_2)/s` in both.
+    Cohen's d is :math:`(m_1 - m_2)/s` in both tests.
 
     References
     ----------
@@ -83,7 +84,7 @@ def independent_t(
 
     Examples
     --------
-    Student's hours of sleep gained, as two groups (R: ``t.test(extra ~ group, sleep)``):
+    Student's data on hours of sleep gained, treated as two groups (R: ``t.test(extra ~ group, sleep)``):
 
     >>> one = np.array([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0])
     >>> two = np.array([1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4])
@@ -132,7 +133,7 @@ def paired_t(first: Floats, second: Floats, *, confidence: float = 0.95) -> Hypo
 
     Examples
     --------
-    Student's ten patients, as pairs (R: ``t.test(one, two, paired = TRUE)``):
+    Student's data on ten patients, treated as pairs (R: ``t.test(one, two, paired = TRUE)``):
 
     >>> one = np.array([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0])
     >>> two = np.array([1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4])
@@ -176,28 +177,32 @@ def one_sample_t(values: Floats, against: float, *, confidence: float = 0.95) ->
 
     Examples
     --------
-    The mean of 1, 2, 3, 4, 5 is 3, with a standard error of the square root of a half:
+    The numbers 1, 2, 3, 4 and 5 have the mean 3 with the standard error sqrt(1/2). So the square of t is 2, if the mean
+    is compared with 2:
 
     >>> result = one_sample_t(np.array([1.0, 2.0, 3.0, 4.0, 5.0]), 2.0)
     >>> round(result.statistic**2, 6), result.df, result.estimate
     (2.0, 4, 1.0)
     """
     if not abs(against) <= LARGEST:
-        raise InputError(f"the number to test against is {against}. Fix: give a finite number.")
+        raise InputError(f"the mean under the null hypothesis (`against`) is {against}. Fix: give a finite number.")
     sample = checked_sample(values, "the sample")
     largest = max(_largest(sample), abs(against))
     return _tested(_mean_against_zero(sample - against, largest, "One-sample t test", "Cohen's d"), confidence)
 
 
 def difference_of_groups(first: Floats, second: Floats, *, equal_variances: bool) -> MeanDifference:
-    """Return the difference of two independent groups' means; the parameters are those of `independent_t`."""
+    """Return the difference of the means of two independent groups. For the parameters, see `independent_t`."""
     one, two = checked_sample(first, "the first group"), checked_sample(second, "the second group")
     n_one, n_two = len(one), len(two)
     variance_one, variance_two = float(one.var(ddof=1)), float(two.var(ddof=1))
     pooled = math.sqrt(((n_one - 1) * variance_one + (n_two - 1) * variance_two) / (n_one + n_two - 2))
     largest = _largest(one, two)
     if is_constant(pooled, largest):
-        raise InputError("neither group varies, so a t test cannot be computed. Fix: report the two values themselves.")
+        raise InputError(
+            "all values within each group are the same, so a t test cannot be computed. Fix: report the value of "
+            "each group."
+        )
     if equal_variances:
         test, effect_name = "Student's t test", "Cohen's d"
         standard_error, df = pooled * math.sqrt(1 / n_one + 1 / n_two), float(n_one + n_two - 2)
@@ -208,7 +213,7 @@ def difference_of_groups(first: Floats, second: Floats, *, equal_variances: bool
         df = 1 / (share**2 / (n_one - 1) + (1 - share) ** 2 / (n_two - 1))
     estimate = float(one.mean() - two.mean())
     warnings = tuple(
-        f"All values of the {name} group are the same, so they have no information on its variance."
+        f"All values of the {name} group are the same, so the variance of this group is unknown."
         for name, variance in (("first", variance_one), ("second", variance_two))
         if is_constant(math.sqrt(variance), largest)
     )
@@ -216,24 +221,24 @@ def difference_of_groups(first: Floats, second: Floats, *, equal_variances: bool
 
 
 def difference_of_pairs(first: Floats, second: Floats) -> MeanDifference:
-    """Return the mean difference within pairs; the parameters are those of `paired_t`."""
+    """Return the mean difference within pairs. For the parameters, see `paired_t`."""
     one, two = checked_sample(first, "the first condition"), checked_sample(second, "the second condition")
     if len(one) != len(two):
         raise InputError(
-            f"the first condition has {len(one)} values and the second {len(two)}, so they are not pairs. Fix: keep "
-            "the units that have both values."
+            f"the first condition has {len(one)} values and the second condition has {len(two)} values, so the values "
+            "are not pairs. Fix: keep only the units that have both values."
         )
     return _mean_against_zero(one - two, _largest(one, two), "Paired t test", "Cohen's d_z")
 
 
 def checked_sample(values: Floats, name: str) -> Floats:
-    """Return the values as an array, or raise an error if they cannot be tested."""
+    """Return the values as an array, or raise an error if the values cannot be tested."""
     sample = np.asarray(values, dtype=float)
     if sample.ndim != 1:
         raise InputError(f"{name} has {sample.ndim} dimensions. Fix: give one value per unit, in one dimension.")
     unusable = int((~(np.abs(sample) <= LARGEST)).sum())
     if unusable:
-        raise InputError(f"{name} holds {unusable} missing or infinite values. Fix: exclude these units first.")
+        raise InputError(f"{name} has {unusable} missing or infinite values. Fix: exclude these units first.")
     if len(sample) < 2:
         raise InputError(
             f"{name} has {len(sample)} values; a test needs at least 2. Fix: collect more data, or leave the test out."
@@ -250,7 +255,7 @@ def t_interval(difference: MeanDifference, confidence: float) -> tuple[float, fl
 
 
 def is_constant(standard_deviation: float, largest: float) -> bool:
-    """Return True if a standard deviation is at most the rounding error of equal values.
+    """Return True if a standard deviation is 0, or so small that it is a rounding error.
 
     `largest` is the largest absolute value in the computation.
     """
@@ -261,7 +266,7 @@ def _mean_against_zero(values: Floats, largest: float, test: str, effect_name: s
     n, mean, deviation = len(values), float(values.mean()), float(values.std(ddof=1))
     if is_constant(deviation, largest):
         raise InputError(
-            f"all {n} differences are the same, so a t test cannot be computed. Fix: report that difference."
+            f"all {n} differences are the same, so a t test cannot be computed. Fix: report this difference."
         )
     return MeanDifference(test, mean, deviation / math.sqrt(n), n - 1, n, effect_name, mean / deviation)
 

@@ -13,7 +13,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def trend_weights(levels: npt.ArrayLike, n_trials: npt.ArrayLike) -> Floats:
-    r"""Return the weights of the levels' proportions in their linear trend.
+    r"""Return the weight of the proportion at each level in the linear trend.
 
     Parameters
     ----------
@@ -25,8 +25,8 @@ def trend_weights(levels: npt.ArrayLike, n_trials: npt.ArrayLike) -> Floats:
     Returns
     -------
     array of float, shape (levels,)
-        The proportions, summed with these weights, give the slope of the least-squares line through all trials: the
-        change of the proportion with a step of 1.
+        The weights. The sum of the proportions times these weights is the slope of the least-squares line through all
+        trials. The slope is the change of the proportion if the level grows by 1.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def mover_contrast(weights: npt.ArrayLike, estimates: npt.ArrayLike, intervals: 
         L = \sum c_i p_i - \sqrt{\sum (c_i p_i - \min(c_i l_i, c_i u_i))^2}, \quad
         U = \sum c_i p_i + \sqrt{\sum (c_i p_i - \max(c_i l_i, c_i u_i))^2}.
 
-    With weights 1 and -1 this is `intervals.mover_difference`.
+    With the weights 1 and -1, the interval is that of `intervals.mover_difference`.
 
     References
     ----------

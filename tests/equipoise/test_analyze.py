@@ -222,7 +222,7 @@ def test_results_that_cannot_be_computed_yet_are_listed(study_folder: Path, edit
     done(study_folder, "-o", study_folder / "results")
     report = (study_folder / "results/report.html").read_text(encoding="utf-8")
     assert "Results that could not be computed" in report
-    assert "<code>subject</code> has one level only" in report
+    assert "<code>subject</code> has only one level" in report
     assert not (study_folder / "results/models").exists()
     assert list(csv(study_folder / "results/tests.csv")["name"]) == ["outcomes"]
 

@@ -33,22 +33,23 @@ def pairwise_contrasts(
     ----------
     model : MixedModel
     of : sequence of str
-        Factors; the combinations of their levels are compared with each other.
+        Factors. The combinations of the levels of these factors are compared with each other.
     by : sequence of str
-        Factors within whose levels the pairs are compared. The pairs at one combination of these levels are one family
-        of tests.
+        Factors that are held constant. The pairs are compared separately at each combination of the levels of these
+        factors. The pairs at one such combination are one family of tests.
     adjust : {"holm", "tukey", "bh", "none"}
         Correction of p values in each family: Holm's, Tukey's honest significant difference, Benjamini and Hochberg's
         false discovery rate, or none.
     confidence : float
-        Coverage of each single interval; intervals are not corrected.
+        Coverage of each interval. The intervals are not corrected for the number of contrasts.
 
     Returns
     -------
     DataFrame
-        The columns of `by`, `contrast` such as `a - b`, `estimate`, `std_error`, `df`, `statistic`, `p_value`,
-        `p_adjusted`, `ci_low`, `ci_high`. For a logistic model these are differences of log-odds, followed by
-        `odds_ratio`, `or_ci_low`, `or_ci_high`. The numbers of a contrast that cannot be estimated are missing.
+        A column for each factor of `by`, then `contrast` (such as `a - b`), `estimate`, `std_error`, `df`, `statistic`,
+        `p_value`, `p_adjusted`, `ci_low`, `ci_high`. For a logistic model, the estimates are differences of log-odds,
+        and the columns `odds_ratio`, `or_ci_low`, `or_ci_high` follow. If a contrast cannot be estimated, its numbers
+        are missing.
 
     Raises
     ------
@@ -57,11 +58,11 @@ def pairwise_contrasts(
 
     Notes
     -----
-    Tukey's corrected p value of one of the pairs of :math:`k` means is
+    If :math:`k` means are compared, Tukey's corrected p value of a pair is
 
     .. math:: \tilde p = \Pr\left(Q_{k, \nu} \ge \sqrt{2}\,|t|\right)
 
-    with :math:`Q` the studentized range. The table equals ``pairs(emmeans(model, of, by))``.
+    where :math:`Q` is the studentized range. The table equals ``pairs(emmeans(model, of, by))``.
 
     References
     ----------
@@ -108,10 +109,10 @@ def pairwise_contrasts(
 
 
 def _adjusted(table: pd.DataFrame, adjust: str, n_means: int) -> Floats:
-    """Return the corrected p values of one family; missing tests count in the number of tests, as in emmeans."""
+    """Return the corrected p values of one family. Tests without a p value are counted as tests, as in emmeans."""
     p_values = table["p_value"].to_numpy(dtype=float)
     missing = np.isnan(p_values)
-    # With two means there is one test; Tukey's is then the same as the t test.
+    # With two means there is only one test, and Tukey's test is then the same as the t test.
     if adjust == "none" or missing.all() or (adjust == "tukey" and n_means == 2):
         return p_values
     if adjust == "tukey":

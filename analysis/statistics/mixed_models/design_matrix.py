@@ -18,7 +18,7 @@ INTERCEPT = "(Intercept)"
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """A column of levels."""
+    """The levels of a factor in the rows of the data."""
 
     levels: tuple[object, ...]
     """The levels, with the reference level first."""
@@ -31,19 +31,20 @@ class DesignColumn:
     """One column of a design matrix: a product of covariates and of indicators of levels."""
 
     parts: tuple[tuple[str, int | None], ...]
-    """Each variable of the term with the index of its level; None for a covariate. The intercept has no parts."""
+    """Each variable of the term, with the index of its level. The index is None for a covariate. The intercept has no
+    parts."""
 
     @property
     def term(self) -> Term:
         return tuple(variable for variable, _ in self.parts)
 
     def name(self, levels: Mapping[str, Sequence[object]]) -> str:
-        """Return the coefficient's name in R's form: variable and level, joined by `:` over the variables."""
+        """Return the name of the coefficient as in R: each variable with its level, joined by `:`."""
         named = (v if level is None else f"{v}{levels[v][level]}" for v, level in self.parts)
         return ":".join(named) or INTERCEPT
 
     def product(self, value_of: Callable[[str, int | None], Floats | float]) -> Floats | float:
-        """Return the product over the parts of `value_of(variable, level)`; 1 for the intercept."""
+        """Return the product of `value_of(variable, level)` over all parts. Return 1 for the intercept."""
         return math.prod((value_of(variable, level) for variable, level in self.parts), start=1.0)
 
 
@@ -57,14 +58,14 @@ def design_columns(intercept: bool, terms: Sequence[Term], n_levels: Mapping[str
     terms : sequence of tuple of str
         The terms in R's order; see `parse_formula`.
     n_levels : mapping of str to int
-        The number of levels of each factor; a variable that is not in it is a covariate.
+        The number of levels of each factor. A variable that is not in this mapping is a covariate.
 
     Notes
     -----
-    In a term :math:`T` a factor :math:`f` has an indicator for each level except the reference if :math:`T \setminus f`
-    is empty or part of an earlier term. Otherwise it has an indicator for each level. Without an intercept, the first
-    factor of the first term with a factor has an indicator for each level. In an interaction, the level of the first
-    factor changes fastest.
+    Let :math:`f` be a factor in a term :math:`T`. If :math:`T \setminus f` is empty or is part of an earlier term,
+    :math:`f` has an indicator for each level except the reference level. Otherwise :math:`f` has an indicator for each
+    level. Without an intercept, the first factor of the first term with a factor has an indicator for each level. In an
+    interaction, the level of the first factor changes fastest.
 
     References
     ----------
@@ -78,7 +79,7 @@ def design_columns(intercept: bool, terms: Sequence[Term], n_levels: Mapping[str
     """
     columns = [DesignColumn(())] if intercept else []
     for places in _level_places(intercept, terms, n_levels):
-        # itertools.product changes its last member fastest, R its first.
+        # itertools.product changes the last factor fastest, but R changes the first factor fastest.
         columns += [
             DesignColumn(tuple(zip(places, reversed(chosen), strict=True)))
             for chosen in itertools.product(*reversed(places.values()))
@@ -87,14 +88,17 @@ def design_columns(intercept: bool, terms: Sequence[Term], n_levels: Mapping[str
 
 
 def n_design_columns(intercept: bool, terms: Sequence[Term], n_levels: Mapping[str, int]) -> int:
-    """Return the number of columns of `design_columns` without making the columns, which may be too many."""
+    """Return the number of columns of `design_columns`. The columns are not made, because they may be too many."""
     return intercept + sum(math.prod(map(len, places.values())) for places in _level_places(intercept, terms, n_levels))
 
 
 def _level_places(
     intercept: bool, terms: Sequence[Term], n_levels: Mapping[str, int]
 ) -> list[dict[str, Sequence[int | None]]]:
-    """Return for each term, by variable, the indices of the levels that have an indicator; None for a covariate."""
+    """Return the indices of the levels that have an indicator, for each variable of each term.
+
+    A covariate has None instead of indices.
+    """
     coded: list[dict[str, Sequence[int | None]]] = []
     first_factor_is_coded = intercept
     for place, term in enumerate(terms):

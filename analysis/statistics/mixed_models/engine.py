@@ -1,4 +1,4 @@
-"""Estimation of a model by the engine, the package glmm; no other module imports the engine.
+"""Estimation of a model by the engine (the package glmm). No other module imports the engine.
 
 The engine receives only numbers: the columns of the design as covariates with generated names, and groups as numbers.
 So the user's names and levels cannot change a fit, and no other module depends on the engine's names.
@@ -20,16 +20,17 @@ from batteries.errors import InputError
 
 SAID_OTHERWISE = ("singular", "search_limit", "fit_failed", "glm_diverged", "design_unsolvable", "ill_conditioned",
                   "exact_profile_fallback", "gradient_search_fallback")  # fmt: skip
-"""Kinds of the engine's messages that `Estimates` has as values, or that do not change a number."""
+"""Kinds of messages of the engine that are left out of `remarks`. Another field of `Estimates` states the same fact, or
+the message does not change a number."""
 
 
 @dataclass(frozen=True, eq=False)
 class GroupedEffect:
-    """A random intercept of groups of rows, with or without random slopes."""
+    """A random intercept for groups of rows, with or without random slopes."""
 
     groups: Codes
     slopes: tuple[int, ...]
-    """Columns of the design that have a slope."""
+    """Indices of the columns of the design that have a random slope."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +40,11 @@ class Estimates:
     coefficients: Floats
     """Coefficients of the retained columns, shape (p,)."""
     covariance: Floats
-    """Covariance of these coefficients, shape (p, p)."""
+    """Covariance of the coefficients, shape (p, p)."""
     retained: npt.NDArray[np.bool_]
-    """For every column of the design, True if it is not a combination of earlier columns."""
+    """For every column of the design: True if the column is not a combination of earlier columns."""
     random_covariances: tuple[Floats, ...]
-    """Covariance of each random effect's intercept and slopes; missing values if the fit failed."""
+    """Covariance of the intercept and slopes of each random effect. The values are missing if the fit failed."""
     residual_variance: float
     """Residual variance of a linear model; missing for a logistic model."""
     degrees: DegreesOfFreedom
@@ -55,9 +56,9 @@ class Estimates:
     converged: bool
     singular: bool
     nearly_redundant: tuple[int, ...]
-    """Columns of the design that are almost combinations of other columns."""
+    """Indices of the columns of the design that are almost combinations of other columns."""
     remarks: tuple[str, ...]
-    """The engine's other messages on a fit that converged, in sentences."""
+    """Other messages of the engine about a converged fit, as sentences."""
 
 
 def estimate(
@@ -71,10 +72,10 @@ def estimate(
     columns : sequence of p arrays of float, shape (n,)
         The columns of the design, including the intercept.
     effects : sequence of GroupedEffect
-        Random effects, no two of the same groups; empty for a model without random effects.
+        Random effects, at most one for each grouping of the rows. Empty for a model without random effects.
     family : {"gaussian", "binomial"}
     reml : bool
-        True for restricted maximum likelihood of a linear mixed model.
+        True to fit a linear mixed model by restricted maximum likelihood.
 
     Raises
     ------
@@ -150,7 +151,10 @@ def _unpacked(packed: Sequence[float], size: int) -> Floats:
 
 
 def _satterthwaite(record: dict[str, Any] | None, p: int) -> DegreesOfFreedom:
-    """Return the parts of Satterthwaite's degrees of freedom; the last variance parameter is the residual variance."""
+    """Return the quantities for Satterthwaite's degrees of freedom.
+
+    The last variance parameter is the residual variance.
+    """
     if record is None:
         return np.nan
     covariance = record["c"].reshape(p, p)

@@ -10,15 +10,18 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 LOGISTIC_VARIANCE = math.pi**2 / 3
-"""Variance of the standard logistic distribution: the residual variance of a logistic model on its own scale."""
+"""Variance of the standard logistic distribution. It is the residual variance of a logistic model in log-odds."""
 
 
 @dataclass(frozen=True)
 class VarianceShares:
-    """Shares of a model's variance, each from 0 to 1. A share is missing if the model does not have this variance."""
+    """Shares of a model's variance, each from 0 to 1.
+
+    The shares that need random effects are missing for a model without random effects.
+    """
 
     icc_adjusted: float
-    """Share of random variance in random and residual variance: the similarity of a group's rows."""
+    """Random variance divided by the sum of random and residual variance: the similarity of rows in one group."""
     r2_marginal: float
     """Share of all variance that the fixed effects explain."""
     r2_conditional: float
@@ -31,9 +34,10 @@ def variance_shares(fixed: float, random: float | None, residual: float) -> Vari
     Parameters
     ----------
     fixed : float
-        Variance over the rows, with `n - 1`, of the fixed effects' predictions on the scale of the linear predictor.
+        Variance of the predictions of the fixed effects, on the scale of the linear predictor. It is the variance over
+        the rows, divided by `n - 1`.
     random : float or None
-        Variance of all random effects together, see `random_effect_variance`; None for a model without random effects.
+        Variance of all random effects together (see `random_effect_variance`). None for a model without random effects.
     residual : float
         Residual variance; `LOGISTIC_VARIANCE` for a logistic model.
 
@@ -50,9 +54,9 @@ def variance_shares(fixed: float, random: float | None, residual: float) -> Vari
         R^2_c = \frac{\sigma_f^2 + \sigma_r^2}{\sigma_f^2 + \sigma_r^2 + \sigma_e^2}.
 
     The values equal R's ``performance::icc`` and ``performance::r2_nakagawa``. For a linear model without random
-    effects, :math:`R^2_m` is close to the usual R squared but differs, because its residual variance is divided by the
-    residual degrees of freedom. For a logistic model without random effects, it is McKelvey and Zavoina's pseudo R
-    squared.
+    effects, :math:`R^2_m` is close to the usual R squared. The two values differ, because in :math:`R^2_m` the sum of
+    squared residuals is divided by the residual degrees of freedom. For a logistic model without random effects,
+    :math:`R^2_m` is McKelvey and Zavoina's pseudo R squared.
 
     References
     ----------
@@ -74,7 +78,7 @@ def variance_shares(fixed: float, random: float | None, residual: float) -> Vari
 
 
 def random_effect_variance(covariance: Floats, slopes: Sequence[Floats]) -> float:
-    r"""Return the mean variance over the rows that a random intercept and its slopes contribute.
+    r"""Return the variance that a random intercept and its slopes contribute, as a mean over the rows.
 
     Parameters
     ----------
@@ -85,7 +89,7 @@ def random_effect_variance(covariance: Floats, slopes: Sequence[Floats]) -> floa
 
     Notes
     -----
-    With :math:`z_i` a 1 for the intercept and then the predictors in row :math:`i`,
+    Let :math:`z_i` be the vector with a 1 for the intercept, followed by the predictors in row :math:`i`. Then
 
     .. math:: \bar\sigma^2 = \frac{1}{n} \sum_i z_i^\top \Sigma z_i.
 
@@ -106,12 +110,13 @@ def random_effect_variance(covariance: Floats, slopes: Sequence[Floats]) -> floa
 
 
 def root_mean_squared_error(outcome: Floats, fitted: Floats) -> float:
-    r"""Return :math:`\sqrt{\sum (y_i - \hat y_i)^2 / n}`, missing if the fit failed.
+    r"""Return :math:`\sqrt{\sum (y_i - \hat y_i)^2 / n}`. It is missing if the fit failed.
 
     Parameters
     ----------
     outcome, fitted : array of float, shape (n,)
-        The observed outcome, and the fitted means with the random effects: probabilities for a logistic model.
+        The observed outcome, and the fitted means including random effects. The fitted means of a logistic model are
+        probabilities.
 
     Examples
     --------

@@ -40,37 +40,41 @@ class MixedModel:
 
     formula: str
     family: str
-    """`gaussian`: linear; `binomial`: logistic."""
+    """`gaussian` for a linear model, `binomial` for a logistic model."""
     reml: bool
     """True if the restricted likelihood was maximized."""
     coefficients: pd.DataFrame
-    """`term`, `estimate`, `std_error`, `statistic`, `df`, `p_value`, `ci_low`, `ci_high`; terms as R names them.
-    `df` is missing for a z test.
+    """`term`, `estimate`, `std_error`, `statistic`, `df`, `p_value`, `ci_low`, `ci_high`. The terms have the same names
+    as in R. `df` is missing for a z test.
     """
     anova: pd.DataFrame
-    """`term`, `chisq`, `df`, `p_value`: a Wald chi-square test of each term, given the other terms (type III). Terms
-    that are part of an interaction are tested at the reference levels and at 0 of covariates."""
+    """`term`, `chisq`, `df`, `p_value`. Each row has the Wald chi-square test of a term, given the other terms (type
+    III). A term that is part of an interaction is tested at the reference levels of the other factors, and where
+    covariates are 0."""
     random: pd.DataFrame
-    """`group`, `term`, `sd`. The last row of a linear model is the residual, with the group `Residual`."""
+    """`group`, `term`, `sd` of each random effect. The last row of a linear model is the residual, with the group
+    `Residual`."""
     correlations: pd.DataFrame
     """`group`, `term_1`, `term_2`, `correlation` of random intercepts and slopes."""
     fit: pd.DataFrame
-    """One row: `n`, `loglik`, `aic`, `bic`, `icc_adjusted`, `r2_marginal`, `r2_conditional`, `rmse`, `converged`,
+    """One row with `n`, `loglik`, `aic`, `bic`, `icc_adjusted`, `r2_marginal`, `r2_conditional`, `rmse`, `converged`,
     `singular`."""
     covariance: Floats
     """Covariance of the coefficients, shape (p, p)."""
     warnings: tuple[str, ...]
-    """Warnings to read before the numbers, in sentences."""
+    """Warnings that a reader should read before the numbers, as sentences."""
     columns: tuple[DesignColumn, ...]
     """The columns of the design, including redundant columns."""
     retained: npt.NDArray[np.bool_]
-    """For each column of the design, True if it has a coefficient: it is not a combination of earlier columns."""
+    """For each column of the design: True if the column has a coefficient, because it is not a combination of earlier
+    columns."""
     redundancies: Floats
     """Combinations of the design's columns that are 0 in every row; shape (columns, redundant columns)."""
     levels: Mapping[str, tuple[object, ...]]
-    """Levels of each factor of the fixed effects, the reference level first."""
+    """Levels of each factor of the fixed effects, with the reference level first."""
     covariates: Mapping[str, float]
-    """Value of each covariate in marginal means: its mean, or the middle of its values if there are only two."""
+    """Value of each covariate in marginal means. It is the mean of the covariate. If the covariate has only two values,
+    it is the middle between these two values."""
     degrees: DegreesOfFreedom
     """Degrees of freedom for tests and intervals of any combination of coefficients."""
 
@@ -93,13 +97,14 @@ def fit_mixed_model(
         treatment contrasts and levels in natural order. Rows with a missing value in the formula's columns are left
         out.
     formula : str
-        A formula such as `rt_ms ~ model * prompt + (1 | participant)`; see `parse_formula`. Random effects have one
-        intercept, or one for each level of a factor, as in `(0 + prompt | participant)`. A random slope needs the same
-        fixed effect in the formula.
+        A formula such as `rt_ms ~ model * prompt + (1 | participant)`; see `parse_formula`. A random effect has one
+        intercept, or one intercept for each level of a factor, as in `(0 + prompt | participant)`. Each term with a
+        random slope must also be a fixed effect of the formula.
     family : {"gaussian", "binomial"}
         `gaussian` for a linear model; `binomial` for a logistic model of an outcome of 0 and 1, or no and yes.
     reference : mapping of str to object
-        Reference levels of factors, compared also as text. If omitted, the first level in natural order.
+        The reference level of each factor. The level is also found if only its text is equal. A factor that is not in
+        this mapping has its first level in natural order as the reference level.
     reml : bool
         True for restricted maximum likelihood, which only linear models with random effects use. False for maximum
         likelihood, which a comparison of models with different fixed effects needs.
@@ -122,13 +127,14 @@ def fit_mixed_model(
     .. math:: y = \eta + \varepsilon, \quad \varepsilon \sim N(0, \sigma^2), \qquad
         \text{or} \quad \Pr(y = 1) = \frac{1}{1 + e^{-\eta}}.
 
-    The likelihood of logistic models is Laplace's approximation. Coefficients of linear models have t tests with
-    Satterthwaite's degrees of freedom, or without random effects with the residual degrees of freedom. Coefficients of
-    logistic models have z tests. The test of a term with coefficients :math:`\beta_T` and covariance :math:`V_T` is
-    :math:`\beta_T^\top V_T^{-1} \beta_T`, as in ``car::Anova(type = 3)`` of mixed models. Models without random effects
-    have the same test, although car computes F or likelihood ratio tests for them.
+    The likelihood of logistic models is Laplace's approximation. The coefficients of linear models have t tests. The
+    degrees of freedom are Satterthwaite's, or the residual degrees of freedom if there are no random effects. The
+    coefficients of logistic models have z tests. The test statistic of a term with coefficients :math:`\beta_T` and
+    covariance :math:`V_T` is :math:`\beta_T^\top V_T^{-1} \beta_T`, as in ``car::Anova(type = 3)`` for mixed models.
+    Models without random effects have the same test, although car computes F tests or likelihood ratio tests for such
+    models.
 
-    A fit that did not converge or is singular is returned with `warnings` and unchanged numbers.
+    If a fit did not converge or is singular, the numbers are returned unchanged, with `warnings`.
 
     References
     ----------
@@ -140,7 +146,8 @@ def fit_mixed_model(
 
     Examples
     --------
-    In three batches of two, the mean squares are 14 between and 2 within, so the batches' variance is (14 - 2) / 2.
+    There are three batches of two values. The mean square is 14 between batches and 2 within batches. So the variance
+    of the batches is (14 - 2) / 2.
 
     >>> import pandas as pd
     >>> batches = pd.DataFrame({"y": [1, 3, 5, 7, 6, 8], "batch": ["a", "a", "b", "b", "c", "c"]})
@@ -162,12 +169,12 @@ def fit_mixed_model(
         redundant = [names[place] for place in places if not found.retained[place]]
         if redundant:
             raise InputError(
-                f"`{redundant[0]}` is a combination of other coefficients in these data, so it can have no random "
-                f"slope for `{bracket.group_name}`. Fix: take the slope out of the formula."
+                f"`{redundant[0]}` is a combination of other coefficients in these data, so `{redundant[0]}` can have "
+                f"no random slope for `{bracket.group_name}`. Fix: take this slope out of the formula."
             )
     if not effects and found.residual_variance <= EXACT_SHARE * frame.outcome.var():
         raise InputError(
-            f"`{formula}` predicts `{asked.outcome}` exactly, so there is no error variance to test against. Fix: "
+            f"`{formula}` predicts `{asked.outcome}` exactly, so there is no error variance, which tests need. Fix: "
             "check that no predictor is a copy of the outcome."
         )
 
@@ -233,18 +240,19 @@ def _slope_columns(
     levels_only = len(bracket.slopes) == 1 and len(bracket.slopes[0]) == 1 and bracket.slopes[0][0] in frame.factors
     if not (bracket.intercept or levels_only):
         raise InputError(
-            f"the formula `{formula}` has random slopes without an intercept for `{bracket.group_name}`, which the "
-            "engine fits only for the levels of one factor, as in `(0 + prompt | participant)`. Fix: write `1 +`."
+            f"the formula `{formula}` has random slopes without a random intercept for `{bracket.group_name}`. The "
+            "engine fits such slopes only for the levels of one factor, as in `(0 + prompt | participant)`. Fix: "
+            "write `1 +` at the start of the bracket."
         )
-    # The levels of one factor without an intercept are another form of an intercept with slopes.
+    # Random effects for the levels of one factor are another form of a random intercept with random slopes.
     wanted = design_columns(True, bracket.slopes, frame.n_levels)[1:]
     places = {frozenset(column.parts): place for place, column in enumerate(columns)}
     for column in wanted:
         if frozenset(column.parts) not in places:
             raise InputError(
-                f"the formula `{formula}` has random slopes of `{':'.join(column.term)}` that are not among its "
-                "fixed effects, so their mean would be fixed at 0. Fix: write these terms before the brackets "
-                "too."
+                f"the formula `{formula}` has random slopes of `{':'.join(column.term)}`, which is not a fixed effect "
+                "of the formula, so the mean of the slopes would be fixed at 0. Fix: add this term before the "
+                "brackets."
             )
     return tuple(places[frozenset(column.parts)] for column in wanted)
 
@@ -262,7 +270,7 @@ def _redundancies(design: Sequence[Floats], retained: npt.NDArray[np.bool_]) -> 
 
 
 def _typical(values: Floats) -> float:
-    """Return a covariate's mean, or as in emmeans the middle of its values if there are only two."""
+    """Return the mean of a covariate, or the middle between its two values if it has only two, as in emmeans."""
     low, high = float(values.min()), float(values.max())
     two_valued = bool(((values == low) | (values == high)).all())
     return (low + high) / 2 if two_valued else float(values.mean())
@@ -294,7 +302,8 @@ def odds_ratios(model: MixedModel, confidence: float = 0.95) -> pd.DataFrame:
 
     Examples
     --------
-    Of ten responses each, eight and four are right: the odds are 8/2 and 4/6, so their ratio is 6.
+    Each prompt has ten responses. Eight responses to one prompt and four responses to the other prompt are right. The
+    odds are 8/2 and 4/6, so the odds ratio is 6.
 
     >>> import pandas as pd
     >>> answers = pd.DataFrame({"right": [1] * 8 + [0] * 2 + [1] * 4 + [0] * 6, "prompt": ["b"] * 10 + ["a"] * 10})
@@ -323,12 +332,12 @@ def standardized_coefficients(
     reml: bool = True,
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    r"""Fit a model again in units of standard deviations, and return its coefficients.
+    r"""Fit a model to standardized variables, and return its coefficients.
 
     Parameters
     ----------
     data, formula, family, reference, reml, confidence
-        As for `fit_mixed_model`.
+        See `fit_mixed_model`.
 
     Returns
     -------
@@ -342,9 +351,10 @@ def standardized_coefficients(
 
     Notes
     -----
-    Covariates of the fixed effects and the outcome become :math:`(x - \bar x) / s_x` over the fitted rows. Factors, and
-    the outcome of a logistic model, do not change. So a factor's coefficient is a difference in standard deviations of
-    the outcome. The result equals R's ``effectsize::standardize_parameters(method = "refit")``.
+    The outcome and the covariates of the fixed effects become :math:`(x - \bar x) / s_x`, computed from the fitted
+    rows. Factors do not change, and the outcome of a logistic model does not change. So in a linear model, the
+    coefficient of a factor is a difference in standard deviations of the outcome. The result equals R's
+    ``effectsize::standardize_parameters(method = "refit")``.
 
     References
     ----------

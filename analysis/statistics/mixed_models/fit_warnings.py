@@ -1,4 +1,4 @@
-"""Warnings about a fitted model that a reader must read before its numbers, in sentences."""
+"""Warnings about a fitted model, as sentences. Readers must read the warnings before the numbers."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -12,9 +12,10 @@ from analysis.statistics.mixed_models.formulas import Formula
 from analysis.statistics.mixed_models.model_frame import ModelFrame
 
 NEGLIGIBLE_SHARE = 1e-4
-"""A standard deviation below this share of the residual standard deviation is zero, as in lme4's `isSingular`."""
+"""A standard deviation below this share of the residual standard deviation counts as zero, as in lme4's
+`isSingular`."""
 SEPARATED_LOG_ODDS = 10.0
-"""Odds of 22,000 to 1, which are further from even odds than any experiment can show."""
+"""Log-odds of 10 are odds of 22,000 to 1. No experiment can measure odds that are so far from even odds."""
 SMALL_SPREAD = 1e-6
 """A covariate whose SD is below this share of its mean can hardly be distinguished from the intercept."""
 MOST_NAMED = 5
@@ -27,12 +28,12 @@ def fit_warnings(estimates: Estimates, random: pd.DataFrame) -> tuple[str, ...]:
     ----------
     estimates : Estimates
     random : DataFrame
-        `group`, `term`, `sd` of the random effects.
+        The random effects, with the columns `group`, `term`, `sd`.
     """
     said = []
     if not np.isfinite(estimates.coefficients).all():
         said.append(
-            "The fit failed and has no estimates. Fix: check that the predictors do not give the outcome exactly, "
+            "The fit failed and has no estimates. Fix: check that the predictors do not predict the outcome exactly, "
             "and fit a simpler model."
         )
     elif not estimates.converged:
@@ -41,9 +42,9 @@ def fit_warnings(estimates: Estimates, random: pd.DataFrame) -> tuple[str, ...]:
         )
     if estimates.singular:
         said.append(
-            "The fit is singular: a random effect has no variance, or is fully correlated with another. The random "
-            "effects are too complex for these data; do not rely on p values and intervals. Fix: simplify the "
-            "random effects."
+            "The fit is singular: a random effect has no variance, or is fully correlated with another random "
+            "effect. The random effects are too complex for these data; do not rely on p values and intervals. Fix: "
+            "simplify the random effects."
         )
     residual = np.sqrt(estimates.residual_variance) if np.isfinite(estimates.residual_variance) else 1.0
     for effect in random[random["sd"] < NEGLIGIBLE_SHARE * residual].itertuples():
@@ -54,24 +55,29 @@ def fit_warnings(estimates: Estimates, random: pd.DataFrame) -> tuple[str, ...]:
 def redundancy_warnings(
     columns: Sequence[DesignColumn], names: Sequence[str], estimates: Estimates, frame: ModelFrame
 ) -> tuple[str, ...]:
-    """Return sentences on coefficients that are combinations of others, or almost, and on duplicate names."""
+    """Return sentences on redundant and almost redundant coefficients, and on duplicate names of coefficients."""
     said = []
     left_out = [name for name, retained in zip(names, estimates.retained, strict=True) if not retained]
     if left_out:
         empty = _empty_cells(columns, frame)
         why = f" No row has {_cells_in_words(empty, frame)}." if empty else ""
         said.append(
-            f"Redundant, so left out: {_quoted(left_out)}; each is a combination of other coefficients.{why} Means and "
-            "contrasts that need them are missing."
+            f"Redundant, so left out: {_quoted(left_out)}. Each of these coefficients is a combination of other "
+            f"coefficients.{why} Means and contrasts that need these coefficients are missing."
         )
     small = [
         name for name, values in frame.covariates.items() if 0 < values.std() < SMALL_SPREAD * abs(float(values.mean()))
     ]
     if left_out and small:
-        said.append(f"Too far from 0 relative to its variation: {_quoted(small)}. Fix: subtract its mean first.")
+        said.append(
+            f"Covariates too far from 0, compared with their variation: {_quoted(small)}. Fix: subtract the mean of "
+            "each covariate first."
+        )
     if estimates.nearly_redundant:
         nearly = _quoted([names[place] for place in estimates.nearly_redundant])
-        said.append(f"Almost redundant: {nearly}; the data hardly distinguish it from other coefficients.")
+        said.append(
+            f"Almost redundant: {nearly}. The data hardly distinguish these coefficients from other coefficients."
+        )
     twice = dict.fromkeys(name for name in names if names.count(name) > 1)
     if twice:
         said.append(f"Duplicate names of coefficients: {_quoted(list(twice))}. Fix: rename columns or levels.")
@@ -87,9 +93,10 @@ def separation_warnings(
     -----
     There are two criteria. The first one is exact. If all outcomes are the same in a cell of a fixed term of factors,
     the likelihood grows without end with the log-odds of this cell (Albert & Anderson, 1984). The second criterion is
-    for covariates: a coefficient or standard error is beyond 10 on the log-odds scale, for a covariate per standard
-    deviation. The second criterion does not apply to coefficients in an interaction with a covariate: they are
-    estimated where the covariate is 0, which may be far from all data.
+    for covariates: a coefficient or standard error is beyond 10 on the log-odds scale. The coefficient of a covariate
+    is counted per standard deviation of the covariate. The second criterion does not apply to a term that is part of an
+    interaction with a covariate. The coefficients of such a term are estimated where the covariate is 0, which may be
+    far from all data.
 
     References
     ----------
@@ -100,9 +107,9 @@ def separation_warnings(
     cells = _constant_cells(formula, frame)
     for value, which in itertools.groupby(sorted(cells, key=lambda cell: cells[cell]), key=lambda cell: cells[cell]):
         said.append(
-            f"Every outcome is {value:g} at {_cells_in_words(list(which), frame)} (separation): there is no finite "
-            "estimate of the log-odds there, and results that use it are meaningless. Fix: exclude these rows; "
-            "they have no information on the other coefficients."
+            f"Every outcome is {value:g} at {_cells_in_words(list(which), frame)} (separation): the log-odds there "
+            "have no finite estimate, and results that use these log-odds are meaningless. Fix: exclude the rows with "
+            "these levels, because they have no information on the other coefficients."
         )
     retained = [place for place, kept in enumerate(estimates.retained) if kept]
     with_covariates = [frozenset(c.term) for c in columns if any(level is None for _, level in c.parts)]
@@ -120,14 +127,14 @@ def separation_warnings(
     if not cells and (beyond or diverged):
         sign = f"estimates or standard errors beyond {SEPARATED_LOG_ODDS:g} log-odds: {_quoted(beyond)}"
         said.append(
-            "The outcome is probably predicted perfectly (separation), so there are no finite estimates and these "
-            f"numbers are meaningless; {sign if beyond else 'the search diverged'}."
+            "The outcome is probably predicted perfectly (separation), so there are no finite estimates, and the "
+            f"numbers are meaningless. Evidence: {sign if beyond else 'the search diverged'}."
         )
     return tuple(said)
 
 
 def duplicate_warnings(data: pd.DataFrame, formula: Formula, frame: ModelFrame) -> tuple[str, ...]:
-    """Return a sentence if rows are equal to others in every column of the data.
+    """Return a sentence if some rows are equal to other rows in every column of the data.
 
     If the data have only the formula's columns, equal rows are normal for an outcome with few values. Then no sentence
     is returned.
@@ -149,7 +156,7 @@ def duplicate_warnings(data: pd.DataFrame, formula: Formula, frame: ModelFrame) 
     if set(data.columns) <= set(formula.columns) and n_values <= (frame.n - n_again) / 2:
         return ()
     return (
-        f"{n_again} of {frame.n} rows are equal to an earlier one in every column. Fix: remove them if they are "
+        f"{n_again} of {frame.n} rows are equal to an earlier row in every column. Fix: remove these rows if they are "
         "copies.",
     )
 
@@ -158,7 +165,10 @@ _Cell = frozenset[tuple[str, int]]
 
 
 def _constant_cells(formula: Formula, frame: ModelFrame) -> dict[_Cell, float]:
-    """Return the cells in which all outcomes are the same, with this outcome; only the largest such cells."""
+    """Return the cells in which all outcomes are the same, and the outcome of each cell.
+
+    A cell is left out if it is part of a larger cell with this property.
+    """
     found: dict[_Cell, float] = {}
     for term in formula.terms:
         if any(variable in frame.covariates for variable in term):

@@ -1,7 +1,8 @@
 """Model formulas in R's notation, such as `rt ~ model * prompt + (1 | participant)`, as terms.
 
 The notation is that of Wilkinson and Rogers (1973) as R reads it, with lme4's brackets for random effects. Terms are in
-R's order: sorted by their number of variables, with the variables of a term in the order of their first appearance.
+R's order: they are sorted by number of variables. The variables of a term are in the order in which they first appear
+in the formula.
 """
 
 import re
@@ -49,13 +50,13 @@ class Formula:
 
     @property
     def predictors(self) -> tuple[str, ...]:
-        """The columns of the fixed effects and the random slopes, each once."""
+        """The columns of the fixed effects and the random slopes, without duplicates."""
         slopes = (slope for bracket in self.random for slope in bracket.slopes)
         return tuple(dict.fromkeys(variable for term in (*self.terms, *slopes) for variable in term))
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All columns that the formula names, each once."""
+        """All columns in the formula, without duplicates."""
         groups = (column for bracket in self.random for column in bracket.group)
         return tuple(dict.fromkeys((self.outcome, *self.predictors, *groups)))
 
@@ -74,7 +75,7 @@ def parse_formula(text: str) -> Formula:
     Raises
     ------
     InputError
-        The formula is invalid; the message quotes it and shows a valid one.
+        The formula is invalid. The message quotes the formula and shows a valid formula.
 
     References
     ----------
@@ -119,23 +120,27 @@ class _Parser:
         if outcome in self.variables:
             raise self._error(f"has `{outcome}` on both sides of `~`")
         if not found:
-            raise self._error("leaves no fixed effect, not even an intercept")
+            raise self._error("has no fixed effect, not even an intercept")
         groups = [frozenset(bracket.group) for bracket in random]
         for bracket, group in zip(random, groups, strict=True):
             if groups.count(group) > 1:
                 raise self._error(
-                    f"has more than one random effect for `{bracket.group_name}`; the engine estimates their "
-                    f"correlations, so put them in one bracket, such as `(1 + slope | {bracket.group_name})`"
+                    f"has more than one random effect for `{bracket.group_name}`; put all these effects in one "
+                    f"bracket, such as `(1 + slope | {bracket.group_name})`, because the engine estimates their "
+                    "correlations"
                 )
         return Formula(self.text, outcome, _INTERCEPT in found, terms, tuple(random))
 
     def _sum(self, terms: _Terms, random: list[RandomTerm] | None) -> _Terms:
-        """Read terms joined by `+` and `-`; append random effects to `random` if they are allowed."""
+        """Read terms joined by `+` and `-`, and append random effects to `random`.
+
+        If `random` is None, random effects are not allowed.
+        """
         sign = self._next()[1] if self._peek()[1] in ("+", "-") else "+"
         while True:
             if random is not None and self._at_random_effect():
                 if sign == "-":
-                    raise self._error("removes a random effect; leave it out instead")
+                    raise self._error("removes a random effect with `-`; leave the random effect out instead")
                 random.extend(self._random_effect())
             else:
                 negated, found = self._addend()
@@ -148,11 +153,11 @@ class _Parser:
             sign = self._next()[1]
 
     def _addend(self) -> tuple[bool, _Terms]:
-        """Return the next terms, and True before them if they are removed, as `0` removes the intercept."""
+        """Return True if the next terms are removed from the formula, and these terms. `0` removes the intercept."""
         if self._peek()[0] == "number":
             number = self._next()[1]
             if number not in ("0", "1") or self._peek()[1] in ("*", ":", "^"):
-                raise self._error(f"has the number {number}; only 1 and 0 are allowed, between `+` or `-`")
+                raise self._error(f"has the number {number}; the only numbers that can be terms are 1 and 0")
             return number == "0", [_INTERCEPT]
         return False, self._product()
 
@@ -213,7 +218,7 @@ class _Parser:
             raise self._error("has a random effect without a term before `|`")
         if bar == "||" and slopes:
             raise self._error(
-                "has `||`, random slopes without correlations, which the engine cannot fit; write `|`, or leave the "
+                "has `||` (random slopes without correlations), which the engine cannot fit; write `|`, or leave the "
                 "slope out"
             )
         nested: tuple[str, ...] = ()
@@ -223,7 +228,7 @@ class _Parser:
             brackets.append(RandomTerm(_INTERCEPT in found, slopes, nested))
             if not self._took("/"):
                 break
-        self._expect(")", "needs after `|` the name of a column, `a:b` or `a/b`, and `)`")
+        self._expect(")", "needs the name of a column, `a:b` or `a/b` after `|`, and then `)`")
         return brackets
 
     def _group(self) -> list[str]:
@@ -233,7 +238,7 @@ class _Parser:
         return columns
 
     def _ordered(self, terms: Iterable[frozenset[str]]) -> tuple[Term, ...]:
-        """Return the terms without the intercept in R's order."""
+        """Return the terms in R's order, without the intercept."""
         order = {variable: place for place, variable in enumerate(self.variables)}
         named = (tuple(sorted(term, key=order.__getitem__)) for term in terms if term)
         return tuple(sorted(named, key=len))
@@ -245,12 +250,12 @@ class _Parser:
         while place < len(text):
             match = _TOKEN.match(text, place)
             if match is None:
-                raise self._error(f"cannot be read from `{text[place:].strip()[:20]}` on")
+                raise self._error(f"cannot be read; the part from `{text[place:].strip()[:20]}` on is invalid")
             kind = str(match.lastgroup)
             tokens.append(("name" if kind == "quoted" else kind, match[kind]))
             place = match.end()
             if kind == "name" and text[place:].lstrip().startswith("("):
-                raise self._error(f"calls a function, `{match[kind]}()`; compute a column first and name it")
+                raise self._error(f"calls the function `{match[kind]}()`; compute a new column first, and use its name")
         return tokens
 
     def _peek(self) -> tuple[str, str]:
@@ -273,7 +278,7 @@ class _Parser:
     def _name(self, otherwise: str) -> str:
         kind, value = self._peek()
         if kind != "name":
-            raise self._error(f"{otherwise}, but has {f'`{value}`' if value else 'nothing more'} there")
+            raise self._error(f"{otherwise}, but {f'`{value}` is' if value else 'nothing more is'} there")
         self.place += 1
         return value
 
@@ -286,7 +291,7 @@ class _Parser:
         return self._error(f"has `{value}` where `+` or the end is expected")
 
     def _error(self, what: str) -> InputError:
-        return InputError(f"the formula `{self.text}` {what}. Fix: write one like {EXAMPLE}.")
+        return InputError(f"the formula `{self.text}` {what}. Fix: write a formula such as {EXAMPLE}.")
 
 
 def _union(terms: _Terms, others: _Terms) -> _Terms:

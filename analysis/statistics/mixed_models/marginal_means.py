@@ -24,8 +24,8 @@ def marginal_means(
     ----------
     model : MixedModel
     of, by : sequence of str
-        Factors of the fixed effects. Each combination of their levels has a mean. The first factor of `of` changes
-        fastest, the last factor of `by` slowest.
+        Factors of the fixed effects. The table has one row for each combination of the levels of these factors. The
+        first factor of `of` changes fastest from row to row, and the last factor of `by` changes slowest.
     confidence : float
         Coverage of the intervals.
 
@@ -33,8 +33,8 @@ def marginal_means(
     -------
     DataFrame
         A column for each factor of `by` and `of`, then `estimate`, `std_error`, `df`, `ci_low`, `ci_high`. For a
-        logistic model these are log-odds, followed by `probability`, `probability_ci_low`, `probability_ci_high`. If
-        the data lack a cell that a mean needs, the numbers of this mean are missing.
+        logistic model, the estimates are log-odds, and the columns `probability`, `probability_ci_low`,
+        `probability_ci_high` follow. If the data lack a cell that a mean needs, the numbers of this mean are missing.
 
     Raises
     ------
@@ -43,10 +43,11 @@ def marginal_means(
 
     Notes
     -----
-    A mean is :math:`l^\top b` with :math:`l` the average of the design's rows over all combinations of the other
-    factors' levels, with equal weights. Covariates are at their means; a covariate with only two values is in the
-    middle between both. The table equals ``emmeans(model, lmer.df = "satterthwaite")``. Random effects are at 0, so the
-    probabilities of a logistic model are those of a typical group, not averages over groups.
+    A mean is :math:`l^\top b`, where :math:`l` is an average of rows of the design. All combinations of the levels of
+    the other factors have equal weights in this average. Each covariate has its mean as value; a covariate with only
+    two values has the middle between both values. The table equals ``emmeans(model, lmer.df = "satterthwaite")``.
+    Random effects are set to 0, so the probabilities of a logistic model are those of a typical group, not averages
+    over groups.
 
     References
     ----------
@@ -55,8 +56,8 @@ def marginal_means(
 
     Examples
     --------
-    The means of the cells are 2 and 4 for `a`, and 6 and 9 for `b`. Their numbers of rows differ, but the mean of `b`
-    is 7.5.
+    The cells of `a` have the means 2 and 4, and the cells of `b` have the means 6 and 9. The two cells of `b` have
+    different numbers of rows, but the marginal mean of `b` is 7.5.
 
     >>> import pandas as pd
     >>> from analysis.statistics.mixed_models.fit import fit_mixed_model
@@ -83,7 +84,7 @@ def marginal_means(
 
 
 def factor_names(model: MixedModel, of: Sequence[str], by: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the checked factors of `of` and of `by`; a single name means a list of one factor."""
+    """Check the factors in `of` and `by`, and return two lists. A single name becomes a list with one factor."""
     of, by = ([names] if isinstance(names, str) else list(names) for names in (of, by))
     asked = [*of, *by]
     known = ", ".join(f"`{name}`" for name in model.levels) or "none"
@@ -102,14 +103,14 @@ def factor_names(model: MixedModel, of: Sequence[str], by: Sequence[str]) -> tup
 
 
 def cells_of(model: MixedModel, names: Sequence[str]) -> list[dict[str, int]]:
-    """Return all combinations of the factors' levels, as indices of levels; the first name changes fastest."""
+    """Return all combinations of the levels of factors, as indices of levels. The first factor changes fastest."""
     slowest_first = names[::-1]
     places = itertools.product(*(range(len(model.levels[name])) for name in slowest_first))
     return [dict(zip(slowest_first, chosen, strict=True)) for chosen in places]
 
 
 def mean_row(model: MixedModel, cell: Mapping[str, int]) -> Floats:
-    """Return the weights of the design's columns in a cell's mean over equally weighted levels of other factors."""
+    """Return the weights of the design's columns in the mean of a cell. Levels of other factors have equal weights."""
 
     def weight(variable: str, level: int | None) -> float:
         if level is None:
@@ -123,7 +124,10 @@ def mean_row(model: MixedModel, cell: Mapping[str, int]) -> Floats:
 
 
 def combination_table(model: MixedModel, rows: Floats, confidence: float) -> pd.DataFrame:
-    """Return the Wald table of combinations of the design's columns; rows without an estimate are missing."""
+    """Return the Wald table of combinations of the design's columns.
+
+    If a combination cannot be estimated, the numbers in its row are missing.
+    """
     coefficients = model.coefficients["estimate"].to_numpy()
     table = wald_table(coefficients, model.covariance, model.degrees, rows[:, model.retained], confidence)
     table[np.abs(rows @ model.redundancies).max(axis=1, initial=0.0) > UNESTIMABLE_TOLERANCE] = np.nan

@@ -1,4 +1,4 @@
-"""The checked rows and columns of a data frame that a model uses: outcome, factors, covariates and groups."""
+"""The rows and columns of a data frame that a model uses, after checks: outcome, factors, covariates and groups."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from batteries.errors import InputError
 
 FAMILIES = ("gaussian", "binomial")
 NUMBER_KINDS = ("integer", "floating", "mixed-integer-float")
-"""pandas' kinds of columns of numbers."""
+"""The words of pandas for columns of numbers."""
 LARGEST = 1e30
-"""Powers and products of such numbers can still be computed."""
+"""Largest number in the data. Powers and products of numbers up to this size can still be computed."""
 MOST_NAMED = 20
 """Most names that an error lists."""
 
@@ -27,12 +27,12 @@ class ModelFrame:
 
     n: int
     kept: npt.NDArray[np.bool_]
-    """Positions of these rows in the data."""
+    """For each row of the data: True if the row is fitted."""
     outcome: Floats
     factors: Mapping[str, Factor]
     covariates: Mapping[str, Floats]
     groups: tuple[Codes, ...]
-    """The number of each row's group, for each random effect of the formula."""
+    """For each random effect of the formula: the group of each row, as a number."""
     warnings: tuple[str, ...]
 
     @property
@@ -55,8 +55,8 @@ def model_frame(data: pd.DataFrame, formula: Formula, family: str, reference: Ma
     formula, family
         The model. The family is `gaussian`, or `binomial` with an outcome of 0 and 1, or no and yes.
     reference : mapping of str to object
-        The reference level of a factor, which becomes its first level; it is compared also as text. Columns that are
-        not in the formula are ignored.
+        The reference level of each factor. It becomes the first level of the factor. The level is also found if only
+        its text is equal. Columns that are not in the formula are ignored.
 
     Raises
     ------
@@ -71,8 +71,8 @@ def model_frame(data: pd.DataFrame, formula: Formula, family: str, reference: Ma
     for name in covariate_names:
         if name in reference:
             raise InputError(
-                f"`{name}` holds numbers, so it is a covariate and has no reference level. Fix: make its values "
-                "text if the numbers are levels."
+                f"`{name}` is a column of numbers, so it is a covariate and has no reference level. Fix: if the "
+                "numbers are levels, convert the values to text."
             )
     group_columns = [name for random in formula.random for name in random.group]
     coded = {name: _coded(data[name]) for name in dict.fromkeys((*factor_names, *group_columns))}
@@ -91,7 +91,7 @@ def model_frame(data: pd.DataFrame, formula: Formula, family: str, reference: Ma
         factors[name], without_rows = _factor(name, *coded[name], reference.get(name))
         if without_rows:
             warnings += (
-                f"No row to fit has these levels of `{name}`, so they were left out: {_listed(without_rows)}.",
+                f"These levels of `{name}` were left out, because no fitted row has them: {_listed(without_rows)}.",
             )
     outcome = numbers.pop(formula.outcome)
     groups = tuple(_group_codes([coded[name] for name in random.group]) for random in formula.random)
@@ -99,27 +99,27 @@ def model_frame(data: pd.DataFrame, formula: Formula, family: str, reference: Ma
     n_columns = n_design_columns(formula.intercept, formula.terms, frame.n_levels)
     if n_columns >= frame.n:
         raise InputError(
-            f"the formula `{formula.text}` has {n_columns} coefficients for {frame.n} rows. Fix: use fewer terms or "
-            "levels."
+            f"the formula `{formula.text}` has {n_columns} coefficients, which are too many for {frame.n} rows. Fix: "
+            "use fewer terms or fewer levels."
         )
     for place, (random, codes) in enumerate(zip(formula.random, groups, strict=True)):
         _check_random(random, codes, frame)
         for other, same in zip(formula.random[:place], groups[:place], strict=True):
             if np.array_equal(codes, same):
                 raise InputError(
-                    f"`{other.group_name}` and `{random.group_name}` group the rows alike, so their random effects "
-                    "cannot be distinguished. Fix: leave one of them out."
+                    f"`{other.group_name}` and `{random.group_name}` divide the rows into the same groups, so their "
+                    "random effects cannot be distinguished. Fix: leave out one of these random effects."
                 )
     return frame
 
 
 def is_factor(column: pd.Series) -> bool:
-    """Return True if a column's values are levels; numbers are not.
+    """Return True if the values of a column are levels, and False if they are numbers.
 
     Raises
     ------
     InputError
-        The values are neither levels nor numbers, such as dates.
+        The values are neither levels nor numbers. For example, the values are dates.
     """
     if pd.api.types.is_bool_dtype(column.dtype) or isinstance(column.dtype, pd.CategoricalDtype):
         return True
@@ -127,53 +127,60 @@ def is_factor(column: pd.Series) -> bool:
         return True
     if pd.api.types.is_any_real_numeric_dtype(column.dtype):
         return False
-    raise InputError(f"`{column.name}` holds values of type {column.dtype}. Fix: make the values numbers or text.")
+    raise InputError(f"`{column.name}` has values of type {column.dtype}. Fix: convert the values to numbers or text.")
 
 
 def _check_columns(data: pd.DataFrame, formula: Formula, reference: Mapping[str, object]) -> None:
     if data.empty:
-        raise InputError(f"there are no rows to fit `{formula.text}` to. Fix: choose data with rows.")
+        raise InputError(f"the data have no rows, so `{formula.text}` cannot be fitted. Fix: choose data with rows.")
     for name in (*formula.columns, *reference):
         if name not in data.columns:
             asking = f"the formula `{formula.text}`" if name in formula.columns else "the list of reference levels"
             raise InputError(
-                f"{asking} names the column `{name}`, which is not in the data. Fix: name one of "
+                f"{asking} has the column `{name}`, which is not in the data. Fix: use one of the columns "
                 f"{_listed(data.columns)}."
             )
         if isinstance(data[name], pd.DataFrame):
-            raise InputError(f"the data have more than one column `{name}`. Fix: rename all but one.")
+            raise InputError(f"the data have more than one column `{name}`. Fix: rename all but one of these columns.")
 
 
 def _complete_rows(
     formula: Formula, missing: Mapping[str, npt.NDArray[np.bool_]]
 ) -> tuple[npt.NDArray[np.bool_], tuple[str, ...]]:
-    """Return which rows are complete, and a sentence on the other rows."""
+    """Return True for each complete row, and a sentence about the other rows."""
     kept = ~np.logical_or.reduce(list(missing.values()))
     lacking = {name: count for name in formula.columns if (count := int(missing[name].sum()))}
     counts = ", ".join(f"{count} in `{name}`" for name, count in lacking.items())
     if not kept.any():
-        raise InputError(f"every row lacks a value that `{formula.text}` needs: {counts}. Fix: complete the data.")
+        raise InputError(
+            f"every row lacks a value that `{formula.text}` needs (missing values: {counts}). Fix: complete the data."
+        )
     dropped = len(kept) - int(kept.sum())
     if not dropped:
         return kept, ()
-    return kept, (f"{dropped} of {len(kept)} rows were left out because a value is missing: {counts}.",)
+    return kept, (f"{dropped} of {len(kept)} rows were left out because a value is missing ({counts}).",)
 
 
 def _factor(name: str, codes: Codes, levels: Sequence[object], reference: object) -> tuple[Factor, list[object]]:
-    """Return a factor with its reference level first, and the levels without rows."""
+    """Return a factor, with the reference level as its first level, and the levels without rows."""
     present = np.bincount(codes, minlength=len(levels)) > 0
     try:
         order = sorted(range(len(levels)), key=lambda place: level_order(levels[place]))
     except (TypeError, ValueError):
-        raise InputError(f"`{name}` holds values that are neither text nor numbers. Fix: make all text.") from None
+        raise InputError(
+            f"`{name}` has values that are neither text nor numbers. Fix: convert all values of this column to text."
+        ) from None
     without_rows = [levels[place] for place in order if not present[place]]
     order = [place for place in order if present[place]]
     texts = [str(levels[place]) for place in order]
     if len(order) < 2:
-        raise InputError(f"`{name}` has one level only, `{texts[0]}`. Fix: take this factor out of the formula.")
+        raise InputError(f"`{name}` has only one level, `{texts[0]}`. Fix: take this factor out of the formula.")
     if len(set(texts)) < len(texts):
         twice = next(text for text in texts if texts.count(text) > 1)
-        raise InputError(f"`{name}` has two levels that read `{twice}`, one of them a text. Fix: use one type.")
+        raise InputError(
+            f"`{name}` has two levels with the text `{twice}`, but only one of the two levels is of the type text. "
+            "Fix: convert all values of this column to text."
+        )
     if reference is not None:
         matching = [place for place in order if _same_level(levels[place], reference)]
         if not matching:
@@ -187,21 +194,21 @@ def _factor(name: str, codes: Codes, levels: Sequence[object], reference: object
 
 
 def _coded(column: pd.Series) -> tuple[Codes, list[object]]:
-    """Return the index of each row's value, -1 for a missing one, and the values."""
+    """Return the index of the value of each row (-1 if the value is missing), and the distinct values."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         return np.asarray(column.cat.codes, dtype=np.intp), column.cat.categories.tolist()
     try:
         codes, values = pd.factorize(column)
     except TypeError:
         raise InputError(
-            f"`{column.name}` holds values that are not levels, such as lists. Fix: make the values text."
+            f"`{column.name}` has values that are not levels, such as lists. Fix: convert the values to text."
         ) from None
     levels: list[object] = values.tolist()
     return np.asarray(codes, dtype=np.intp), levels
 
 
 def _same_level(level: object, named: object) -> bool:
-    """Return True if a level is the named one; YAML's `true`, `True` and `"True"` are equal."""
+    """Return True if a level is the requested level. YAML's `true`, `True` and `"True"` are equal."""
     text, wanted = str(level), str(named)
     return text == wanted or level == named or (text.lower() == wanted.lower() and text.lower() in ("true", "false"))
 
@@ -211,7 +218,7 @@ def _numbers(column: pd.Series) -> Floats:
 
 
 def _outcome(column: pd.Series, family: str) -> Floats:
-    """Return the outcome as numbers, if its type fits the family."""
+    """Return the outcome as numbers, or raise InputError if its type does not fit the family."""
     kind = pd.api.types.infer_dtype(column, skipna=True)
     yes_no = kind == "boolean"
     if family == "binomial" and not (yes_no or kind in NUMBER_KINDS):
@@ -219,8 +226,8 @@ def _outcome(column: pd.Series, family: str) -> Floats:
             f"the outcome `{column.name}` of a logistic model has {kind} values. Fix: use 0 and 1, or no and yes."
         )
     if family == "gaussian" and kind not in NUMBER_KINDS:
-        advice = "fit yes and no with the family `binomial`" if yes_no else "give numbers"
-        raise InputError(f"the outcome `{column.name}` of a linear model holds {kind} values. Fix: {advice}.")
+        advice = "use the family `binomial` for an outcome of yes and no" if yes_no else "give numbers"
+        raise InputError(f"the outcome `{column.name}` of a linear model has {kind} values. Fix: {advice}.")
     return _numbers(column)
 
 
@@ -231,7 +238,8 @@ def _check_numbers(name: str, values: Floats, outcome_of: str | None) -> None:
         raise InputError(f"`{name}` has infinite values. Fix: correct these values or make them missing.")
     if not (largest == 0 or 1 / LARGEST < largest < LARGEST):
         raise InputError(
-            f"the numbers of `{name}` go to {largest:.3g}, which is too large to compute with. Fix: use other units."
+            f"the numbers of `{name}` have the largest absolute value {largest:.3g}, which is too large or too small "
+            "to compute with. Fix: use other units."
         )
     if outcome_of is None:
         return
@@ -246,7 +254,10 @@ def _check_numbers(name: str, values: Floats, outcome_of: str | None) -> None:
 
 
 def _group_codes(columns: Sequence[tuple[Codes, Sequence[object]]]) -> Codes:
-    """Return the number of each row's group, in the order of first rows; several columns are combined."""
+    """Return the group of each row, as a number. Several columns are combined to one grouping.
+
+    The groups are numbered in the order of their first rows.
+    """
     codes = columns[0][0]
     for more, levels in columns[1:]:
         codes = pd.factorize(codes * len(levels) + more)[0]
@@ -260,21 +271,21 @@ def _check_random(random: RandomTerm, codes: Codes, frame: ModelFrame) -> None:
     n_groups = len(first_rows)
     if n_groups == 1:
         raise InputError(
-            f"`{group}` has one level only, so no variance between its levels can be estimated. Fix: take this random "
+            f"`{group}` has only one level, so the variance between levels cannot be estimated. Fix: take this random "
             "effect out of the formula."
         )
     n_effects = n_groups * n_design_columns(random.intercept, random.slopes, frame.n_levels)
     if n_effects >= frame.n:
         raise InputError(
-            f"the random effects of `{group}`, {n_effects} for {n_groups} levels, are at least as many as the "
-            f"{frame.n} rows, so they cannot be distinguished from the residual. Fix: use fewer random effects."
+            f"`{group}` has {n_effects} random effects for {n_groups} levels, but the model has only {frame.n} rows, "
+            "so the random effects cannot be distinguished from the residual. Fix: use fewer random effects."
         )
     for variable in dict.fromkeys(variable for slope in random.slopes for variable in slope):
         values = frame.factors[variable].codes if variable in frame.factors else frame.covariates[variable]
         if np.array_equal(values[first_rows][codes], values):
             raise InputError(
-                f"`{variable}` does not vary within any level of `{group}`, so it cannot have a random slope there. "
-                "Fix: take the slope out."
+                f"`{variable}` does not vary within any level of `{group}`, so `{variable}` cannot have a random "
+                f"slope for `{group}`. Fix: take this slope out of the formula."
             )
 
 

@@ -59,7 +59,7 @@ def type_three_tests(columns: Sequence[DesignColumn], found: Estimates) -> pd.Da
         errors = np.sqrt(np.diag(covariance))
         chisq = np.nan
         if np.isfinite(covariance).all():
-            # In units of the standard errors, so that the scales of covariates do not matter.
+            # Compute in units of the standard errors, so that the scales of covariates do not matter.
             z, correlation = found.coefficients[places] / errors, covariance / np.outer(errors, errors)
             chisq = float(z @ np.linalg.lstsq(correlation, z)[0])
         rows.append((":".join(term) or INTERCEPT, chisq, len(places), float(stats.chi2.sf(chisq, len(places)))))

@@ -14,7 +14,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Satterthwaite:
-    r"""The parts of Satterthwaite's degrees of freedom of a linear mixed model.
+    r"""The quantities from which Satterthwaite's degrees of freedom of a linear mixed model are computed.
 
     Notes
     -----
@@ -34,12 +34,15 @@ class Satterthwaite:
     """
 
     gradients: Floats
-    """Derivatives of the coefficients' covariance, shape (parameters, p, p)."""
+    """Derivatives of the covariance of the coefficients by each variance parameter, shape (parameters, p, p)."""
     parameter_covariance: Floats
     """Covariance of the variance parameters, shape (parameters, parameters)."""
 
     def df(self, rows: Floats, covariance: Floats) -> Floats:
-        """Return the degrees of freedom of each combination; a combination is a row of weights of coefficients."""
+        """Return the degrees of freedom of each combination of coefficients.
+
+        A row has the weights of the coefficients in one combination.
+        """
         variances = _quadratic(rows, covariance)
         slopes = np.column_stack([_quadratic(rows, gradient) for gradient in self.gradients])
         spread = _quadratic(slopes, self.parameter_covariance)
@@ -48,13 +51,13 @@ class Satterthwaite:
 
 
 DegreesOfFreedom = Satterthwaite | float
-"""Satterthwaite's degrees of freedom, the same number for every combination, or NaN for a z test."""
+"""Satterthwaite's degrees of freedom, or one number for all combinations, or NaN for a z test."""
 
 
 def wald_table(
     coefficients: Floats, covariance: Floats, degrees: DegreesOfFreedom, rows: Floats, confidence: float
 ) -> pd.DataFrame:
-    r"""Return estimate, test against zero and interval of linear combinations of coefficients.
+    r"""Return the estimate, the test against zero and the interval of each linear combination of coefficients.
 
     Parameters
     ----------
@@ -63,7 +66,7 @@ def wald_table(
     degrees : Satterthwaite or float
         The source of the degrees of freedom; NaN for a z test.
     rows : array of float, shape (m, p)
-        The combinations: the weights of the coefficients.
+        The weights of the coefficients, with one row for each combination.
     confidence : float
         Coverage.
 

@@ -98,7 +98,7 @@ def test_a_test_between_that_should_be_within_shows_in_its_degrees_of_freedom():
     audited = audit_table(printed.assign(Participants=["74", "38"]))
     assert found(audited, "T2I on ZS", "p value") == ["consistent"]
     assert found(audited, "Z2O on Text", "p value") == ["inconsistent"]
-    assert "2 x 38 - 2 = 74, as if the same 38 were two groups" in sentences(wrong(audited))
+    assert "2 x 38 - 2 = 74, as if the same 38 participants were two groups" in sentences(wrong(audited))
 
 
 # Table 11 of the Black Box study: every prediction counted twice.
@@ -195,12 +195,12 @@ def test_missing_cells_and_numbers_in_a_frame_are_read_as_printed():
     [
         ("group|n", {}, "has no rows"),
         ("group|n|n\na|1|2", {}, "duplicate column `n`"),
-        ("group|M|Mean\na|1|2", {}, "`M`, `Mean` could each be `mean`. Fix: choose one with --column mean='M'"),
+        ("group|M|Mean\na|1|2", {}, "`M`, `Mean` could each be `mean`. Fix: choose one column with --column mean='M'"),
         ("group|n\na|1", {"columns": {"trails": "n"}}, "Fix: write `trials`"),
         ("group|n\na|1", {"columns": {"trials": "m"}}, "there is no column `m`. Fix: name one of `group`, `n`"),
         ("group|n\na|1", {"totals": ["All"]}, "there is no row `All`. Fix: name one of `a`"),
         ("group|n\na|1", {"participants": 0}, "participants is 0"),
-        ("group|n\na|1", {"scale": (7, 1)}, "name its lowest response first"),
+        ("group|n\na|1", {"scale": (7, 1)}, "give the lowest response first"),
         ("group|n\na|1", {}, "nothing in this table can be checked. The audit recognizes the columns label, part"),
         ("group|n|M\na|9|1.5", {}, "can be checked .GRIM, GRIMMER. only for whole numbers"),
     ],

@@ -10,7 +10,7 @@ from tests.analysis.audit.audit_tables import found, sentences, table, wrong
 def test_a_wrong_total_is_inconsistent():
     audited = audit_table(table("group|n|women\na|20|11\nb|22|9\nTotal|43|20"))
     assert found(audited, "Total", "sum of n") == ["inconsistent"]
-    assert "add up to 42, but 43 is printed, 1 too many" in sentences(audited)
+    assert "add up to 42, but 43 is printed, which is 1 too many" in sentences(audited)
     assert found(audited, "Total", "sum of women") == ["consistent"]
 
 

@@ -133,7 +133,7 @@ def test_mixed_levels_become_text_unless_two_levels_would_have_the_same_text(vie
         ({"valid": "maybe"}, "not 0 or 1"),
         ({"item_id": None}, "`item_id` is empty"),
         ({"task": "riddle"}, "unknown task `riddle`"),
-        ({"kind": "model", "run": None}, "without `run`"),
+        ({"kind": "model", "run": None}, "a trial of a model has no `run`"),
     ],
 )
 def test_a_cell_that_cannot_be_read_is_named_with_its_row(view, row, changes, message):
@@ -254,7 +254,10 @@ def test_a_store_in_a_read_only_folder_is_read(mixed, foreign_folder):
         assert len(read_trials(path)) == len(mixed)
     assert [file.name for file in folder.iterdir()] == ["equipoise.db"]
     (folder / "equipoise.db-wal").write_bytes(b"")
-    with without_write_permission(), pytest.raises(InputError, match=r"cannot be opened .* copy it, with its -wal"):
+    with (
+        without_write_permission(),
+        pytest.raises(InputError, match=r"cannot be opened .* copy the store .* together with its -wal"),
+    ):
         read_trials(path)
     path.chmod(0)
     with without_write_permission(), pytest.raises(InputError, match=r"equipoise\.db: you may not read this file"):

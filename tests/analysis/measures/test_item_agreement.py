@@ -77,7 +77,7 @@ def test_a_model_without_errors_has_no_correlation_and_the_reason_says_so(view, 
 def test_too_few_shared_items_and_a_single_participant_have_a_reason(view, row):
     rows = view(answers(row, [1, 0], participant="P"), answers(row, [1, 0, 1], kind="model", run="M"))
     line = item_agreement(marked(rows), PLAN).iloc[0]
-    assert "only 2 items were answered by both" in line["reason"]
+    assert "people and the model both answered only 2 items" in line["reason"]
     assert "at least 2 participants" in line["reason"]
 
 

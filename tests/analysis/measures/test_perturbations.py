@@ -129,7 +129,7 @@ def test_items_without_factors_of_perturbations_are_left_out(view, run, row):
 def test_batteries_without_perturbed_or_unperturbed_items_have_different_errors(view, run, row):
     with pytest.raises(InputError, match="no factor `spacing_noise_proportion`"):
         perturbation_effects(marked(view(row())), PLAN)
-    with pytest.raises(InputError, match="no item of the analysis is unperturbed"):
+    with pytest.raises(InputError, match="the analysis has no unperturbed items"):
         perturbation_effects(marked(view(run((CAPITALS, [1, 0])))), PLAN)
     assert perturbation_effects(marked(view(run((CLEAN, [1, 0])))), PLAN).empty
 

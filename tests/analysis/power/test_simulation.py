@@ -292,7 +292,8 @@ def test_participants_without_one_side_of_the_comparison_are_left_out_with_a_not
     trials = planned_trials(design, 6)
     analysis = contrast_t(trials, [EFFECT])
     assert analysis.notes == (
-        "50 % of the participants see no items of some cell of the comparison, and are left out.",
+        "50 % of the participants see no items of at least one cell of the comparison. These participants are left "
+        "out.",
     )
     correct, kept = responses_without_exclusions(trials)
     means = trials.table.assign(y=correct).groupby(["participant", "condition"])["y"].mean().unstack().dropna()
@@ -317,9 +318,9 @@ def test_a_factor_between_participants_has_no_paired_test():
             0.8,
             {"condition": "B"},
             -0.55,
-            "would be 0.25 where condition = B, and it must be above chance .0.25.",
+            "would be 0.25 where condition = B, but an accuracy must be above chance .0.25.",
         ),
-        (0.2, {"condition": "B"}, 0.3, "would be 0.2 where no effect is"),
+        (0.2, {"condition": "B"}, 0.3, "would be 0.2 where there is no effect"),
     ],
 )
 def test_an_impossible_effect_is_refused_with_one_sentence(baseline, levels, difference, message):
@@ -390,7 +391,7 @@ def test_equal_responses_count_as_not_significant():
 
 
 def test_more_participants_than_planned_trials_are_refused():
-    with pytest.raises(InputError, match="trials of 4 participants, but 9 are requested"):
+    with pytest.raises(InputError, match="trials of 4 participants, but 9 participants are requested"):
         simulated(one_group(), 4, [EFFECT], NO_VARIANCE, ns=[9])
 
 
@@ -461,7 +462,7 @@ def test_a_test_that_does_not_fit_the_design_has_a_note():
     plan = plan_of(tests={"welch": {**TESTS["welch"], "equivalence_margin": 0.1}})
     difference, between = planned_test_analysis(trials, plan, "welch").notes
     assert "not of the test of equivalence" in difference
-    assert "plan it with `within`" in between
+    assert "plan the test with `within`" in between
     assert not planned_test_analysis(trials, plan_of(tests={"items": TESTS["items"]}), "items").notes
 
 
@@ -540,17 +541,17 @@ def test_data_that_a_model_leaves_out_are_in_the_notes():
 @pytest.mark.parametrize(
     ("name", "term", "message"),
     [
-        ("against", None, "uses models' runs, and only people's responses are simulated"),
+        ("against", None, "uses runs of models, but only people's responses are simulated"),
         ("logistic", None, "has the terms condition, level, condition:level. Fix: name the term to test"),
         (
             "logistic",
             "age",
             "has no term `age`. Fix: name one of its terms .condition, level, condition:level. or coefficients",
         ),
-        ("none", None, "the plan has no model `none`; its models are logistic, linear, against"),
-        ("times", None, "uses `rt_ms`, and only `correct` is simulated"),
-        ("order", None, "needs `trial_index`, and only participants, items"),
-        ("constant", None, "`task` has one level only"),
+        ("none", None, "the plan has no model `none`. Fix: choose one of its models .logistic, linear, against."),
+        ("times", None, "uses `rt_ms`, but only `correct` is simulated"),
+        ("order", None, "needs `trial_index`, but only participants, items"),
+        ("constant", None, "`task` has only one level"),
     ],
 )
 def test_a_model_that_cannot_be_simulated_is_refused_with_one_sentence(name, term, message):
@@ -567,10 +568,10 @@ def test_a_model_that_cannot_be_simulated_is_refused_with_one_sentence(name, ter
 @pytest.mark.parametrize(
     ("test", "message"),
     [
-        ({"of": "rt_ms"}, "the test `x` uses `rt_ms`, and only `correct` is simulated"),
-        ({"who": "models"}, "the test `x` uses models' runs"),
-        ({"within": "kind"}, "uses models' runs"),
-        ({"where": {"age": 20}}, "the test `x` needs `age`, and only participants, items, their factors"),
+        ({"of": "rt_ms"}, "the test `x` uses `rt_ms`, but only `correct` is simulated"),
+        ({"who": "models"}, "the test `x` uses runs of models"),
+        ({"within": "kind"}, "uses runs of models"),
+        ({"where": {"age": 20}}, "the test `x` needs `age`, but only participants, items, factors of items"),
         ({"within": "young"}, "the test `x` needs `age`"),
         (
             {"within": "level"},
@@ -588,7 +589,7 @@ def test_a_test_that_cannot_be_simulated_is_refused_with_one_sentence(test, mess
 
 
 def test_a_plan_without_tests_is_refused():
-    with pytest.raises(InputError, match="the plan has no test `x`; it has no tests"):
+    with pytest.raises(InputError, match=r"the plan has no test `x`\. Fix: add a test to the plan"):
         planned_test_analysis(planned_trials(latin_square(), 12), plan_of(), "x")
 
 

@@ -154,7 +154,7 @@ def test_an_outcome_without_counts_is_accepted_and_an_empty_group_is_refused():
     assert bayes_factor_proportions(pd.DataFrame([[9, 0], [7, 0]])) < 1
     with pytest.raises(InputError, match="the row image of the table is empty"):
         bayes_factor_proportions(pd.DataFrame([[9, 1], [0, 0]], index=["text", "image"]))
-    with pytest.raises(InputError, match="the table is 2 by 3"):
+    with pytest.raises(InputError, match="the table has 2 rows and 3 columns"):
         bayes_factor_proportions(pd.DataFrame([[9, 1, 1], [2, 2, 2]]))
     with pytest.raises(InputError, match="are not counts"):
         bayes_factor_proportions(pd.DataFrame([[9, 1], [-2, 2]]))

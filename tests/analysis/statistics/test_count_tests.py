@@ -46,7 +46,7 @@ def test_empty_rows_and_columns_are_refused_by_name():
     table = pd.DataFrame([[3, 0, 4], [0, 0, 0]], index=["text", "image"], columns=["Hybrid", "Reversed", "Avoidant"])
     with pytest.raises(InputError, match="row image and column Reversed"):
         chi_square(table)
-    with pytest.raises(InputError, match="the table is 1 by 3"):
+    with pytest.raises(InputError, match="the table has 1 rows and 3 columns"):
         chi_square(table.iloc[:1])
 
 
@@ -79,9 +79,9 @@ def test_the_test_of_fit_warns_about_small_expected_counts():
     [
         ([1, 2, 3], [0.5, 0.5], "3 counts and 2 probabilities"),
         ([4], [1], "at least two categories"),
-        ([4, 5], [0, 1], "probabilities are not all above zero"),
-        ([4, 5], [0.4, 0.5], "with a sum of 1"),
-        ([4, 5], [np.nan, 0.5], "probabilities are not all above zero"),
+        ([4, 5], [0, 1], "each probability must be above zero"),
+        ([4, 5], [0.4, 0.5], "the sum of the probabilities must be 1"),
+        ([4, 5], [np.nan, 0.5], "each probability must be above zero"),
         ([0, 0], [0.5, 0.5], "all counts are 0"),
         ([4.5, 5], [0.5, 0.5], "are not counts"),
     ],
@@ -122,9 +122,11 @@ def test_mcnemars_estimate_is_the_difference_of_the_marginal_shares(size):
 
 def test_a_paired_table_with_different_row_and_column_labels_is_refused():
     table = pd.DataFrame([[5, 4], [1, 2]], index=["right", "wrong"], columns=["wrong", "right"])
-    with pytest.raises(InputError, match="the rows are right and wrong and the columns wrong and right"):
+    with pytest.raises(
+        InputError, match="the rows have the labels right and wrong, but the columns have the labels wrong and right"
+    ):
         mcnemar(table)
-    with pytest.raises(InputError, match="the table is 2 by 3"):
+    with pytest.raises(InputError, match="the table has 2 rows and 3 columns"):
         mcnemar(pd.DataFrame([[5, 4, 1], [1, 2, 3]]))
     with pytest.raises(InputError, match="no pair has two different responses"):
         mcnemar(pd.DataFrame([[5, 0], [0, 2]]))
@@ -184,7 +186,7 @@ def test_cells_that_are_neither_0_nor_1_are_refused(bad):
 def test_tables_without_anything_to_test_are_refused():
     with pytest.raises(InputError, match="every unit gives the same response in all conditions"):
         cochran_q(pd.DataFrame([[1, 1], [0, 0], [1, 1]]))
-    with pytest.raises(InputError, match="there are 1 and 2"):
+    with pytest.raises(InputError, match="conditions are 1 and 2"):
         cochran_q(pd.DataFrame([[1, 0]]))
-    with pytest.raises(InputError, match="there are 3 and 1"):
+    with pytest.raises(InputError, match="conditions are 3 and 1"):
         cochran_q(pd.DataFrame([1, 0, 1]))

@@ -94,7 +94,7 @@ def test_a_confidence_without_an_interval_is_refused(confidence):
 
 
 def test_constant_data_are_refused():
-    with pytest.raises(InputError, match="neither group varies"):
+    with pytest.raises(InputError, match="all values within each group are the same"):
         equivalence_t(np.ones(4), np.ones(3), -1, 1)
     with pytest.raises(InputError, match="differences are the same"):
         equivalence_t(ONE, ONE, -1, 1, paired=True)

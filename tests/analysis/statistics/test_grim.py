@@ -158,10 +158,10 @@ def test_a_negative_sd_is_impossible():
     ("asked", "message"),
     [
         (lambda: grim("five", 3), "`five` is not a number"),
-        (lambda: grim("nan", 3), "is not a number that data can have"),
+        (lambda: grim("nan", 3), "is too large or has too many digits"),
         (lambda: grim("5.1", 0), "n is 0"),
         (lambda: grim("5.1", 3, items=0), "items is 0"),
-        (lambda: grim("5.1", 3, scale=(5, 1)), "name its lowest response first"),
+        (lambda: grim("5.1", 3, scale=(5, 1)), "give the lowest response first"),
         (lambda: grimmer("5.1", "1.0", 1), "needs at least 2 participants"),
         (lambda: grimmer("5.1", "wide", 3), "`wide` is not a number"),
     ],

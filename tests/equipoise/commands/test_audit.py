@@ -54,7 +54,7 @@ def test_an_inconsistent_table_ends_with_exit_code_1_and_the_finding_first(writt
     lines = result.stdout.splitlines()
     assert lines[1].split("  ", maxsplit=2)[1:] == [
         "sum of women",
-        "inconsistent  the 2 rows add up to 20, but 21 is printed, 1 too many.",
+        "inconsistent  the 2 rows add up to 20, but 21 is printed, which is 1 too many.",
     ]
     assert lines[-1] == "2 findings: 1 inconsistent, 1 consistent."
 
@@ -147,7 +147,7 @@ def test_a_missing_file_is_refused(tmp_path):
         (("--column", "trials=m"), "there is no column `m`"),
         (("--column", "trials"), "write the meaning and the header"),
         (("--total", "Sum"), "there is no row `Sum`. Fix: name one of `a`, `b`, `Total`"),
-        (("--scale", "7", "1"), "name its lowest response first"),
+        (("--scale", "7", "1"), "give the lowest response first"),
         (("--trials", "0"), "0 is not in the range"),
         (("-o", "findings.txt"), "are written as .csv"),
         (("-o", "nowhere/findings.csv"), "does not exist"),

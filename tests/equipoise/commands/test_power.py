@@ -167,7 +167,7 @@ def test_a_study_with_the_design_deal(sample_study):
         (["--effect", "condition=C:0.1"], "`condition` has no level C. Fix: name one of A, B."),
         (["--effect", "condition=B:0.2"], "the accuracy would be 1 where condition = B"),
         (["--effect", "condition=B:-0.6"], "must be above chance (0.25)"),
-        (["--effect", "condition=B:0.1", "--accuracy", "0.2"], "would be 0.2 where no effect is"),
+        (["--effect", "condition=B:0.1", "--accuracy", "0.2"], "would be 0.2 where there is no effect"),
         (
             ["--effect", "condition=B"],
             "the effect `condition=B` cannot be read. Fix: write the levels and the difference",
@@ -176,9 +176,15 @@ def test_a_study_with_the_design_deal(sample_study):
         (["--effect", "condition=B:nan"], "the effect `condition=B:nan` cannot be read"),
         (["--effect", "=B:0.1"], "the effect `=B:0.1` cannot be read"),
         (["--effect", "condition=A,condition=B:0.1"], "cannot be read"),
-        (["--effect", "condition=B:0.1", "--test", "none"], "the plan has no test `none`; its tests are conditions."),
-        (["--effect", "condition=B:0.1", "--model", "none"], "no model `none`; its models are answers, against."),
-        (["--effect", "condition=B:0.1", "--model", "against"], "the model `against` uses models' runs"),
+        (
+            ["--effect", "condition=B:0.1", "--test", "none"],
+            "has no test `none`. Fix: choose one of its tests (conditions).",
+        ),
+        (
+            ["--effect", "condition=B:0.1", "--model", "none"],
+            "`none`. Fix: choose one of its models (answers, against).",
+        ),
+        (["--effect", "condition=B:0.1", "--model", "against"], "the model `against` uses runs of models"),
         (
             ["--effect", "condition=B:0.1", "--model", "answers", "--term", "x"],
             "has no term `x`. Fix: name one of its terms (condition",

@@ -106,27 +106,27 @@ def test_columns_are_counted_without_making_them(parts, intercept):
         ("", "must begin with the name of the outcome"),
         ("a + b", "needs `~`"),
         ("~ a", "must begin with the name of the outcome"),
-        ("y ~", "lacks the name of a column, but has nothing more there"),
+        ("y ~", "lacks the name of a column, but nothing more is there"),
         ("y ~ a +", "lacks the name of a column"),
-        ("y ~ a ** b", "but has `*` there"),
-        ("y ~ log(a)", "calls a function, `log()`"),
-        ("log(y) ~ a", "calls a function, `log()`"),
-        ("cbind(s, f) ~ a", "calls a function"),
-        ("y ~ I(x^2)", "calls a function"),
-        ("y ~ a + 2", "only 1 and 0"),
-        ("y ~ 1 * a", "only 1 and 0"),
+        ("y ~ a ** b", "but `*` is there"),
+        ("y ~ log(a)", "calls the function `log()`"),
+        ("log(y) ~ a", "calls the function `log()`"),
+        ("cbind(s, f) ~ a", "calls the function"),
+        ("y ~ I(x^2)", "calls the function"),
+        ("y ~ a + 2", "that can be terms are 1 and 0"),
+        ("y ~ 1 * a", "that can be terms are 1 and 0"),
         ("y ~ a^0", "a whole number from 1 to 10"),
         ("y ~ a^b", "a whole number from 1 to 10"),
         ("y ~ a/b", "has `/` where"),
         ("y ~ (a + b", "ends before a bracket is closed"),
         ("y ~ a)", "has `)` where"),
-        ("y ~ .", "cannot be read from `.`"),
-        ("y ~ a %in% b", "cannot be read from `%in% b`"),
+        ("y ~ .", "cannot be read; the part from `.`"),
+        ("y ~ a %in% b", "cannot be read; the part from `%in% b`"),
         ("y ~ a | g", "outside a bracket"),
         ("y ~ a * (1 | g)", "outside a bracket"),
         ("y ~ a - (1 | g)", "removes a random effect"),
         ("y ~ (0 | g)", "without a term before `|`"),
-        ("y ~ (1 | g + h)", "needs after `|` the name of a column"),
+        ("y ~ (1 | g + h)", "needs the name of a column, `a:b` or `a/b` after `|`"),
         ("y ~ (1 | )", "lacks the grouping column"),
         ("y ~ (1 + x || g)", "cannot fit"),
         ("y ~ (1 | g) + (0 + x | g)", "more than one random effect for `g`"),
@@ -142,7 +142,9 @@ def test_an_invalid_formula_is_refused_with_one_sentence_that_quotes_it(text, co
     message = str(error.value)
     assert f"the formula `{text}`" in message
     assert complaint in message
-    assert message.endswith("write one like `rt_ms ~ model * prompt + (1 + prompt | participant) + (1 | item)`.")
+    assert message.endswith(
+        "write a formula such as `rt_ms ~ model * prompt + (1 + prompt | participant) + (1 | item)`."
+    )
 
 
 @given(st.text(alphabet="ab1y~+-*:^()|/` .02", max_size=14))

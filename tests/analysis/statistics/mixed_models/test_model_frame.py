@@ -107,7 +107,7 @@ def test_rows_with_a_missing_value_are_left_out_and_counted(rows):
     holes.loc[3:5, "person"] = None
     holes["day"] = holes["day"].where(holes["day"] > 5)
     model = fit_mixed_model(holes, "rt ~ load + (1 | person)")
-    assert model.warnings == ("6 of 90 rows were left out because a value is missing: 4 in `load`, 3 in `person`.",)
+    assert model.warnings == ("6 of 90 rows were left out because a value is missing (4 in `load`, 3 in `person`).",)
     assert model.fit["n"][0] == 84
     complete = fit_mixed_model(rows.iloc[6:], "rt ~ load + (1 | person)")
     pd.testing.assert_frame_equal(model.coefficients, complete.coefficients)
@@ -117,8 +117,8 @@ def test_levels_without_rows_give_a_warning(rows):
     gone = rows.assign(rt=rows["rt"].where(rows["model"] != "m2"), touch=rows["touch"].astype("category"))
     gone["touch"] = gone["touch"].cat.add_categories("eyes")
     message = warned(gone, "rt ~ model + touch")
-    assert "No row to fit has these levels of `model`, so they were left out: `m2`." in message
-    assert "No row to fit has these levels of `touch`, so they were left out: `eyes`." in message
+    assert "These levels of `model` were left out, because no fitted row has them: `m2`." in message
+    assert "These levels of `touch` were left out, because no fitted row has them: `eyes`." in message
     assert "`m2` is not a level of `model`. Fix: choose the reference level from `m1`, `m10`" in refused(
         gone, "rt ~ model", reference={"model": "m2"}
     )
@@ -128,7 +128,7 @@ def test_redundant_columns_are_left_out_with_a_warning(rows):
     doubled = rows.assign(twice=2 * rows["load"] + 1, same=1.0)
     model = fit_mixed_model(doubled, "rt ~ load + twice + same + (1 | person)")
     assert model.coefficients["term"].tolist() == ["(Intercept)", "load"]
-    assert "Redundant, so left out: `twice`, `same`;" in " ".join(model.warnings)
+    assert "Redundant, so left out: `twice`, `same`." in " ".join(model.warnings)
     pd.testing.assert_frame_equal(
         model.coefficients, fit_mixed_model(rows, "rt ~ load + (1 | person)").coefficients, rtol=1e-6
     )
@@ -137,12 +137,18 @@ def test_redundant_columns_are_left_out_with_a_warning(rows):
 
 def test_a_covariate_too_far_from_zero_gives_a_warning(rows):
     message = warned(rows.assign(clock=1e12 + rows["load"]), "rt ~ clock")
-    assert "Too far from 0 relative to its variation: `clock`. Fix: subtract its mean first." in message
+    assert (
+        "Covariates too far from 0, compared with their variation: `clock`. Fix: subtract the mean of each "
+        "covariate first." in message
+    )
 
 
 def test_duplicate_rows_give_a_warning(rows):
     message = warned(pd.concat([rows, rows.iloc[:2]]), "rt ~ load + (1 | person)")
-    assert message == "2 of 92 rows are equal to an earlier one in every column. Fix: remove them if they are copies."
+    assert (
+        message
+        == "2 of 92 rows are equal to an earlier row in every column. Fix: remove these rows if they are copies."
+    )
 
 
 def test_equal_rows_are_not_duplicates_if_another_column_differs_or_the_outcome_has_few_values(rows):
@@ -219,23 +225,23 @@ def test_a_covariate_far_from_zero_is_not_reported_as_separation(rows):
 @pytest.mark.parametrize(
     ("formula", "options", "complaint"),
     [
-        ("rt ~ nope", {}, "`rt ~ nope` names the column `nope`, which is not in the data. Fix: name one of `person`"),
-        ("rt ~ load + (1 | nope)", {}, "names the column `nope`"),
-        ("rt ~ load", {"reference": {"nope": 1}}, "the list of reference levels names the column `nope`"),
+        ("rt ~ nope", {}, "has the column `nope`, which is not in the data. Fix: use one of the columns `person`"),
+        ("rt ~ load + (1 | nope)", {}, "has the column `nope`"),
+        ("rt ~ load", {"reference": {"nope": 1}}, "the list of reference levels has the column `nope`"),
         ("rt ~ model", {"reference": {"model": "m3"}}, "Fix: choose the reference level from `m1`, `m2`, `m10`"),
-        ("rt ~ load", {"reference": {"load": 1}}, "`load` holds numbers, so it is a covariate"),
+        ("rt ~ load", {"reference": {"load": 1}}, "`load` is a column of numbers, so it is a covariate"),
         ("rt ~ load", {"family": "poisson"}, "the family is `poisson`. Fix: give one of `gaussian`, `binomial`"),
         ("rt ~ load", {"confidence": 95}, "the confidence is 95"),
         ("rt ~ load", {"family": "binomial"}, "use 0 and 1 only"),
-        ("model ~ load", {}, "the outcome `model` of a linear model holds string values. Fix: give numbers"),
+        ("model ~ load", {}, "the outcome `model` of a linear model has string values. Fix: give numbers"),
         ("model ~ load", {"family": "binomial"}, "has string values. Fix: use 0 and 1, or no and yes"),
-        ("touch ~ load", {}, "fit yes and no with the family `binomial`"),
+        ("touch ~ load", {}, "use the family `binomial` for an outcome of yes and no"),
         ("rt ~ touch + (1 + touch | person)", {}, "`touch` does not vary within any level of `person`"),
-        ("rt ~ model + (1 + load | person)", {}, "random slopes of `load` that are not among its fixed effects"),
-        ("rt ~ load + (0 + load | person)", {}, "random slopes without an intercept for `person`"),
-        ("rt ~ load + (1 | rt)", {}, "the random effects of `rt`, 90 for 90 levels, are at least as many"),
-        ("rt ~ load + (1 | person) + (1 | person:touch)", {}, "`person` and `person:touch` group the rows alike"),
-        ("rt ~ load * model + (1 + load * model | person:day)", {}, "are at least as many as the 90 rows"),
+        ("rt ~ model + (1 + load | person)", {}, "random slopes of `load`, which is not a fixed effect"),
+        ("rt ~ load + (0 + load | person)", {}, "random slopes without a random intercept for `person`"),
+        ("rt ~ load + (1 | rt)", {}, "`rt` has 90 random effects for 90 levels, but the model has only 90 rows"),
+        ("rt ~ load + (1 | person) + (1 | person:touch)", {}, "`person:touch` divide the rows into the same groups"),
+        ("rt ~ load * model + (1 + load * model | person:day)", {}, "but the model has only 90 rows"),
     ],
 )  # fmt: skip
 def test_a_model_that_the_data_do_not_allow_is_refused_with_one_sentence(rows, formula, options, complaint):
@@ -243,28 +249,30 @@ def test_a_model_that_the_data_do_not_allow_is_refused_with_one_sentence(rows, f
 
 
 def test_columns_that_cannot_be_used_are_refused(rows):
-    assert "there are no rows to fit" in refused(rows.head(0), "rt ~ load")
-    assert "every row lacks a value that `rt ~ load` needs: 90 in `load`" in refused(
+    assert "the data have no rows" in refused(rows.head(0), "rt ~ load")
+    assert "every row lacks a value that `rt ~ load` needs (missing values: 90 in `load`)" in refused(
         rows.assign(load=None), "rt ~ load"
     )
     assert "the outcome `rt` is 3 in every row" in refused(rows.assign(rt=3), "rt ~ load")
     assert "the outcome `right` is 1 in every row" in refused(rows.assign(right=1), "right ~ load", family="binomial")
     assert "`load` has infinite values" in refused(rows.assign(load=np.inf), "rt ~ load")
-    assert "go to 1e+200, which is too large to compute with" in refused(rows.assign(load=1e200), "rt ~ load")
-    assert "`model` has one level only, `m1`" in refused(rows[rows["model"] == "m1"], "rt ~ model")
-    assert "`person` has one level only" in refused(rows[rows["person"] == "p1"], "rt ~ load + (1 | person)")
-    assert "has 12 coefficients for 11 rows" in refused(rows.head(11), "rt ~ model * touch * load")
+    assert "have the largest absolute value 1e+200, which is too large or too small to compute with" in refused(
+        rows.assign(load=1e200), "rt ~ load"
+    )
+    assert "`model` has only one level, `m1`" in refused(rows[rows["model"] == "m1"], "rt ~ model")
+    assert "`person` has only one level" in refused(rows[rows["person"] == "p1"], "rt ~ load + (1 | person)")
+    assert "has 12 coefficients, which are too many for 11 rows" in refused(rows.head(11), "rt ~ model * touch * load")
     dates = rows.assign(load=pd.Timestamp("2026-01-01"))
-    assert "`load` holds values of type datetime64" in refused(dates, "rt ~ load")
+    assert "`load` has values of type datetime64" in refused(dates, "rt ~ load")
     assert "not levels, such as lists" in refused(rows.assign(model=[[1]] * 90), "rt ~ model")
     odd = rows.assign(model=pd.Series([(1,), (2,)] * 45))
     assert "neither text nor numbers" in refused(odd, "rt ~ model")
     mixed = rows.assign(model=pd.Series([1, "1"] * 45, dtype=object))
-    assert "two levels that read `1`" in refused(mixed, "rt ~ model")
+    assert "two levels with the text `1`" in refused(mixed, "rt ~ model")
     twins = pd.concat([rows, rows[["load"]]], axis=1)
     assert "more than one column `load`" in refused(twins, "rt ~ load")
 
 
 def test_standardized_coefficients_refuse_the_same_models(rows):
-    with pytest.raises(InputError, match="names the column `nope`"):
+    with pytest.raises(InputError, match="has the column `nope`"):
         standardized_coefficients(rows, "rt ~ nope")
