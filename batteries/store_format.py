@@ -1,4 +1,4 @@
-"""The store's format for the packages that write and read it: its schema versions, and the names of its columns."""
+"""The format of the store: the versions of its schema, and the names that a factor must not have."""
 
 KNOWN_MIGRATIONS: tuple[str, ...] = (
     "m001_studies_sessions_responses",
@@ -12,7 +12,9 @@ KNOWN_MIGRATIONS: tuple[str, ...] = (
     "m009_plain_names",
     "m010_plain_words",
 )
-"""Names of the schema's versions: the server applies them, and the analysis refuses a store with an unknown name."""
+"""Names of the versions of the schema, the oldest first. The server updates a store to the last version. The analysis
+refuses a store that has a version with an unknown name.
+"""
 
 RESERVED_FACTOR_NAMES = frozenset(
     [
@@ -105,4 +107,4 @@ RESERVED_FACTOR_NAMES = frozenset(
         "is_equivalent",
     ]
 )
-"""Columns of the analysis' tables that are not factors: a factor may not have one of these names."""
+"""Names of columns, in the tables of the analysis, that are not factors. A factor must not have one of these names."""

@@ -1,4 +1,4 @@
-"""The errors of a store: requests that it refuses, and a store that cannot be used."""
+"""The errors of a store: requests that the store refuses, and a store that cannot be used."""
 
 from batteries.errors import InputError
 from experiment.texts import ENGLISH
@@ -30,7 +30,7 @@ class StudyFull(Refusal):
 
 
 class BegunElsewhere(Refusal):
-    """A session was begun with this id, and the client does not prove that the id belongs to its participant."""
+    """A session was begun with this id, and the client does not prove that the same participant is back."""
 
 
 class NotYourSession(Refusal):
@@ -44,5 +44,5 @@ class StoreUnavailable(Exception):
 class StoreAway(InputError):
     """A store cannot be opened now, because its database is stopped, starting or not responding; waiting may help.
 
-    Any other `InputError` from opening a store needs a person's action: a wrong address or password, missing rights.
+    After any other `InputError` from opening a store, a person must correct the address, the password or the rights.
     """

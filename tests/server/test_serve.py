@@ -626,7 +626,7 @@ def test_a_stop_during_a_restart_of_a_process_drops_open_connections(study_folde
         open_connections()  # The first ones may all have been at the killed process; these are at the other.
         time.sleep(0.3)  # Less than the time before the killed process is started again.
         server.stop(within_s=9)
-        assert "a connection that did not end was dropped" in server.log
+        assert "has dropped the connections that were still open" in server.log
 
 
 @posix

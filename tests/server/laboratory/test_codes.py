@@ -29,7 +29,7 @@ def taken_in(lab: Laboratory) -> list[LabSessionRecord]:
 
 def test_a_pseudonym_belongs_to_one_participant(lab: Laboratory) -> None:
     lab.add_uploaded("P01")
-    with pytest.raises(Conflict, match=r"has the code .* here, not"):
+    with pytest.raises(Conflict, match=r"has the code .* on this server, not"):
         lab.add_uploaded("P02", session="00000000000000bb")
     with pytest.raises(Conflict, match="another kind"):
         lab.add_uploaded(None, session="00000000000000bb")
@@ -87,7 +87,9 @@ def test_a_withdrawal_in_one_laboratory_does_not_exclude_the_same_code_of_anothe
     lab.store.withdraw_session(lab.add_uploaded().plan.session)
     before = verified(lab.store)
     for session_number in (1, 2):
-        with pytest.raises(Conflict, match=r"^A participant P01 has withdrawn here.* another person, .*--prefix B-"):
+        with pytest.raises(
+            Conflict, match=r"^A participant P01 has withdrawn on this server.* another person, .*--prefix B-"
+        ):
             lab.add_uploaded(participant="p-bbbbbbbbbbbb", session="00000000000000bb", session_number=session_number)
     assert verified(lab.store) == before
     other = lab.add_uploaded("A-P01", participant="p-bbbbbbbbbbbb", session="00000000000000bb")
@@ -203,7 +205,7 @@ def test_a_further_session_after_its_code_was_deleted_is_not_merged_with_the_cod
     lab.add_uploaded()
     lab.store.delete_identities(lab.study)
     lab.start()
-    with pytest.raises(Conflict, match=r"P01 is another person here. .*--prefix B-"):
+    with pytest.raises(Conflict, match=r"P01 is another person on this server\. .*--prefix B-"):
         lab.add_uploaded(session_number=2, session="00000000000000bb")
     assert n_sessions(lab.store) == 2
 

@@ -76,7 +76,9 @@ def test_one_session_that_is_adopted_many_times_at_once_is_one_session(lab: Labo
 def test_another_session_of_the_same_name_is_refused(lab: Laboratory, other: dict[str, Any]) -> None:
     lab.add_uploaded(withdrawal_code="0123456789")
     before = verified(lab.store)
-    with pytest.raises(Conflict, match=r"^Another session here has the name 00000000000000aa: .* Fix: upload"):
+    with pytest.raises(
+        Conflict, match=r"^Another session on this server has the name 00000000000000aa: .* Fix: upload"
+    ):
         lab.add_uploaded(**({"withdrawal_code": "0123456789", "participant": "p-bbbbbbbbbbbb"} | other))
     assert verified(lab.store) == before
 

@@ -222,7 +222,7 @@ def test_an_answer_may_be_missing_only_where_the_study_says_so(study_of: StudyOf
             assert reply.status_code == 201, reply.text
             assert reply.get_json()["responses"][0]["feedback"] is None
         else:
-            assert f"cannot be missing as `{why}`" in sentence(reply)
+            assert f"`missing` must not be `{why}`" in sentence(reply)
     assert problems(any_store) == []
 
 

@@ -105,7 +105,7 @@ def test_a_store_with_data_is_not_the_target_of_a_copy(
     target.register_study(small_study)
     Person(target, small_study).complete()
     before = content(target)
-    with pytest.raises(InputError, match=r"holds a study already\. Fix: name an empty store"):
+    with pytest.raises(InputError, match=r"has a study already\. Fix: choose an empty store"):
         copy_store(source, target)
     assert content(target) == before
 
