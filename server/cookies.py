@@ -20,7 +20,7 @@ UNREADABLE = "equipoise.unreadable_cookies"
 
 
 class UnreadableCookies(HTTPException):
-    """A request with unreadable cookies. It is refused, because it would look like a request without cookies."""
+    """Refusal of a request with unreadable cookies, which would otherwise look like a request without cookies."""
 
     code = 400
     description = (

@@ -1,7 +1,7 @@
 """The gateway in front of the Flask application: it passes a request to a thread when the request is complete.
 
-If the headers or the body of a request arrive slowly, or never, the request waits in the event loop. There it needs
-some kilobytes of memory, but no thread. The gateway does not read a body that the application would refuse. So
+If the headers or the body of a request arrive slowly, or never, the request waits in the event loop. A waiting request
+needs some kilobytes of memory, but no thread. The gateway does not read a body that the application would refuse. So
 thousands of slow clients do not occupy the threads that other clients need.
 """
 

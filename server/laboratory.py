@@ -1,9 +1,9 @@
 """The HTTP API for laboratories. The laboratory's program sends the researcher's token.
 
 When a laboratory session has begun, the program uses the same addresses as a web session (`server.participants.views`).
-It sends the cookie that it got in the reply to the start. The server stores the laboratory code of a participant only
-in the table of identities. For a rehearsal (`simulated`) the server stores no code, so a rehearsal can be opened again
-only with the same `start_id`. The experimenter reads the refusals, so they are in English.
+With each request, the program sends the cookie from the reply to the start. The server stores the laboratory code of a
+participant only in the table of identities. For a rehearsal (`simulated`) the server stores no code, so a rehearsal can
+be opened again only with the same `start_id`. The experimenter reads the refusals, so the refusals are in English.
 """
 
 import secrets

@@ -13,7 +13,7 @@ def store_location(study: Study, settings: Settings) -> str:
 
 
 def without_password(location: str) -> str:
-    """Return a name of a store for messages. The name never contains the address of a database or its password."""
+    """Return a name of a store for messages. The address of a database is replaced, because it may have a password."""
     return "the database" if is_address(location) else location
 
 

@@ -21,7 +21,7 @@ library reads these files.
 
 
 def share_figures(folder: str) -> None:
-    """Make all processes that start after this call write their metrics to one folder, so that they can be summed."""
+    """Make all processes that start after this call write metrics to one folder, so that the metrics can be summed."""
     os.environ[SHARED_FOLDER] = folder
     # The library itself reads the variable only at its import.
     values.ValueClass = values.get_value_class()  # type: ignore[no-untyped-call]
@@ -39,7 +39,7 @@ class Figures:
 
 @cache
 def figures() -> Figures:
-    """Return the metrics of this process. They are made at the first call, because `share_figures` must run first."""
+    """Return the metrics of this process. The first call makes the metrics, because `share_figures` must run first."""
     return Figures(
         Counter("equipoise_requests", "Requests by endpoint and status.", ("endpoint", "status")),
         Histogram(

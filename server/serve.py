@@ -104,7 +104,7 @@ def serve(folder: Path, settings: Settings, on_ready: Callable[[], None] = lambd
 
 
 class _Supervisor(MPServer):
-    """Granian's server with one change: if a process dies, it is started again; granian would stop all processes.
+    """Granian's server with one change: a new process replaces a process that died. Granian would stop all processes.
 
     This class replaces the loop of granian 2.8, and depends on that version.
     """
@@ -177,7 +177,7 @@ def free_port(host: str = "127.0.0.1") -> int:
 
 
 def _allow_connections(wanted: int) -> int:
-    """Raise the limit on open files, and return the number of connections for which it is enough, at most `wanted`."""
+    """Raise the limit on open files, and return the number of connections that the limit allows, at most `wanted`."""
     try:
         import resource  # noqa: PLC0415 - missing on Windows, which has no such limit
     except ImportError:

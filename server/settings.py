@@ -2,7 +2,7 @@
 
 Each setting has an environment variable. The name of the variable is `EQUIPOISE_` and the name of the setting in
 capitals. Some settings are also options of `equipoise serve`; an option replaces the variable. The properties of a
-study are not settings: they are in `study.yaml`.
+study are in `study.yaml`, not in the settings.
 """
 
 import difflib
@@ -42,7 +42,7 @@ class Settings(BaseSettings):
         default=1,
         ge=1,
         le=256,
-        description="Number of server processes. Several processes need PostgreSQL, and one processor core each.",
+        description="Number of server processes. Several processes need PostgreSQL, and each needs a processor core.",
     )
     threads: int = Field(
         default=32,
@@ -67,9 +67,9 @@ class Settings(BaseSettings):
         ge=0,
         le=10,
         description=(
-            "Number of reverse proxies in front of the server. The server trusts their headers `X-Forwarded-For`, "
-            "`X-Forwarded-Proto` and `X-Forwarded-Host`. With 0, the server ignores these headers, because any client "
-            "can send them."
+            "Number of reverse proxies in front of the server. The server trusts the headers `X-Forwarded-For`, "
+            "`X-Forwarded-Proto` and `X-Forwarded-Host` of these proxies. With 0, the server ignores these headers, "
+            "because any client can send such headers."
         ),
     )
     hosts: Annotated[tuple[str, ...], NoDecode] = Field(
@@ -77,8 +77,8 @@ class Settings(BaseSettings):
         description=(
             "Names under which participants reach the server, such as `study.example.org`, separated by commas. "
             "The server also accepts numeric addresses (127.0.0.1), `localhost`, the name of this machine and the name "
-            "in `host`. It refuses a request with any other name, because a page of another site could send such a "
-            "request (DNS rebinding)."
+            "in `host`. The server refuses a request with any other name, because a page of another site could send "
+            "such a request (DNS rebinding)."
         ),
     )
     secrets: Path | None = Field(
@@ -122,7 +122,7 @@ class Settings(BaseSettings):
     requests_per_second: int = Field(
         default=50,
         ge=1,
-        description="Largest number of requests of one session per second. A person makes less than one request.",
+        description="Largest number of requests of one session per second. A person makes less than one per second.",
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="INFO", description="Lowest level of logged events."

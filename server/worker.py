@@ -95,7 +95,7 @@ def _stop_with_parent() -> None:
 
 
 def open_store_when_there(location: str) -> Store:
-    """Return the store once the server can reach it; a database may start after the server."""
+    """Return the store once the server can reach the store; a database may start after the server."""
     wait_s = 1.0
     while True:
         try:

@@ -79,7 +79,7 @@ def exchange() -> Response:
 
 
 def identity() -> Identity | None:
-    """Return the identity in the request's cookie; None if it is missing or is not as the study requires."""
+    """Return the identity in the request's cookie; None if there is no identity of the kind that the study requires."""
     entry = context().study.definition.recruitment.entry
     held = COOKIE.read(MAX_AGE_S)
     if held is None:

@@ -86,7 +86,7 @@ def digest_of(text: str) -> str:
 def study_json(study: Study, notice: str | None, kind: Kind = Kind.HUMAN) -> StudyReply:
     """Return the data that the page shows before a session.
 
-    `kind` is the kind of the session to which the request belongs. Without a session, it is `human`.
+    `kind` is the kind of the request's session. If the request has no session, `kind` is `human`.
     """
     definition, timeline = study.definition, study.definition.timeline
     exits = _exits(study, kind)
@@ -229,7 +229,7 @@ def _exit_json(exit_: Exit, plan: SessionPlan | None = None) -> ExitReply:
 
 
 def _external_id(plan: SessionPlan | None) -> str:
-    """Return the participant's panel id. It comes from the store or, before consent, from the cookie."""
+    """Return the participant's panel id. The id comes from the store or, before consent, from the cookie."""
     known = context().store.external_id(plan.session) if plan else None
     who = participant_auth.identity()
     return known or (who.external_id if who else "")

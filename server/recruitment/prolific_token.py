@@ -1,4 +1,4 @@
-"""Prolific's secured external URL: the `prolific_token` in an address is verified, and its ids are read.
+"""Prolific's secured external URL: verifying the `prolific_token` in an address, and reading the ids in the token.
 
 The token is a JSON Web Token (RFC 7519). It is signed with RS256 and valid for two minutes. Prolific's reference (Well
 Known Endpoints, "Retrieve JSON Web Key Set") lists four checks. The key with the id `kid` must verify the signature.
@@ -67,7 +67,7 @@ class ProlificTokens:
         self._keys = _read_keys(keys_path)
 
     def visit(self, token: str) -> ProlificVisit | None:
-        """Return the content of a token; None if it has expired, or was not signed by Prolific for this study."""
+        """Return the content of a token; None if the token has expired, or is not from Prolific for this study."""
         if len(token) > LONGEST_TOKEN:
             return None
         try:

@@ -49,7 +49,7 @@ def sign_in() -> Response:
 
 @sign_in_pages.post("/sign-out")
 def sign_out() -> Response:
-    """End the sign-in of this browser, and make all copies of its cookie invalid."""
+    """End the sign-in of this browser, and make all copies of the browser's cookie invalid."""
     refuse_other_sites()
     name = find_sign_in()
     if name is not None:
@@ -91,7 +91,7 @@ def require_token() -> None:
         raise Forbidden(
             "The request lacks this server's token. Fix: copy the token from the file `data/researcher-token` on the "
             "server, not on this machine. For `equipoise lab`, set EQUIPOISE_RESEARCHER_TOKEN to the token; another "
-            "program sends the token in the header `Authorization: Bearer`."
+            "program must send the token in the header `Authorization: Bearer`."
         )
 
 

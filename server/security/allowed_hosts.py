@@ -18,7 +18,9 @@ from server.settings import Settings
 
 WITHOUT_PORT = re.compile(r"(\[[^\]]*\]|[^:]*)(?::\d*)?")
 OF_ANY_NAME = frozenset({"/healthz", "/readyz"})
-"""Addresses of the health checks. For them the server accepts any host name, because probes use various names."""
+"""Addresses of the health checks. For these addresses the server accepts any host name, because probes use various
+names.
+"""
 
 
 class WrongHost(HTTPException):

@@ -1,9 +1,9 @@
 """Rate limits for the requests of a session, and for requests of a network address without a session.
 
-All IPv6 addresses of a network of 64 bits count as one address, because one machine can use all of them. Counts are in
-memory for one time window; they are neither stored nor logged. Each server process counts separately. This module uses
-no library for rate limits: such libraries start threads that remove old counts, and these threads slow every request.
-In this module, every time window begins with new counts.
+All IPv6 addresses of a network of 64 bits count as one address, because one machine can use all addresses. Counts are
+in memory for one time window; they are neither stored nor logged. Each server process counts separately. This module
+uses no library for rate limits: such libraries start threads that remove old counts, and these threads slow every
+request. In this module, every time window begins with new counts.
 """
 
 import ipaddress
@@ -120,7 +120,7 @@ class PeriodicCount:
         self._lock = threading.Lock()
 
     def count(self) -> int:
-        """Count one event. Return the number of events to report now, or 0 if this window has had its report.
+        """Count one event. Return the number of events to report now, or 0 if this window has a report already.
 
         After the last event, only `take_rest` returns the events that are not reported yet.
         """

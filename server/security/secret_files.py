@@ -22,7 +22,7 @@ class Secrets:
 
 
 def read_secrets(folder: Path) -> Secrets:
-    """Return the secrets in a folder; if a secret is missing, make it first.
+    """Return the secrets in a folder; if a secret is missing, make the secret first.
 
     Raises
     ------

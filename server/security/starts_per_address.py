@@ -1,7 +1,8 @@
 """Limit of slots per network address, so that one client cannot fill a study with many invented ids.
 
 The server keeps the address of each session's start in memory for a day; the server neither stores nor logs the
-address. Each server process counts only its own starts of sessions. The store knows which sessions have a slot.
+address. Each server process counts only the sessions that began in this process. The store knows which sessions have a
+slot.
 """
 
 import threading

@@ -2,8 +2,8 @@
 
 The first checksum of a session covers the session and its plan; each response adds a checksum. The session stores the
 last checksum of its chain, so that a missing end is detected too. The log of decisions is a separate chain. Chains
-reveal damage, accidents and hidden edits. They do not reveal that a person has computed a whole chain again. A digest
-that was recorded earlier reveals this too: `equipoise store verify` prints the digest.
+reveal damage, accidents and hidden edits. Chains do not reveal that a person has computed a whole chain again. A digest
+that was recorded earlier reveals this: `equipoise store verify` prints the digest.
 """
 
 import hashlib
@@ -24,8 +24,8 @@ before `m003` covers only these first columns.
 """
 
 TIMING_COLUMNS = ("fixation_frames_intended", "frame_ms", "onset_source")
-"""Columns that are missing in the earliest stores with checksums, although they are among the first columns. The
-checksums of such a store do not cover them.
+"""Columns that the earliest stores with checksums did not have, although these columns are among the first columns. The
+checksums of such a store do not cover these columns.
 """
 
 FIRST_FIXED = """

@@ -92,8 +92,8 @@ class Store(ABC):
         of the start that began the session, a newer signature of the panel, or the panel's id of the first submission.
 
         A session that was run elsewhere (`start.uploaded`) is stored unchanged. If its group is full, the session gets
-        no slot. If the same session is uploaded again, under any code, the client gets the stored session, even if this
-        session is completed or withdrawn. A repeated upload is not recorded as a visit.
+        no slot. If the same session is uploaded again, under any code, the client gets the stored session, even if the
+        stored session is completed or withdrawn. A repeated upload is not recorded as a visit.
 
         Raises
         ------
@@ -113,7 +113,7 @@ class Store(ABC):
 
     @abstractmethod
     def require_slot(self, study: Study, identity: Identity, session_number: int, group: int | None) -> None:
-        """Refuse a participant in the laboratory if `start_session` would refuse them now. Store nothing.
+        """Refuse a participant in the laboratory if `start_session` would refuse the participant now. Store nothing.
 
         Raises
         ------
@@ -173,7 +173,8 @@ class Store(ABC):
         Returns
         -------
         list of bool
-            For each response, True if it is new, False if the same response (by `response_id`) was stored before.
+            For each response, True if the response is new, False if a response with this `response_id` was stored
+            before.
 
         Raises
         ------
@@ -194,7 +195,7 @@ class Store(ABC):
     ) -> None:
         """Mark a session as completed and confirm its slot; idempotent.
 
-        `completed_at` is only for laboratory sessions, because they may be uploaded later.
+        `completed_at` is only for laboratory sessions, because a laboratory may upload a session after its completion.
 
         If `passed_checks` is False, the slot is released instead, so that another participant is recruited. If another
         participant got the slot after a time-out, the session is completed without a slot (`surplus` in the log).
@@ -221,8 +222,8 @@ class Store(ABC):
         If the session was opened too late or too often, the rules either end the session (`StoredSession.ended_for`),
         or begin a new session of the same participant in the same group; the token then belongs to the new session.
         Otherwise the session is resumed as by `resume_session`. A session that is over is not changed. The rules do not
-        apply to a session that has all responses. They do not apply to an uploaded session either, because its visits
-        were allowed where the session was run.
+        apply to a session that has all responses. The rules do not apply to an uploaded session either, because the
+        visits of such a session were allowed where the session was run.
 
         Raises
         ------
@@ -394,7 +395,7 @@ class Store(ABC):
 
     @abstractmethod
     def snapshot(self) -> AbstractContextManager[Database]:
-        """Yield a connection that reads the store as it was at one moment. Later writes do not change what it reads."""
+        """Yield a connection that reads the store as it was at one moment. Later writes are not visible to it."""
 
     @abstractmethod
     def filling(self) -> AbstractContextManager[Database]:

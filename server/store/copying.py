@@ -32,7 +32,7 @@ def copy_store(source: Store, target: Store, on_rows: Callable[[int], None] = la
     Raises
     ------
     InputError
-        If the target is not empty, or the copy differs from its source; then nothing is written to the target.
+        If the target is not empty, or the copy differs from the source. Nothing is then written to the target.
     """
     with source.snapshot() as read, target.filling() as write:
         if write.execute("SELECT 1 FROM studies LIMIT 1").fetchone():

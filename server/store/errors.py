@@ -5,7 +5,7 @@ from experiment.texts import ENGLISH
 
 
 class Conflict(Exception):
-    """A request that contradicts the store, such as a response out of order; the message is sent to the client."""
+    """A request that contradicts the store, such as a response out of order. The client gets the message."""
 
 
 class Refusal(Conflict):

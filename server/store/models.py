@@ -35,7 +35,7 @@ class Release(StrEnum):
     RELOADED = "reloaded too often"
     RESTARTED = "restarted"
     NO_ROOM = "no room"
-    """The session never had a slot: it was run elsewhere, and the group was full when it was uploaded."""
+    """The session never had a slot: when the session was uploaded from elsewhere, the group was full."""
 
     @classmethod
     def _missing_(cls, value: object) -> "Release | None":
@@ -81,7 +81,7 @@ class SessionPlan:
     """The participants' pages at the session's start, by file name."""
     trials: tuple[StoredTrial, ...]
     withdrawal_code: str
-    """The participant's code for deleting the responses. If study.yaml has no completion code, it is also this code."""
+    """The participant's code for deleting the responses; also the completion code if study.yaml fixes no such code."""
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ class Revision:
     n_sessions: int
     """Number of sessions of people and simulated participants that began with this revision."""
     options: tuple[str, ...] = ()
-    """Each changed answer option, with its text before and after the change. Only `revise_study` returns it."""
+    """Each changed answer option, with its text before and after the change. Only `revise_study` fills this field."""
 
 
 @dataclass(frozen=True)

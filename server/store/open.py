@@ -36,7 +36,7 @@ def open_store(location: str, must_exist: bool = False) -> Store:
             from server.store.postgres.store import PostgresStore  # noqa: PLC0415 - an extra, installed by those who need it
         except ImportError:
             raise InputError(
-                "PostgreSQL needs further packages. Fix: install them with: pip install 'equipoise[postgres]'"
+                "PostgreSQL needs further packages. Fix: install these packages with: pip install 'equipoise[postgres]'"
             ) from None
         return PostgresStore(location, must_exist)
     if is_address(location):

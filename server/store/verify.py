@@ -137,7 +137,7 @@ def _read_log(db: Database, study_digest: str, end: tuple[int, str], logs: _Logs
             logs.revisions.add((study_digest, revision))
             if entry["content"] != content_checksum(db, study_digest, revision):
                 logs.problems.append(
-                    f"{_named(study_digest)}: its definition, texts or items are not those "
+                    f"{_named(study_digest)}: its definition, texts or items differ from those "
                     f"registered{f' as revision {revision}' if revision > 1 else ''}."
                 )
     # Accesses do not change data. So the end of a second chain is used, which is the chain of a log without accesses.

@@ -27,7 +27,7 @@ DEFAULTS: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 6_000,
 }
-"""Parameters that an address may set differently, after its `?`."""
+"""Default parameters. An address may replace a default after the `?` in the address."""
 OF_SEVERAL = {
     "target_session_attrs": "read-write",  # The present primary.
     "connect_timeout": 3,  # For each server: a request waits this long for a silent first server.
@@ -141,7 +141,7 @@ def refused(error: psycopg.Error) -> InputError:
 
 
 def reason(error: Exception) -> str:
-    """Return the message of an error in one line: its first line or, with several servers, one part per server."""
+    """Return an error's message in one line: the message's first line or, with several servers, one part per server."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     of_servers = [line.removeprefix("- ") for line in lines if line.startswith("- host:")]
     return "; ".join(of_servers or lines[:1])

@@ -6,8 +6,8 @@ Two kinds of limits end the wait. First, this process closes a connection on whi
 server ends the transaction of a client that sends nothing (`Limits.idle_s`), so that a frozen client's locks are
 released.
 
-The server's limits are sent with every `BEGIN`, as `SET LOCAL`. So they need no further round trip. They also work with
-PgBouncer in transaction mode, where a setting of the database session would affect the transactions of other clients.
+The server's limits are sent with every `BEGIN`, as `SET LOCAL`, and need no further round trip. These limits also work
+with PgBouncer in transaction mode, where a setting of the database session would affect other clients' transactions.
 """
 
 import time
@@ -95,7 +95,8 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
 def transaction(connection: Connection, limits: Limits, mode: str = "") -> Iterator[None]:
     """Run a block in a transaction, and commit it; the connection must be in autocommit mode.
 
-    After an exception the transaction is still open. The caller, who provided the connection, must roll it back.
+    After an exception the transaction is still open. The caller, who provided the connection, must roll the
+    transaction back.
     """
     connection.silence_s = min(limits.silence_s, REQUEST.silence_s)
     connection.execute(limits.begin(mode))

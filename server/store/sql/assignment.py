@@ -25,7 +25,7 @@ class GroupSlots:
 
     group: int
     n_begun: int
-    """Number of sessions that have begun. It is also the seed of the latest session, if no session was uploaded."""
+    """Number of sessions that have begun. The latest session has this number as its seed, if none was uploaded."""
     n_reserved: int
     n_confirmed: int
     is_open: bool
@@ -92,7 +92,7 @@ def why_full(db: Database, study_digest: str, recruitment: Recruitment) -> Study
 
 
 def require_slot(db: Database, study_digest: str, recruitment: Recruitment, wanted: int | None) -> None:
-    """Refuse a participant who arrives now if `reserve` would refuse them. Reserve nothing."""
+    """Refuse a participant who arrives now if `reserve` would refuse the participant. Reserve nothing."""
     _group_of_newcomer(_slots_for_newcomers(db, study_digest, recruitment), Kind.HUMAN, recruitment, wanted)
 
 
@@ -104,7 +104,7 @@ def _slots_for_newcomers(db: Database, study_digest: str, recruitment: Recruitme
 
 
 def reserve(log: Log, kind: Kind, recruitment: Recruitment, session: str, wanted: int | None = None) -> tuple[int, int]:
-    """Reserve a slot for a new session and return its group and seed.
+    """Reserve a slot for a new session; return the group and the seed of the session.
 
     Raises
     ------
@@ -395,7 +395,7 @@ def _numbers(groups: Sequence[GroupSlots], recruitment: Recruitment) -> dict[str
 
 
 def _why_full(groups: Sequence[GroupSlots], recruitment: Recruitment) -> StudyFull:
-    """Return the refusal for a participant without a slot. It says if a slot may become free later."""
+    """Return the refusal for a participant without a slot. The refusal says if a slot may become free later."""
     if choose_group([replace(group, n_reserved=0) for group in groups], recruitment) is None:
         return StudyFull("study_full")
     return StudyFull("slots_taken", minutes=round(recruitment.time_out_min))

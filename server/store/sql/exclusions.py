@@ -75,7 +75,7 @@ def _locked(db: Database, session: str) -> tuple[Log, str | None]:
 
 
 def _give_slot_back(log: Log, study: Study, session: str) -> None:
-    """If the exclusion of a session released its slot, give the session a slot again, if there is a free slot."""
+    """Give a slot to an included session, if the exclusion released the session's slot and a slot is free now."""
     (text,) = log.db.execute(
         "SELECT details FROM events WHERE study_digest = ? AND session = ? AND event = 'excluded' "
         "ORDER BY event_index DESC LIMIT 1",

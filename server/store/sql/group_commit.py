@@ -63,7 +63,7 @@ class GroupCommit(Generic[Work]):
         self._thread.start()
 
     def do(self, work: Work) -> Any:
-        """Return the result of a piece of work once it is committed.
+        """Return the result of a piece of work once the work is committed.
 
         Raises
         ------
@@ -83,7 +83,7 @@ class GroupCommit(Generic[Work]):
         return outcome
 
     def close(self) -> bool:
-        """Finish the waiting work, then end the thread; return True if it has ended within `CLOSE_TIMEOUT_S`."""
+        """Finish the waiting work, then end the thread; return True if the thread ends within `CLOSE_TIMEOUT_S`."""
         with self._lock:
             if not self._closed:
                 self._closed = True
@@ -146,7 +146,7 @@ class GroupCommit(Generic[Work]):
 def run_batch(
     db: Database, batch: Sequence[ResponseBatch | Job], of_one_alone: type[Exception], of_all: type[Exception]
 ) -> list[Any]:
-    """Do all work of a batch; return the result of each piece of work, or the exception that undid it.
+    """Do all work of a batch; return the result of each piece of work, or the exception that undid the work.
 
     First all responses are stored, in few statements. Then the jobs are run, in the order of the batch.
 
@@ -184,7 +184,7 @@ def _alone(db: Database, work: Any, of_one_alone: type[Exception], of_all: type[
 
 
 def _attempt(db: Database, job: Job, of_one_alone: type[Exception], of_all: type[Exception]) -> Any:
-    """Return a job's result, or the exception after which its changes were undone."""
+    """Return a job's result. If the job raises an exception, undo the job's changes and return the exception."""
     db.execute("SAVEPOINT job")
     try:
         result = job(db)

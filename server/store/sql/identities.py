@@ -35,7 +35,7 @@ def add_checksums(db: Database) -> None:
 
 
 def changed(db: Database) -> list[str]:
-    """Return the participants whose panel id or parameters were changed after they were stored, by the checksum."""
+    """Return the participants whose panel id or parameters do not match the stored checksum."""
     rows = db.execute(f"SELECT {', '.join(CHECKED)}, checksum FROM identities ORDER BY participant").fetchall()
     return [row[3] for *row, checksum in rows if checksum not in {None, link("", row)}]
 
@@ -55,8 +55,8 @@ def participant_of(db: Database, study: str, identity: Identity) -> str | None:
 def session_of(db: Database, study: str, identity: Identity, session_number: int | None) -> str | None:
     """Return the session that this identity has begun, in any version of the study, or None.
 
-    If there is a session number, return only a session with this number. If several sessions remain, return a completed
-    session; if none or several are completed, return the latest of them.
+    If there is a session number, only a session with this number is returned. Of several sessions, a completed session
+    is preferred, and then the latest session.
     """
     rows = db.execute(
         "SELECT session, session_number FROM identities JOIN sessions USING (participant) "
@@ -89,7 +89,7 @@ def may_resume(db: Database, session: str, identity: Identity) -> bool:
 
 
 def let_in(db: Database, study: str, identity: Identity) -> None:
-    """Record the panel's signature that admitted a participant, so that it admits nobody a second time."""
+    """Record the panel's signature that admitted a participant, so that this signature admits nobody again."""
     db.execute(
         "UPDATE identities SET signed_at = ? WHERE study = ? AND id_kind = ? AND external_id = ?",
         (identity.signed_at, study, identity.id_kind, identity.external_id),

@@ -21,7 +21,7 @@ _SELECT = f"""
       JOIN {CONTENT_OF_SESSION}
      WHERE sessions.source = 'lab' AND id_kind = 'lab'
 """
-"""Query of laboratory sessions. Rehearsals have no identity, so they are not uploaded."""
+"""Query of laboratory sessions. Rehearsals have no identity, so rehearsals are not uploaded."""
 
 
 @dataclass(frozen=True)

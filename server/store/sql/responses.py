@@ -49,7 +49,7 @@ class _State:
     n_answered: int
     checksum: str
     known_ids: set[str] = field(default_factory=set)
-    """Ids in the present requests that a response of this session already has, because it is stored or accepted."""
+    """Ids of responses in the present requests that belong to a stored or accepted response of this session."""
 
 
 def add(db: Database, batch: Sequence[ResponseBatch]) -> list[list[bool] | Conflict]:
@@ -83,7 +83,7 @@ def add(db: Database, batch: Sequence[ResponseBatch]) -> list[list[bool] | Confl
 
 
 def _move_on(db: Database, changed: dict[str, _State]) -> None:
-    """Write the sessions' progress in one statement, because each statement releases and takes Python's lock."""
+    """Write the sessions' progress in one statement, because each statement has to wait for Python's lock."""
     if changed:
         new = ", ".join(["(?, CAST(? AS INTEGER), ?)"] * len(changed))
         values = [(session, state.n_answered, state.checksum) for session, state in changed.items()]
@@ -230,7 +230,7 @@ Totals = tuple[int, int]
 
 
 def number_of(checksum: str) -> int:
-    """Return a response's number for the totals. A number has 32 bits, so that billions of them add up to 64 bits."""
+    """Return a response's number for the totals. It has 32 bits, so that the sum for billions of responses has 64."""
     try:
         return int(checksum[:8], 16)
     except ValueError:  # The checksum is damaged, which also breaks its session's chain.
@@ -247,7 +247,7 @@ def add_to_totals(db: Database, responses: Iterable[tuple[str, str]], sign: int 
     responses
         Study digest and checksum of each response.
     sign
-        1 if the responses are stored, -1 if they are deleted.
+        1 for stored responses, -1 for deleted responses.
     """
     n_responses: Counter[str] = Counter()
     sums: Counter[str] = Counter()

@@ -43,7 +43,7 @@ def known_session(db: Database, study: Study, start: SessionStart) -> str | None
 
 
 def _is_same_client(db: Database, session: str, start: SessionStart) -> bool:
-    """Return True if the client that began the session has sent this start: it has the token, or repeats its start.
+    """Return True if the client that began the session has sent this start: it has the token, or repeats the start.
 
     A repeated start counts only while the first reply may have been lost: for some minutes, and only until the session
     is used. Later, another person may know the id of the start.
@@ -142,7 +142,7 @@ def open_again(db: Database, study: Study, token_digest: str, visit: Visit) -> N
 
 
 def _come_back(log: Log, held: HeldSlot, study: Study, visit: Visit, is_exempt: bool = False) -> None:
-    """Resume a session; if it was opened too late or too often, apply the study's rules, unless it is exempt."""
+    """Resume a session. If the session was opened too late or too often, apply the study's rules, unless exempt."""
     db = log.db
     if held.status is not Status.ACTIVE or held.release_reason in ENDED_FOR:
         return
@@ -191,7 +191,7 @@ def _definition(db: Database, session: str) -> StudyDefinition:
 
 
 def _begin_again(log: Log, held: HeldSlot, study: Study, visit: Visit) -> None:
-    """Begin another session of the same participant in the same group; the first session keeps its responses."""
+    """Begin a new session of the same participant in the same group; the first session keeps its responses."""
     db = log.db
     participant, source, consent_digest, token_digest, start_id, demographics, session_number = db.execute(
         "SELECT participant, source, consent_digest, token_digest, start_id, demographics, session_number "

@@ -36,7 +36,7 @@ def begin(
 ) -> None:
     """Store a new session, with a reserved slot, and the session's first visit.
 
-    A session that was begun elsewhere keeps the time of its start and its withdrawal code.
+    A session that was begun elsewhere keeps its withdrawal code and the time of its start.
     """
     session = Session(
         session=name,

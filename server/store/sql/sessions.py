@@ -18,7 +18,7 @@ from server.store.sql.studies import CONTENT_OF_SESSION, as_json, served
 
 
 def start(db: Database, study: Study, start: SessionStart) -> bool:
-    """Begin a session, or resume the session that this start or this identity has begun; return True if it is new.
+    """Begin a session, or resume the session of this start or this identity; return True if the session is new.
 
     See `Store.start_session`.
     """
@@ -154,7 +154,7 @@ LISTED = (
     "started_at", "completed_at", "n_trials", "n_answered", "consent_version", "consent_digest", "session_number",
     "uploaded_at", "n_visits", "study_revision", "content_digest", "excluded_at", "excluded_reason",
 )  # fmt: skip
-"""The listed columns of a session; the device and the answers about the participant follow them."""
+"""The listed columns of a session; the device and the answers about the participant follow these columns."""
 
 
 def listed(db: Database, study: str) -> list[dict[str, Any]]:

@@ -84,7 +84,7 @@ def begun_with(db: Database, session: str) -> Registered:
 
 
 def nearest(db: Database, study: Study) -> Registered | None:
-    """Return the registration of a study, or None. If its files have changed, return the one of the same version.
+    """Return the registration of a study or, if its files have changed, a registration of the same version; or None.
 
     This function is for commands that read the store, and for the researcher's decisions about existing sessions.
     """
@@ -289,11 +289,11 @@ def _why_refused(study: Study, found: Changes) -> str:
     since = f"{study.folder / 'study.yaml'}: version {study.definition.version} of this study has sessions, and"
     if found.wording and not found.substance:
         return (
-            f"{since} only the wording of {listed(found.wording)} changed since. Fix: accept it for later sessions "
-            f'with `equipoise revise {study.folder} --reason "..."`, or give it a new `version`.'
+            f"{since} only the wording of {listed(found.wording)} changed since. Fix: accept the new wording for later "
+            f'sessions with `equipoise revise {study.folder} --reason "..."`, or give the study a new `version`.'
         )
     names = listed(found.substance) or "its definition, battery or texts"
-    return f"{since} {names} changed since. Fix: give it a new `version`."
+    return f"{since} {names} changed since. Fix: give the study a new `version`."
 
 
 def revisions(db: Database, study: str) -> list[Revision]:

@@ -28,7 +28,7 @@ UNDER_OTHER_CODES = "upload the sessions of that laboratory under other codes, w
 
 
 def add_uploaded(db: Database, study: Study, start: SessionStart) -> bool:
-    """Store a session that was run elsewhere; return False if the session is stored already, and True if it is new.
+    """Store a session that was run elsewhere; return True if the session is new, False if it is stored already.
 
     If the store knows the laboratory code, the participant keeps the pseudonym in this store. Otherwise the participant
     gets the uploaded pseudonym. See `Store.start_session`.

@@ -49,7 +49,9 @@ def connect(path: Path, is_new: bool = False) -> sqlite3.Connection:
 
 
 def migrate(path: Path, must_exist: bool = False) -> None:
-    """Update the schema of the file. Refuse a file that is not a store, or is from a newer version; do not change it.
+    """Update the schema of the file.
+
+    Refuse a file that is not a store, and a store of a newer version. A refused file is not changed.
 
     Parameters
     ----------
@@ -77,7 +79,7 @@ def migrate(path: Path, must_exist: bool = False) -> None:
     except (sqlite3.DatabaseError, UnicodeError, LookupError) as error:  # For instance a changed byte in the schema.
         raise InputError(
             f"{path}: this file is not a store, or is damaged ({error}). Fix: if the file has your data, "
-            "restore it from a backup; otherwise move it to another folder."
+            "replace the file by a backup; otherwise move the file to another folder."
         ) from None
 
 
@@ -132,7 +134,7 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
 
 
 def refuse_strange(path: Path, how: str) -> None:
-    """Refuse a file that is not a store, or a store of a newer version. `how` has SQLite's options for opening it."""
+    """Refuse a file that is not a store, or a store of a newer version; `how` is SQLite's option for opening it."""
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as connection:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         applied = {migration.name for migration in migrations.applied(Database(connection))}

@@ -216,7 +216,7 @@ def m004_timing_of_every_answer(db: Database) -> None:
 
 @migrations()
 def m005_occasions(db: Database) -> None:
-    """Add the number of a participant's laboratory session, and the time of its upload if it was run elsewhere."""
+    """Add the session number of a laboratory session, and the time of the upload of an uploaded session."""
     for column, kind in {"occasion": int, "adopted_at": str}.items():
         db.table("sessions").add_column(column, kind)
     db.table("sessions").create_index(["study_digest", "group", "seed"])

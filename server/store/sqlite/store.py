@@ -1,7 +1,7 @@
 """The embedded store: one SQLite file in WAL mode, every commit synced, one writer thread.
 
 Only the writer thread changes which files the store has open: it switches to a backup that replaced the file, and
-rescues a log that was removed. Any other thread that detects such a change asks the writer thread to do this.
+rescues a log that was removed. If any other thread detects such a change, this thread asks the writer thread to act.
 """
 
 import glob
@@ -57,8 +57,8 @@ session under way is written to the log several times, but is moved to the file 
 writes.
 """
 EMPTY_LOG_AFTER_S = 60.0
-"""Interval at which the log is emptied even if the store is never idle. Until the log is emptied, it still contains the
-data that another process has deleted.
+"""Interval at which the log is emptied even if the store is never idle. Until then, the log still contains the data
+that another process has deleted.
 """
 RETRY_TO_EMPTY_LOG_S = 0.5
 """Interval of attempts to empty the log after a deletion, as long as readers prevent it."""
@@ -70,7 +70,7 @@ DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 @dataclass(frozen=True)
 class _Writing:
-    """The writer's connection, and the log that it has open."""
+    """The writer's connection, and the log that the connection has open."""
 
     connection: sqlite3.Connection
     log: LogIdentity
@@ -82,7 +82,7 @@ class SqliteStore(SqlStore):
     Parameters
     ----------
     path
-        The database file. If it does not exist, the file and its folder are made.
+        The database file. A missing file is made, with its folder.
     must_exist
         True to refuse a missing or empty file.
 
@@ -150,7 +150,7 @@ class SqliteStore(SqlStore):
         aside = sorted(self.path.parent.glob(f"{name}-before-*-wal"))
         traces += [
             f"{log}: this log of a replaced database file may contain deleted data. Fix: delete the log when you no "
-            "longer need it."
+            "longer need the log."
             for log in aside
         ]
         traces += [
@@ -334,7 +334,7 @@ class SqliteStore(SqlStore):
         return self._writing.connection
 
     def _tidy(self, is_idle: bool) -> None:
-        """Move the log's content to the file: most of it in another thread, during writes, and the small rest here."""
+        """Move the log's content to the file: most of it in another thread during writes, the rest in this thread."""
         if is_idle and self._writing is None and not size_of(log_beside(self.path)):
             return
         if self._moving is not None and self._moving.is_alive():

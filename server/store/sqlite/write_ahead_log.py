@@ -66,7 +66,7 @@ def empty_log(connection: sqlite3.Connection, patience_s: float = 0.0) -> bool:
     connection
         A connection outside a transaction.
     patience_s
-        Time for retries while other programs read the store. They are not interrupted, because they need the log.
+        Time for retries while other programs read the store. Readers are not interrupted, because they need the log.
     """
     (busy_timeout_ms,) = connection.execute("PRAGMA busy_timeout").fetchone()
     connection.execute("PRAGMA busy_timeout = 0")
@@ -96,7 +96,7 @@ def put_log_aside(path: Path, log: LogIdentity, is_empty: bool) -> None:
     log
         The identity of the log; a different log with the same path is not changed.
     is_empty
-        True if the log is empty, so that it is deleted; otherwise it is renamed.
+        True if the log is empty. An empty log is deleted; any other log is renamed.
     """
     name = f"{path.name}-before-{secrets.token_hex(4)}"
     for file, identity, suffix in zip((log_beside(path), index_beside(path)), log, ("-wal", "-shm"), strict=True):

@@ -73,7 +73,7 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ("UPDATE sessions SET excluded_reason = 'x' WHERE session = '{excluded}'",),
     ),
     "the texts of a revision changed": (
-        "its definition, texts or items are not those registered as revision 2",
+        "its definition, texts or items differ from those registered as revision 2",
         ("UPDATE revisions SET texts = '{{}}'",),
     ),
     "a revision that nobody accepted": (
@@ -307,11 +307,11 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ("DELETE FROM events WHERE study_digest = '{study}'", "DELETE FROM logs WHERE study_digest = '{study}'"),
     ),
     "a count of places changed": (
-        "the slots do not add up",
+        "the numbers of slots and sessions differ",
         ("UPDATE slots SET n_confirmed = n_confirmed + 1 WHERE kind = 'human' AND \"group\" = 1",),
     ),
     "a count of sessions begun changed": (
-        "the slots do not add up",
+        "the numbers of slots and sessions differ",
         ("UPDATE slots SET n_begun = n_begun - 1 WHERE kind = 'human' AND \"group\" = 1",),
     ),
     "a group's counts deleted": (
@@ -327,7 +327,7 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ("UPDATE studies SET content_digest = 'another' WHERE study_digest = '{study}'",),
     ),
     "a place given back": (
-        "the slots do not add up",
+        "the numbers of slots and sessions differ",
         ("UPDATE sessions SET slot = 'confirmed' WHERE session = '{excluded}'",),
     ),
     "a model's answer changed": (
