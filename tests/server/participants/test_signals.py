@@ -236,7 +236,7 @@ def test_the_session_has_the_deadline_and_the_rule_for_interrupted_trials(study_
 @pytest.mark.parametrize("why", ["deadline", "interrupted"])
 def test_practice_is_never_missing(study_of: StudyOf, any_store: Store, why: str) -> None:
     participant = begun(study_of(3_000, "skip"), any_store)
-    assert "cannot be missing" in sentence(miss(participant, 0, why))
+    assert "`missing` must not be" in sentence(miss(participant, 0, why))
 
 
 @pytest.mark.parametrize("why", ["deadline", "interrupted"])
