@@ -76,7 +76,7 @@ def test_a_session_number_that_was_run_on_two_machines_is_stored_twice_and_is_co
 def test_participants_of_two_laboratories_with_the_same_code_stay_separate(lab: Laboratory) -> None:
     here = lab.start()
     lab.answer(here, 1)
-    with pytest.raises(Conflict, match=r"another session 1 of a participant P01 here, .*--prefix"):
+    with pytest.raises(Conflict, match=r"another session 1 of a participant P01: .*--prefix"):
         lab.add_uploaded(participant="p-bbbbbbbbbbbb")
     lab.add_uploaded("B-P01", participant="p-bbbbbbbbbbbb")
     lab.add_uploaded(participant="p-cccccccccccc", session_number=2, session="00000000000000ab")
@@ -141,7 +141,7 @@ def test_an_uploaded_withdrawal_of_an_unknown_session_deletes_no_other_participa
     here = lab.start(session_number=1)
     lab.complete(here)
     before = verified(lab.store)
-    told = r"there is a participant P01 here. .* `equipoise withdraw STUDY --participant P01`; .*--prefix B-"
+    told = r"there is a participant P01 on this server. .* `equipoise withdraw STUDY --participant P01`; .*--prefix B-"
     for session_number in (1, 2):
         with pytest.raises(Conflict, match=told):
             lab.add_uploaded(participant="p-bbbbbbbbbbbb", session_number=session_number, is_withdrawn=True)
@@ -193,9 +193,13 @@ def test_a_further_session_with_a_changed_code_is_refused_and_the_refusal_names_
     lab.add_uploaded("B-P01", participant="p-bbbbbbbbbbbb")
     before = verified(lab.store)
     further = {"participant": "p-bbbbbbbbbbbb", "session_number": 2, "session": "00000000000000bb"}
-    with pytest.raises(Conflict, match=r"another code, B-P01 and not P01. .* `equipoise lab upload --prefix B-`"):
+    with pytest.raises(
+        Conflict, match=r"has the code B-P01 on this server, not P01. .* `equipoise lab upload --prefix B-`"
+    ):
         lab.add_uploaded("P01", **further)
-    with pytest.raises(Conflict, match=r"another code, B-P01 and not C-P01. Fix: upload it under the code B-P01"):
+    with pytest.raises(
+        Conflict, match=r"has the code B-P01 on this server, not C-P01. Fix: upload the session under the code B-P01"
+    ):
         lab.add_uploaded("C-P01", **further)
     assert verified(lab.store) == before
     assert lab.add_uploaded("B-P01", **further).session.participant.participant == "p-bbbbbbbbbbbb"

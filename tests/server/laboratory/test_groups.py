@@ -53,7 +53,9 @@ def test_a_full_group_is_refused_by_its_name_and_others_are_not(lab_of: LabOf) -
 def test_a_group_of_a_full_study_is_refused(lab_of: LabOf) -> None:
     lab = lab_of(quota=1)
     lab.complete(lab.start("P01"))
-    with pytest.raises(Conflict, match=r"^Group 3 has no free slot, because the study is full: 1 .* quota is 1\."):
+    with pytest.raises(
+        Conflict, match=r"^Group 3 has no free slot, because the study is full: 1 .* quota of the study is 1\."
+    ):
         lab.start("P02", group=3)
     with pytest.raises(StudyFull):
         lab.start("P02")

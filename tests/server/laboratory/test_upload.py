@@ -89,9 +89,9 @@ def test_a_session_of_another_version_or_of_the_web_is_not_the_one_of_that_name(
     lab.store.register_study(later)
     person = Person(lab.store, lab.study)
     web = person.stored.session
-    with pytest.raises(Conflict, match="nother session here has the name"):
+    with pytest.raises(Conflict, match="nother session on this server has the name"):
         Laboratory(lab.store, later).add_uploaded()
-    with pytest.raises(Conflict, match="nother session here has the name"):
+    with pytest.raises(Conflict, match="nother session on this server has the name"):
         lab.add_uploaded(
             "P02", session=web.session, group=web.group, seed=web.seed, participant=web.participant.participant
         )
