@@ -38,11 +38,11 @@ def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings)
     Parameters
     ----------
     study
-        The study, read and checked.
+        The study, after it was read and checked.
     store
-        The store of the responses; the application registers the study with it.
+        The store of the responses. The application registers the study in this store.
     secrets
-        Secrets that sign the cookies and open the researcher's pages.
+        The key that signs cookies, and the researcher's token.
     settings
         Limits and other settings.
     """
@@ -57,8 +57,8 @@ def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings)
     if settings.proxies:
         if not settings.hosts:
             logger.warning(
-                "no public name is set, so the server accepts only its machine's name and numeric addresses. Fix: "
-                "set EQUIPOISE_HOSTS to the name under which participants reach it, such as study.example.org."
+                "no public name is set, so the server accepts only the name of its machine and numeric addresses. Fix: "
+                "set EQUIPOISE_HOSTS to the name under which participants reach the server, such as study.example.org."
             )
         n = settings.proxies
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=n, x_proto=n, x_host=n)  # type: ignore[method-assign]
@@ -87,11 +87,12 @@ def _refuse_body() -> None:
     n_bytes = request.content_length or 0
     if n_bytes > context().settings.max_body_kb * 1024:
         raise RequestEntityTooLarge()
-    # A body of another type is refused: otherwise it would look like a form with a wrong code or token.
+    # A body of any other type is refused. Otherwise the request would look like a form with a wrong code or token.
     is_readable = media_type(environ.get("CONTENT_TYPE", "")) in BODY_TYPES
     if n_bytes > 0 and not is_readable and request.routing_exception is None:
         raise UnsupportedMediaType(
-            "The body has another type than the server accepts. Fix: send application/json; pages send a form."
+            "The server does not accept this content type. Fix: send application/json or "
+            "application/x-www-form-urlencoded."
         )
 
 
@@ -107,7 +108,7 @@ def _http_error(error: HTTPException) -> Response:
     messages = {
         404: "This address does not exist. Fix: check the address.",
         405: "This address does not accept this method. Fix: use a method in the header `Allow`.",
-        413: f"The request is larger than {context().settings.max_body_kb} KB. Fix: send fewer responses at once.",
+        413: f"The request is larger than {context().settings.max_body_kb} KB. Fix: send fewer responses per request.",
     }
     status = error.code or 500
     if isinstance(error, NoSession | NoEntry | TooManyRequests):

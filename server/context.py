@@ -15,7 +15,7 @@ from server.store import Store
 
 @dataclass(frozen=True)
 class Context:
-    """The parts of one application."""
+    """The parts that all requests of one application use."""
 
     study: Study
     store: Store
@@ -24,7 +24,7 @@ class Context:
     limits: RateLimits = field(init=False)
     slots_per_address: SlotsPerAddress = field(init=False)
     prolific_tokens: ProlificTokens | None = field(init=False)
-    """Checks Prolific's signatures; None if the study does not require them."""
+    """Verifier of Prolific's signatures; None if the study does not require these signatures."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "limits", RateLimits(self.settings))

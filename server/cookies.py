@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 UNREADABLE = "equipoise.unreadable_cookies"
-"""Key in a request's environment; present if the request had cookies that granian dropped (`server.gateway`)."""
+"""Key in a request's environment; the key is present if granian dropped the request's cookies (`server.gateway`)."""
 
 
 class UnreadableCookies(HTTPException):
-    """A request with unreadable cookies, which looks like a request without cookies."""
+    """Refusal of a request with unreadable cookies, which would otherwise look like a request without cookies."""
 
     code = 400
     description = (
@@ -30,7 +30,7 @@ class UnreadableCookies(HTTPException):
 
 
 def is_https(environ: "WSGIEnvironment") -> bool:
-    """Return True if the participant's browser uses HTTPS; only the configured number of proxies is trusted."""
+    """Return True if the participant's browser uses HTTPS. Only proxies in the settings can report HTTPS."""
     return bool(environ["wsgi.url_scheme"] == "https")
 
 
@@ -47,7 +47,7 @@ class SignedCookie:
     name
         Purpose of the cookie; a signature made for one purpose is invalid for any other purpose.
     samesite
-        "Strict" if browsers do not send the cookie with requests from another site, else "Lax".
+        "Strict" if browsers must not send the cookie with requests from another site; otherwise "Lax".
     path
         Path for which browsers send the cookie.
     """
@@ -76,7 +76,7 @@ class SignedCookie:
         )
 
     def read(self, max_age_s: int) -> str | None:
-        """Return the content of the request's cookie, or None if it is missing, too old or not signed by this server.
+        """Return the content of the cookie, or None if the cookie is missing, too old or not signed by this server.
 
         Raises
         ------

@@ -1,8 +1,8 @@
-"""The gateway in front of the Flask application: it receives complete requests and passes each to a thread.
+"""The gateway in front of the Flask application: it passes a request to a thread when the request is complete.
 
-A request gets a thread only when its body is complete. Requests whose headers or body arrive slowly, or never, wait in
-the event loop, where each of them costs some kilobytes. The gateway does not read a body that the application would
-refuse. So thousands of slow clients take no threads from the other clients.
+If the headers or the body of a request arrive slowly, or never, the request waits in the event loop. A waiting request
+needs some kilobytes of memory, but no thread. The gateway does not read a body that the application would refuse. So
+thousands of slow clients do not occupy the threads that other clients need.
 """
 
 import asyncio
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
 BODY_DEADLINE_S = 30.0
 """Time limit for a request's body. Sending 64 KB over a line of 20 kbit/s takes 26 s."""
 DISCARDED_BYTES, DISCARDED_S = 1024 * 1024, 2.0
-"""Limits in size and time for reading a refused body."""
+"""Limits for reading a refused body: the number of bytes, and the time."""
 DROP_CONNECTIONS = getattr(signal, "SIGUSR1", signal.SIGTERM)
 """Signal to a stopping process that it must not wait any longer for open connections."""
 FINISHED_WITHIN_S = 2.0
-"""Time for running threads when the process stops."""
+"""Time in which running threads must finish when the process stops."""
 SETTLED_WITHIN_S = 0.005
-"""Interval at which the coroutines of answered requests end together. Waking the event loop for each request would make
-every request 3 % slower.
+"""Time after which the coroutines of all answered requests end together. If each request woke the event loop, every
+request would be 3 % slower.
 """
 UNTHREADED = frozenset({"/healthz"})
-"""Addresses answered without a thread, because a process is alive as long as its event loop runs."""
+"""Addresses for which the event loop itself replies, because a process is alive as long as its event loop runs."""
 
 Answer = Callable[[], None]
 
@@ -59,7 +59,7 @@ class Gateway:
     app
         The application.
     n_threads
-        Requests that are processed at once.
+        Number of requests that are processed at the same time.
     on_stop
         Called when the server stops, after the last request is finished.
     """
@@ -67,7 +67,7 @@ class Gateway:
     def __init__(self, app: Flask, n_threads: int, on_stop: Callable[[], None]) -> None:
         self._app = app
         routes = app.url_map.bind("localhost")
-        # Most requests use the same few addresses; the cache keeps these, and unknown addresses replace each other.
+        # Most requests use the same few addresses, which stay in the cache. Unknown addresses replace each other.
         self._is_route = lru_cache(256)(partial(_is_route, routes))
         self._max_body_bytes: int = app.config["MAX_CONTENT_LENGTH"]
         self._on_stop = on_stop
@@ -106,7 +106,7 @@ class Gateway:
             try:
                 self._answer(environ, protocol)
             finally:
-                self._answered.append(answered)  # Before the check, so that a call of `_settle` now includes it.
+                self._answered.append(answered)  # Before the check, so that `_settle` includes this request.
                 if not self._is_settling:
                     self._is_settling = True
                     loop.call_soon_threadsafe(loop.call_later, SETTLED_WITHIN_S, self._settle)
@@ -122,27 +122,28 @@ class Gateway:
                 answered.set_result(None)
 
     def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Prepare to stop."""
+        """Set the handler for the signal `DROP_CONNECTIONS`."""
         if os.name == "posix":
             loop.add_signal_handler(DROP_CONNECTIONS, self._drop_connections)
 
     def __rsgi_del__(self, _: asyncio.AbstractEventLoop) -> None:
-        """Finish the running requests, then drop the other connections."""
+        """Finish the requests that have a thread, then call `on_stop`."""
         self._stop(None)
 
     def _warn_of_cookies(self) -> None:
-        """Log unreadable cookies once, so that they do not fill the log."""
+        """Log only the first request with unreadable cookies, because messages about all of them would fill the log."""
         if not self._has_warned_of_cookies:
             self._has_warned_of_cookies = True
             logger.warning(
-                "a request's cookies have a character that is not ASCII, so the server cannot read them or find the "
-                "session. Fix: configure the proxy to remove the cookies of other sites under the same domain."
+                "the cookies of a request have a character that is not ASCII, so the server cannot read the cookies "
+                "and cannot find the session. Fix: configure the proxy to remove the cookies of other sites under the "
+                "same domain."
             )
 
     def _drop_connections(self) -> None:
-        """End the process after closing the store, although a client has not sent or read everything."""
+        """Close the store and end the process, even if a client has not sent its request or read the reply."""
         self._stop(FINISHED_WITHIN_S)
-        logger.warning("the server has stopped; a connection that did not end was dropped")
+        logger.warning("the server has stopped, and has dropped the connections that were still open")
         os._exit(0)
 
     def _stop(self, patience_s: float | None) -> None:
@@ -154,7 +155,7 @@ class Gateway:
         self._on_stop()
 
     async def _read_body(self, environ: "WSGIEnvironment", protocol: "HTTPProtocol") -> bytes:
-        """Return the body of a request, or nothing if the application refuses the request without its body.
+        """Return the body of a request; return no bytes if the application refuses the request for any body.
 
         Raises
         ------
@@ -229,7 +230,7 @@ async def _discard_body(protocol: "HTTPProtocol") -> None:
 
 
 def to_environ(scope: Scope) -> "WSGIEnvironment":
-    """Return a request without its body as a WSGI environment."""
+    """Return the WSGI environment of a request, without the body."""
     server, _, port = scope.server.rpartition(":")
     environ: WSGIEnvironment = {
         "REQUEST_METHOD": scope.method,

@@ -1,9 +1,9 @@
-"""The HTTP API for laboratories, whose program sends the researcher's token.
+"""The HTTP API for laboratories. The laboratory's program sends the researcher's token.
 
-After its start, a laboratory session uses the same addresses as a web session (`server.participants.views`), with the
-cookie from the start. The server stores the laboratory's own code of a participant only in the table of identities. It
-stores no code for a rehearsal (`simulated`), and only the same `start_id` opens a rehearsal again. Refusals are for the
-experimenter, in English.
+When a laboratory session has begun, the program uses the same addresses as a web session (`server.participants.views`).
+With each request, the program sends the cookie from the reply to the start. The server stores the laboratory code of a
+participant only in the table of identities. For a rehearsal (`simulated`) the server stores no code, so a rehearsal can
+be opened again only with the same `start_id`. The experimenter reads the refusals, so the refusals are in English.
 """
 
 import secrets
@@ -32,15 +32,16 @@ _FULL = (
     "or release a slot with `equipoise assignment release`."
 )
 SENTENCES = {
-    "cannot_begin_again": "participant {participant} has withdrawn, so the server has deleted their responses, and "
-    "they cannot begin this study again. Fix: if this is another person, use another code.",
+    "cannot_begin_again": "participant {participant} has withdrawn. The server has deleted the responses, and the "
+    "participant cannot begin this study again. Fix: if this is another person, use another code.",
     "slot_given_away": "participant {participant} no longer has a slot: the slot was released after the time-out or "
     "with `equipoise assignment release`. The server keeps the responses so far. Fix: raise the quota in study.yaml, "
-    "or use `equipoise assignment release` for a participant who will not return, and run the same command again.",
+    "or release the slot of a participant who will not return (`equipoise assignment release`). Then run the same "
+    "command again.",
     "study_full": _FULL,
     "slots_taken": _FULL,
-    "start_of_another": "this start belongs to another participant's session, not to participant {participant}. Fix: "
-    "run the same command again.",
+    "start_of_another": "the id of this start belongs to a session of another participant, not of participant "
+    "{participant}. Fix: run the same command again.",
     "opened_at_once": "another program opened the session of participant {participant} at the same moment. Fix: close "
     "the other program, and run the same command again.",
 }
@@ -51,7 +52,7 @@ Query = TypeVar("Query", bound=SessionQuery)
 
 @laboratory.get("/api/lab/session")
 def find() -> Response:
-    """Return a participant's session with a session number, without opening the session."""
+    """Return the session of a participant that has the requested session number; do not open the session."""
     require_token()
     query = _read_query(SessionQuery)
     stored = context().store.session_on(context().study, _identity(query), query.session_number)
@@ -62,7 +63,7 @@ def find() -> Response:
 
 @laboratory.get("/api/lab/slot")
 def check_slot() -> Response:
-    """Check, before the window opens, if a participant may begin or resume a session; store nothing."""
+    """Check if a participant may begin or resume a session, before the program opens its window. Store nothing."""
     require_token()
     query = _read_query(SlotQuery)
     with _refusals_for_experimenter(query):
@@ -81,11 +82,11 @@ def start() -> tuple[Response, int]:
         shown = store.content(study, body.study_digest) or shown  # The store refuses an unknown digest.
     elif body.study_digest != study.digest:
         raise Conflict(
-            f"the laboratory's study is not the served study (version {study.definition.version} of `{study.name}`, "
-            f"digest {study.digest[:12]}...). Fix: use the same study folder on both machines."
+            f"the laboratory's study differs from the server's study (version {study.definition.version} of "
+            f"`{study.name}`, digest {study.digest[:12]}...). Fix: use the same study folder on both machines."
         )
     if body.consent_digest != participant_json.consent_digest_of(*shown):
-        raise BadRequest("the digest is not that of the study's consent text. Fix: show the study's consent text.")
+        raise BadRequest("the digest does not belong to the study's consent text. Fix: show the study's consent text.")
     token = secrets.token_urlsafe(32)
     begun = SessionStart(
         body.start_id,
@@ -123,7 +124,7 @@ def _identity(query: SessionQuery) -> Identity:
 
 @contextmanager
 def _refusals_for_experimenter(query: SessionQuery) -> Iterator[None]:
-    """Replace the sentence for a participant in a refusal by the sentence for the experimenter."""
+    """Turn a refusal, with a sentence for the participant, into a conflict with a sentence for the experimenter."""
     try:
         yield
     except Refusal as refusal:

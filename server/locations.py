@@ -13,7 +13,7 @@ def store_location(study: Study, settings: Settings) -> str:
 
 
 def without_password(location: str) -> str:
-    """Return the name of a store for a message; the address of a database may contain a password."""
+    """Return a name of a store for messages. The address of a database is replaced, because it may have a password."""
     return "the database" if is_address(location) else location
 
 

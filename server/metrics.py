@@ -15,11 +15,13 @@ from server.logs import logger
 from server.store import Store, StoreUnavailable
 
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""Environment variable with the folder in which several processes write their metrics for the client library."""
+"""Environment variable with a folder. All processes write their metrics to files in this folder, and Prometheus' client
+library reads these files.
+"""
 
 
 def share_figures(folder: str) -> None:
-    """Make all processes that start from now on write their metrics to one folder, so that they can be added."""
+    """Make all processes that start after this call write metrics to one folder, so that the metrics can be summed."""
     os.environ[SHARED_FOLDER] = folder
     # The library itself reads the variable only at its import.
     values.ValueClass = values.get_value_class()  # type: ignore[no-untyped-call]
@@ -37,7 +39,7 @@ class Figures:
 
 @cache
 def figures() -> Figures:
-    """Return this process' metrics, made at first use, because `share_figures` must come before."""
+    """Return the metrics of this process. The first call makes the metrics, because `share_figures` must run first."""
     return Figures(
         Counter("equipoise_requests", "Requests by endpoint and status.", ("endpoint", "status")),
         Histogram(

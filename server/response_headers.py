@@ -1,4 +1,4 @@
-"""Strict headers on every reply; adding them outside Flask takes almost no time."""
+"""Strict headers on every reply. They are added outside Flask, which takes almost no time."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ ONLY_OVER_HTTPS = ("Strict-Transport-Security", "max-age=31536000")
 
 
 class StrictHeaders:
-    """A WSGI application that adds the strict headers, and forbids caching unless a reply allows caching.
+    """A WSGI application that adds the strict headers. It forbids caching if a reply has no `Cache-Control` header.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Serving of a study by a production server (granian): processes with many threads, and one store.
+"""The production server (granian), which serves a study: processes with many threads, and one store.
 
-This module limits the connections of a process, and the time and size of a request's headers. The gateway
-(`server.gateway`) limits the bodies.
+This module limits the number of connections of a process, and the time and the size of a request's headers. The gateway
+(`server.gateway`) limits the time and the size of a request's body.
 """
 
 import ipaddress
@@ -41,11 +41,11 @@ its idle connections earlier.
 HEADERS_BYTES = 32 * 1024
 """Largest headers of a request."""
 BACKLOG = 4096
-"""Connections that the operating system queues for the server; Linux queues no more by default."""
+"""Number of connections that the operating system queues for the server. By default, this is the maximum of Linux."""
 SPARE_FILES = 256
-"""Number of open files for the store and the libraries, beside a process' connections."""
+"""Number of files that a process may open for the store and the libraries, in addition to its connections."""
 STEADY_AFTER_S = 60.0
-"""Lifetime after which the end of a process is not a failed start."""
+"""If a process has lived for this time, its end does not count as a failed start."""
 
 
 def serve(folder: Path, settings: Settings, on_ready: Callable[[], None] = lambda: None) -> None:
@@ -63,7 +63,7 @@ def serve(folder: Path, settings: Settings, on_ready: Callable[[], None] = lambd
     Raises
     ------
     InputError
-        If the study or its store cannot be used, or the host or port cannot be listened on.
+        If the study or its store cannot be used, or if the server cannot listen on the host and port.
     """
     write_json_lines(settings.log_level)
     # Checked before the workers start, so that the researcher reads one sentence and not the error of a dead worker.
@@ -104,7 +104,7 @@ def serve(folder: Path, settings: Settings, on_ready: Callable[[], None] = lambd
 
 
 class _Supervisor(MPServer):
-    """Granian's server, changed so that it always restarts a dead process; granian would stop all processes.
+    """Granian's server with one change: a new process replaces a process that died. Granian would stop all processes.
 
     This class replaces the loop of granian 2.8, and depends on that version.
     """
@@ -123,7 +123,7 @@ class _Supervisor(MPServer):
                 index = self.interrupt_children.pop()
                 lived_s = time.monotonic() - self.wrks[index].birth
                 back_off_s[index] = 0.5 if lived_s > STEADY_AFTER_S else min(2 * back_off_s[index], LONGEST_BACK_OFF_S)
-                logger.error("a server process has exited; another one is started", extra={"in_s": back_off_s[index]})
+                logger.error("a server process has exited; a new process is started", extra={"in_s": back_off_s[index]})
                 if self._is_stopped_within(back_off_s[index]):
                     self._drop_connections_in_time()
                     return
@@ -151,14 +151,14 @@ def _drop_connections(processes: Sequence[Any]) -> None:
 
 @contextmanager
 def _shared_metrics() -> Iterator[None]:
-    """Make a folder for the metrics of all processes; the process that gets a request for metrics adds them."""
+    """Make a folder for the metrics of all processes. The process that gets a request for metrics sums the metrics."""
     with tempfile.TemporaryDirectory(prefix="equipoise-metrics-") as folder:
         share_figures(folder)
         yield
 
 
 def link(host: str, port: int) -> str:
-    """Return the address of a study that is served at `host` and `port`, for a browser."""
+    """Return the address with which a browser opens a study that is served at `host` and `port`."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
@@ -177,7 +177,7 @@ def free_port(host: str = "127.0.0.1") -> int:
 
 
 def _allow_connections(wanted: int) -> int:
-    """Return the number of connections that a process may have, up to `wanted`; raise the limit on open files."""
+    """Raise the limit on open files, and return the number of connections that the limit allows, at most `wanted`."""
     try:
         import resource  # noqa: PLC0415 - missing on Windows, which has no such limit
     except ImportError:
@@ -198,7 +198,7 @@ def _allow_connections(wanted: int) -> int:
 
 
 def _free_address(host: str, port: int) -> str:
-    """Return the address that `host` names, after checking that the port is free."""
+    """Check that the port is free, and return the numeric address of `host`."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.create_server((host, port), family=family):

@@ -1,7 +1,8 @@
 """The settings of a server with their defaults, and the function that reads them.
 
-Each setting has an environment variable: `EQUIPOISE_` and the setting's name in capitals. Some settings are also
-options of `equipoise serve`; an option replaces the variable. The properties of a study are in `study.yaml`.
+Each setting has an environment variable. The name of the variable is `EQUIPOISE_` and the name of the setting in
+capitals. Some settings are also options of `equipoise serve`; an option replaces the variable. The properties of a
+study are in `study.yaml`, not in the settings.
 """
 
 import difflib
@@ -32,24 +33,33 @@ class Settings(BaseSettings):
             "omitted: `data/equipoise.db` in the study's folder."
         ),
     )
-    host: str = Field(default="127.0.0.1", description="Address to listen on; by default this machine only.")
-    port: int = Field(default=8000, ge=1, le=65535, description="Port to listen on.")
+    host: str = Field(
+        default="127.0.0.1",
+        description="Address that the server listens on; by default, only this machine can connect.",
+    )
+    port: int = Field(default=8000, ge=1, le=65535, description="Port that the server listens on.")
     processes: int = Field(
-        default=1, ge=1, le=256, description="Server processes. More than one needs PostgreSQL, and a core for each."
+        default=1,
+        ge=1,
+        le=256,
+        description="Number of server processes. Several processes need PostgreSQL, and each needs a processor core.",
     )
     threads: int = Field(
         default=32,
         ge=1,
         le=1024,
-        description="Requests that a process handles at once; most of the time they wait for the shared commit.",
+        description=(
+            "Number of requests that a process handles at the same time. Most of the time, these requests wait for the "
+            "shared commit."
+        ),
     )
     connections: int = Field(
         default=8192,
         ge=1,
         le=1_000_000,
         description=(
-            "Connections to a process at once; each may hold a request of `max_body_kb`. Further ones wait until "
-            "others end."
+            "Largest number of connections to a process at the same time. Each connection may need memory for a "
+            "request of `max_body_kb`. Further connections wait until a connection ends."
         ),
     )
     proxies: int = Field(
@@ -57,56 +67,62 @@ class Settings(BaseSettings):
         ge=0,
         le=10,
         description=(
-            "Number of reverse proxies in front, whose `X-Forwarded-For`, `-Proto` and `-Host` are trusted. With 0 "
-            "these headers are ignored, because any client can send them."
+            "Number of reverse proxies in front of the server. The server trusts the headers `X-Forwarded-For`, "
+            "`X-Forwarded-Proto` and `X-Forwarded-Host` of these proxies. With 0, the server ignores these headers, "
+            "because any client can send such headers."
         ),
     )
     hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
         description=(
             "Names under which participants reach the server, such as `study.example.org`, separated by commas. "
-            "Numbers (127.0.0.1), `localhost`, this machine's own name and the one in `host` are always accepted. "
-            "A request under another name is refused, because a page of another site could send it (DNS rebinding)."
+            "The server also accepts numeric addresses (127.0.0.1), `localhost`, the name of this machine and the name "
+            "in `host`. The server refuses a request with any other name, because a page of another site could send "
+            "such a request (DNS rebinding)."
         ),
     )
     secrets: Path | None = Field(
         default=None,
         description=(
-            "Folder of the files `signing-key` and `researcher-token`, made with mode 600 at the first start. "
-            "Servers on several machines need the same files. If omitted: `data` in the study's folder."
+            "Folder of the files `signing-key` and `researcher-token`. The first start makes these files, with mode "
+            "600. Servers on several machines need the same files. If omitted: `data` in the study's folder."
         ),
     )
     session_days: int = Field(
         default=7, ge=1, le=365, description="Days for which a participant's browser remembers the session."
     )
     max_body_kb: int = Field(
-        default=64, ge=1, le=10_240, description="Largest accepted request, in KB; 100 responses take about 30."
+        default=64, ge=1, le=10_240, description="Largest size of a request, in KB; 100 responses need about 30 KB."
     )
     starts_per_minute: int = Field(
         default=1200,
         ge=1,
         description=(
-            "New sessions from one network address per minute. A laboratory or a campus may share one address, and "
-            "so do all participants behind a proxy that is not counted in `proxies`."
+            "Largest number of new sessions per minute from one network address. All machines of a laboratory or a "
+            "campus may have one address. If `proxies` does not count a proxy, all participants behind this proxy have "
+            "one address too."
         ),
     )
     slots_per_address: int = Field(
         default=200,
         ge=1,
         description=(
-            "Participants from one network address who may hold a slot at the same time. All machines of a "
-            "laboratory or a campus may share one address; a panel's participants do not, and 5 is enough for them."
+            "Largest number of participants from one network address who have a slot at the same time. All machines of "
+            "a laboratory or a campus may have one address. Participants of a panel have different addresses, so 5 is "
+            "enough for a study with a panel."
         ),
     )
     prolific_keys: str | None = Field(
         default=None,
         description=(
-            "File with Prolific's public keys (JWKS), for a study with `recruitment.prolific_secured_url`. It is "
-            "read again when it is replaced."
+            "File with Prolific's public keys (JWKS), for a study with `recruitment.prolific_secured_url`. The server "
+            "reads the file again when the file is replaced."
         ),
     )
     requests_per_second: int = Field(
-        default=50, ge=1, description="Requests of one session per second; a person makes less than one."
+        default=50,
+        ge=1,
+        description="Largest number of requests of one session per second. A person makes less than one per second.",
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="INFO", description="Lowest level of logged events."
@@ -129,7 +145,7 @@ class Settings(BaseSettings):
 
 
 def read_settings(**options: Any) -> Settings:
-    """Return the settings from options that are not None, otherwise from the environment.
+    """Return the settings. If an option is None, the setting comes from its environment variable, or is the default.
 
     Raises
     ------

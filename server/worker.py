@@ -31,7 +31,7 @@ from server.store.open import open_store
 GC_THRESHOLD = 50_000
 """Number of new objects after which Python collects garbage; the default of 700 is for short programs."""
 DROP_CONNECTIONS_AFTER_S = 3
-"""Time for running requests when the server stops; then the server drops all connections."""
+"""Time in which running requests must finish when the server stops. After this time all connections are dropped."""
 STOP_TIMEOUT_S = 9
 """Time after which the server kills a stopping process."""
 LONGEST_BACK_OFF_S = 30.0
@@ -41,7 +41,7 @@ LONGEST_BACK_OFF_S = 30.0
 def load_app(folder: Path, settings: Settings) -> Callable[..., Any]:
     """Make the application in the worker process."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)  # A fork has its parent's handlers; granian sets the worker's own later.
+        signal.signal(number, signal.SIG_DFL)  # A fork has its parent's handlers; granian sets new ones later.
     write_json_lines(settings.log_level)
     if settings.processes == 1:
         _keep_to_one_core(settings.port)
@@ -60,18 +60,19 @@ def load_app(folder: Path, settings: Settings) -> Callable[..., Any]:
 
 
 def _close(app: Flask, store: Store) -> None:
-    """Close the store, after logging the refused sign-ins that only this process has counted."""
+    """Log the number of refused sign-ins that only this process has counted, then close the store."""
     with closing(store), app.app_context():
         note_refused_sign_ins()
 
 
 def _keep_to_one_core(port: int) -> None:
-    """Keep this process, before it starts threads, on one core, if the operating system supports it.
+    """Keep this process on one core, if the operating system can do so. Call this before the process starts threads.
 
     Python runs one thread at a time. With several cores, each of the many switches between threads wakes another core,
     which takes a third of a request's time. The port chooses the core, so that two servers use two cores. Batch
     scheduling lets the running thread finish before a woken thread starts. The woken thread could not run earlier,
-    because the running thread has the interpreter's lock; interrupting it took a twentieth of a request's time.
+    because the running thread has the interpreter's lock. Without batch scheduling, interruptions of the running thread
+    took a twentieth of a request's time.
     """
     if hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))
@@ -94,7 +95,7 @@ def _stop_with_parent() -> None:
 
 
 def open_store_when_there(location: str) -> Store:
-    """Return the store once the server can reach it; a database may start after the server."""
+    """Return the store once the server can reach the store; a database may start after the server."""
     wait_s = 1.0
     while True:
         try:

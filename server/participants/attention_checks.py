@@ -1,4 +1,4 @@
-"""Attention checks: the study's preregistered rule decides if a participant passed them or is replaced."""
+"""Attention checks: the study's preregistered rule decides if a participant passed the checks or is replaced."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from server.store import SessionPlan
 
 
 def has_passed_checks(plan: SessionPlan, responses: dict[int, Any]) -> bool:
-    """Return True if a session's responses satisfy the rule, or the study has no rule.
+    """Return True if a session's responses satisfy the rule for attention checks, or if the study has no such rule.
 
     Parameters
     ----------

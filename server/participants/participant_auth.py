@@ -1,7 +1,7 @@
-"""Identification of participants: the panel id, or a personal link's token, moves from the address to a cookie.
+"""Identification of participants: the server moves a panel id, or the token of a personal link, into a cookie.
 
-The server stores nothing before consent; until then only the participant's browser has the id. Afterwards a random
-token in a second signed cookie identifies the session. The store has only the token's digest.
+Before consent the server stores nothing, and only the participant's browser has the id. After consent, a random token
+in a second signed cookie identifies the session. The store has only the digest of this token.
 """
 
 import base64
@@ -28,7 +28,7 @@ SESSION_COOKIE = SignedCookie("session", samesite="Lax")
 MAX_AGE_S = 24 * 3600
 LINK_PARAMETER = "token"
 KEPT_PATTERN = re.compile(PANEL_ID_PATTERN)
-"""Accepted values of an address: no spaces, no unprintable characters."""
+"""Pattern of accepted values of an address's parameters. Spaces and unprintable characters are not accepted."""
 
 
 class NoEntry(HTTPException):
@@ -58,17 +58,17 @@ class NoSession(HTTPException):
 
 
 class UnreadableSession(HTTPException):
-    """A request for a session with unreadable cookies; the status 401 makes the page keep its unsent data."""
+    """A request for a session, with unreadable cookies. After the status 401 the page keeps its unsent data."""
 
     code = 401
     description = UnreadableCookies.description
 
 
 def exchange() -> Response:
-    """Return a redirection to the address without parameters, with the parameters in a cookie."""
+    """Return a redirect to the address without parameters. The reply moves the parameters into a cookie."""
     response = redirect(url_for("web_client.page"), code=303)
     assert isinstance(response, Response)
-    # A request by a frame, an image or a script of another site is not a participant's.
+    # A request by a frame, an image or a script of another site does not come from a participant.
     coming = _identity_in_address() if is_visit() else None
     if coming is not None:
         if not _has_session_of(coming):
@@ -79,7 +79,7 @@ def exchange() -> Response:
 
 
 def identity() -> Identity | None:
-    """Return the identity from the participant's address, if the study requires an identity."""
+    """Return the identity in the request's cookie; None if there is no identity of the kind that the study requires."""
     entry = context().study.definition.recruitment.entry
     held = COOKIE.read(MAX_AGE_S)
     if held is None:
@@ -93,12 +93,12 @@ def identity() -> Identity | None:
 
 
 def required_identity() -> Identity:
-    """Return the participant's identity, if the study accepts it.
+    """Return the participant's identity; refuse a participant whose identity the study does not accept.
 
     Raises
     ------
     NoEntry
-        If there is no identity, or the study does not accept it.
+        If there is no identity, or the study does not accept the identity.
     """
     found = identity()
     if found is None:
@@ -111,7 +111,7 @@ def required_identity() -> Identity:
 
 
 def no_entry() -> NoEntry:
-    """Return the refusal of a participant without identity."""
+    """Return the refusal for a participant without an identity."""
     return NoEntry() if context().prolific_tokens is None else OpenFromProlific()
 
 
@@ -176,7 +176,7 @@ def _identity_in_address() -> Identity | None:
 
 
 def _identity_from_panel(recruitment: Recruitment) -> Identity | None:
-    """Return the identity from a panel; None if the id is malformed, or a required signature is missing."""
+    """Return the identity from a panel; None if the id is malformed, or a required signature is missing or invalid."""
     names = (recruitment.panel_parameter, *recruitment.kept_parameters)
     values = {name: request.args.get(name, "").strip() for name in names}
     tokens, signed_at = context().prolific_tokens, None
@@ -192,7 +192,7 @@ def _identity_from_panel(recruitment: Recruitment) -> Identity | None:
 
 
 def make_link_token(study: Study, signing_key: str) -> str:
-    """Return the token of a new personal link; the server checks its signature, so the store does not need it."""
+    """Return the token of a new personal link. The token has a signature, so the store need not know the token."""
     return sign(signing_key, _purpose_of_links(study), secrets.token_hex(8))
 
 

@@ -1,4 +1,7 @@
-"""The JSON for a participant's browser: the study, the session with its plan, the end. No reply has an answer key."""
+"""The JSON for a participant's browser: the study, the session with its plan, and the end page.
+
+No part of this JSON contains an answer key.
+"""
 
 import hashlib
 from collections.abc import Mapping
@@ -44,7 +47,7 @@ _markdown = MarkdownIt("commonmark", {"html": False})
 
 @lru_cache(maxsize=256)
 def html(markdown: str) -> str:
-    """Return Markdown as HTML; HTML in it is shown as text."""
+    """Return Markdown as HTML. HTML tags in the Markdown are shown as text."""
     rendered: str = _markdown.render(markdown)
     return rendered
 
@@ -60,17 +63,17 @@ def embedded(markdown: str) -> str:
 
 
 def page(texts: Mapping[str, str], name: str | None) -> str | None:
-    """Return a page of a study as HTML, or None if the study does not have it."""
+    """Return a page of a study as HTML, or None if the study does not have this page."""
     return None if name is None else html(texts[name])
 
 
 def consent_digest(study: Study) -> str | None:
-    """Return the SHA-256 of the consent text; None if the page does not ask for consent."""
+    """Return the SHA-256 of the consent text; None if the study does not ask for consent."""
     return consent_digest_of(study.definition, study.texts)
 
 
 def consent_digest_of(definition: StudyDefinition, texts: Mapping[str, str]) -> str | None:
-    """Return the SHA-256 of the consent text for a study's definition and texts, or None."""
+    """Return the SHA-256 of the consent text in a study's texts; None if the definition does not ask for consent."""
     name = definition.timeline.consent
     return None if name is None else digest_of(texts[name])
 
@@ -81,7 +84,10 @@ def digest_of(text: str) -> str:
 
 
 def study_json(study: Study, notice: str | None, kind: Kind = Kind.HUMAN) -> StudyReply:
-    """Return the data shown before a session; `kind` is the kind of the request's session, if it has a session."""
+    """Return the data that the page shows before a session.
+
+    `kind` is the kind of the request's session. If the request has no session, `kind` is `human`.
+    """
     definition, timeline = study.definition, study.definition.timeline
     exits = _exits(study, kind)
     return {
@@ -108,14 +114,14 @@ def study_json(study: Study, notice: str | None, kind: Kind = Kind.HUMAN) -> Stu
 
 
 def session_json(stored: StoredSession) -> AnySession:
-    """Return a session with its plan and progress, and with its end page if it is completed or has ended."""
+    """Return a session with its plan and its progress. If the session is over, add the end page."""
     store, plan = context().store, stored.plan
     is_completed = stored.session.status is Status.COMPLETED
     needs_responses = is_completed or practice_criterion.is_under_way(plan, stored.n_answered)
     responses = store.responses(plan.session) if needs_responses else {}
     judged = practice_criterion.judged_so_far(plan, responses, stored.n_answered) if responses else None
     if judged and judged.has_ended and stored.session.status is Status.ACTIVE and stored.ended_for is None:
-        # The server stopped after the last practice response and before it stored the end. The next visit stores it.
+        # The server was stopped between the last practice response and the end. The next visit stores the end.
         stored = replace(stored, slot=SlotState.RELEASED, release_reason=Release.PRACTICE)
     return _session_fields(stored, responses, judged)
 
@@ -195,12 +201,13 @@ def completion_json(plan: SessionPlan, responses: Mapping[int, Any]) -> Completi
 
 
 def _exits(study: Study, kind: Kind) -> Exits:
-    """Return the exits of a study; they are for human participants, so a simulated participant gets empty exits."""
+    """Return the exits of a study. Exits are only for human participants; a simulated participant gets empty exits."""
     return Exits() if kind is Kind.SIMULATED else study.definition.recruitment.exits
 
 
 def _questions(stored: StoredSession) -> list[dict[str, Any]]:
-    # The questions are in a separate file of the study, so the present questions are used, not those at the start.
+    # The questions are in a separate file of the study. So the present questions are used, not the questions that the
+    # file had at the session's start.
     if stored.plan.definition.timeline.demographics is None:
         return []
     return [question.model_dump() for question in context().study.demographics]
@@ -222,7 +229,7 @@ def _exit_json(exit_: Exit, plan: SessionPlan | None = None) -> ExitReply:
 
 
 def _external_id(plan: SessionPlan | None) -> str:
-    """Return the participant's panel id, from the store, or before consent from the cookie."""
+    """Return the participant's panel id. The id comes from the store or, before consent, from the cookie."""
     known = context().store.external_id(plan.session) if plan else None
     who = participant_auth.identity()
     return known or (who.external_id if who else "")

@@ -1,4 +1,4 @@
-"""The practice criterion: it decides if another round of practice follows, or the test, or the end."""
+"""The practice criterion: it decides if the next step is a further round of practice, the test or the end page."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Judged:
     n_correct: int
     n_needed: int
     next_trial_index: int
-    """The first trial of the next round, or the first after all practice."""
+    """Index of the first trial of the next round, or of the first trial after all practice."""
     has_ended: bool
     """True if the study's rule ends the session after this round."""
 
@@ -46,7 +46,7 @@ def judge(plan: SessionPlan, responses: Mapping[int, Any], last: int) -> Judged:
     responses
         The session's responses by trial index; all responses up to `last` are present.
     last
-        A trial for which `ends_round` is true.
+        Index of a trial for which `ends_round` is true.
     """
     criterion, n_in_round = plan.definition.practice_criterion, len(plan.definition.practice)
     assert criterion is not None
@@ -74,7 +74,7 @@ def is_under_way(plan: SessionPlan, n_answered: int) -> bool:
 
 
 def judged_so_far(plan: SessionPlan, responses: Mapping[int, Any], n_answered: int) -> Judged | None:
-    """Return the consequence of the finished rounds; None without a finished round or without a criterion."""
+    """Return the consequence of the finished rounds; None if no round is finished, or the study has no criterion."""
     n_in_round = len(plan.definition.practice)
     if not is_under_way(plan, n_answered) or n_answered < n_in_round:
         return None
@@ -91,9 +91,9 @@ def passed_over(plan: SessionPlan, responses: Mapping[int, Any]) -> range:
 
 
 def release_if_failed(store: Store, stored: StoredSession) -> None:
-    """Release the slot of a session that ends because its practice was not passed, if it still has the slot.
+    """Release the slot of a session that must end because its practice was not passed.
 
-    The criterion applies at every later trial too, so that no later response hides the result of the practice.
+    The criterion is checked again after later trials, so that a later response cannot hide the result of the practice.
     """
     plan = stored.plan
     if stored.session.status is not Status.ACTIVE or stored.ended_for or not _may_end(plan, stored.n_answered):

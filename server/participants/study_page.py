@@ -1,4 +1,4 @@
-"""The page that runs a study in a browser, and the files that it loads."""
+"""The page that runs a study in a browser, and the files that the page loads."""
 
 import gzip
 from functools import lru_cache
@@ -15,13 +15,13 @@ web_client = Blueprint("web_client", __name__)
 
 @web_client.get("/")
 def page() -> str | Response:
-    """The page that runs the study; if the address has parameters, they are moved to a cookie first."""
+    """Return the page that runs the study. If the address has parameters, first move the parameters to a cookie."""
     return participant_auth.exchange() if request.args else render_template("study.html", study=context().study)
 
 
 @web_client.get("/static/<path:name>")
 def static(name: str) -> Response:
-    """The web client's bundle."""
+    """Return a file of the web client's bundle."""
     response = send_from_directory(str(files("experiment.web") / "static"), name, conditional=False)
     if request.accept_encodings.quality("gzip") > 0:
         response = _compressed(response)
@@ -48,7 +48,7 @@ def _gzip(data: bytes) -> bytes:
 
 @web_client.get("/study/<digest>.js")
 def plugin(digest: str) -> Response:
-    """A jsPsych plugin of the study, by the digest of its text."""
+    """Return the jsPsych plugin of the study whose text has this digest."""
     study = context().study
     for plugin in study.definition.plugins.values():
         if participant_json.digest_of(study.texts[plugin.file]) == digest:

@@ -1,6 +1,6 @@
 """The participant's requests: consent, plan, responses, completion, withdrawal.
 
-No reply contains an answer key, except the feedback to a practice trial, after its response.
+No reply contains an answer key, with one exception: after the response to a practice trial, the server sends feedback.
 """
 
 import secrets
@@ -51,7 +51,7 @@ participants = Blueprint("participants", __name__)
 
 @participants.get("/api/study")
 def study_texts() -> Response:
-    """Return the data shown before the session; store nothing."""
+    """Return the data that the page shows before the session; store nothing."""
     digest = participant_auth.find_token_digest()
     plan = context().store.find_plan(digest) if digest else None
     return jsonify(participant_json.study_json(context().study, _why_closed(), plan.kind if plan else Kind.HUMAN))
@@ -97,7 +97,7 @@ def session() -> Response:
 
 @participants.post("/api/visit")
 def visit() -> Response:
-    """Record that the session was opened again, and return the session after the study's rules for resuming."""
+    """Record that the session was opened again, apply the study's rules for resuming, and return the session."""
     before = _session()
     body = read_body(VisitRequest)
     return jsonify(participant_json.session_json(_open(before, Visit(body.visit_id, body.device))))
@@ -105,7 +105,7 @@ def visit() -> Response:
 
 @participants.post("/api/demographics")
 def demographics() -> Response:
-    """Store the answers to the questions about the participant, once."""
+    """Store the answers to the questions about the participant; answers that are sent later are not stored."""
     plan = _session().plan
     body = read_body(DemographicsRequest)
     if body.session != plan.session:
@@ -114,7 +114,8 @@ def demographics() -> Response:
     for name, answer in body.answers.items():
         if name not in questions:
             raise BadRequest(
-                f"There is no question `{name}` about the participant. Fix: send only names in `demographics`."
+                f"There is no question `{name}` about the participant. Fix: send only names of questions in "
+                "`demographics`."
             )
         try:
             questions[name].check(answer)
@@ -126,7 +127,7 @@ def demographics() -> Response:
 
 @participants.post("/api/responses")
 def respond() -> tuple[Response, int]:
-    """Store all responses or none, and return the feedback to practice trials."""
+    """Store all responses of the request or none, and return the feedback on practice trials."""
     parts, token_digest = context(), participant_auth.token_digest()
     plan = parts.store.find_plan(token_digest)
     if plan is None:
@@ -162,7 +163,7 @@ def complete() -> Response:
     plan, store = stored.plan, context().store
     n_missing = len(plan.trials) - stored.n_answered
     if stored.session.status is Status.ACTIVE and stored.ended_for is None and n_missing > 0:
-        # Checked before the responses are read: a response stored in between would escape the attention checks.
+        # This comes before the responses are read. A response stored in between would escape the attention checks.
         raise Refusal("answers_missing", number=n_missing)
     responses = store.responses(plan.session)
     if stored.session.status is not Status.COMPLETED:
@@ -183,7 +184,10 @@ def withdraw() -> Response:
 
 
 def _why_closed() -> str | None:
-    """Return the reason why no session can begin now, or None; a participant with a proven session may resume."""
+    """Return the reason why this participant cannot begin now, or None.
+
+    If the study is full, a participant who proves that they have a session may still resume the session.
+    """
     study, store = context().study, context().store
     is_open = study.definition.recruitment.entry == "open"
     who = None if is_open else participant_auth.identity()
@@ -196,10 +200,10 @@ def _why_closed() -> str | None:
 
 
 def _proves_a_session(who: Identity) -> bool:
-    """Return True if the participant has a session and proves it.
+    """Return True if the participant has a session and proves that the session is theirs.
 
-    Without proof, the result is False for known and unknown ids. Unproven ids are limited as at a start, because a
-    client could guess a panel's id of a submission with these requests too.
+    Without proof, the result is False, for known ids and for unknown ids. Unproven ids are limited as at a start.
+    Otherwise a client could use these requests to guess the id of a submission at a panel.
     """
     limits = context().limits
     try:
@@ -243,7 +247,7 @@ def _begin(start: SessionStart) -> StoredSession:
 
 
 def _open(before: StoredSession, visit: Visit) -> StoredSession:
-    """Open a session again; if the study's rules begin a new session instead, it counts as a start."""
+    """Open a session again. If the study's rules begin a new session instead, the new session counts as a start."""
     store, limits = context().store, context().limits
     if before.plan.definition.resume.otherwise == "restart":
         limits.refuse_more_starts()
@@ -275,7 +279,8 @@ def _session() -> StoredSession:
 def _check_response(plan: SessionPlan, response: TrialResponse) -> None:
     if response.trial_index >= len(plan.trials):
         raise BadRequest(
-            f"There is no trial {response.trial_index} in this session. Fix: send an index in the session's `trials`."
+            f"There is no trial {response.trial_index} in this session. Fix: send the index of a trial in the "
+            "session's `trials`."
         )
     trial = plan.trials[response.trial_index]
     try:
@@ -291,13 +296,13 @@ def _check_missing(plan: SessionPlan, phase: Phase, response: TrialResponse) -> 
     timing, resume = plan.definition.timing, plan.definition.resume
     may_be = {"deadline": timing.deadline_ms is not None, "interrupted": resume.interrupted_trial == "skip"}
     if response.response is not None or phase is Phase.PRACTICE or not may_be[response.missing or ""]:
-        raise InputError(f"a response to this trial cannot be missing as `{response.missing}`. Fix: send a response.")
+        raise InputError(f"`missing` must not be `{response.missing}` in this trial. Fix: send a response.")
 
 
 def _passed_over(plan: SessionPlan, responses: Sequence[TrialResponse]) -> range:
     """Return the practice trials that these responses may skip; refuse test trials if the practice was not passed.
 
-    The practice responses must be in the store or in this request; responses in other requests do not count.
+    Only practice responses in the store or in this request count.
     """
     n_practice = practice_criterion.n_planned(plan)
     first_question = next((response for response in responses if response.trial_index == n_practice), None)

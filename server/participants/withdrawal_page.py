@@ -14,7 +14,7 @@ from server.store import Store, StoreUnavailable
 withdrawal = Blueprint("withdrawal", __name__)
 
 LONGEST_CODE = 64
-"""Length above which the server does not look up a code; real codes are shorter."""
+"""Largest length of a code that the server looks up; real codes are shorter."""
 
 
 @withdrawal.get("/withdraw")
@@ -25,7 +25,7 @@ def ask() -> str:
 
 @withdrawal.post("/withdraw")
 def delete() -> tuple[str, int]:
-    """Delete the responses that belong to the code, or say that there is no such code.
+    """Delete the responses that belong to the code, or show that the code is unknown.
 
     The code is looked up before wrong codes are counted. So the right code is accepted even after many wrong codes from
     the same network.
@@ -43,7 +43,7 @@ def delete() -> tuple[str, int]:
 
 
 def sessions_of_code(store: Store, code: str) -> list[str]:
-    """Return the sessions of this study with a withdrawal code, whatever its case and spaces."""
+    """Return the sessions of this study with a withdrawal code. Case and spaces in the code make no difference."""
     plain = "".join(code.split()).upper()
     is_code = plain.isalnum() and len(plain) <= LONGEST_CODE
     return store.sessions_with_code(context().study, plain) if is_code else []
@@ -51,7 +51,7 @@ def sessions_of_code(store: Store, code: str) -> list[str]:
 
 @withdrawal.errorhandler(StoreUnavailable)
 def store_is_away(error: StoreUnavailable) -> tuple[str, int, dict[str, str]]:
-    """Show that nothing was deleted yet."""
+    """Show the page with the message that nothing was deleted yet."""
     note_unavailable(error)
     return _page(code=request.form.get("code", ""), problem="leave_failed"), 503, {"Retry-After": "5"}
 

@@ -1,9 +1,10 @@
-"""Prolific's secured external URL: verification of the `prolific_token` in an address, and its content.
+"""Prolific's secured external URL: verifying the `prolific_token` in an address, and reading the ids in the token.
 
-The token is a JSON Web Token (RFC 7519), signed with RS256, that is valid for two minutes. Prolific's reference (Well
-Known Endpoints, "Retrieve JSON Web Key Set") lists the checks: the signature by the key that `kid` names; `exp`; the
-domain of the study in `aud`; and the ids of the address in the claim `prolific`. The reference gives no value of `iss`,
-so `iss` is not checked. The keys are in a file, so that no request waits for Prolific's server.
+The token is a JSON Web Token (RFC 7519). It is signed with RS256 and valid for two minutes. Prolific's reference (Well
+Known Endpoints, "Retrieve JSON Web Key Set") lists four checks. The key with the id `kid` must verify the signature.
+The time `exp` must be in the future. `aud` must contain the domain of the study. The claim `prolific` must contain the
+ids of the address. The reference states no value of `iss`, so `iss` is not checked. Prolific's keys are in a file, so
+that no request waits for Prolific's server.
 """
 
 import os
@@ -26,9 +27,9 @@ TOKEN_PARAMETER = "prolific_token"  # noqa: S105 - the name of a parameter
 KEYS_ADDRESS = "https://api.prolific.com/.well-known/study/jwks.json"
 ALGORITHM = "RS256"
 LIFE_S = 120
-"""Validity of a token, by Prolific's reference."""
+"""Time for which a token is valid, by Prolific's reference."""
 LEEWAY_S = 30
-"""Largest difference between Prolific's clock and this server's clock."""
+"""Largest allowed difference between Prolific's clock and this server's clock."""
 LONGEST_TOKEN = 8192
 
 
@@ -43,13 +44,13 @@ class ProlificVisit:
 
 
 class ProlificTokens:
-    """Checks the tokens of one study.
+    """Verifier of the tokens of one study.
 
     Parameters
     ----------
     keys_path
-        File with Prolific's public keys, a JSON Web Key Set. Prolific changes its keys, so the file is read again after
-        it was replaced.
+        File with Prolific's public keys, a JSON Web Key Set. Prolific changes its keys, so the server reads the file
+        again after the file was replaced.
     study_url
         Address of the study, as registered at Prolific.
 
@@ -66,7 +67,7 @@ class ProlificTokens:
         self._keys = _read_keys(keys_path)
 
     def visit(self, token: str) -> ProlificVisit | None:
-        """Return the content of a token; None if Prolific did not sign it for this study, or it has expired."""
+        """Return the content of a token; None if the token has expired, or is not from Prolific for this study."""
         if len(token) > LONGEST_TOKEN:
             return None
         try:
@@ -104,26 +105,26 @@ class ProlificTokens:
 
 
 def prolific_tokens(study: Study, settings: Settings) -> ProlificTokens | None:
-    """Return the verifier of a study's tokens, or None if the study does not require them.
+    """Return the verifier of a study's tokens, or None if the study does not require tokens.
 
     Raises
     ------
     InputError
-        If the study requires tokens, and the settings name no usable file with keys.
+        If the study requires tokens, and the settings have no usable file with keys.
     """
     url = study.definition.recruitment.prolific_secured_url
     if url is None:
         return None
     if settings.prolific_keys is None:
         raise InputError(
-            "`recruitment.prolific_secured_url` needs Prolific's public keys, and EQUIPOISE_PROLIFIC_KEYS is not set. "
+            "`recruitment.prolific_secured_url` needs Prolific's public keys, but EQUIPOISE_PROLIFIC_KEYS is not set. "
             f"Fix: save {KEYS_ADDRESS} as a file, and set EQUIPOISE_PROLIFIC_KEYS to its path."
         )
     return ProlificTokens(Path(settings.prolific_keys), url)
 
 
 def _read_keys(path: Path) -> dict[str, jwt.PyJWK]:
-    """Return the keys that verify RS256, by their names (`kid`)."""
+    """Return the keys for RS256 signatures, by the id of the key (`kid`)."""
     fix = f"Fix: save {KEYS_ADDRESS} as this file again."
     try:
         keys = jwt.PyJWKSet.from_json(read_text(path)).keys
@@ -131,7 +132,7 @@ def _read_keys(path: Path) -> dict[str, jwt.PyJWK]:
         raise InputError(f"{path}: not a JSON Web Key Set with a usable key. {fix}") from None
     usable = {key.key_id: key for key in keys if key.key_id and key.algorithm_name == ALGORITHM}
     if not usable:
-        raise InputError(f"{path}: no key for {ALGORITHM} with a `kid`. {fix}")
+        raise InputError(f"{path}: this file has no key for {ALGORITHM} with a `kid`. {fix}")
     return usable
 
 
@@ -145,7 +146,7 @@ def _version(path: Path) -> tuple[int, int, int] | None:
 
 
 def _site(address: str) -> str:
-    """Return host and port of an address, or of a bare domain."""
+    """Return the host of an address or of a bare domain, followed by the port if the port is not 443."""
     try:
         parts = urlsplit(address if "//" in address else f"//{address}")
         host, port = parts.hostname or "", parts.port

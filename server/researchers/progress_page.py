@@ -12,7 +12,7 @@ researchers.register_error_handler(StoreUnavailable, store_is_away)
 
 @researchers.get("/")
 def progress() -> str | tuple[str, int]:
-    """The sessions by status, kind and group; without a sign-in, the form that asks for the token."""
+    """Show the sessions by status, kind and group. Without a sign-in, show the form that asks for the token."""
     if find_sign_in() is None:
         return sign_in_form(), 403
     study, store = context().study, context().store
@@ -21,5 +21,5 @@ def progress() -> str | tuple[str, int]:
 
 @researchers.get("/style.css")
 def style() -> Response:
-    """The pages' style sheet (the content security policy forbids styles inside the page)."""
+    """Return the style sheet of the researcher's pages. The content security policy forbids styles inside a page."""
     return Response(render_template("progress.css"), mimetype="text/css")

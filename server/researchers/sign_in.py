@@ -1,9 +1,9 @@
 """Sign-in and sign-out of researchers, and the check of the researcher's token.
 
-The link that `equipoise serve` prints has the token after its `#`, a part of the address that no browser sends. A
-script of the page removes the token from the address bar and signs in. Each sign-in has an entry in the study's log,
-and the cookie names this entry. Signing out adds a second entry, which makes the cookie and all its copies invalid on
-every server process.
+In the link that `equipoise serve` prints, the token follows the `#`. No browser sends this part of an address. A script
+of the page removes the token from the address bar and signs in. Each sign-in adds an entry to the study's log, and the
+cookie contains the number of this entry. Signing out adds a second entry. This second entry makes the cookie, and all
+copies of the cookie, invalid in every server process.
 """
 
 import hashlib
@@ -49,7 +49,7 @@ def sign_in() -> Response:
 
 @sign_in_pages.post("/sign-out")
 def sign_out() -> Response:
-    """End the sign-in of this browser, and make all copies of its cookie invalid."""
+    """End the sign-in of this browser, and make all copies of the browser's cookie invalid."""
     refuse_other_sites()
     name = find_sign_in()
     if name is not None:
@@ -61,7 +61,7 @@ def sign_out() -> Response:
 
 @sign_in_pages.get("/sign-in.js")
 def script() -> Response:
-    """The script that signs in with the token after the `#` (the policy forbids scripts inside the page)."""
+    """Return the script that signs in with the token after the `#`. The policy forbids scripts inside a page."""
     return Response(render_template("sign-in.js"), mimetype="text/javascript")
 
 
@@ -79,7 +79,7 @@ def too_many(error: TooManyRequests) -> tuple[str, int, dict[str, str]]:
 
 @sign_in_pages.errorhandler(StoreUnavailable)
 def store_is_away(error: StoreUnavailable) -> tuple[str, int, dict[str, str]]:
-    """Show that the store is unavailable, so that nothing was done."""
+    """Show that nothing was done, because the store is unavailable."""
     note_unavailable(error)
     return sign_in_form(STORE_AWAY), 503, {"Retry-After": "5"}
 
@@ -91,7 +91,7 @@ def require_token() -> None:
         raise Forbidden(
             "The request lacks this server's token. Fix: copy the token from the file `data/researcher-token` on the "
             "server, not on this machine. For `equipoise lab`, set EQUIPOISE_RESEARCHER_TOKEN to the token; another "
-            "program sends the token in the header `Authorization: Bearer`."
+            "program must send the token in the header `Authorization: Bearer`."
         )
 
 
@@ -110,7 +110,7 @@ def _note_refused(number: int) -> None:
 
 
 def _is_right(given: str, expected: str) -> bool:
-    """Return True if a secret is right, in constant time.
+    """Return True if a secret is right. The comparison takes the same time for right and wrong secrets.
 
     The server checks a secret before it counts wrong secrets. So the right secret is never refused, even after many
     wrong secrets from the same network.
@@ -125,9 +125,9 @@ def _note(access: Access, **details: Any) -> list[int]:
 
 
 def find_sign_in() -> str | None:
-    """Return the name of the sign-in in the request's cookie, or None if the request has no valid cookie."""
+    """Return the name of the sign-in that the request's cookie contains, or None if there is no valid cookie."""
     held = COOKIE.read(COOKIE_MAX_AGE_S)
-    if held is None or held.count("-") != 2:  # The cookie of an earlier version.
+    if held is None or held.count("-") != 2:  # A cookie of an earlier Equipoise.
         return None
     number, name, token_mark = held.split("-")
     if token_mark != _token_mark():
@@ -139,7 +139,7 @@ def find_sign_in() -> str | None:
 
 
 def _token_mark() -> str:
-    """Return the value that ties a cookie to the token: a new `researcher-token` invalidates old cookies."""
+    """Return the value that links a cookie to the token. A new `researcher-token` makes the old cookies invalid."""
     return hashlib.sha256(f"researcher cookie {context().secrets.researcher_token}".encode()).hexdigest()
 
 

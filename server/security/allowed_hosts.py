@@ -1,9 +1,9 @@
 """The host names that a server accepts.
 
 Another site can make its own name point to this machine (DNS rebinding). A browser would then let a page of that site
-read the server's replies, but it sends the site's name with each request. So a server accepts only names that other
-sites cannot assign: the names of this machine, the name that it listens on, and the names in the settings. A numeric
-address (127.0.0.1) is not a name, and cannot point to another machine.
+read the server's replies. But the browser sends the name of that site with each request. So a server accepts only names
+that other sites cannot assign: the names of this machine, and the names in the settings `host` and `hosts`. It also
+accepts any numeric address (127.0.0.1), because nobody can make a number point to another machine.
 """
 
 import ipaddress
@@ -18,22 +18,24 @@ from server.settings import Settings
 
 WITHOUT_PORT = re.compile(r"(\[[^\]]*\]|[^:]*)(?::\d*)?")
 OF_ANY_NAME = frozenset({"/healthz", "/readyz"})
-"""Addresses that accept any host name: the health checks, because probes use their own names."""
+"""Addresses of the health checks. For these addresses the server accepts any host name, because probes use various
+names.
+"""
 
 
 class WrongHost(HTTPException):
-    """A request with a host name that is not the server's."""
+    """A request with a host name that the server does not accept."""
 
     code = 421
 
 
 class Hosts:
-    """The names of a server.
+    """The host names that a server accepts.
 
     Parameters
     ----------
     settings
-        The address that the server listens on, and its public names.
+        Settings with the address that the server listens on, and the public names of the server.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -43,15 +45,15 @@ class Hosts:
             own.add(socket.getfqdn().lower())
         self._names = own | set(settings.hosts)
         self.has = lru_cache(256)(self._has)
-        """Return True if a `Host` header, with or without a port, names this server."""
+        """Return True if the server accepts the name in a `Host` header, which may also contain a port."""
 
     def refuse_others(self) -> None:
-        """Refuse a request with a host name that is not the server's.
+        """Refuse a request with a host name that the server does not accept.
 
         Raises
         ------
         WrongHost
-            The message names the setting that allows the name.
+            If the server does not accept the name. The message says which setting adds a name.
         """
         environ = request.environ
         host = environ.get("HTTP_HOST", "")

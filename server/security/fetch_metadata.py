@@ -1,7 +1,7 @@
-"""Origin and kind of a request, as the browser reports them (W3C Fetch Metadata).
+"""Origin and kind of a request, from headers that the browser sends (W3C Fetch Metadata).
 
-Browsers send these headers over HTTPS and to their own machine, and no script can change them. An older browser, or a
-browser on plain HTTP, sends `Origin` instead. A client that sends neither header is not refused.
+A browser sends these headers over HTTPS, and to its own machine. No script can change these headers. An older browser,
+or a browser on plain HTTP, sends `Origin` instead. A client that sends neither header is not refused.
 """
 
 from flask import request
@@ -24,14 +24,14 @@ def refuse_other_sites() -> None:
     if site is not None:
         is_own = site in {"same-origin", "none"}
     else:
-        # A page that sends no referrer, such as the server's own pages, has the origin "null". A proxy may have ended
-        # HTTPS, so only the hosts are compared.
+        # A page that sends no referrer, such as the server's own pages, has the origin "null". A proxy may forward
+        # HTTPS as HTTP, so only the hosts are compared.
         is_own = origin == "null" or origin.partition("://")[2] == request.host
     if not is_own:
         raise Forbidden(FROM_OTHER_SITE)
 
 
 def is_visit() -> bool:
-    """Return True if the request opens a page in a window, not in a frame, as an image or by a script."""
+    """Return True if the request opens a page in a window; False for a request of a frame, an image or a script."""
     mode, destination = request.headers.get("Sec-Fetch-Mode"), request.headers.get("Sec-Fetch-Dest")
     return mode in {None, "navigate"} and destination in {None, "document"}

@@ -1,9 +1,9 @@
 """Rate limits for the requests of a session, and for requests of a network address without a session.
 
-An IPv6 address counts as its network of 64 bits, because one machine has all addresses of that network. Counts are in
-memory for the length of their time window; they are neither stored nor logged. Each server process counts separately.
-Libraries for rate limits start threads that remove old counts, which slows every request; in this module a new window
-discards all counts of the last window.
+All IPv6 addresses of a network of 64 bits count as one address, because one machine can use all addresses. Counts are
+in memory for one time window; they are neither stored nor logged. Each server process counts separately. This module
+uses no library for rate limits: such libraries start threads that remove old counts, and these threads slow every
+request. In this module, every time window begins with new counts.
 """
 
 import ipaddress
@@ -18,17 +18,19 @@ from werkzeug.exceptions import TooManyRequests
 from server.settings import Settings
 
 KEYS_TRIED_PER_MINUTE = 10
-"""Wrong researcher's tokens per minute from one address; after them, further wrong tokens get status 429."""
+"""Largest number of wrong researcher's tokens per minute from one address. Further wrong tokens get status 429."""
 CODES_TRIED_PER_MINUTE = 20
-"""Wrong withdrawal codes per minute from one address; after them, further wrong codes get status 429."""
+"""Largest number of wrong withdrawal codes per minute from one address. Further wrong codes get status 429."""
 UNPROVEN_CLAIMS_PER_MINUTE = 20
-"""Refused starts per minute from one address whose refusal reveals something about a panel id.
+"""Largest number of refused starts per minute from one address, if the refusals reveal something about panel ids.
 
-A start without proof reveals that the id has a session. A start that is not invited, or that finds the study full,
-reveals that the id has no session.
+If a start is refused because it has no proof, the refusal reveals that the panel id has a session. If a start is
+refused because the id is not invited, or because the study is full, the refusal reveals that the id has no session.
 """
 IPV6_NETWORK_BITS = 64
-"""Size of the network that one customer gets, and often one machine (RFC 6177, RFC 8981)."""
+"""Number of leading bits of an IPv6 address that identify the network of one customer, often of one machine (RFC 6177,
+RFC 8981).
+"""
 
 
 def address_key(address: str | None) -> str:
@@ -42,8 +44,8 @@ def address_key(address: str | None) -> str:
     Returns
     -------
     str
-        An IPv4 address unchanged, also an IPv4 address inside IPv6 (`::ffff:192.0.2.1`). For an IPv6 address, its
-        network of 64 bits. Any other text unchanged.
+        For an IPv4 address, the address itself, also if it was written as IPv6 (`::ffff:192.0.2.1`). For any other IPv6
+        address, its network of 64 bits. For any other text, the text itself.
     """
     try:
         parsed = ipaddress.ip_address((address or "").partition("%")[0])
@@ -57,7 +59,7 @@ def address_key(address: str | None) -> str:
 
 
 class FixedWindow:
-    """Counter with a limit in each time window, for each key separately.
+    """Counter of events with a limit for each time window. The events of each key are counted separately.
 
     Parameters
     ----------
@@ -80,7 +82,7 @@ class FixedWindow:
         Raises
         ------
         TooManyRequests
-            With the time, in seconds, after which to try again.
+            If the limit is exceeded. The error contains the time, in seconds, after which the client may try again.
         """
         with self._lock:
             self._renew()
@@ -91,7 +93,7 @@ class FixedWindow:
             raise TooManyRequests(retry_after=max(1, math.ceil(wait_s)))
 
     def has_reached(self, key: str) -> bool:
-        """Return True if a key has reached the limit, without counting."""
+        """Return True if a key has reached the limit; count nothing."""
         with self._lock:
             self._renew()
             return self._counts[key] >= self._limit
@@ -103,7 +105,7 @@ class FixedWindow:
 
 
 class PeriodicCount:
-    """Counter of events whose number is reported once in each time window.
+    """Counter of events. The number of events is reported at most once in each time window.
 
     Parameters
     ----------
@@ -118,9 +120,9 @@ class PeriodicCount:
         self._lock = threading.Lock()
 
     def count(self) -> int:
-        """Count one event; return the number to report now, or 0 if a number was reported in this window.
+        """Count one event. Return the number of events to report now, or 0 if this window has a report already.
 
-        If no further event comes, only `take_rest` returns the unreported number.
+        After the last event, only `take_rest` returns the events that are not reported yet.
         """
         with self._lock:
             self._n += 1
@@ -135,7 +137,7 @@ class PeriodicCount:
             return self._take()
 
     def put_back(self, number: int) -> None:
-        """Count events again whose report failed."""
+        """Add back a number of events, because their report failed."""
         with self._lock:
             self._n += number
 
@@ -172,7 +174,7 @@ class RateLimits:
         self._codes_tried.count(address_key(request.remote_addr))
 
     def refuse_more_starts(self) -> None:
-        """Refuse a start, without counting, if this request's address has begun enough sessions."""
+        """Refuse a start if this request's address has already begun too many sessions; count nothing."""
         self._refuse_at(self._starts)
 
     def refuse_more_claims(self) -> None:
@@ -180,7 +182,7 @@ class RateLimits:
         self._refuse_at(self._claims)
 
     def count_unproven_claim(self) -> None:
-        """Count a refused start whose refusal revealed if the study knows or accepts a panel id."""
+        """Count a refused start, because the refusal revealed whether the study knows or accepts a panel id."""
         self._claims.count(address_key(request.remote_addr))
 
     @staticmethod

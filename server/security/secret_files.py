@@ -1,4 +1,4 @@
-"""Secrets of the server: made at the first start, without defaults, in files that only their owner can read."""
+"""Secrets of the server. The first start makes random secrets, in files that only their owner can read."""
 
 import os
 import secrets
@@ -16,13 +16,13 @@ class Secrets:
     """Secrets that only the server and the researcher may know."""
 
     signing_key: str = field(repr=False)
-    """Key that signs cookies and personal links; several keys are lines of a text, the newest last."""
+    """Key that signs cookies and personal links. There may be several keys, one per line; the last is the newest."""
     researcher_token: str = field(repr=False)
     """Token with which a researcher signs in."""
 
 
 def read_secrets(folder: Path) -> Secrets:
-    """Return the secrets in a folder, after making missing secrets.
+    """Return the secrets in a folder; if a secret is missing, make the secret first.
 
     Raises
     ------
@@ -54,5 +54,7 @@ def _read(path: Path) -> str:
         aside.unlink(missing_ok=True)
     secret = read_text(path).strip()
     if not secret or any(0 < len(line.strip()) < BYTES for line in secret.splitlines()):
-        raise InputError(f"{path}: this file is not a valid secret. Fix: delete it; the server makes a new secret.")
+        raise InputError(
+            f"{path}: this file has no valid secret. Fix: delete this file; the server makes a new secret."
+        )
     return secret

@@ -10,9 +10,11 @@ from itsdangerous import BadSignature, Signer, TimestampSigner
 AnySigner = TypeVar("AnySigner", bound=Signer)
 
 LONGEST_KEPT = 500
-"""Longest signed value that is cached after its check; the server's own values have about 200 characters."""
+"""Largest length of a signed value that is cached after its check. The server's own values are about 200 characters."""
 CLOCK_SKEW_S = 60
-"""Largest difference between the clocks of two servers. A server accepts values with a time this far in the future."""
+"""Largest allowed difference between the clocks of two servers. A server accepts a signature although the time of the
+signature is in the future, up to this difference.
+"""
 
 
 def sign(signing_key: str, purpose: str, value: str) -> str:
@@ -21,8 +23,8 @@ def sign(signing_key: str, purpose: str, value: str) -> str:
     Parameters
     ----------
     signing_key
-        The signing key. Several keys are lines of a text, the newest last: the newest key signs, and signatures of all
-        keys are accepted.
+        One signing key, or several keys with one key per line. The last key is the newest key, which signs. Signatures
+        of all keys are accepted.
     purpose
         Purpose of the signature, which is invalid for any other purpose.
     value
@@ -44,13 +46,13 @@ def signed_value(signing_key: str, purpose: str, signed: str) -> str | None:
 
 
 def sign_with_time(signing_key: str, purpose: str, value: str) -> str:
-    """Return a value with the time and its signature, for a cookie; see `sign`."""
+    """Return a value with the present time and a signature, for a cookie; see `sign`."""
     signed: bytes = _signers(TimestampSigner, signing_key, purpose)[0].sign(value)
     return signed.decode()
 
 
 def lately_signed_value(signing_key: str, purpose: str, signed: str, max_age_s: int) -> str | None:
-    """Return the value that was signed for this purpose within the last `max_age_s`, or None."""
+    """Return the value, if it was signed for this purpose within the last `max_age_s` seconds; otherwise None."""
     read = _value_and_time if len(signed) <= LONGEST_KEPT else _value_and_time.__wrapped__
     value, signed_at = read(signing_key, purpose, signed)
     return value if -CLOCK_SKEW_S <= time.time() - signed_at <= max_age_s else None
@@ -58,7 +60,7 @@ def lately_signed_value(signing_key: str, purpose: str, signed: str, max_age_s: 
 
 @lru_cache(4096)  # A browser sends the session's cookie with each response.
 def _value_and_time(signing_key: str, purpose: str, signed: str) -> tuple[str | None, float]:
-    """Return the value that was signed for this purpose, and the time; None if the signature is invalid."""
+    """Return the signed value and the time of its signature; None and 0 if the signature is invalid for the purpose."""
     for signer in _signers(TimestampSigner, signing_key, purpose):
         try:
             value, signed_at = signer.unsign(signed, return_timestamp=True)
@@ -70,7 +72,7 @@ def _value_and_time(signing_key: str, purpose: str, signed: str) -> tuple[str | 
 
 @lru_cache
 def _signers(kind: type[AnySigner], signing_key: str, purpose: str) -> tuple[AnySigner, AnySigner]:
-    """Return the present signer, and the earlier one with HMAC-SHA1, so that earlier links and cookies stay valid."""
+    """Return the present signer, and the earlier signer (HMAC-SHA1) for links and cookies from earlier versions."""
     keys = [line.strip() for line in signing_key.splitlines() if line.strip()]
     salt = f"equipoise {purpose}"
     return kind(keys, salt=salt, digest_method=hashlib.sha256), kind(keys, salt=salt, digest_method=hashlib.sha1)

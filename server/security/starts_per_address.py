@@ -1,7 +1,8 @@
 """Limit of slots per network address, so that one client cannot fill a study with many invented ids.
 
-The server keeps the address of each session's start in memory for a day; it neither stores nor logs the address. Each
-server process counts the sessions that began in this process. The store knows which of these sessions have a slot.
+The server keeps the address of each session's start in memory for a day; the server neither stores nor logs the
+address. Each server process counts only the sessions that began in this process. The store knows which sessions have a
+slot.
 """
 
 import threading
@@ -17,12 +18,12 @@ REMEMBERED_S = 24 * 3600
 
 
 class SlotsPerAddress:
-    """The participants with a slot, for each network address.
+    """Counter of the participants with a slot, for each network address.
 
     Parameters
     ----------
     most
-        Largest number of participants of one address with a slot at the same time.
+        Largest number of participants from one address who may have a slot at the same time.
     study
         The served study, which defines when a slot times out.
     store
@@ -41,14 +42,14 @@ class SlotsPerAddress:
 
     @contextmanager
     def one_more(self, address: str, start_id: str) -> Iterator[None]:
-        """Refuse a further participant if an address is at its limit; otherwise count the start during the block.
+        """Refuse a further participant if the address is at its limit; otherwise count the start until the block ends.
 
         Call `add` in the block as soon as the session has begun, so that simultaneous starts are counted too.
 
         Raises
         ------
         Refusal
-            If the address is at its limit, and the start is not a repeated start of one of the address's sessions.
+            If the address is at its limit, and the start does not repeat the start of a session from this address.
         """
         self._admit(address, start_id)
         try:

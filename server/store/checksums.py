@@ -1,9 +1,9 @@
-"""Checksum chains: each row's checksum covers the checksum before it, so that any change, gap or swap breaks the chain.
+"""Chains of checksums: a checksum covers a row and the previous checksum, so any change, gap or swap breaks the chain.
 
-A session's chain begins with the session itself and its plan, and has a link for each response. The session stores the
-last checksum, so that a missing end is detected too. The log of decisions is a separate chain. Chains reveal damage,
-accidents and hidden edits. A person can also write a whole chain again; a digest that was recorded earlier reveals this
-(`equipoise store verify` prints the digest).
+The first checksum of a session covers the session and its plan; each response adds a checksum. The session stores the
+last checksum of its chain, so that a missing end is detected too. The log of decisions is a separate chain. Chains
+reveal damage, accidents and hidden edits. Chains do not reveal that a person has computed a whole chain again. A digest
+that was recorded earlier reveals this: `equipoise store verify` prints the digest.
 """
 
 import hashlib
@@ -19,48 +19,54 @@ RESPONSE_COLUMNS = (
 """The stored columns of a response that its checksum covers, in this order."""
 
 N_FIRST_COLUMNS = 18
-"""Number of these columns before `m003`; checksums of older responses cover only these columns."""
+"""Number of the columns in `RESPONSE_COLUMNS` that existed before `m003`. The checksum of a response that was stored
+before `m003` covers only these first columns.
+"""
 
 TIMING_COLUMNS = ("fixation_frames_intended", "frame_ms", "onset_source")
-"""Those of the first columns that the earliest stores with checksums did not have, so that checksums omit them."""
+"""Columns that the earliest stores with checksums did not have, although these columns are among the first columns. The
+checksums of such a store do not cover these columns.
+"""
 
 FIRST_FIXED = """
     session, participant, kind, study_digest, battery_digest, "group", seed, source, started_at, consent_digest,
     run, model, model_version, temperature, prompt_digest, parameters,
     CASE WHEN kind = 'model' THEN completed_at END
 """
-"""Unchanging columns of a session before `m005`, as columns of `SESSIONS`; the columns from `run` on are a model's."""
+"""The unchanging columns of a session, as they were before `m005`, for a query of `SESSIONS`. The columns from `run` on
+have values only in the session of a model.
+"""
 
 N_FIRST_FIXED = 17
 
 FIXED = f"{FIRST_FIXED}, session_number, uploaded_at, revision, withdrawal_code"
-"""Unchanging columns of a session, as columns of `SESSIONS`; `session_number` and `uploaded_at` are a laboratory's.
-Checksums of sessions from before `m007` do not cover the last column. A checksum covers values only, so that a renamed
-column changes no checksum.
+"""The unchanging columns of a session, for a query of `SESSIONS`. `session_number` and `uploaded_at` have values only
+in a laboratory session. The checksum of a session from before `m007` does not cover the last column. A checksum covers
+values and not names, so a renamed column does not change any checksum.
 """
 
 SESSIONS = "sessions LEFT JOIN participants USING (participant) LEFT JOIN runs USING (session)"
 
 
 def link(previous: str, values: Sequence[Any]) -> str:
-    """Return a row's checksum, which covers the preceding one: SHA-256, as 64 hexadecimal digits.
+    """Return the checksum of a row and of the preceding checksum: SHA-256, as 64 hexadecimal digits.
 
     Parameters
     ----------
     previous
-        The preceding checksum; "" at the beginning.
+        The preceding checksum; "" at the beginning of a chain.
     values
-        Texts, numbers and None, as read from the database.
+        The values of the row (texts, numbers and None), as they were read from the database.
     """
     # A plain and fast form, not canonical JSON: every store returns the same Python types in the same order.
     return hashlib.sha256(json.dumps([previous, *values], separators=(",", ":")).encode()).hexdigest()
 
 
 def link_response(previous: str, values: Sequence[Any]) -> str:
-    """Return a response's checksum, which covers the preceding one.
+    """Return the checksum of a response, which also covers the preceding checksum.
 
-    Later columns without a value are left out at the end, so that responses from before these columns existed keep
-    their checksums.
+    Columns that were added later are omitted at the end, if they have no value. So a response that was stored before
+    these columns existed keeps its checksum.
 
     Parameters
     ----------
@@ -76,7 +82,7 @@ def link_response(previous: str, values: Sequence[Any]) -> str:
 
 
 def is_link_of_response(checksum: str, previous: str, values: Sequence[Any]) -> bool:
-    """Return True if a checksum is a response's checksum, as any version of Equipoise computes it.
+    """Return True if a checksum is the checksum of a response, computed by any version of Equipoise.
 
     Parameters
     ----------
@@ -99,14 +105,14 @@ def is_link_of_response(checksum: str, previous: str, values: Sequence[Any]) -> 
 def beginning_of_session(fixed: Sequence[Any], plan: Iterable[Sequence[str]]) -> str:
     """Return the checksum with which a session's chain begins.
 
-    Later columns without a value are left out at the end, as in `link_response`.
+    Columns that were added later are omitted at the end, if they have no value, as in `link_response`.
 
     Parameters
     ----------
     fixed
-        The unchanging columns of the session, as `FIXED` selects them.
+        The values of the columns in `FIXED`.
     plan
-        Phase and item id of each trial, in order.
+        Phase and item id of each trial, in the order of the trials.
     """
     n_covered = len(fixed)
     while n_covered > N_FIRST_FIXED and fixed[n_covered - 1] is None:

@@ -30,12 +30,12 @@ from server.store.models import (
 
 
 class Store(ABC):
-    """Append-only responses with their plans. All methods may be called from any thread.
+    """A store of studies, plans and append-only responses. All methods may be called from any thread.
 
-    A method that writes returns only when its data are committed and on disk. If the method raises, it has written
-    nothing. There is one exception: if the connection broke during the commit, a retry may find the work done.
-    Responses are never changed; only a withdrawal deletes them. The store publishes one view, `trials`, which
-    `analysis` reads: one row per planned trial, with its response if there is one.
+    A method that writes returns only when its data are committed and on disk. A method that raises an error has written
+    nothing, with one exception: if the connection to a database broke during the commit, the data may be stored.
+    Responses are never changed; only a withdrawal deletes responses. The store publishes one view, `trials`, which
+    `analysis` reads. The view has one row per planned trial, with the response if the store has a response.
 
     Every method raises `StoreUnavailable` if the store cannot be used now.
     """
@@ -47,26 +47,26 @@ class Store(ABC):
         Raises
         ------
         InputError
-            If this version of the study has sessions that began with another content. The message names the
-            differences, and says if `revise_study` could accept them.
+            If this version of the study has sessions that began with different content. The message names the
+            differences, and says if `revise_study` can accept these differences.
         """
 
     @abstractmethod
     def revise_study(self, study: Study, reason: str) -> Revision:
-        """Accept a change of wording in a version that has sessions, and write it to the log with the reason.
+        """Accept a change of wording in a version that has sessions; write the change and the reason to the log.
 
-        Groups, slots and sessions stay as they are. A session keeps the content that it began with; sessions that begin
-        on a server with the revision get the new content.
+        Groups, slots and sessions do not change. A session keeps the content with which it began. The sessions that
+        begin later, on a server that serves the revision, get the new content.
 
         Raises
         ------
         InputError
-            If this version has no sessions, the content is registered already, or more than its wording changed.
+            If this version has no sessions, if its content is registered already, or if more than the wording changed.
         """
 
     @abstractmethod
     def changed_since(self, study: Study) -> str | None:
-        """Return the changes since this version of the study was registered, by name; None if there are none."""
+        """Return the names of the changes since this version of the study was registered; None if nothing changed."""
 
     @abstractmethod
     def revisions(self, study: Study) -> list[Revision]:
@@ -74,35 +74,37 @@ class Store(ABC):
 
     @abstractmethod
     def content(self, study: Study, content_digest: str) -> tuple[StudyDefinition, Mapping[str, str]] | None:
-        """Return the definition and texts of a revision of the study that is served, by its digest, or None."""
+        """Return the definition and texts of the content with this digest; None if the served study has none."""
 
     @abstractmethod
     def start_session(self, study: Study, start: SessionStart) -> StoredSession:
-        """Reserve a slot and begin a session in its group; `server.store.sql.assignment` chooses the group.
+        """Reserve a slot in a group, and begin a session. The module `server.store.sql.assignment` chooses the group.
 
-        The seed counts the sessions of one kind in one group, so that the plans of a whole study can be made again
-        without its data. A seed that an uploaded session has is skipped.
+        The sessions of one kind in one group have the seeds 1, 2, 3, and so on. So the plans of a whole study can be
+        made again without the data. A seed that an uploaded session has is skipped.
 
-        The same start given twice begins one session. The same identity with the same session number begins one session
-        too: the later token is then the valid one, and the study's rules for resuming apply (`open_session`). A panel's
-        id alone resumes nothing. The client must hold the session's token, repeat the start that began the session, or
-        bring the panel's newer signature or the panel's name of the first submission. With another session number the
-        same participant begins another session. A participant who withdrew cannot begin any further session.
+        A start that is sent twice begins one session. If a participant with the same identity and the same session
+        number starts again, the first session is resumed: from then on only the later token is valid, and the study's
+        rules for resuming apply (`open_session`). With a new session number, the participant begins a further session.
+        A participant who has withdrawn cannot begin any further session.
 
-        A session that was run elsewhere (`start.uploaded`) is stored unchanged; if its group is full, it gets no slot.
-        If the same session is uploaded again, under any code, it is opened in its present state, completed or
-        withdrawn; this opening is not a visit.
+        A panel's id alone is not enough to resume a session. The client must also have the token of the session, the id
+        of the start that began the session, a newer signature of the panel, or the panel's id of the first submission.
+
+        A session that was run elsewhere (`start.uploaded`) is stored unchanged. If its group is full, the session gets
+        no slot. If the same session is uploaded again, under any code, the client gets the stored session, even if the
+        stored session is completed or withdrawn. A repeated upload is not recorded as a visit.
 
         Raises
         ------
         StudyFull
             If there is no free slot.
         BegunElsewhere
-            If a panel's id has begun a session, and the client does not prove that it belongs to the same participant.
+            If a session was begun with this panel id, and the client does not prove that the same participant is back.
         Conflict
-            If this participant has withdrawn from the study, or has completed the session with this number; if the
-            wanted group is full, does not exist, or is not the session's; if another session has the uploaded session's
-            name, or another participant has its code.
+            If this participant has withdrawn from the study, or has completed the session with this number. Also if the
+            wanted group is full, does not exist, or is not the group of the session. Also if a different session in the
+            store has the name of the uploaded session, or a different participant has its laboratory code.
         """
 
     @abstractmethod
@@ -111,7 +113,7 @@ class Store(ABC):
 
     @abstractmethod
     def require_slot(self, study: Study, identity: Identity, session_number: int, group: int | None) -> None:
-        """Refuse a participant in the laboratory now as `start_session` would; nothing is stored.
+        """Refuse a participant in the laboratory if `start_session` would refuse the participant now. Store nothing.
 
         Raises
         ------
@@ -125,19 +127,19 @@ class Store(ABC):
 
     @abstractmethod
     def may_resume(self, study: Study, identity: Identity) -> bool:
-        """Return True if an identity has begun this study and may resume it in another browser (`start_session`)."""
+        """Return True if a participant with this identity may resume a session in another browser (`start_session`)."""
 
     @abstractmethod
     def with_slots(self, study: Study, sessions: Sequence[str]) -> list[str]:
-        """Return those of these sessions whose slot is reserved and has not timed out, in any order."""
+        """Return those of the given sessions whose slot is reserved and has not timed out, in any order."""
 
     @abstractmethod
     def session_of_start(self, start_id: str) -> str | None:
-        """Return the session of a start that is sent again, or None if the start would begin a session."""
+        """Return the session that the start with this id has begun, or None if there is no such session."""
 
     @abstractmethod
     def session_on(self, study: Study, identity: Identity, session_number: int) -> StoredSession | None:
-        """Return the session with this number that an identity has begun, or None."""
+        """Return the session with this number that a participant with this identity has begun, or None."""
 
     @abstractmethod
     def find_plan(self, token_digest: str) -> SessionPlan | None:
@@ -159,30 +161,33 @@ class Store(ABC):
         Parameters
         ----------
         session
-            Its name.
+            Name of the session.
         token_digest
             Digest of the session's token.
         responses
             The responses, in the order of their trials.
         passed_over
-            Trials before the first of `responses` that need no response: rounds of practice after a passed round.
+            Practice trials, before the first trial of `responses`, that need no response because an earlier round of
+            practice was passed.
 
         Returns
         -------
         list of bool
-            For each response, True if it is new, False if the same response (by `response_id`) was stored before.
+            For each response, True if the response is new, False if a response with this `response_id` was stored
+            before.
 
         Raises
         ------
         NotYourSession
-            If the token is not the session's.
+            If the token does not belong to the session.
         Conflict
-            If a trial is not the next trial of the plan, the session is over, or an id belongs to another response.
+            If a trial is not the next trial of the plan, if the session is over, or if a different response has the
+            same `response_id`.
         """
 
     @abstractmethod
     def add_demographics(self, session: str, answers: Mapping[str, Any]) -> bool:
-        """Store the answers about the participant; return True the first time. Later answers are not stored."""
+        """Store the answers about the participant, and return True. If there are stored answers, return False."""
 
     @abstractmethod
     def complete_session(
@@ -190,34 +195,35 @@ class Store(ABC):
     ) -> None:
         """Mark a session as completed and confirm its slot; idempotent.
 
-        A laboratory session may name its time of completion, because it may be uploaded later.
+        `completed_at` is only for laboratory sessions, because a laboratory may upload a session after its completion.
 
-        With `passed_checks` false the slot is released instead, so that another participant is recruited. If the slot
-        was given to another participant after a time-out, the session completes without a slot (`surplus` in the log).
+        If `passed_checks` is False, the slot is released instead, so that another participant is recruited. If another
+        participant got the slot after a time-out, the session is completed without a slot (`surplus` in the log).
 
         Raises
         ------
         Conflict
-            If responses are missing, if the participant has withdrawn, or if a session that is not a laboratory's names
-            its time of completion.
+            If responses are missing, if the participant has withdrawn, or if `completed_at` is given for a session that
+            is not a laboratory session.
         """
 
     @abstractmethod
     def withdraw_session(self, session: str, by_researcher: bool = False) -> None:
         """Delete a session's responses, release its slot and close it; idempotent.
 
-        The responses in the participant's other sessions of the study are deleted too. The log records the withdrawal,
-        and whether the researcher did it.
+        The responses in the participant's other sessions of the study are deleted too. The log records the withdrawal.
+        If the researcher has deleted the responses (`by_researcher`), the log records this too.
         """
 
     @abstractmethod
     def open_session(self, study: Study, token_digest: str, visit: Visit) -> StoredSession:
         """Record that a session was opened again, and apply the study's rules for that (`resume` in `study.yaml`).
 
-        Beyond the rules' limits the session ends (`StoredSession.ended_for`), or the same participant begins another
-        session in the same group, which then has the token. Within the limits, the effect is that of `resume_session`.
-        A session that is over, or has all responses, is not changed. Visits of an uploaded session break no rule,
-        because they were allowed where the session was run.
+        If the session was opened too late or too often, the rules either end the session (`StoredSession.ended_for`),
+        or begin a new session of the same participant in the same group; the token then belongs to the new session.
+        Otherwise the session is resumed as by `resume_session`. A session that is over is not changed. The rules do not
+        apply to a session that has all responses. The rules do not apply to an uploaded session either, because the
+        visits of such a session were allowed where the session was run.
 
         Raises
         ------
@@ -229,7 +235,7 @@ class Store(ABC):
 
     @abstractmethod
     def resume_session(self, study: Study, session: str) -> None:
-        """Record that a participant is back, and reserve a slot again if the slot was released after a time-out.
+        """Record that a participant has come back. If the slot was released after a time-out, reserve a slot again.
 
         Raises
         ------
@@ -241,27 +247,28 @@ class Store(ABC):
     def release_slot(self, session: str, reason: Release) -> bool:
         """Release a reserved or confirmed slot by the researcher's decision; return True if there was a slot.
 
-        If there is no slot, nothing changes, unless the reason is one of the study's rules: such a rule ends the
-        session.
+        If the session has no slot, nothing changes, with one exception: if the reason is a rule of the study
+        (`ENDED_FOR`), the reason is recorded, and the session ends.
         """
 
     @abstractmethod
     def exclude_sessions(self, sessions: Sequence[str], reason: str) -> None:
         """Exclude participants' sessions from the analysis by the researcher's decision, all of them or none.
 
-        Responses stay. The slot of each is released, so that another participant is recruited.
+        The responses stay. The slot of each session is released, so that another participant is recruited.
 
         Raises
         ------
         Conflict
-            If a session is withdrawn, excluded already, or not a person's.
+            If a session is withdrawn, excluded already, or not a session of a person.
         """
 
     @abstractmethod
     def include_sessions(self, study: Study, sessions: Sequence[str], reason: str) -> list[SlotState]:
         """Undo `exclude_sessions`; return the present state of each session's slot.
 
-        The states are in the order of the sessions' names. A slot is released if another participant has it now.
+        The states are in the order of the sorted names of the sessions. If the group has no free slot now, the slot of
+        the session stays released.
 
         Raises
         ------
@@ -290,17 +297,17 @@ class Store(ABC):
 
     @abstractmethod
     def external_id(self, session: str) -> str | None:
-        """Return the id of a session's participant at a panel, of a link or in a laboratory; None if unknown."""
+        """Return the panel id, link token or laboratory code of a session's participant; None if there is none."""
 
     @abstractmethod
     def identities(self, study: Study) -> list[dict[str, Any]]:
-        """Return the panel ids of this study with their pseudonyms; personal data."""
+        """Return the panel ids of this study with the pseudonyms of the participants. These are personal data."""
 
     @abstractmethod
     def delete_identities(self, study: Study, participant: str | None = None) -> int:
-        """Delete the panel ids of this study, or one participant's; return their number. Responses are not touched.
+        """Delete the panel ids of this study, or the panel id of one participant; return the number of deleted ids.
 
-        The log of the study records the number.
+        Responses are not changed. The log of the study records the number.
         """
 
     @abstractmethod
@@ -311,8 +318,8 @@ class Store(ABC):
     def add_runs(self, study: Study, runs: Sequence[Run]) -> list[AddedRun]:
         """Store models' runs, all of them or none.
 
-        A run whose responses are stored already is not stored again. If another run has the same label, a number is
-        added to the label.
+        A run whose responses are stored already is not stored again. If a different run in the store has the same
+        label, a number is added to the label of the new run.
 
         Raises
         ------
@@ -362,7 +369,7 @@ class Store(ABC):
 
     @abstractmethod
     def registered_definitions(self, study: Study) -> list[RegisteredDefinition]:
-        """Return the content of `study.yaml` for the sessions of people and simulated participants in this study."""
+        """Return each content of `study.yaml` with which people or simulated participants began this study."""
 
     @abstractmethod
     def sessions(self, study: Study) -> list[dict[str, Any]]:
@@ -388,7 +395,7 @@ class Store(ABC):
 
     @abstractmethod
     def snapshot(self) -> AbstractContextManager[Database]:
-        """Yield a connection that sees the store at one moment, whatever is written meanwhile."""
+        """Yield a connection that reads the store as it was at one moment. Later writes are not visible to it."""
 
     @abstractmethod
     def filling(self) -> AbstractContextManager[Database]:

@@ -32,24 +32,26 @@ def copy_store(source: Store, target: Store, on_rows: Callable[[int], None] = la
     Raises
     ------
     InputError
-        If the target is not empty, or the copy differs from its source; then nothing is written to the target.
+        If the target is not empty, or the copy differs from the source. Nothing is then written to the target.
     """
     with source.snapshot() as read, target.filling() as write:
         if write.execute("SELECT 1 FROM studies LIMIT 1").fetchone():
-            raise InputError("the target store holds a study already. Fix: name an empty store.")
+            raise InputError("the target store has a study already. Fix: choose an empty store.")
         for table, columns in TABLES.items():
             write.fill(table, columns, _rows(read, table, columns, on_rows))
         with _naming_the_source():
             found = verify(read)
         copy = verify(write)
         if copy != found or _n_rows(read) != _n_rows(write):
-            raise InputError("the copy is not equal to its source, so it was undone. Fix: copy again.")
+            raise InputError(
+                "the copy differs from the source store, so nothing was written. Fix: copy the store again."
+            )
     return copy
 
 
 @contextmanager
 def _naming_the_source() -> Iterator[None]:
-    """Attribute a read error to the source store, not to the copy."""
+    """Turn a read error into an error that names the source store, not the copy."""
     try:
         yield
     except sqlite3.Error as error:
@@ -80,7 +82,7 @@ def _rows(
 def back_up(source: Store, path: Path, on_rows: Callable[[int], None] = lambda _n: None) -> Verified:
     """Write a backup (a SQLite store) of a store that may be in use; see `copy_store`.
 
-    The file is complete, synced and checked, or absent.
+    The file is made only if the backup is complete, synced and checked.
 
     Raises
     ------
@@ -88,13 +90,13 @@ def back_up(source: Store, path: Path, on_rows: Callable[[int], None] = lambda _
         If a file with that name exists, or the file cannot be written.
     """
     if not path.name or path.exists():
-        raise InputError(f"{path}: this file exists already. Fix: name a new file, so that no backup is lost.")
+        raise InputError(f"{path}: this file exists already. Fix: choose a new file name, so that no backup is lost.")
     # The name is visible, because a killed backup leaves responses in this file, and people overlook hidden files.
     aside = path.with_name(f"{path.name}.part")
     if aside.exists():
         raise InputError(
-            f"{aside}: another backup writes this file, or was killed during the writing. Fix: if no backup is "
-            f"running, delete {aside.name} and the files in the same folder that begin with this name."
+            f"{aside}: another backup is writing this file, or was killed while it wrote this file. Fix: if no backup "
+            f"is running, delete {aside.name} and the files in the same folder whose names begin with {aside.name}."
         )
     parts = [aside, *(aside.with_name(aside.name + suffix) for suffix in ("-wal", "-shm", "-journal"))]
     try:

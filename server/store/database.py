@@ -1,4 +1,4 @@
-"""The interface of both databases for SQL statements with `?` for a value, and the stored form of times."""
+"""The common interface of both databases for SQL statements, with `?` for a value, and the stored form of times."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from server.store.tables import TRIALS
 
 MAX_DAMAGE = 20
-"""Most signs of damage that a message names."""
+"""Largest number of signs of damage that a message names."""
 
 
 class Rows(Protocol):
@@ -42,7 +42,7 @@ class Database(Protocol):
         """Insert rows; with `skip_known`, only rows whose key the table does not have."""
 
     def stream(self, sql: str) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a query without holding them all in memory."""
+        """Yield the rows of a query without keeping all rows in memory."""
 
     def fill(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Insert many rows into a table in the fastest way."""

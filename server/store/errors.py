@@ -1,11 +1,11 @@
-"""The errors of a store: requests that it refuses, and a store that cannot be used."""
+"""The errors of a store: requests that the store refuses, and a store that cannot be used."""
 
 from batteries.errors import InputError
 from experiment.texts import ENGLISH
 
 
 class Conflict(Exception):
-    """A request that contradicts the store, such as a response out of order; the message is sent to the client."""
+    """A request that contradicts the store, such as a response out of order. The client gets the message."""
 
 
 class Refusal(Conflict):
@@ -30,7 +30,7 @@ class StudyFull(Refusal):
 
 
 class BegunElsewhere(Refusal):
-    """A session was begun with this id, and the client does not prove that the id belongs to its participant."""
+    """A session was begun with this id, and the client does not prove that the same participant is back."""
 
 
 class NotYourSession(Refusal):
@@ -44,5 +44,5 @@ class StoreUnavailable(Exception):
 class StoreAway(InputError):
     """A store cannot be opened now, because its database is stopped, starting or not responding; waiting may help.
 
-    Any other `InputError` from opening a store needs a person's action: a wrong address or password, missing rights.
+    After any other `InputError` from opening a store, a person must correct the address, the password or the rights.
     """

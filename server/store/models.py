@@ -35,11 +35,11 @@ class Release(StrEnum):
     RELOADED = "reloaded too often"
     RESTARTED = "restarted"
     NO_ROOM = "no room"
-    """The session never had a slot: it was run elsewhere, and the group was full when it was uploaded."""
+    """The session never had a slot: when the session was uploaded from elsewhere, the group was full."""
 
     @classmethod
     def _missing_(cls, value: object) -> "Release | None":
-        """Read the reasons of a log from before `m010`."""
+        """Return the reason for the former words in a log from before `m010`."""
         return cls(FORMER_REASONS[value]) if value in FORMER_REASONS else None
 
 
@@ -47,11 +47,13 @@ FORMER_REASONS: dict[object, str] = {
     "too old to go on": "too old to resume",  # prose: stored
     "begun again": "restarted",
 }
-"""Former and present words of a reason: a log is never changed, so a log from before `m010` keeps the former words."""
+"""The present words of a reason, by its former words. A log is never changed, so a log from before `m010` keeps the
+former words.
+"""
 
 
 ENDED_FOR = (Release.PRACTICE, Release.TOO_OLD, Release.RELOADED, Release.RESTARTED)
-"""Reasons after which an incomplete session cannot be resumed, by the study's own rules."""
+"""Reasons that are rules of the study. After such a reason, an incomplete session cannot be resumed."""
 
 REGAINED_AFTER = (Release.TIME_OUT, Release.NO_ROOM)
 """Reasons after which a session may get a slot again, if there is a free slot."""
@@ -74,12 +76,12 @@ class SessionPlan:
     """The session's name."""
     kind: Kind
     definition: StudyDefinition
-    """The study's definition at the session's start, whatever has changed in the folder since."""
+    """The study's definition at the session's start, even if the study's folder has changed since."""
     texts: Mapping[str, str]
     """The participants' pages at the session's start, by file name."""
     trials: tuple[StoredTrial, ...]
     withdrawal_code: str
-    """The participant's code for deleting the responses; also the completion code, if the study fixes none."""
+    """The participant's code for deleting the responses; also the completion code if study.yaml fixes no such code."""
 
 
 @dataclass(frozen=True)
@@ -100,21 +102,21 @@ class StoredSession:
 
     @property
     def ended_for(self) -> Release | None:
-        """Rule of the study by which the session cannot be resumed, or None."""
+        """The rule of the study that forbids resuming the session; None if the session can be resumed."""
         if self.session.status is not Status.ACTIVE or self.release_reason not in ENDED_FOR:
             return None
         return Release(self.release_reason)
 
 
 PANEL = "panel"
-"""Kind of the ids of participants from a panel."""
+"""Kind of an identity that is a panel id."""
 LAB = "lab"
-"""Kind of a laboratory's own codes of participants."""
+"""Kind of an identity that is a laboratory code."""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """Identity of a participant at a panel, of a personal link or in a laboratory; stored apart from all responses."""
+    """A participant's panel id, personal link or laboratory code. Identities are stored apart from all responses."""
 
     id_kind: str
     """Kind of the id: `panel`, `link` or `lab`."""
@@ -126,7 +128,7 @@ class Identity:
 
     @property
     def is_claim(self) -> bool:
-        """True if the identity is unverified: a panel's id from an address, which anyone may have written."""
+        """True if the identity is unverified: anyone may have written an address with a panel id."""
         return self.id_kind == PANEL and self.signed_at is None
 
 
@@ -139,11 +141,11 @@ class SessionStart:
     kind: Kind
     source: Source
     token_digest: str
-    """SHA-256 of the secret that will identify the client."""
+    """SHA-256 of the token, the secret that will identify the client."""
     consent_digest: str | None
-    """SHA-256 of the consent text; None if the study asks for no consent on the page."""
+    """SHA-256 of the consent text; None if the study does not ask for consent."""
     identity: Identity | None = None
-    """The participant's identity; None with an open link."""
+    """The participant's identity; None if the study has an open link, or if the participant is simulated."""
     device: FoundDevice | LabDevice | None = None
     """Device of the session."""
     session_number: int | None = None
@@ -151,15 +153,15 @@ class SessionStart:
     group: int | None = None
     """The wanted group; None for the group with the fewest participants."""
     uploaded: UploadedSession | None = None
-    """The session, if it was run elsewhere; otherwise None."""
+    """The data of a session that was run elsewhere; None for any other session."""
     content_digest: str | None = None
     """Digest of the study's content with which an uploaded session began; None for the served content."""
     held_digest: str | None = None
-    """SHA-256 of the token that the client already holds, if any."""
+    """SHA-256 of the token that the client has already; None if the client has no token."""
 
     @property
     def visit(self) -> "Visit":
-        """The session's first visit, or a later visit of a known participant."""
+        """The visit of this start: the first visit of a new session, or a later visit of a known participant."""
         return Visit(self.start_id, self.device)
 
 
@@ -185,32 +187,32 @@ class AddedRun:
 
 @dataclass(frozen=True)
 class RegisteredDefinition:
-    """A study's definition at the start of its sessions."""
+    """A registered definition of a study, with the number of sessions that began with this definition."""
 
     registered_at: str
-    """UTC, ISO 8601."""
+    """Time of the registration; UTC, ISO 8601."""
     definition: StudyDefinition
     n_sessions: int
 
 
 @dataclass(frozen=True)
 class Revision:
-    """A change of a study's wording that was accepted while sessions were under way."""
+    """A change of a study's wording that the researcher accepted after sessions had begun."""
 
     version: str
     """The study's version, which stays the same."""
     revision: int
     """Number of the revision; 1 is the first registered content."""
     at: str
-    """UTC, ISO 8601."""
+    """Time of the revision; UTC, ISO 8601."""
     reason: str
-    """The researcher's reason."""
+    """The researcher's reason for the change."""
     changed: tuple[str, ...]
     """Names of the changes, such as ``` item `q17` ```."""
     n_sessions: int
     """Number of sessions of people and simulated participants that began with this revision."""
     options: tuple[str, ...] = ()
-    """Each answer option that changed, before and after; only in the result of `revise_study`."""
+    """Each changed answer option, with its text before and after the change. Only `revise_study` fills this field."""
 
 
 @dataclass(frozen=True)
@@ -226,7 +228,7 @@ class GroupProgress:
     n_lapsed: int
     """Sessions that were never finished and whose slot was released."""
     n_replaced: int
-    """Completed sessions whose slot was released: a failed attention check, an exclusion, a return."""
+    """Completed sessions whose slot was released, because of a failed attention check, an exclusion or a return."""
     n_withdrawn: int
     is_open: bool
     """True if new participants are assigned to this group."""
@@ -238,12 +240,12 @@ class GroupProgress:
 
 
 class Access(StrEnum):
-    """A researcher's action that changes no data; the study's log records these actions with the decisions."""
+    """A researcher's action that changes no data. The study's log records these actions too, not only decisions."""
 
     SIGNED_IN = "signed in"
     SIGNED_OUT = "signed out"
     SIGN_IN_REFUSED = "sign-in refused"
-    """For wrong tokens; `number` is the number of wrong tokens since the last such entry."""
+    """Wrong tokens were refused; `number` is the number of wrong tokens since the previous entry about wrong tokens."""
     EXPORTED = "exported"
     BACKED_UP = "backed up"
     COPIED = "copied"
@@ -255,7 +257,7 @@ class LogEvent:
 
     event_index: int
     at: str
-    """UTC, ISO 8601."""
+    """Time of the event; UTC, ISO 8601."""
     event: str
     """`registered`, `reserved`, `uploaded`, `confirmed`, `released`, `regained`, `surplus`, `withdrew`, `closed`, an
     `Access` ..."""
@@ -266,7 +268,7 @@ class LogEvent:
 
 @dataclass(frozen=True)
 class SessionFound:
-    """A session that the researcher finds by code, name or panel id."""
+    """A session that the researcher has searched by withdrawal code, session name or panel id."""
 
     session: str
     participant: str

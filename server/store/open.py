@@ -1,4 +1,4 @@
-"""Opening a store by its address: the path of a file, or the address of a PostgreSQL database."""
+"""Opening a store by its location: the path of a file, or the address of a PostgreSQL database."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,19 +12,19 @@ POSTGRES = ("postgresql://", "postgres://")
 
 
 def is_address(location: str) -> bool:
-    """Return True if a store's address names a database, not a file."""
+    """Return True if a store's location is the address of a database, not the path of a file."""
     return "://" in location
 
 
 def open_store(location: str, must_exist: bool = False) -> Store:
-    """Return the store at an address; a missing file becomes a new store.
+    """Return the store at a location. If the file does not exist, make a new store.
 
     Parameters
     ----------
     location
         A file's path, or `postgresql://user:password@host:port/database`.
     must_exist
-        True to refuse a missing store; False to make a new store.
+        True to refuse a location without a store; False to make a new store there.
 
     Raises
     ------
@@ -36,12 +36,12 @@ def open_store(location: str, must_exist: bool = False) -> Store:
             from server.store.postgres.store import PostgresStore  # noqa: PLC0415 - an extra, installed by those who need it
         except ImportError:
             raise InputError(
-                "PostgreSQL needs further packages. Fix: install them with: pip install 'equipoise[postgres]'"
+                "PostgreSQL needs further packages. Fix: install these packages with: pip install 'equipoise[postgres]'"
             ) from None
         return PostgresStore(location, must_exist)
     if is_address(location):
         scheme = location.partition("://")[0]
-        raise InputError(f"--store {scheme}://...: unknown kind of store. Fix: name a file or postgresql://...")
+        raise InputError(f"--store {scheme}://...: unknown kind of store. Fix: use a file or postgresql://...")
     return SqliteStore(Path(location), must_exist)
 
 

@@ -1,4 +1,4 @@
-"""The tables of a store and their columns, in the order for inserting rows: referenced tables come first."""
+"""The tables of a store with their columns. A table comes after the tables to which its rows refer."""
 
 from server.store.checksums import RESPONSE_COLUMNS
 

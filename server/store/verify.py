@@ -1,6 +1,7 @@
-"""Verification: the checksum chains and counts of a store show if everything acknowledged is present and unchanged.
+"""Verification of a store: checksum chains and counts show if all acknowledged data are present and unchanged.
 
-Withdrawn data were deleted on request, so they are not missing: the session and the log record the withdrawal.
+Withdrawn data do not count as missing, because they were deleted on request. The session and the log record the
+withdrawal.
 """
 
 import hashlib
@@ -35,7 +36,7 @@ class Verified:
     problems: list[str] = field(default_factory=list)
     """One sentence for each problem; empty if there is no problem."""
     digest: str = ""
-    """SHA-256 over the ends of all chains; if it is recorded, it shows later whether anything has changed."""
+    """SHA-256 over the ends of all chains. If this digest is recorded, it shows later if anything has changed."""
 
 
 @dataclass
@@ -43,10 +44,13 @@ class _Logs:
     """Content of the logs of all studies."""
 
     sessions: dict[str, tuple[str, str | None, str | None, str | None]] = field(default_factory=dict)
-    """Status, time of completion (of people), slot and reason of release of each session, by the session's name."""
+    """Status, time of completion, slot and reason of release of each session, by the session's name. The time of
+    completion is None for models.
+    """
     broken: set[str] = field(default_factory=set)
-    """Studies whose log has a gap, so that its content is incomplete."""
+    """Digests of the studies whose log is missing or damaged."""
     whole: set[str] = field(default_factory=set)
+    """Digests of the studies whose log is present and unchanged."""
     excluded: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Time and reason of the researcher's exclusion of a session, by the session's name."""
     closed: set[tuple[str, int]] = field(default_factory=set)
@@ -58,7 +62,7 @@ class _Logs:
 
 
 def verify(db: Database, on_rows: Callable[[int], None] = lambda _n: None) -> Verified:
-    """Check a store: every response against its chain, the items, the log of decisions, and the counts of slots.
+    """Check the chains of all responses, the items, the logs of decisions, and the counts of slots in a store.
 
     Parameters
     ----------
@@ -75,7 +79,7 @@ def verify(db: Database, on_rows: Callable[[int], None] = lambda _n: None) -> Ve
         found.problems += [*logs.problems, *_check_slots(db, logs), *_check_totals(db, totals_here)]
         found.problems += [*_check_revisions(db, logs), *_check_exclusions(db, logs)]
         found.problems += [
-            f"participant {participant}: the panel id, or its parameters, differ from what was stored."
+            f"participant {participant}: the panel id, or a parameter of the panel id, was changed."
             for participant in identities.changed(db)
         ]
         # Sorted by Python, because databases order texts differently.
@@ -107,7 +111,7 @@ def _read_logs(db: Database) -> _Logs:
 
 
 def _read_log(db: Database, study_digest: str, end: tuple[int, str], logs: _Logs) -> str | None:
-    """Add the content of a study's log to `logs`; return its problem, if any."""
+    """Add the content of a study's log to `logs`; return the problem of this log, or None."""
     events = db.execute(
         "SELECT event_index, at, event, session, details, checksum FROM events "
         "WHERE study_digest = ? ORDER BY event_index",
@@ -133,10 +137,10 @@ def _read_log(db: Database, study_digest: str, end: tuple[int, str], logs: _Logs
             logs.revisions.add((study_digest, revision))
             if entry["content"] != content_checksum(db, study_digest, revision):
                 logs.problems.append(
-                    f"{_named(study_digest)}: its definition, texts or items are not those "
+                    f"{_named(study_digest)}: its definition, texts or items differ from those "
                     f"registered{f' as revision {revision}' if revision > 1 else ''}."
                 )
-    # Accesses are left out, because reading the data does not change them: these are the links of a log without them.
+    # Accesses do not change data. So the end of a second chain is used, which is the chain of a log without accesses.
     logs.ends.append(f"{study_digest} {n_decided} {decided}")
     return None if (len(events), expected) == end else "entries are missing at the end of the log."
 
@@ -159,7 +163,7 @@ def _replay(logs: _Logs, event: str, session: str | None, details: dict[str, Any
         status = "withdrawn"
     elif event == "run added" or "completed_at" in details:
         status = "completed"
-    if event in {"uploaded", "adopted"}:  # The latter, with the key `place`, before `m010`.
+    if event in {"uploaded", "adopted"}:  # Before `m010`: `adopted`, with the key `place`.
         slot = details["slot"] if event == "uploaded" else details["place"]
         reason = Release.NO_ROOM if slot == SlotState.RELEASED else None
     elif event in slots:
@@ -235,19 +239,19 @@ def _check_chain(
 ) -> Iterator[str]:
     n_trials, n_answered, checksum = end
     if len(plan) != n_trials:
-        yield f"session {session}: {len(plan)} planned trials are present of {n_trials}."
+        yield f"session {session}: {n_trials} trials were planned, but {len(plan)} are present."
     if len(rows) + _n_passed_over(plan, rows, n_answered) != n_answered:
-        yield f"session {session}: {len(rows)} responses are present of {n_answered} that were acknowledged."
+        yield f"session {session}: {n_answered} responses were acknowledged, but {len(rows)} are present."
     last = beginning_of_session(fixed, plan)
     if not (is_link_of_response(rows[0][-1], last, rows[0][:-1]) if rows else checksum == last):
-        last = beginning_of_session(fixed[:-1], plan)  # As before `m007`.
+        last = beginning_of_session(fixed[:-1], plan)  # A session from before `m007`.
     for *values, stored in rows:
         if not is_link_of_response(stored, last, values):
-            yield f"session {session}: the response to trial {values[1]}, or data before it, was changed."
+            yield f"session {session}: the response to trial {values[1]}, or data before this response, was changed."
             return
         last = stored
     if last != checksum:
-        yield f"session {session}: its plan, or the end of its responses, is not as it was written."
+        yield f"session {session}: its plan, or the end of its responses, was changed."
 
 
 def _n_passed_over(plan: list[Any], rows: list[Any], n_answered: int) -> int:
@@ -260,7 +264,7 @@ def _n_passed_over(plan: list[Any], rows: list[Any], n_answered: int) -> int:
 
 
 class _BySession:
-    """The rows of a query by session; the sessions are requested in the order of the query."""
+    """The rows of a query, session by session. The caller must request the sessions in the order of the query."""
 
     def __init__(self, db: Database, query: str) -> None:
         self._groups = ((session, list(rows)) for session, rows in groupby(db.stream(query), key=itemgetter(0)))
@@ -275,7 +279,7 @@ class _BySession:
 
 def _check_revisions(db: Database, logs: _Logs) -> Iterator[str]:
     for study_digest in studies_not_found(db):
-        yield f"{_named(study_digest)}: the digest of its content is not that of its definition, texts and items."
+        yield f"{_named(study_digest)}: the digest of its content does not match its definition, texts and items."
     for study_digest, revision in db.execute("SELECT study_digest, revision FROM revisions").fetchall():
         if study_digest in logs.whole and (study_digest, revision) not in logs.revisions:
             yield f"{_named(study_digest)}: revision {revision} is present, but not in the log."
@@ -318,32 +322,32 @@ def _check_slots(db: Database, logs: _Logs) -> Iterator[str]:
             for group in range(1, _n_groups(definition) + 1):
                 numbers = tuple(counted[study_digest, kind, group, what] for what in ("begun", "reserved", "confirmed"))
                 if slots.get((study_digest, kind, group)) != numbers:
-                    yield f"{_named(study_digest)}, group {group}, {kind}: the slots do not add up with the sessions."
+                    yield f"{_named(study_digest)}, group {group}, {kind}: the numbers of slots and sessions differ."
     for study_digest, group, is_open in db.execute(
         'SELECT study_digest, "group", is_open FROM slots WHERE kind = \'human\' ORDER BY study_digest, "group"'
     ).fetchall():
         if study_digest in logs.whole and bool(is_open) == ((study_digest, group) in logs.closed):
             found = "open" if is_open else "closed"
-            yield f"{_named(study_digest)}, group {group}: it is {found}, and its log says otherwise."
+            yield f"{_named(study_digest)}, group {group}: it is {found}, but the log says the opposite."
 
 
 def _check_totals(db: Database, totals_here: dict[str, list[int]]) -> Iterator[str]:
-    """Check that no study has lost responses together with their sessions' records."""
+    """Check that no study has lost responses, even if the records of the sessions were adjusted to the loss."""
     stored = responses.read_totals(db)
     for study_digest in sorted(stored.keys() | totals_here.keys()):
         n_stored, sum_stored = stored.get(study_digest, (0, 0))
         n_here, sum_here = totals_here.get(study_digest, (0, 0))
         if n_here != n_stored:
             yield (
-                f"{_named(study_digest)}: {n_here} responses are present of {n_stored} that were stored (unless an "
-                "older Equipoise wrote to this store after the update)."
+                f"{_named(study_digest)}: {n_stored} responses were stored, but {n_here} are present (or an older "
+                "Equipoise wrote to this store after the update)."
             )
         elif sum_here != sum_stored:
-            yield f"{_named(study_digest)}: its responses are not those that were stored."
+            yield f"{_named(study_digest)}: its responses differ from the responses that were stored."
 
 
 def _n_groups(definition: str) -> int:
-    """Return the number of groups in a definition; 0 if it is unreadable, which another check reports."""
+    """Return the number of groups in a definition; 0 if the definition is unreadable (another check reports this)."""
     try:
         n_groups: int = json.loads(definition)["design"]["groups"]
     except (ValueError, KeyError, TypeError):

@@ -122,7 +122,7 @@ def test_a_host_of_another_machine_is_refused(study_folder: Path, host: str, mes
 def test_an_empty_researcher_token_is_refused(study_folder: Path) -> None:
     (study_folder / "data").mkdir()
     (study_folder / "data" / "researcher-token").write_text("", encoding="utf-8")
-    assert_refused(run("serve", study_folder, "--port", "65123"), "is not a valid secret")
+    assert_refused(run("serve", study_folder, "--port", "65123"), "has no valid secret")
 
 
 @pytest.mark.parametrize(

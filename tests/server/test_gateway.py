@@ -234,7 +234,7 @@ def test_unreadable_cookies_are_logged_and_no_session_is_lost(server: Server) ->
             "cannot read a cookie that another site has set for this address. Fix: delete the cookies"
             in reply.json()["error"]
         )
-    warnings = [message for message in messages(server) if "cookies have a character" in message]
+    warnings = [message for message in messages(server) if "cookies of a request have a character" in message]
     assert len(warnings) == 1
     assert "Fix: configure the proxy to remove" in warnings[0]
     assert "city" not in server.log

@@ -629,7 +629,7 @@ def test_a_stop_during_a_restart_of_a_process_drops_open_connections(study_folde
         open_connections()  # The first connections may all have been to the killed process.
         time.sleep(0.3)  # Less than the time before the killed process is started again.
         server.stop(within_s=9)
-        assert "a connection that did not end was dropped" in server.log
+        assert "has dropped the connections that were still open" in server.log
 
 
 @posix

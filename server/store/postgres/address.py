@@ -14,19 +14,20 @@ from server.store.postgres.connections import Connection
 WORD = r"(?:[^:@/?#\[\]\s%]|%[0-9A-Fa-f]{2})"
 HOST = r"(?:(?:[^:@/?#\[\]\s%,]|%[0-9A-Fa-f]{2})*|\[[0-9A-Fa-f:]+\])(?::\d+)?"
 ADDRESS = re.compile(rf"postgres(?:ql)?://(?:{WORD}+(?::{WORD}*)?@)?{HOST}(?:,{HOST})*/{WORD}+(?:\?[^@\s]*)?")
-"""Pattern of addresses that PostgreSQL reads as the author meant."""
+"""Pattern of unambiguous addresses, in which PostgreSQL finds the same user, password and host as a person does."""
 
 DEFAULTS: dict[str, Any] = {
     "application_name": "equipoise",
     "connect_timeout": 5,  # seconds
-    # The kernel closes a connection to an unplugged server after 11 s without sent data,
+    # If the server is unplugged, the kernel closes the connection after 11 s, or after 6 s if sent data are not
+    # acknowledged.
     "keepalives": 1,
     "keepalives_idle": 5,
     "keepalives_interval": 2,
     "keepalives_count": 3,
-    "tcp_user_timeout": 6_000,  # and after 6 s if sent data are not acknowledged.
+    "tcp_user_timeout": 6_000,
 }
-"""Parameters that an address may set differently, after its `?`."""
+"""Default parameters. An address may replace a default after the `?` in the address."""
 OF_SEVERAL = {
     "target_session_attrs": "read-write",  # The present primary.
     "connect_timeout": 3,  # For each server: a request waits this long for a silent first server.
@@ -39,14 +40,14 @@ OF_CONNECTIONS: dict[str, Any] = {
     # PgBouncer in transaction mode gives each transaction another database session. A statement that was prepared in
     # one database session is missing in the next one, or belongs to another client.
     "prepare_threshold": None,
-    # Every statement is one message of PostgreSQL's simple protocol. Of the extended protocol's five messages, which
-    # psycopg sends by default, a process that freezes may have sent some: then no limit of `connections.Limits` ends
-    # its transaction. psycopg's `executemany` sends a pipeline of such messages, so Equipoise must not use it.
+    # Every statement is one message of PostgreSQL's simple protocol. By default psycopg sends five messages of the
+    # extended protocol. If a process freezes after some of the five messages, no limit of `connections.Limits` ends its
+    # transaction. psycopg's `executemany` sends such messages too, so Equipoise must not use `executemany`.
     "cursor_factory": psycopg.ClientCursor,
 }
 """Properties of every connection, whatever the address."""
 FULL = ("too many clients", "connection slots", "too many connections", "no more connections")
-"""Messages of PostgreSQL and PgBouncer, in English, when all their connections are in use."""
+"""Parts of the English messages of PostgreSQL and PgBouncer when all connections are in use."""
 
 
 def read_address(url: str, **defaults: Any) -> str:
@@ -57,12 +58,12 @@ def read_address(url: str, **defaults: Any) -> str:
     url
         The address, `postgresql://...`.
     defaults
-        Defaults that replace those of `DEFAULTS`.
+        Defaults that replace the values in `DEFAULTS`.
 
     Raises
     ------
     InputError
-        If it is not an address. No message quotes the address, because it may contain a password.
+        If `url` is not an address. No message quotes the address, because the address may contain a password.
     """
     if not ADDRESS.fullmatch(url):
         raise InputError(
@@ -108,7 +109,7 @@ def connect(conninfo: str) -> Connection:
 def _is_away(conninfo: str, error: psycopg.OperationalError) -> bool:
     """Return True if a failure to connect may be temporary.
 
-    psycopg does not give the code of such an error, and the text may be in any language, so the server is asked.
+    psycopg does not report the code of such an error, and the text may be in any language. So the server is asked.
     """
     if isinstance(error, psycopg.errors.ConnectionTimeout) or any(text in str(error) for text in FULL):
         return True
@@ -135,12 +136,12 @@ def away(error: psycopg.Error) -> StoreAway:
 def refused(error: psycopg.Error) -> InputError:
     """Return the error for a database that is unusable until a person changes something."""
     return InputError(
-        f"the database cannot be used ({reason(error)}). Fix: check its address, password and the user's rights."
+        f"the database cannot be used ({reason(error)}). Fix: check the address, the password and the user's rights."
     )
 
 
 def reason(error: Exception) -> str:
-    """Return an error's message in one line: its first line, or one part for each of several servers."""
+    """Return an error's message in one line: the message's first line or, with several servers, one part per server."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     of_servers = [line.removeprefix("- ") for line in lines if line.startswith("- host:")]
     return "; ".join(of_servers or lines[:1])

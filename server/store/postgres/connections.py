@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL that no silent peer blocks: limits on the duration of a transaction's parts.
+"""Connections to PostgreSQL with time limits for the parts of a transaction, so that a silent peer blocks nothing.
 
 A peer is silent if its process is frozen or its cable is unplugged: no error arrives, and TCP alone waits for hours.
 Two kinds of limits end the wait. First, this process closes a connection on which nothing arrives for
@@ -6,8 +6,8 @@ Two kinds of limits end the wait. First, this process closes a connection on whi
 server ends the transaction of a client that sends nothing (`Limits.idle_s`), so that a frozen client's locks are
 released.
 
-The server's limits are sent with every `BEGIN`, as `SET LOCAL`. They cost no round trip, and they hold through
-PgBouncer in transaction mode, where a setting of the session would affect the transactions of other clients.
+The server's limits are sent with every `BEGIN`, as `SET LOCAL`, and need no further round trip. These limits also work
+with PgBouncer in transaction mode, where a setting of the database session would affect other clients' transactions.
 """
 
 import time
@@ -31,16 +31,16 @@ class Limits:
     silence_s: float
     """Time without a byte from the server."""
     statement_s: float | None
-    """Duration of one statement. PostgreSQL does not apply it to a commit, which may wait for a standby."""
+    """Duration of one statement. PostgreSQL does not apply this limit to a commit, which may wait for a standby."""
     lock_s: float
-    """Wait for a lock."""
+    """Duration of a wait for a lock."""
     idle_s: float
     """Time without a statement from this process."""
 
     def begin(self, mode: str = "") -> bytes:
         """Return the statements that begin a transaction with these limits, in one message.
 
-        The statements also make the commit wait for the disk if it does not wait by the server's default.
+        If commits do not wait for the disk by the server's default, the statements also make this commit wait.
         """
         return (
             f"BEGIN {mode}; SET LOCAL statement_timeout = {_ms(self.statement_s)}; "
@@ -56,13 +56,13 @@ def _ms(seconds: float | None) -> int:
 
 
 REQUEST = Limits(silence_s=7, statement_s=6, lock_s=5, idle_s=7)
-"""For requests, during which a participant waits for the reply."""
+"""Limits for requests, because a participant waits for the reply."""
 CHECK = Limits(silence_s=2, statement_s=1.8, lock_s=1.5, idle_s=7)
-"""For the check if responses can be stored now."""
+"""Limits for the health check, which asks if responses can be stored now."""
 SCHEMA = Limits(silence_s=600, statement_s=None, lock_s=5, idle_s=7)
-"""For making tables: other servers that start at the same time wait for this server."""
+"""Limits for making the tables. Other servers that start at the same time wait until the tables are made."""
 LONG = Limits(silence_s=600, statement_s=None, lock_s=10, idle_s=600)
-"""For backups, copies, exports and checks of the whole store."""
+"""Limits for backups, copies, exports and checks of the whole store."""
 
 
 class Connection(psycopg.Connection[tuple[Any, ...]]):
@@ -75,7 +75,7 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
         return super().wait(self._unless_silent(gen), *arguments, **options)
 
     def _unless_silent(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """Pass events to psycopg, which asks several times a second, and close the connection after a silence."""
+        """Pass events to psycopg, which asks several times a second; close the connection if the server is silent."""
         heard_at = time.monotonic()
         try:
             waits_for = next(gen)
@@ -95,7 +95,8 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
 def transaction(connection: Connection, limits: Limits, mode: str = "") -> Iterator[None]:
     """Run a block in a transaction, and commit it; the connection must be in autocommit mode.
 
-    An exception leaves the transaction open: the caller who provided the connection rolls it back.
+    After an exception the transaction is still open. The caller, who provided the connection, must roll the
+    transaction back.
     """
     connection.silence_s = min(limits.silence_s, REQUEST.silence_s)
     connection.execute(limits.begin(mode))

@@ -1,8 +1,8 @@
 """Tables of the PostgreSQL store: the same names and columns as in SQLite.
 
 The tables are made once, under a lock, so that servers that start together do not conflict. A database of an earlier
-version gets the missing parts. Numbers have double precision, as everywhere in Equipoise; flags are integers, and times
-and JSON are texts, as in SQLite.
+version gets the missing tables and columns. Numbers have double precision, as everywhere in Equipoise; flags are
+integers, and times and JSON are texts, as in SQLite.
 """
 
 from server.store.tables import TRIALS
@@ -19,7 +19,7 @@ RENAMED_COLUMNS = (
     ("identities", "source", "id_kind"),
     ("sessions", "occasion", "session_number"),  # The former name comes first.
 )
-"""Tables, and former and present names of their columns: the last two rows are of `m010`, the others are of `m009`."""
+"""Renamed columns: the table, the former name and the present name. `m010` has the last two, `m009` has the others."""
 
 STATEMENTS = (
     "CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)",

@@ -1,8 +1,8 @@
-"""The store for several servers: PostgreSQL, or a database with its protocol, through a pool of connections.
+"""The store for several servers: a pool of connections to PostgreSQL, or to a database with PostgreSQL's protocol.
 
-Each server process commits responses in groups; everything else is a separate transaction under the lock of the study's
-log. A transaction that the database cancels because of a conflict is repeated. When a connection is lost, all other
-connections are renewed, because the primary may now be another server.
+Each server process commits responses in groups. Every other change is a separate transaction under the lock of the
+study's log. If the database cancels a transaction because of a conflict, the transaction is repeated. When a connection
+is lost, all other connections are renewed, because the primary may now be another server.
 """
 
 import random
@@ -33,7 +33,7 @@ from server.store.tables import TABLES
 
 Result = TypeVar("Result")
 MAX_CONNECTIONS = 16
-"""Connections of one server process; PostgreSQL allows 100 in all by default."""
+"""Largest number of connections of one server process. By default PostgreSQL allows 100 connections in all."""
 PATIENCE_S = 5.0
 """Longest time for which a request waits for a connection, or is repeated after conflicts."""
 CHECK_S = 2.0
@@ -41,11 +41,11 @@ CHECK_S = 2.0
 ROWS_PER_STATEMENT = 500
 """Rows inserted by one statement."""
 SCHEMA_LOCK = 0x65717569
-"""Number of the lock with which servers that start together take turns at making the tables."""
+"""Number of the lock that lets only one server at a time make the tables."""
 BYTES_OF_DELETED_ROWS = (
     "The database keeps the bytes of deleted rows in its files and in its write-ahead log for some time, and "
-    "backups keep them too. Fix: if these bytes must be deleted now, run the statements in docs/how-to/deploy.md, "
-    "under “With PostgreSQL”."
+    "backups keep these bytes too. Fix: if these bytes must be deleted now, run the statements in "
+    "docs/how-to/deploy.md, under “With PostgreSQL”."
 )
 
 
@@ -105,7 +105,7 @@ class PostgresStore(SqlStore):
         If the database cannot be used now, but perhaps soon.
     InputError
         If the database refuses this user, does not sync its commits, was written by a newer Equipoise, or has no store
-        although it must exist.
+        although `must_exist` is True.
     """
 
     def __init__(self, url: str, must_exist: bool = False) -> None:
@@ -148,7 +148,7 @@ class PostgresStore(SqlStore):
         limits: Limits = REQUEST,
         patience_s: float | None = None,
     ) -> Result:
-        """Run a job in a transaction, and repeat it after a conflict, such as simultaneous starts of one session."""
+        """Run a job in a transaction. Repeat the job after a conflict, such as simultaneous starts of one session."""
         again_after = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected, *again_after)
         patience_s = PATIENCE_S if patience_s is None else patience_s
         deadline = time.monotonic() + patience_s
@@ -239,8 +239,8 @@ def _unavailable(error: psycopg.Error) -> StoreUnavailable:
 
 def _cannot_hold(error: psycopg.DataError) -> InputError:
     return InputError(
-        f"PostgreSQL cannot store one of these values ({str(error).strip().splitlines()[0]}), such as a text with "
-        "the character NUL. Fix: remove this value, or use a SQLite store."
+        f"PostgreSQL cannot store one of these values ({str(error).strip().splitlines()[0]}). It cannot store a text "
+        "with the character NUL, for instance. Fix: remove this value, or use a SQLite store."
     )
 
 
@@ -251,8 +251,8 @@ def _prepare(conninfo: str, must_exist: bool) -> None:
             (fsync,) = _one(connection, "SELECT current_setting('fsync', true)")
             if fsync == "off":
                 raise InputError(
-                    "the database runs with fsync = off, so responses are lost when its machine fails. Fix: set "
-                    "fsync = on in postgresql.conf."
+                    "the database runs with fsync = off, so responses are lost if the machine of the "
+                    "database fails. Fix: set fsync = on in postgresql.conf."
                 )
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (SCHEMA_LOCK,))
             applied = _applied(connection)
@@ -293,7 +293,10 @@ def _rename(connection: Connection) -> None:
 
 
 def _applied(connection: Connection) -> set[str]:
-    """Return the applied versions of a store's tables; refuse a newer store, and tables of another program."""
+    """Return the versions of the tables that this store has.
+
+    Refuse a store that was made by a newer Equipoise, and tables of another program.
+    """
 
     def is_there(table: str) -> bool:
         return bool(_one(connection, "SELECT to_regclass(%s) IS NOT NULL", (table,))[0])
@@ -307,7 +310,7 @@ def _applied(connection: Connection) -> set[str]:
             )
         return applied
     if any(map(is_there, [*TABLES, "trials"])):
-        raise InputError("this database holds tables of another program. Fix: make a database for Equipoise alone.")
+        raise InputError("this database has tables of another program. Fix: make a separate database for Equipoise.")
     return set()
 
 

@@ -1,1 +1,1 @@
-"""The statements of both databases, one module per subject, and the store that runs them."""
+"""The SQL statements of both databases, one module per subject, and the store that runs the statements."""

@@ -1,8 +1,8 @@
 """Slots in counterbalance groups: reserved at the start, confirmed on completion, or released for another participant.
 
-A group's taken slots are the confirmed and the reserved ones; the next participant goes to the group with the fewest.
-All functions work under the lock of the study's log (`server.store.sql.assignment_log`), so that decisions are made one
-after the other and no group is ever over-filled. Each decision is written to that log with its numbers.
+A slot is taken if it is reserved or confirmed. The next participant goes to the group with the fewest taken slots. All
+functions work under the lock of the study's log (`server.store.sql.assignment_log`), so that decisions are made one
+after the other and no group is ever over-filled. The log records each decision with its numbers.
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ class GroupSlots:
 
     group: int
     n_begun: int
-    """Sessions ever begun; also the seed of the latest session, unless some sessions were uploaded."""
+    """Number of sessions that have begun. The latest session has this number as its seed, if none was uploaded."""
     n_reserved: int
     n_confirmed: int
     is_open: bool
@@ -37,11 +37,12 @@ class GroupSlots:
 
 
 def choose_group(groups: Sequence[GroupSlots], recruitment: Recruitment) -> int | None:
-    """Return the group for the next participant: the open group with the fewest taken slots; None if all are full.
+    """Return the open group with the fewest taken slots, for the next participant; None if all open groups are full.
 
-    Of several such groups, the group with the fewest completed sessions is chosen, because a participant under way may
-    still leave; of several such groups, the first. Participants under way count like completed ones: otherwise everyone
-    who arrives before the next completion would get the same group.
+    If several groups have the fewest taken slots, the group with the fewest completed sessions is chosen, because a
+    participant under way may still leave. If this does not decide, the first of these groups is chosen. Participants
+    under way count like participants who have completed. Otherwise all participants who arrive before the next
+    completion would get the same group.
     """
     if recruitment.quota is not None and sum(group.n_taken for group in groups) >= recruitment.quota:
         return None
@@ -56,7 +57,7 @@ def _is_filled(group: GroupSlots, recruitment: Recruitment) -> bool:
 
 
 def read_slots(db: Database, study_digest: str, kind: Kind) -> list[GroupSlots]:
-    """Return the slots of each group, in the groups' order."""
+    """Return the slots of each group, in the order of the group numbers."""
     rows = db.execute(
         'SELECT "group", n_begun, n_reserved, n_confirmed, is_open FROM slots '
         'WHERE study_digest = ? AND kind = ? ORDER BY "group"',
@@ -91,19 +92,19 @@ def why_full(db: Database, study_digest: str, recruitment: Recruitment) -> Study
 
 
 def require_slot(db: Database, study_digest: str, recruitment: Recruitment, wanted: int | None) -> None:
-    """Refuse a participant who arrives now as `reserve` would, and reserve nothing."""
+    """Refuse a participant who arrives now if `reserve` would refuse the participant. Reserve nothing."""
     _group_of_newcomer(_slots_for_newcomers(db, study_digest, recruitment), Kind.HUMAN, recruitment, wanted)
 
 
 def _slots_for_newcomers(db: Database, study_digest: str, recruitment: Recruitment) -> list[GroupSlots]:
-    """Return the slots of people in each group as if slots that have timed out were released."""
+    """Return the slots of people in each group. Slots that have timed out count as released."""
     expired = Counter(group for _, group, _ in _expired(db, study_digest, recruitment))
     groups = read_slots(db, study_digest, Kind.HUMAN)
     return [replace(group, n_reserved=group.n_reserved - expired[group.group]) for group in groups]
 
 
 def reserve(log: Log, kind: Kind, recruitment: Recruitment, session: str, wanted: int | None = None) -> tuple[int, int]:
-    """Reserve a slot for a new session and return its group and seed.
+    """Reserve a slot for a new session; return the group and the seed of the session.
 
     Raises
     ------
@@ -127,7 +128,7 @@ def reserve(log: Log, kind: Kind, recruitment: Recruitment, session: str, wanted
 def _group_of_newcomer(
     groups: Sequence[GroupSlots], kind: Kind, recruitment: Recruitment, wanted: int | None
 ) -> GroupSlots:
-    """Return the wanted group, or else the next group; refuse the participant if there is no free slot."""
+    """Return the wanted group, or the next group if no group is wanted. Refuse the participant without a free slot."""
     if wanted is not None:
         return _group_with_room(groups, wanted, kind, recruitment)
     if kind is Kind.SIMULATED:
@@ -145,30 +146,35 @@ def _group_with_room(groups: Sequence[GroupSlots], wanted: int, kind: Kind, recr
         return group
     if not group.is_open:
         raise Conflict(
-            f"Group {wanted} is closed for new participants. Fix: open it, or let Equipoise choose the group."
+            f"Group {wanted} is closed for new participants. Fix: open the group, or let Equipoise choose a group."
         )
     if _is_filled(group, recruitment):
         raise Conflict(
-            f"Group {wanted} is full: {group.n_confirmed} have completed, {group.n_reserved} are under way, and its "
-            f"quota is {recruitment.quota_per_group}. Fix: raise the quota, or let Equipoise choose the group."
+            f"Group {wanted} is full: {group.n_confirmed} participants have completed, {group.n_reserved} are under "
+            f"way, and the quota of the group is {recruitment.quota_per_group}. Fix: raise the quota, or let Equipoise "
+            "choose a group."
         )
     n_taken = sum(group.n_taken for group in groups)
     if recruitment.quota is not None and n_taken >= recruitment.quota:
         raise Conflict(
-            f"Group {wanted} has no free slot, because the study is full: {n_taken} have completed or are under way, "
-            f"and its quota is {recruitment.quota}. Fix: raise the quota."
+            f"Group {wanted} has no free slot, because the study is full: {n_taken} participants have completed or are "
+            f"under way, and the quota of the study is {recruitment.quota}. Fix: raise the quota."
         )
     return group
 
 
 def _group_numbered(groups: Sequence[GroupSlots], number: int) -> GroupSlots:
     if not 1 <= number <= len(groups):
-        raise Conflict(f"There is no group {number} in this study. Fix: name a group from 1 to {len(groups)}.")
+        raise Conflict(f"There is no group {number} in this study. Fix: choose a group from 1 to {len(groups)}.")
     return groups[number - 1]
 
 
 def _next_seed(log: Log, kind: Kind, group: GroupSlots) -> int:
-    """Return the seed of a group's next session: its number, or the next number that no uploaded session has."""
+    """Return the seed of the next session in a group.
+
+    The seed is the number of the session in the group. If an uploaded session has this seed, the next free number is
+    the seed.
+    """
     seed = group.n_begun + 1
     while log.db.execute(
         "SELECT 1 FROM sessions JOIN participants USING (participant) "
@@ -182,9 +188,9 @@ def _next_seed(log: Log, kind: Kind, group: GroupSlots) -> int:
 def add_uploaded(
     log: Log, kind: Kind, uploaded: UploadedSession, recruitment: Recruitment, **details: object
 ) -> SlotState:
-    """Count a session that was run elsewhere, and give it a slot if its group has a free one.
+    """Count a session that was run elsewhere, and give the session a slot if its group has a free slot.
 
-    Stored responses are never refused: if the group is full, the session is stored without a slot.
+    The responses of such a session are never refused: if the group is full, the session is stored without a slot.
 
     Raises
     ------
@@ -210,7 +216,7 @@ def add_uploaded(
 
 
 def reserve_in(log: Log, held: "HeldSlot", recruitment: Recruitment, session: str) -> int:
-    """Reserve a slot for another session of a participant, in the group of the released one; return its seed.
+    """Reserve a slot for a new session of a participant, in the group of the former session; return the new seed.
 
     Raises
     ------
@@ -228,7 +234,7 @@ def reserve_in(log: Log, held: "HeldSlot", recruitment: Recruitment, session: st
 
 
 def release_expired(log: Log, recruitment: Recruitment) -> None:
-    """Release the slots of participants without a response for the study's time-out."""
+    """Release the slots of participants whose last visit and last response are older than the study's time-out."""
     for session, group, seen_at in _expired(log.db, log.study_digest, recruitment):
         _release(log, Kind.HUMAN, session, group, SlotState.RESERVED, Release.TIME_OUT, seen_at=seen_at)
 
@@ -245,7 +251,10 @@ def _expired(db: Database, study_digest: str, recruitment: Recruitment) -> list[
 
 
 def with_slots(db: Database, study_digest: str, recruitment: Recruitment, sessions: Sequence[str]) -> list[str]:
-    """Return those of these sessions that hold a slot; a slot that has timed out is free for the next participant."""
+    """Return the sessions, among the given `sessions`, that have a reserved slot.
+
+    A slot that has timed out does not count, because it is free for the next participant.
+    """
     expired = {session for session, _, _ in _expired(db, study_digest, recruitment)}
     rows = db.execute(
         f"SELECT session FROM sessions WHERE slot = 'reserved' AND session IN ({marks(sessions)})", sessions
@@ -270,7 +279,7 @@ class HeldSlot:
 
 
 def held_slot(db: Database, session: str) -> HeldSlot:
-    """Return a session's slot; the caller holds the log's lock, so that the slot cannot change meanwhile."""
+    """Return the data about a session's slot. The caller must lock the log, so that the slot does not change."""
     name, kind, group, status, slot, reason, n_missing, source, uploaded_at = db.execute(
         'SELECT session, kind, "group", status, slot, release_reason, n_trials - n_answered, source, uploaded_at '
         "FROM sessions JOIN participants USING (participant) WHERE session = ?",
@@ -290,7 +299,7 @@ def held_slot(db: Database, session: str) -> HeldSlot:
 
 
 def confirm(log: Log, held: HeldSlot, recruitment: Recruitment, completed_at: str) -> None:
-    """Confirm the slot of a completed session; a session without a slot gets a free slot, if there is one."""
+    """Confirm the slot of a completed session. A session without a slot gets a slot, if its group has a free slot."""
     if held.slot is SlotState.RESERVED:
         _count(log, held.kind, held.group, n_reserved=-1, n_confirmed=1)
     elif held.release_reason in REGAINED_AFTER and _has_room_now(log, held.kind, held.group, recruitment):
@@ -315,7 +324,7 @@ def regain(log: Log, held: HeldSlot, recruitment: Recruitment) -> None:
     Raises
     ------
     StudyFull
-        If there is no free slot, or the researcher has released the slot.
+        If there is no free slot, or if the slot was released for a reason that is not in `REGAINED_AFTER`.
     """
     if held.slot is SlotState.RELEASED:
         may_return = held.release_reason in REGAINED_AFTER
@@ -357,7 +366,7 @@ def _release(log: Log, kind: Kind, session: str, group: int, slot: SlotState, re
 
 
 def _has_room_now(log: Log, kind: Kind, number: int, recruitment: Recruitment) -> bool:
-    """Return True if a group has a slot for a new participant, assuming that it is open."""
+    """Return True if a group has a free slot; the group may be closed for new participants."""
     release_expired(log, recruitment)
     if kind is Kind.SIMULATED:
         return True
@@ -376,7 +385,7 @@ def _count(log: Log, kind: Kind, group: int, n_begun: int = 0, n_reserved: int =
 
 
 def _numbers(groups: Sequence[GroupSlots], recruitment: Recruitment) -> dict[str, object]:
-    """Return the numbers of a decision: [completed, under way] for each group, the closed groups, and the quotas."""
+    """Return the numbers of a decision: [confirmed, reserved] slots of each group, the closed groups, the quotas."""
     return {
         "taken": {group.group: [group.n_confirmed, group.n_reserved] for group in groups},
         "closed": [group.group for group in groups if not group.is_open],
@@ -386,7 +395,7 @@ def _numbers(groups: Sequence[GroupSlots], recruitment: Recruitment) -> dict[str
 
 
 def _why_full(groups: Sequence[GroupSlots], recruitment: Recruitment) -> StudyFull:
-    """Return the refusal for a participant without a slot: final, or until a participant under way leaves."""
+    """Return the refusal for a participant without a slot. The refusal says if a slot may become free later."""
     if choose_group([replace(group, n_reserved=0) for group in groups], recruitment) is None:
         return StudyFull("study_full")
     return StudyFull("slots_taken", minutes=round(recruitment.time_out_min))

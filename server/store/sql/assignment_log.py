@@ -1,7 +1,7 @@
 """The log of decisions about slots, and of the researcher's actions: append-only, numbered without gaps, chained.
 
-A writer first locks the end of the study's log. This lock also puts decisions about slots in sequence, for any number
-of server processes.
+A writer first locks the end of the study's log. With this lock, decisions about slots are made one after the other, by
+any number of server processes.
 """
 
 import json
@@ -57,7 +57,7 @@ def lock_log_of(db: Database, session: str) -> Log:
 def note(db: Database, study_digests: Iterable[str], access: Access, details: Mapping[str, Any]) -> list[int]:
     """See `Store.note`."""
     numbers = []
-    for study_digest in sorted(study_digests):  # In one order, so that two writers do not wait for each other.
+    for study_digest in sorted(study_digests):  # All writers use this order, so that no two wait for each other.
         log = lock_log(db, study_digest)
         numbers.append(log.n_events)
         log.write(access.value, **details)

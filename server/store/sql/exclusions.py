@@ -1,7 +1,7 @@
 """Sessions that the researcher excludes from the analysis by name, with a reason, or includes again.
 
 The responses stay. Excluding a session releases its slot, so that another participant is recruited. Including the
-session again reserves a slot, if there is a free one. Both actions are written to the log of decisions.
+session again reserves a slot, if there is a free slot. Both actions are written to the log of decisions.
 """
 
 import json
@@ -26,8 +26,8 @@ def exclude(db: Database, sessions: Sequence[str], reason: str) -> None:
         held = assignment.held_slot(db, session)
         if held.kind is not Kind.HUMAN:
             raise Conflict(
-                f"session {session} is of a simulated participant. Fix: exclude all of them from an analysis with "
-                "`equipoise analyze --without-simulated`."
+                f"session {session} belongs to a simulated participant. Fix: exclude all simulated participants from "
+                "an analysis with `equipoise analyze --without-simulated`."
             )
         if held.status is Status.WITHDRAWN:
             raise Conflict(f"session {session} was withdrawn, so its responses are deleted. {OMIT}")
@@ -68,14 +68,14 @@ def include(db: Database, study: Study, sessions: Sequence[str], reason: str) ->
 
 
 def _locked(db: Database, session: str) -> tuple[Log, str | None]:
-    """Lock the log of a session's study; return it and the reason of the session's exclusion."""
+    """Lock the log of a session's study; return the log, and the reason why the session is excluded, or None."""
     log = lock_log_of(db, session)
     (reason,) = db.execute("SELECT excluded_reason FROM sessions WHERE session = ?", (session,)).fetchone()
     return log, reason
 
 
 def _give_slot_back(log: Log, study: Study, session: str) -> None:
-    """Give a session the slot back that its exclusion released, if there is a free slot."""
+    """Give a slot to an included session, if the exclusion released the session's slot and a slot is free now."""
     (text,) = log.db.execute(
         "SELECT details FROM events WHERE study_digest = ? AND session = ? AND event = 'excluded' "
         "ORDER BY event_index DESC LIMIT 1",
@@ -83,7 +83,8 @@ def _give_slot_back(log: Log, study: Study, session: str) -> None:
     ).fetchone()
     before = json.loads(text)
     held = assignment.held_slot(log.db, session)
-    released_for = before.get("slot_released_for", before.get("place_released_for"))  # The latter before `m010`.
+    # Before `m010` the key was `place_released_for`.
+    released_for = before.get("slot_released_for", before.get("place_released_for"))
     if held.release_reason != Release.EXCLUSION or released_for == Release.EXCLUSION:
         return  # The session was withdrawn since, or its slot was released before the exclusion.
     reason = Release(released_for or Release.NO_ROOM)

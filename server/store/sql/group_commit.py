@@ -1,8 +1,8 @@
 """Group commit: one thread commits all waiting work together.
 
-`GroupCommit` passes the work to the thread, and `run_batch` does it: each piece of work is done completely or not at
-all, independently of the others. A commit costs one fsync however many responses it holds, so under load many
-participants share one commit; a single request is committed at once. A caller hears of success only after the commit.
+`GroupCommit` passes the work to the thread, and `run_batch` does the work. Each piece of work is done completely or not
+at all, and does not affect the other pieces. A commit needs one fsync for any number of responses, so under load many
+participants share one commit. A single request is committed at once. A caller gets the result only after the commit.
 """
 
 import logging
@@ -23,9 +23,9 @@ Job = Callable[[Database], Any]
 logger = logging.getLogger("equipoise")
 
 MAX_BATCH = 500
-"""Most requests in one commit: enough to share an fsync, but few enough that no request waits long for the rest."""
+"""Largest number of requests in one commit: enough to share an fsync, but so few that no request waits long."""
 IDLE_S = 2.0
-"""After this time without work, the thread does other work."""
+"""After this time without work, the thread calls `tidy`."""
 CLOSE_TIMEOUT_S = 5.0
 """Longest wait of `close` for a commit that does not end, for instance while another program locks the database."""
 
@@ -38,16 +38,17 @@ class _Request(Generic[Work]):
 
 
 class GroupCommit(Generic[Work]):
-    """Pass all waiting work to one commit after the other.
+    """Collect the work of all callers in batches, and commit one batch after the other.
 
     Parameters
     ----------
     commit
-        Function that does a batch of work and commits it. It returns one result for each piece of work: an exception if
-        only that piece failed. If the function raises, nothing of the batch was done. It always runs in one thread.
+        Function that does a batch of work and commits the batch. It returns one result for each piece of work; the
+        result is an exception if only this piece failed. If the function raises an error, nothing of the batch was
+        done. The function always runs in the same thread.
     tidy
-        Function that runs in that thread after each batch, when all callers have their results. It also runs after
-        every `IDLE_S` seconds without work; its argument is then True.
+        Function that runs in the same thread, with the argument False, after each batch, when all callers have their
+        results. It also runs, with the argument True, after every `IDLE_S` seconds without work.
     """
 
     def __init__(
@@ -62,14 +63,14 @@ class GroupCommit(Generic[Work]):
         self._thread.start()
 
     def do(self, work: Work) -> Any:
-        """Return the result of a piece of work once it is committed.
+        """Return the result of a piece of work once the work is committed.
 
         Raises
         ------
         StoreUnavailable
             If the store cannot be written now.
         Exception
-            The exception of this piece of work; other pieces are not affected.
+            The exception that this piece of work raised; the other pieces of work are not affected.
         """
         request = _Request(work, queue.SimpleQueue())
         with self._lock:
@@ -82,7 +83,7 @@ class GroupCommit(Generic[Work]):
         return outcome
 
     def close(self) -> bool:
-        """Finish the waiting work, then end the thread; return True if it has ended within `CLOSE_TIMEOUT_S`."""
+        """Finish the waiting work, then end the thread; return True if the thread ends within `CLOSE_TIMEOUT_S`."""
         with self._lock:
             if not self._closed:
                 self._closed = True
@@ -103,7 +104,7 @@ class GroupCommit(Generic[Work]):
                 late.reply.put(StoreUnavailable("the store is closed"))
 
     def _next_batch(self) -> tuple[list[_Request[Work]], bool]:
-        """Wait for work, take all waiting work, and return it with True if the end was requested."""
+        """Wait for work, then return all waiting work, and True if the end was requested."""
         batch: list[_Request[Work]] = []
         entry = self._next()
         while entry is not None:
@@ -145,9 +146,9 @@ class GroupCommit(Generic[Work]):
 def run_batch(
     db: Database, batch: Sequence[ResponseBatch | Job], of_one_alone: type[Exception], of_all: type[Exception]
 ) -> list[Any]:
-    """Do all work of a batch; return the result of each piece of work, or the exception that undid it.
+    """Do all work of a batch; return the result of each piece of work, or the exception that undid the work.
 
-    The responses are stored first, all in few statements; then the jobs are done in their order.
+    First all responses are stored, in few statements. Then the jobs are run, in the order of the batch.
 
     Parameters
     ----------
@@ -156,9 +157,10 @@ def run_batch(
     batch
         Responses and jobs.
     of_one_alone
-        The database's error for a piece of work that contradicts the store.
+        Class of the database's errors for a single piece of work that contradicts the store.
     of_all
-        The database's other errors, which are raised: nothing of the batch is done.
+        Class of all errors of the database. An error that is not of the class `of_one_alone` is raised, and nothing of
+        the batch is done.
     """
     outcomes: dict[int, Any] = {}
     new = [position for position, work in enumerate(batch) if isinstance(work, ResponseBatch)]
@@ -167,7 +169,7 @@ def run_batch(
         together = _attempt(db, lambda db: responses.add(db, batches), of_one_alone, of_all)
         if isinstance(together, Exception):
             # One request contains a value that the database cannot store. Each request is tried alone, so that this
-            # one does not affect the rest.
+            # request does not affect the other requests.
             together = [_alone(db, batch[position], of_one_alone, of_all) for position in new]
         outcomes.update(zip(new, together, strict=True))
     for position, work in enumerate(batch):
@@ -182,7 +184,7 @@ def _alone(db: Database, work: Any, of_one_alone: type[Exception], of_all: type[
 
 
 def _attempt(db: Database, job: Job, of_one_alone: type[Exception], of_all: type[Exception]) -> Any:
-    """Return a job's result, or the exception after which its changes were undone."""
+    """Return a job's result. If the job raises an exception, undo the job's changes and return the exception."""
     db.execute("SAVEPOINT job")
     try:
         result = job(db)

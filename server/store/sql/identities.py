@@ -35,13 +35,16 @@ def add_checksums(db: Database) -> None:
 
 
 def changed(db: Database) -> list[str]:
-    """Return the participants whose panel id or parameters differ from the stored ones, by the checksum."""
+    """Return the participants whose panel id or parameters do not match the stored checksum."""
     rows = db.execute(f"SELECT {', '.join(CHECKED)}, checksum FROM identities ORDER BY participant").fetchall()
     return [row[3] for *row, checksum in rows if checksum not in {None, link("", row)}]
 
 
 def participant_of(db: Database, study: str, identity: Identity) -> str | None:
-    """Return the pseudonym of a known identity, and lock its row: another server that begins a session for it waits."""
+    """Return the pseudonym of a known identity, or None. Lock the row of the identity.
+
+    Because of the lock, another server that begins a session for the same identity waits.
+    """
     row = db.execute(
         f"SELECT participant FROM identities WHERE study = ? AND id_kind = ? AND external_id = ?{db.for_update}",
         (study, identity.id_kind, identity.external_id),
@@ -50,9 +53,10 @@ def participant_of(db: Database, study: str, identity: Identity) -> str | None:
 
 
 def session_of(db: Database, study: str, identity: Identity, session_number: int | None) -> str | None:
-    """Return the session that this identity has begun, in any version of the study; of several a completed one.
+    """Return the session that this identity has begun, in any version of the study, or None.
 
-    With several sessions, the session of this session number.
+    If there is a session number, only a session with this number is returned. Of several sessions, a completed session
+    is preferred, and then the latest session.
     """
     rows = db.execute(
         "SELECT session, session_number FROM identities JOIN sessions USING (participant) "
@@ -64,7 +68,7 @@ def session_of(db: Database, study: str, identity: Identity, session_number: int
 
 
 def may_resume(db: Database, session: str, identity: Identity) -> bool:
-    """Return True if a known identity without the session's token may resume the session.
+    """Return True if a client with a known identity, but without the session's token, may resume the session.
 
     A panel's id alone proves nothing, because other people may know the id. A signature of the panel is a proof, but
     only once. It must be newer than the last opening of the session, and newer than the last accepted signature.
@@ -85,7 +89,7 @@ def may_resume(db: Database, session: str, identity: Identity) -> bool:
 
 
 def let_in(db: Database, study: str, identity: Identity) -> None:
-    """Record the panel's signature that admitted a participant, so that it admits nobody a second time."""
+    """Record the panel's signature that admitted a participant, so that this signature admits nobody again."""
     db.execute(
         "UPDATE identities SET signed_at = ? WHERE study = ? AND id_kind = ? AND external_id = ?",
         (identity.signed_at, study, identity.id_kind, identity.external_id),

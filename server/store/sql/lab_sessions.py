@@ -1,4 +1,4 @@
-"""Complete laboratory sessions, for uploads to another store."""
+"""Laboratory sessions with all their data, for uploads to another store."""
 
 import json
 import uuid
@@ -21,7 +21,7 @@ _SELECT = f"""
       JOIN {CONTENT_OF_SESSION}
      WHERE sessions.source = 'lab' AND id_kind = 'lab'
 """
-"""Query of laboratory sessions. Rehearsals have no identity, so they are not uploaded."""
+"""Query of laboratory sessions. Rehearsals have no identity, so rehearsals are not uploaded."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ class LabSessionRecord:
     completed_at: datetime | None
     consent_digest: str | None
     start_id: str
-    """Id of the session's start, for retries; a new id if no start leads to the session in this store any more."""
+    """Id of the session's start, for retries. If this store no longer has the id, the id is made from `session`."""
     withdrawal_code: str
     """The participant's code for deleting the responses."""
     demographics: dict[str, Any] | None
-    """Answers to the questions about the participant, if asked."""
+    """Answers to the questions about the participant; None if there are no answers."""
     content_digest: str
     """Digest of the study's content with which the session began."""
     excluded_reason: str | None
@@ -75,7 +75,7 @@ def lab_session_record(db: Database, session: str) -> LabSessionRecord:
 
 
 def versions_of_others(db: Database, study: Study) -> dict[str, int]:
-    """Return the number of laboratory sessions of each other version of a study."""
+    """Return the number of laboratory sessions in each version of the study, except in this version."""
     rows = db.execute(
         "SELECT version, COUNT(*) FROM sessions JOIN studies USING (study_digest) "
         "JOIN identities ON identities.participant = sessions.participant AND id_kind = 'lab' "
@@ -86,7 +86,7 @@ def versions_of_others(db: Database, study: Study) -> dict[str, int]:
 
 
 def n_without_code(db: Database, study: Study) -> int:
-    """Return the number of people's laboratory sessions whose codes were deleted."""
+    """Return the number of people's laboratory sessions whose laboratory codes were deleted."""
     rows = db.execute(
         "SELECT COUNT(*) FROM sessions JOIN participants USING (participant) "
         "WHERE study_digest = ? AND source = 'lab' AND kind = 'human' AND NOT EXISTS "
@@ -134,7 +134,7 @@ def _record(db: Database, row: Sequence[Any]) -> LabSessionRecord:
         datetime.fromisoformat(started_at),
         datetime.fromisoformat(completed_at) if completed_at else None,
         consent_digest,
-        # Always the same order: a session that is uploaded while it runs is compared with the last upload.
+        # Always the same id, because a session that is uploaded while it runs is compared with the last upload.
         start_id or str(uuid.uuid5(uuid.NAMESPACE_OID, session)),
         withdrawal_code,
         json.loads(demographics)["answers"] if demographics else None,

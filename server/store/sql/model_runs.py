@@ -16,7 +16,7 @@ from server.store.sql.studies import Registered, as_json, served
 
 
 def add(log: Log, study: Study, run: Run) -> AddedRun:
-    """Store a run, or find it stored already. See `Store.add_runs`."""
+    """Store a run, unless the run is stored already. See `Store.add_runs`."""
     db = log.db
     # Items and responses identify a run, so label and times are left out.
     identity = run.model_dump(mode="json", exclude={"run", "started_at", "completed_at"})
@@ -41,7 +41,8 @@ def _refuse_stored_responses(db: Database, run: Run) -> None:
         if response_id in trial_index_of:
             raise Conflict(
                 f"the response of `{run.run}` to item `{run.item_ids[trial_index_of[response_id]]}` is in the store "
-                f"already, as part of the run `{label}`. Fix: import all files of a run together, and each once."
+                f"already, as part of the run `{label}`. Fix: import all files of a run together, and do not "
+                "import a file twice."
             )
 
 

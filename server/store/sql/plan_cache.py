@@ -1,4 +1,4 @@
-"""Plans in memory, one per session, found by the session's token: a response then needs no plan from the database."""
+"""Plans of sessions in memory, by the session's token, so that a response needs no plan from the database."""
 
 import threading
 
@@ -18,15 +18,15 @@ class PlanCache:
         self._lock = threading.Lock()
 
     def of_token(self, token_digest: str) -> SessionPlan | None:
-        """Return the plan of the session that has, or recently had, a token; None if it is not cached."""
+        """Return the plan of the session that has, or recently had, a token; None if the plan is not cached."""
         return self._by_token.get(token_digest)
 
     def of_session(self, session: str) -> SessionPlan | None:
-        """Return the plan of a session; None if it is not cached."""
+        """Return the plan of a session; None if the plan is not cached."""
         return self._by_token.get(self._token_of.get(session, ""))
 
     def keep(self, token_digest: str, plan: SessionPlan) -> None:
-        """Cache the plan of a session under its token, and remove it from an earlier one."""
+        """Cache the plan of a session under its token, and remove the plan under an earlier token of this session."""
         with self._lock:
             if self._by_token.get(token_digest) is plan:
                 return

@@ -1,9 +1,9 @@
-"""Responses: many participants' responses are checked with their sessions, and written in few statements.
+"""Responses: the responses of many participants are checked together, and written in few statements.
 
-The number of responses of each study, and a sum over their checksums, are stored apart from the sessions: an attacker
-who deletes the last responses of a session can adjust the session's own count and checksum. A study's totals are in
-several parts, so that server processes that store responses at once seldom wait for each other; only the sum of the
-parts has a meaning.
+Each study has totals, which are stored apart from the sessions: the number of responses, and a sum over the checksums
+of the responses. The totals reveal an attacker who deletes the last responses of a session and adjusts the count and
+the checksum in the session. The totals of a study are stored in several parts, so that server processes that store
+responses at the same time seldom wait for each other. Only the sum of the parts has a meaning.
 """
 
 from collections import Counter
@@ -39,7 +39,7 @@ class ResponseBatch:
 
 @dataclass
 class _State:
-    """State of a session, now and after the accepted responses."""
+    """State of a session. It changes with each accepted response."""
 
     study_digest: str
     token_digest: str | None
@@ -49,13 +49,14 @@ class _State:
     n_answered: int
     checksum: str
     known_ids: set[str] = field(default_factory=set)
-    """Ids of the session's responses that a client sent again, or sent with another response."""
+    """Ids of responses in the present requests that belong to a stored or accepted response of this session."""
 
 
 def add(db: Database, batch: Sequence[ResponseBatch]) -> list[list[bool] | Conflict]:
-    """Store a batch of requests; each request is stored completely, or refused by the `Conflict` at its position.
+    """Store a batch of requests; return one outcome for each request.
 
-    The function uses six statements, however large the batch is. See `Store.add_responses`.
+    Each request is stored completely, or refused: the outcome is then a `Conflict`. The function uses six statements
+    for a batch of any size. See `Store.add_responses`.
     """
     states = _lock_states(db, sorted({request.session for request in batch}))
     _note_known_ids(db, batch, states)
@@ -82,7 +83,7 @@ def add(db: Database, batch: Sequence[ResponseBatch]) -> list[list[bool] | Confl
 
 
 def _move_on(db: Database, changed: dict[str, _State]) -> None:
-    """Write the sessions' progress in one statement, because each statement releases and takes Python's lock."""
+    """Write the sessions' progress in one statement, because each statement has to wait for Python's lock."""
     if changed:
         new = ", ".join(["(?, CAST(? AS INTEGER), ?)"] * len(changed))
         values = [(session, state.n_answered, state.checksum) for session, state in changed.items()]
@@ -124,7 +125,7 @@ def _accept(
     received_at: str,
     accepted: list[tuple[Any, ...]],
 ) -> bool:
-    """Add the row of a new response to the accepted rows, or find that the response is stored already."""
+    """Add the row of a new response to the accepted rows; return False if the response is stored already."""
     if response.trial_index < state.n_answered:
         _check_is_retry(db, request.session, response, accepted)
         return False
@@ -199,7 +200,7 @@ def row(
 
 
 def write(db: Database, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows made by `row`, each with its checksum at the end, as many per statement as possible."""
+    """Insert rows that `row` has made, each with its checksum at the end. Use as few statements as possible."""
     for some in _portions(rows):
         values = ", ".join([f"({marks(COLUMNS)})"] * len(some))
         db.execute(f"INSERT INTO responses ({', '.join(COLUMNS)}) VALUES {values}", list(chain.from_iterable(some)))
@@ -211,12 +212,12 @@ def _portions(rows: Sequence[tuple[Any, ...]]) -> Iterator[Sequence[tuple[Any, .
 
 
 def _plain(number: float | None) -> float | None:
-    """Return a number as every database returns it: SQLite has no negative zero."""
+    """Return a number, with 0.0 in place of -0.0, because SQLite has no negative zero."""
     return None if number is None else number + 0.0
 
 
 def responses_of(db: Database, session: str) -> list[tuple[int, str]]:
-    """Return trial index and response (JSON) of a session's responses."""
+    """Return the trial index and the JSON text of each response of a session."""
     rows: list[tuple[int, str]] = db.execute(
         "SELECT trial_index, response FROM responses WHERE session = ? ORDER BY trial_index", (session,)
     ).fetchall()
@@ -225,11 +226,11 @@ def responses_of(db: Database, session: str) -> list[tuple[int, str]]:
 
 N_PARTS = 16
 Totals = tuple[int, int]
-"""Number of responses, and the sum of their numbers."""
+"""Number of responses, and the sum over the responses of the values of `number_of`."""
 
 
 def number_of(checksum: str) -> int:
-    """Return a response's number for the sum. It has 32 bits, so that the sum of billions of numbers fits into 64."""
+    """Return a response's number for the totals. It has 32 bits, so that the sum for billions of responses has 64."""
     try:
         return int(checksum[:8], 16)
     except ValueError:  # The checksum is damaged, which also breaks its session's chain.
@@ -237,7 +238,7 @@ def number_of(checksum: str) -> int:
 
 
 def add_to_totals(db: Database, responses: Iterable[tuple[str, str]], sign: int = 1) -> None:
-    """Add responses to the totals of their studies, or subtract them, in one statement.
+    """Add responses to the totals of their studies, or subtract the responses, in one statement.
 
     Parameters
     ----------
@@ -246,7 +247,7 @@ def add_to_totals(db: Database, responses: Iterable[tuple[str, str]], sign: int 
     responses
         Study digest and checksum of each response.
     sign
-        1 if the responses are stored, -1 if they are deleted.
+        1 for stored responses, -1 for deleted responses.
     """
     n_responses: Counter[str] = Counter()
     sums: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Resuming a session, by the same client, in another browser or in a laboratory, and the study's rules for it."""
+"""Resuming a session in the same browser, in another browser or in a laboratory, by the study's rules for resuming."""
 
 import secrets
 import uuid
@@ -16,20 +16,20 @@ from server.store.sql.session_rows import begin, note_visit
 from server.store.sql.studies import begun_with, served
 
 MOST_VISITS = 100
-"""Number of openings of a session that are recorded. A further opening works too, but writes nothing: a program that
+"""Largest number of recorded openings of a session. A further opening is allowed but not recorded: a program that
 reloads the page without end must not fill the disk.
 """
 IF_ANOTHER_PERSON = "if this is another person, use another code; if not,"
-"""Comes first, because making one participant of two people is the worse mistake."""
+"""Beginning of a fix. This case comes first, because it is the worse mistake to make one participant of two people."""
 
 START_RETRIED_MIN = 10
 """Minutes for which a page repeats its start if no reply arrives."""
 
 
 def known_session(db: Database, study: Study, start: SessionStart) -> str | None:
-    """Return the session that this start, or this identity with this session number, has begun.
+    """Return the session that this start, or this identity with this session number, has begun; or None.
 
-    A laboratory sends the researcher's token, so the start's id alone is enough for a laboratory.
+    A laboratory sends the researcher's token, so for a laboratory the id of the start is enough.
     """
     same_start = db.execute("SELECT session FROM sessions WHERE start_id = ?", (start.start_id,)).fetchone()
     if start.identity is None:
@@ -43,10 +43,10 @@ def known_session(db: Database, study: Study, start: SessionStart) -> str | None
 
 
 def _is_same_client(db: Database, session: str, start: SessionStart) -> bool:
-    """Return True if a start comes from the client that began the session: it has the token, or repeats the start.
+    """Return True if the client that began the session has sent this start: it has the token, or repeats the start.
 
-    A repeated start counts as long as the reply may have been lost: for some minutes, and until the session is used.
-    Later another person may know the start's id.
+    A repeated start counts only while the first reply may have been lost: for some minutes, and only until the session
+    is used. Later, another person may know the id of the start.
     """
     token_digest, start_id, started_at, n_answered, demographics = db.execute(
         "SELECT token_digest, start_id, started_at, n_answered, demographics FROM sessions WHERE session = ?",
@@ -74,7 +74,7 @@ def resume_elsewhere(db: Database, study: Study, session: str, start: SessionSta
 
 
 def _refuse_unproven(db: Database, study: Study, session: str, start: SessionStart) -> None:
-    """Refuse a client that has a known id, but no proof that it belongs to the participant who began the session."""
+    """Refuse a client that has a known id, but no proof that the same participant is back."""
     if start.identity is None or _is_same_client(db, session, start):
         return
     if not identities.may_resume(db, session, start.identity):
@@ -89,7 +89,7 @@ def refuse_in_laboratory(
     """Refuse to resume a session that is completed, of another version of the study, or in another group.
 
     The laboratory shows the items of its study folder. Responses to items of another version would be stored as
-    responses to different items. The experimenter reads these sentences.
+    responses to different items. The experimenter reads the sentences of these refusals.
     """
     whose = f"Participant {identity.external_id}" if identity else "This participant"
     begun = f"{whose} has begun session {session_number}"
@@ -116,7 +116,7 @@ def refuse_in_laboratory(
 
 
 def give_to_client(db: Database, session: str, start: SessionStart) -> None:
-    """Give a session to the present client; the earlier token is no longer valid."""
+    """Let the present client use a session; the earlier token is no longer valid."""
     # The id of a start that is sent again late may belong to the participant's previous session.
     free_start_id(db, session, start)
     db.execute(
@@ -142,7 +142,7 @@ def open_again(db: Database, study: Study, token_digest: str, visit: Visit) -> N
 
 
 def _come_back(log: Log, held: HeldSlot, study: Study, visit: Visit, is_exempt: bool = False) -> None:
-    """Resume a session; if it was opened too late or too often, apply the study's rules, unless it is exempt."""
+    """Resume a session. If the session was opened too late or too often, apply the study's rules, unless exempt."""
     db = log.db
     if held.status is not Status.ACTIVE or held.release_reason in ENDED_FOR:
         return
@@ -157,7 +157,7 @@ def _come_back(log: Log, held: HeldSlot, study: Study, visit: Visit, is_exempt: 
         _regain(log, held, study)
         note_visit(db, held.session, visit, most=_most_visits(db, held.session))
     elif _definition(db, held.session).resume.otherwise == "end" or log.study_digest != served(db, study).study_digest:
-        assignment.release(log, held, reason)  # Also if the study now has another version, with other groups.
+        assignment.release(log, held, reason)  # Also if the server now serves another version, with other groups.
     else:
         _begin_again(log, held, study, visit)
 
@@ -191,7 +191,7 @@ def _definition(db: Database, session: str) -> StudyDefinition:
 
 
 def _begin_again(log: Log, held: HeldSlot, study: Study, visit: Visit) -> None:
-    """Begin another session of the same participant in the same group; the first session keeps its responses."""
+    """Begin a new session of the same participant in the same group; the first session keeps its responses."""
     db = log.db
     participant, source, consent_digest, token_digest, start_id, demographics, session_number = db.execute(
         "SELECT participant, source, consent_digest, token_digest, start_id, demographics, session_number "
@@ -215,7 +215,7 @@ def _begin_again(log: Log, held: HeldSlot, study: Study, visit: Visit) -> None:
         session_number=session_number,
     )
     who = Participant(participant=participant, kind=held.kind)
-    # The content is that of the first session, because the participant consented to it, whatever was revised since.
+    # The new session has the content of the first session, even after a revision: the participant consented to it.
     begin(db, study, begun_with(db, held.session), name, who, held.group, seed, start, visit)
     db.execute("UPDATE sessions SET demographics = ? WHERE session = ?", (demographics, name))
 

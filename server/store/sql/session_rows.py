@@ -34,7 +34,10 @@ def begin(
     start: SessionStart,
     visit: Visit,
 ) -> None:
-    """Store a new session, with a reserved slot or as it was begun elsewhere, and the session's first visit."""
+    """Store a new session, with a reserved slot, and the session's first visit.
+
+    A session that was begun elsewhere keeps its withdrawal code and the time of its start.
+    """
     session = Session(
         session=name,
         participant=participant,
@@ -71,9 +74,9 @@ def insert(
     withdrawal_code: str | None = None,
     run: Sequence[Any] | None = None,
 ) -> str:
-    """Store a new session of a participant, with its plan; return the checksum that its responses continue from.
+    """Store a new session with its plan; return the first checksum of the session's chain.
 
-    `run` is the stored part of a model's run: label, model, version, temperature, prompt digest, parameters.
+    `run` contains the stored data of a model's run: label, model, version, temperature, prompt digest, parameters.
     """
     participant = session.participant
     started_at = as_text(session.started_at)
@@ -131,7 +134,7 @@ def insert(
 
 
 def beginning(db: Database, session: str, columns: str = FIXED) -> str:
-    """Return the first checksum of a stored session's chain; `columns` are its unchanging columns."""
+    """Return the first checksum of a stored session's chain. `columns` are the columns that the checksum covers."""
     fixed = db.execute(f"SELECT {columns} FROM {SESSIONS} WHERE session = ?", (session,)).fetchone()
     plan = db.execute("SELECT phase, item_id FROM planned_trials WHERE session = ? ORDER BY trial_index", (session,))
     return beginning_of_session(fixed, plan.fetchall())

@@ -1,4 +1,4 @@
-"""Sessions from the start to the end, as functions inside a transaction: each function does everything or raises."""
+"""Sessions from the start to the end. Each function runs in a transaction, and does all its work or raises an error."""
 
 import json
 import secrets
@@ -18,11 +18,12 @@ from server.store.sql.studies import CONTENT_OF_SESSION, as_json, served
 
 
 def start(db: Database, study: Study, start: SessionStart) -> bool:
-    """Begin a session, or find the session that this start or this identity has begun; return True if it is new.
+    """Begin a session, or resume the session of this start or this identity; return True if the session is new.
 
     See `Store.start_session`.
     """
-    # Before any lock: for a known participant only the log of their session is locked, perhaps of an earlier version.
+    # This comes before any lock: for a known participant only the log of their session is locked. That log may belong
+    # to an earlier version of the study.
     known = resuming.known_session(db, study, start)
     if known is None:
         registered = served(db, study)
@@ -30,7 +31,7 @@ def start(db: Database, study: Study, start: SessionStart) -> bool:
         # The participant may have earlier sessions. This comes first, because it waits for any other server that begins
         # a session for the same participant.
         participant = identities.participant_of(db, study.name, start.identity) if start.identity else None
-        known = resuming.known_session(db, study, start)  # A repeated start may have begun it during the wait.
+        known = resuming.known_session(db, study, start)  # Perhaps a repeated start has begun it meanwhile.
     if known is not None:
         resuming.resume_elsewhere(db, study, known, start)
         return False
@@ -59,7 +60,7 @@ def require_slot(db: Database, study: Study, identity: Identity, session_number:
 
 
 def refuse_withdrawn(db: Database, participant: str) -> None:
-    """Refuse a participant who has withdrawn from the study, in any session."""
+    """Refuse a participant who has withdrawn from the study in any of their sessions."""
     withdrawn = "SELECT 1 FROM sessions WHERE participant = ? AND status = 'withdrawn' LIMIT 1"
     if db.execute(withdrawn, (participant,)).fetchone():
         raise Refusal("cannot_begin_again")
@@ -83,7 +84,7 @@ def complete(
     if held.status is Status.WITHDRAWN:
         raise Refusal("answers_deleted")
     if completed_elsewhere_at is not None and held.source is not Source.LAB:
-        raise Conflict("Only a laboratory session names its time of completion. Fix: omit the time of completion.")
+        raise Conflict("Only a laboratory session may have a time of completion. Fix: omit the time of completion.")
     if held.status is Status.COMPLETED:
         return
     if held.release_reason in ENDED_FOR:
@@ -96,7 +97,7 @@ def complete(
         raise Refusal("answers_missing", number=n_trials - n_answered)
     completed_at = as_text(completed_elsewhere_at) if completed_elsewhere_at else now()
     db.execute("UPDATE sessions SET status = 'completed', completed_at = ? WHERE session = ?", (completed_at, session))
-    # A simulated participant is never replaced: a simulation has the requested number.
+    # A simulated participant is never replaced, because a simulation has a fixed number of participants.
     if passed_checks or held.kind is Kind.SIMULATED:
         assignment.confirm(log, held, study.definition.recruitment, completed_at)
     else:
@@ -137,12 +138,13 @@ def release_slot(db: Database, session: str, reason: Release) -> bool:
     log = lock_log_of(db, session)
     held = assignment.held_slot(db, session)
     if held.slot is SlotState.RELEASED and reason not in ENDED_FOR:
-        return False  # The reason stays too: another reason would allow a session that the rules ended to open again.
+        # The former reason stays: after another reason, a session that the rules have ended could be opened again.
+        return False
     return assignment.release(log, held, reason)
 
 
 def rename_reasons(db: Database) -> None:
-    """Write the present words for reasons from before `m010`."""
+    """Replace the former words of reasons, from before `m010`, by the present words."""
     for former, present in FORMER_REASONS.items():
         db.execute("UPDATE sessions SET release_reason = ? WHERE release_reason = ?", (present, former))
 
@@ -152,7 +154,7 @@ LISTED = (
     "started_at", "completed_at", "n_trials", "n_answered", "consent_version", "consent_digest", "session_number",
     "uploaded_at", "n_visits", "study_revision", "content_digest", "excluded_at", "excluded_reason",
 )  # fmt: skip
-"""The listed columns of a session; the device and the answers about the participant follow them."""
+"""The listed columns of a session; the device and the answers about the participant follow these columns."""
 
 
 def listed(db: Database, study: str) -> list[dict[str, Any]]:

@@ -70,12 +70,12 @@ class SqlStore(Store):
         """Run a job in a transaction; return the job's result once the transaction is committed."""
 
     def _delete(self, job: Callable[[Database], Result]) -> Result:
-        """Run a job that deletes data without a trace."""
+        """Run a job that deletes data, so that no trace of the data remains."""
         return self._write(job)
 
     @abstractmethod
     def _add_batch(self, new: ResponseBatch) -> list[bool]:
-        """Store responses together with all other waiting responses; return once they are committed."""
+        """Store responses together with all other waiting responses; return once the responses are committed."""
 
     def register_study(self, study: Study) -> None:
         self._write(lambda db: studies.register(db, study))
@@ -143,7 +143,7 @@ class SqlStore(Store):
             return self._stored(db, "session", name) if name else None
 
     def _stored(self, db: Database, column: str, value: str) -> StoredSession | None:
-        """Return the session with a value in a column of `sessions`, and its plan."""
+        """Return the session that has this value in this column of the table `sessions`, with its plan; or None."""
         row = db.execute(
             f"""
             SELECT session, participant, kind, study_digest, revision, battery_digest, "group", seed, source, status,

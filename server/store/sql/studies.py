@@ -38,10 +38,10 @@ CONTENT_OF_SESSION = f"""{CONTENTS}
 
 @dataclass(frozen=True)
 class Registered:
-    """The names of a study's content in the store."""
+    """The digests and the number that identify a study's content in the store."""
 
     study_digest: str
-    """The digest of the first registered content. Groups, log and sessions belong to this digest, despite revisions."""
+    """The digest of the first registered content. Groups, log and sessions keep this digest after a revision."""
     revision: int
     """Number of the revision; 1 for the first registered content."""
     content_digest: str
@@ -49,9 +49,9 @@ class Registered:
 
 
 def find(db: Database, wanted: str) -> Registered | None:
-    """Return the registration of this content, or None."""
-    # An earlier Equipoise registered one content under each analysis plan, so the content with sessions is chosen.
-    # Of several, the last accepted one is chosen: a version without sessions can be registered several times.
+    """Return the registration of the content with the digest `wanted`, or None."""
+    # An earlier Equipoise registered a content again for each analysis plan, so a registration with people's sessions
+    # is preferred. Then the latest is chosen, because a version without sessions can be registered several times.
     row = db.execute(
         f"""
         SELECT study_digest, revision, content_digest, battery_digest FROM {CONTENTS} WHERE content_digest = ?
@@ -84,9 +84,9 @@ def begun_with(db: Database, session: str) -> Registered:
 
 
 def nearest(db: Database, study: Study) -> Registered | None:
-    """Return the registration of a study, or of its version before the files changed; None if it was not registered.
+    """Return the registration of a study or, if its files have changed, a registration of the same version; or None.
 
-    For commands that read, and for the researcher's decisions about existing sessions.
+    This function is for commands that read the store, and for the researcher's decisions about existing sessions.
     """
     found = find(db, study.digest)
     if found is None:
@@ -96,7 +96,10 @@ def nearest(db: Database, study: Study) -> Registered | None:
 
 
 def logs_of(db: Database, study: Study | None) -> list[str]:
-    """Return the digest under which a study, or else another version of it, has its log; for None, all studies'."""
+    """Return the digest under which a study has its log. For None, return the digests of all logs.
+
+    If this version of the study has no log, return the digest of the version that was registered last.
+    """
     if study is None:
         return [study_digest for (study_digest,) in db.execute("SELECT study_digest FROM logs").fetchall()]
     found = nearest(db, study)
@@ -109,7 +112,7 @@ def logs_of(db: Database, study: Study | None) -> list[str]:
 
 
 def _begun(db: Database, study: Study, besides: str = "") -> str | None:
-    """Return the digest of this version's sessions of people, if it differs from `besides`."""
+    """Return a digest, other than `besides`, under which people have begun sessions of this version; or None."""
     row = db.execute(
         "SELECT study_digest FROM studies JOIN sessions USING (study_digest) JOIN participants USING (participant) "
         "WHERE study = ? AND version = ? AND study_digest <> ? AND kind = 'human' LIMIT 1",
@@ -146,7 +149,7 @@ def _before(db: Database, latest: Registered) -> list[Registered]:
 
 
 def register(db: Database, study: Study) -> None:
-    """Record a study, unless this version has people's sessions with another content."""
+    """Record a study. Refuse the study if this version has sessions of people that began with different content."""
     known = find(db, study.digest)
     begun = _begun(db, study, besides=known.study_digest if known else "")
     if begun is not None:
@@ -178,9 +181,9 @@ def register(db: Database, study: Study) -> None:
 
 
 def add_content_digests(db: Database) -> None:
-    """Give studies that an earlier Equipoise registered with other digests their present digest.
+    """Store the present content digest of each study that an earlier Equipoise registered with a different digest.
 
-    So a study with sessions continues in its groups. A study with an unreadable definition gets no digest.
+    So a study with sessions continues in its groups. A study with an unreadable definition gets no content digest.
     """
     for study_digest, stored, today in _content_digests(db):
         if stored is None and today is not None:
@@ -188,12 +191,12 @@ def add_content_digests(db: Database) -> None:
 
 
 def studies_not_found(db: Database) -> list[str]:
-    """Return the digests of studies whose stored content digest was changed, so that no folder would match them."""
+    """Return the digests of studies whose stored content digest was changed: no study folder matches such a study."""
     return [study for study, stored, today in _content_digests(db) if stored not in {None, study, today}]
 
 
 def _content_digests(db: Database) -> list[tuple[str, str | None, str | None]]:
-    """Return each study's digest, its stored content digest, and its computed one; None if the study is unreadable."""
+    """Return each study's digest, its stored content digest and its computed content digest (None if unreadable)."""
     found = []
     for study_digest, stored, battery_digest, definition, texts in db.execute(
         "SELECT study_digest, content_digest, battery_digest, definition, texts FROM studies"
@@ -230,7 +233,7 @@ def revise(db: Database, study: Study, reason: str) -> Revision:
     known = find(db, study.digest)
     if known is not None and known.study_digest == begun:
         raise InputError(
-            f"{path}: this is revision {known.revision} of version {version} already. Fix: start the server."
+            f"{path}: this content is already revision {known.revision} of version {version}. Fix: start the server."
         )
     latest = _latest(db, begun)
     found = _changes_since(db, latest, study)
@@ -272,7 +275,7 @@ def changed_since(db: Database, study: Study) -> str | None:
 
 
 def _changes_since(db: Database, registered: Registered, study: Study) -> Changes:
-    """Return the changes, or an empty result if the stored content is unreadable."""
+    """Return the changes in `study` since the content `registered`; empty if the stored content is unreadable."""
     try:
         definition, texts = definition_and_texts(db, registered.study_digest, registered.revision)
         before = Content(definition, texts, items_of(db, registered.battery_digest), registered.battery_digest)
@@ -286,11 +289,11 @@ def _why_refused(study: Study, found: Changes) -> str:
     since = f"{study.folder / 'study.yaml'}: version {study.definition.version} of this study has sessions, and"
     if found.wording and not found.substance:
         return (
-            f"{since} only the wording of {listed(found.wording)} changed since. Fix: accept it for later sessions "
-            f'with `equipoise revise {study.folder} --reason "..."`, or give it a new `version`.'
+            f"{since} only the wording of {listed(found.wording)} changed since. Fix: accept the new wording for later "
+            f'sessions with `equipoise revise {study.folder} --reason "..."`, or give the study a new `version`.'
         )
     names = listed(found.substance) or "its definition, battery or texts"
-    return f"{since} {names} changed since. Fix: give it a new `version`."
+    return f"{since} {names} changed since. Fix: give the study a new `version`."
 
 
 def revisions(db: Database, study: str) -> list[Revision]:
@@ -345,7 +348,7 @@ def items_of(db: Database, battery_digest: str) -> dict[str, Item]:
 
 
 def definition_and_texts(db: Database, study_digest: str, revision: int) -> tuple[StudyDefinition, dict[str, str]]:
-    """Return a study's definition and texts as registered."""
+    """Return a study's definition and texts as they were registered."""
     definition, texts = db.execute(
         f"SELECT definition, texts FROM {CONTENTS} WHERE study_digest = ? AND revision = ?", (study_digest, revision)
     ).fetchone()

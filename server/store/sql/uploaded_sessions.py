@@ -1,9 +1,9 @@
 """Storing complete sessions that were run elsewhere, for instance by a laboratory without a connection.
 
-Session names, pseudonyms and withdrawal codes are random. A laboratory's code of a participant is not random: two
-laboratories may use the same code for two people. So a stored session is recognized by its name, pseudonym and
-withdrawal code, under any code of the laboratory. Before a new session is stored, the store checks if another
-participant has its code.
+Session names, pseudonyms and withdrawal codes are random. Laboratory codes of participants are not random: two
+laboratories may use the same code for two people. So the store recognizes an uploaded session by its name, pseudonym
+and withdrawal code, even if its laboratory code has changed. Before the store adds a new session, it checks if a
+different participant has the same laboratory code.
 """
 
 import json
@@ -22,16 +22,16 @@ from server.store.sql.studies import Registered
 
 OTHER_CONTENT = (
     "the session began with texts or items that this server does not know. Fix: serve the study's folder from the "
-    "laboratory; if only its wording changed, run `equipoise revise` on both."
+    "laboratory; if only its wording changed, run `equipoise revise` on both machines."
 )
 UNDER_OTHER_CODES = "upload the sessions of that laboratory under other codes, with `equipoise lab upload --prefix B-`."
 
 
 def add_uploaded(db: Database, study: Study, start: SessionStart) -> bool:
-    """Store a session that was run elsewhere, or open it if it is stored already; return True if it is new.
+    """Store a session that was run elsewhere; return True if the session is new, False if it is stored already.
 
-    A participant who is known in this store keeps their pseudonym; otherwise the uploaded pseudonym is used. See
-    `Store.start_session`.
+    If the store knows the laboratory code, the participant keeps the pseudonym in this store. Otherwise the participant
+    gets the uploaded pseudonym. See `Store.start_session`.
     """
     uploaded = start.uploaded
     assert uploaded is not None
@@ -91,14 +91,16 @@ def _is_here(
     is_theirs = not pseudonyms.isdisjoint({uploaded.participant, known} - {None})
     if content != brought or not is_theirs or uploaded.withdrawal_code not in {None, withdrawal_code}:
         raise Conflict(
-            f"Another session here has the name {uploaded.session}: its study, participant, session number, group, "
-            "seed or code differs from the uploaded one. Fix: upload the session from the store in which it was run."
+            f"Another session on this server has the name {uploaded.session}: its study, participant, session number, "
+            "group, seed or code differs from the uploaded session. Fix: upload the session from the store in which "
+            "the session was run."
         )
     return True
 
 
 def _participant_elsewhere(db: Database, session: str) -> str | None:
-    """Return the uploaded pseudonym, if this store uses another; before `m010` the event was called `adopted`."""
+    """Return the uploaded pseudonym, if the pseudonym in this store differs; otherwise None."""
+    # Before `m010` the event was called `adopted`.
     found = db.execute(
         "SELECT details FROM events WHERE session = ? AND event IN ('uploaded', 'adopted') "
         "AND study_digest = (SELECT study_digest FROM sessions WHERE session = ?)",
@@ -119,29 +121,35 @@ def _refuse_other_code(db: Database, known: str | None, start: SessionStart, upl
     who = f"The participant of session {uploaded.session}"
     if kind != start.kind:
         raise Conflict(
-            f"{who} is stored here as another kind of participant ({kind}). Fix: upload the session as {kind}."
+            f"{who} is stored on this server as another kind of participant ({kind}). Fix: upload the session as "
+            f"{kind}."
         )
     if code is None and known is None:  # The code was deleted after an earlier upload.
         return
     brought = _code(start)
     if code is None:
         raise Conflict(
-            f"{who} is stored here without a code, and {brought} is another person here. Fix: {UNDER_OTHER_CODES}"
+            f"{who} is stored on this server without a code, and {brought} is another person on this server. Fix: "
+            f"{UNDER_OTHER_CODES}"
         )
     prefix = code.removesuffix(brought)
     how = f"under the code {code}" if prefix == code else f"with `equipoise lab upload --prefix {prefix}`"
-    raise Conflict(f"{who} has the code {code} here, not {brought}. Fix: upload the session {how}, as before.")
+    raise Conflict(
+        f"{who} has the code {code} on this server, not {brought}. Fix: upload the session {how}, as before."
+    )
 
 
 def _refuse_another_person(
     db: Database, study: Study, known: str, start: SessionStart, uploaded: UploadedSession
 ) -> None:
-    """Refuse a session whose code has a participant in this store with the same session number, or who has withdrawn.
+    """Refuse an uploaded session if its code seems to belong to a different person in this store.
 
-    Two laboratories with the same codes would make one participant of two people. A withdrawal in one laboratory would
-    refuse the other laboratory's participant, or delete that participant's responses. Two kinds of stored sessions are
-    exempt. A session without a response is exempt, because the reply to its start was lost and the laboratory continued
-    alone. An earlier session of the same uploaded participant is exempt, because the participant began again.
+    The session is refused if the participant with this code has a session with the same number in this store, or has
+    withdrawn in one of the two stores. Otherwise two laboratories with the same codes would make one participant of two
+    people. A withdrawal in one laboratory would then refuse the participant of the other laboratory, or delete their
+    responses. Two kinds of stored sessions are exempt. A session without a response is exempt, because the reply to its
+    start was lost and the laboratory continued alone. An earlier session of the same uploaded participant is exempt,
+    because the participant began again.
     """
     there = db.execute(
         "SELECT session, status, session_number, n_answered FROM sessions JOIN studies USING (study_digest) "
@@ -156,17 +164,17 @@ def _refuse_another_person(
             return
         raise Conflict(
             f"Participant {code} has withdrawn where session {uploaded.session} was run, and there is a participant "
-            f"{code} here. Fix: if this is the same person, delete their responses here with `equipoise withdraw STUDY "
-            f"--participant {code}`; {if_other}"
+            f"{code} on this server. Fix: if this is the same person, delete their responses on this server with "
+            f"`equipoise withdraw STUDY --participant {code}`; {if_other}"
         )
     for session, status, session_number, n_answered in others:
         if status == Status.WITHDRAWN:
             raise Conflict(
-                f"A participant {code} has withdrawn here, and their responses were deleted. Fix: {if_other}"
+                f"A participant {code} has withdrawn on this server, and their responses were deleted. Fix: {if_other}"
             )
         if session_number == start.session_number and n_answered > 0:
             raise Conflict(
-                f"There is another session {session_number} of a participant {code} here, {session}. Fix: {if_other}"
+                f"This server has another session {session_number} of a participant {code}: {session}. Fix: {if_other}"
             )
 
 

@@ -1,4 +1,4 @@
-"""Opening the SQLite file: connections, updates of the schema, and the refusal of other files."""
+"""Opening the SQLite file: connections, updates of the schema, and the refusal of files that are not a store."""
 
 import logging
 import os
@@ -23,8 +23,8 @@ BUSY_TIMEOUT_S = 10.0
 def connect(path: Path, is_new: bool = False) -> sqlite3.Connection:
     """Return a connection that syncs every commit; the caller begins and ends transactions.
 
-    A file is made only if `is_new`. The log's pages move into the file only when `SqliteStore` moves them, or when the
-    last connection closes.
+    A new file is made only if `is_new` is True. Only `SqliteStore` moves the pages of the log into the file; SQLite
+    itself does so only when the last connection closes.
     """
     if is_new:
         with suppress(FileExistsError):  # SQLite gives its log the same mode.
@@ -49,7 +49,9 @@ def connect(path: Path, is_new: bool = False) -> sqlite3.Connection:
 
 
 def migrate(path: Path, must_exist: bool = False) -> None:
-    """Update the file's schema; refuse a file that is not a store or comes from a newer version, without changing it.
+    """Update the schema of the file.
+
+    Refuse a file that is not a store, and a store of a newer version. A refused file is not changed.
 
     Parameters
     ----------
@@ -72,12 +74,12 @@ def migrate(path: Path, must_exist: bool = False) -> None:
     except (sqlite3.OperationalError, OSError) as error:
         raise InputError(
             f"{path}: the store cannot be opened now ({error}). Fix: check that its folder is writable and that no "
-            "other program holds the file, then try again. The responses in it are not changed."
+            "other program locks the file, then try again. The responses in the file are not changed."
         ) from None
     except (sqlite3.DatabaseError, UnicodeError, LookupError) as error:  # For instance a changed byte in the schema.
         raise InputError(
             f"{path}: this file is not a store, or is damaged ({error}). Fix: if the file has your data, "
-            "restore it from a backup; otherwise move it to another folder."
+            "replace the file by a backup; otherwise move the file to another folder."
         ) from None
 
 
@@ -90,7 +92,7 @@ def refuse_missing(path: Path, must_exist: bool) -> None:
         raise InputError(
             f"{path}: the database file is missing or empty, but its log {log.name} contains responses. Fix: put the "
             f"database file back beside {log.name}; if you no longer have the file, move {log.name} to another folder, "
-            "keep the log, and put your latest backup here."
+            "keep the log, and put your latest backup in the database file's place."
         )
     if must_exist:
         what = "this file is empty" if path.exists() else "this file does not exist"
@@ -110,11 +112,11 @@ def warn_of_open_file(path: Path) -> None:
 
 
 def refuse_network(path: PurePath) -> None:
-    r"""Refuse a store in a network folder, as Windows names it (`\\server\share`): SQLite cannot lock it safely."""
+    r"""Refuse a store in a network folder of Windows (`\\server\share`): SQLite cannot lock such a file safely."""
     if path.drive.startswith("\\\\"):
         raise InputError(
-            f"{path}: a store in a network folder can be damaged when two programs use it. Fix: put the study on a "
-            "disk of this machine, name a file there with --store, or use a PostgreSQL database."
+            f"{path}: a store in a network folder can be damaged when two programs use the store. Fix: put the study "
+            "on a disk of this machine, set --store to a file on a disk of this machine, or use a PostgreSQL database."
         )
 
 
@@ -132,7 +134,7 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
 
 
 def refuse_strange(path: Path, how: str) -> None:
-    """Refuse a file that is not a store, or is a store of a newer version; `how` says how SQLite opens it."""
+    """Refuse a file that is not a store, or a store of a newer version; `how` is SQLite's option for opening it."""
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as connection:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         applied = {migration.name for migration in migrations.applied(Database(connection))}

@@ -105,7 +105,7 @@ def m002_places_and_checksums(db: Database) -> None:
 
 
 def _keep_responses_by_session(db: Database) -> None:
-    """Make the responses one tree in the order of sessions, so that a new response changes one page of the file."""
+    """Store the responses as one tree in the order of sessions, so that a new response changes one page of the file."""
     db.execute("DROP VIEW IF EXISTS trials")
     db.execute(
         """
@@ -205,7 +205,7 @@ def m003_visits_signals_demographics(db: Database) -> None:
 
 @migrations()
 def m004_timing_of_every_answer(db: Database) -> None:
-    """Add the columns of timing, if the store does not have them."""
+    """Add the columns of timing, if the store does not have these columns."""
     before = {column.name for column in db.table("responses").columns}
     db.execute("DROP VIEW trials")
     for column, kind in {"fixation_frames_intended": int, "frame_ms": float, "onset_source": str}.items():
@@ -216,7 +216,7 @@ def m004_timing_of_every_answer(db: Database) -> None:
 
 @migrations()
 def m005_occasions(db: Database) -> None:
-    """Add the number of a participant's laboratory session, and the time of its upload if it was run elsewhere."""
+    """Add the session number of a laboratory session, and the time of the upload of an uploaded session."""
     for column, kind in {"occasion": int, "adopted_at": str}.items():
         db.table("sessions").add_column(column, kind)
     db.table("sessions").create_index(["study_digest", "group", "seed"])

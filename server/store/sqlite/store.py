@@ -1,7 +1,7 @@
 """The embedded store: one SQLite file in WAL mode, every commit synced, one writer thread.
 
 Only the writer thread changes which files the store has open: it switches to a backup that replaced the file, and
-rescues a log that was removed. Any other thread that detects such a change asks the writer thread to do this.
+rescues a log that was removed. If any other thread detects such a change, this thread asks the writer thread to act.
 """
 
 import glob
@@ -48,16 +48,17 @@ Result = TypeVar("Result")
 Job = Callable[[Database], Any]
 
 LEAST_ROOM_BYTES = 128 * 1024
-"""Size of a session's start in the log: about 40 KB."""
+"""Smallest free space on the disk for another session. The start of a session needs about 40 KB in the log."""
 WRITER_CACHE_KB = 16 * 1024
-"""Memory for the upper levels of the trees of many millions of responses."""
+"""Memory of the writer for the upper levels of the trees of many millions of responses."""
 MOVE_LOG_AFTER_ROWS = 4_000
-"""Number of changed rows after which the log's pages move to the file: about 10 MB of log. Pages of sessions under way
-are written to the log repeatedly, but move to the file once, so a longer log means fewer writes.
+"""Number of changed rows, in about 10 MB of log, after which the pages of the log are moved to the file. A page of a
+session under way is written to the log several times, but is moved to the file once. So a longer log means fewer
+writes.
 """
 EMPTY_LOG_AFTER_S = 60.0
-"""Interval at which the log is emptied even if the store is never idle: until then the log still contains the data
-that another process deleted.
+"""Interval at which the log is emptied even if the store is never idle. Until then, the log still contains the data
+that another process has deleted.
 """
 RETRY_TO_EMPTY_LOG_S = 0.5
 """Interval of attempts to empty the log after a deletion, as long as readers prevent it."""
@@ -69,7 +70,7 @@ DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 @dataclass(frozen=True)
 class _Writing:
-    """The writer's connection, and the log that it has open."""
+    """The writer's connection, and the log that the connection has open."""
 
     connection: sqlite3.Connection
     log: LogIdentity
@@ -81,7 +82,7 @@ class SqliteStore(SqlStore):
     Parameters
     ----------
     path
-        The database file. If it does not exist, the file and its folder are made.
+        The database file. A missing file is made, with its folder.
     must_exist
         True to refuse a missing or empty file.
 
@@ -107,7 +108,7 @@ class SqliteStore(SqlStore):
         self._file = identity_of(path)
         self._damage: str | None = None
         self._generation = 0
-        """Generation of connections; connections of an earlier generation are not used again."""
+        """Number of the present generation of connections. Connections of an earlier generation are not used again."""
         self._idle_readers: queue.LifoQueue[tuple[int, sqlite3.Connection]] = queue.LifoQueue()
         # Only the writer thread uses the following attributes.
         self._writing: _Writing | None = None
@@ -149,7 +150,7 @@ class SqliteStore(SqlStore):
         aside = sorted(self.path.parent.glob(f"{name}-before-*-wal"))
         traces += [
             f"{log}: this log of a replaced database file may contain deleted data. Fix: delete the log when you no "
-            "longer need it."
+            "longer need the log."
             for log in aside
         ]
         traces += [
@@ -170,8 +171,8 @@ class SqliteStore(SqlStore):
         if found != "ok":
             raise InputError(
                 f"{self.path}: the store is damaged ({found.partition(chr(10))[0]}). Fix: stop the server, move "
-                "this file and its -wal and -shm files to another folder, keep them, and put your latest backup in "
-                "this file's place."
+                "this file and its -wal and -shm files to another folder, keep these files, and put your latest backup "
+                "in this file's place."
             )
 
     @contextmanager
@@ -189,10 +190,10 @@ class SqliteStore(SqlStore):
             connection.execute("COMMIT")
 
     def close(self) -> None:
-        """Finish pending writes, and leave everything in the one file, without a log beside it.
+        """Finish pending writes, move all data into the one file, and remove the log. Idempotent.
 
-        If another program has the store open, the log stays for that program. The file then has everything that the log
-        has, unless that program reads for longer than `READERS_PATIENCE_S`. Idempotent.
+        If another program has the store open, the log stays for that program. The file then has all data of the log
+        too, unless that program reads for longer than `READERS_PATIENCE_S`.
         """
         if not self._group.close():
             logger.error("%s: another program locks the store, so the log was not moved into the file", self.path)
@@ -247,7 +248,7 @@ class SqliteStore(SqlStore):
         return generation, connection
 
     def _require_files(self) -> None:
-        """Check that the file and its log are present, so that a connection reads everything committed.
+        """Check that the file and its log are present, so that a connection reads all committed data.
 
         Raises
         ------
@@ -256,7 +257,7 @@ class SqliteStore(SqlStore):
             and a new empty file would be a study without sessions.
         """
         if not self._has_its_files(self._writing):
-            self._group.do(_nothing)  # The writer does the work.
+            self._group.do(_nothing)  # The writer thread rescues the log, or switches to the new file.
 
     def _has_its_files(self, writing: _Writing | None) -> bool:
         """Return True if the file and its log are the files that were opened."""
@@ -267,13 +268,13 @@ class SqliteStore(SqlStore):
         return file == self._file and (writing is None or writing.log == log_identity(self.path))
 
     def _unavailable(self, error: sqlite3.Error, generation: int) -> StoreUnavailable:
-        """Return the exception for an error; after damage nothing is written any more, because it could be lost."""
+        """Return the exception for an error. After damage nothing more is written, because new data could be lost."""
         is_damage = getattr(error, "sqlite_errorcode", 0) & 0xFF in DAMAGE
         with suppress(StoreUnavailable):
             # If a file was replaced or the log was cut just now, the file itself is not damaged.
             is_file_itself = self._has_its_files(self._writing) and not has_hole(self.path)
             if is_damage and self._damage is None and is_file_itself and generation == self._generation:
-                self._damage = f"the file is damaged ({error}); nothing is stored until it is replaced by a backup"
+                self._damage = f"the file is damaged ({error}); nothing is stored until a backup replaces it"
                 logger.error("%s: %s", self.path, self._damage)
         return StoreUnavailable(str(error))
 
@@ -333,7 +334,7 @@ class SqliteStore(SqlStore):
         return self._writing.connection
 
     def _tidy(self, is_idle: bool) -> None:
-        """Move the log's content to the file: most of it in another thread, during writes, and the small rest here."""
+        """Move the log's content to the file: most of it in another thread during writes, the rest in this thread."""
         if is_idle and self._writing is None and not size_of(log_beside(self.path)):
             return
         if self._moving is not None and self._moving.is_alive():

@@ -1,4 +1,4 @@
-"""The write-ahead log of the SQLite file: its files, and moving its pages into the database file.
+"""The write-ahead log of the SQLite file: the files of the log, and moving the log's pages into the database file.
 
 This module must not open and close the database file or the index itself: on POSIX systems that would release SQLite's
 locks on these two files. SQLite has no locks on the log, so the log may be opened.
@@ -23,7 +23,7 @@ LOG_STARTS = b"\x37\x7f\x06"
 
 
 def identity_of(path: str | Path) -> FileIdentity:
-    """Return the identity of a file, which differs from that of another file under the same name."""
+    """Return the identity of a file. A different file with the same name has a different identity."""
     status = os.stat(path)  # noqa: PTH116 - asked several times for each commit, and a Path takes five times as long
     return status.st_dev, status.st_ino
 
@@ -39,7 +39,7 @@ def index_beside(path: Path) -> Path:
 
 
 def size_of(path: Path) -> int:
-    """Return a file's size in bytes, 0 if it does not exist."""
+    """Return a file's size in bytes; 0 if the file does not exist."""
     try:
         return path.stat().st_size
     except FileNotFoundError:
@@ -66,7 +66,7 @@ def empty_log(connection: sqlite3.Connection, patience_s: float = 0.0) -> bool:
     connection
         A connection outside a transaction.
     patience_s
-        Time for retries while other programs read; they are not interrupted, and need their data in the log.
+        Time for retries while other programs read the store. Readers are not interrupted, because they need the log.
     """
     (busy_timeout_ms,) = connection.execute("PRAGMA busy_timeout").fetchone()
     connection.execute("PRAGMA busy_timeout = 0")
@@ -82,7 +82,7 @@ def empty_log(connection: sqlite3.Connection, patience_s: float = 0.0) -> bool:
 
 
 def move_log(db: Database) -> None:
-    """Move the log's pages into the database file, except pages that readers need; nobody is blocked."""
+    """Move the log's pages into the database file, except pages that readers need. No program has to wait."""
     db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
 
@@ -96,7 +96,7 @@ def put_log_aside(path: Path, log: LogIdentity, is_empty: bool) -> None:
     log
         The identity of the log; a different log with the same path is not changed.
     is_empty
-        True if the log is empty, so that it is deleted; otherwise it is renamed.
+        True if the log is empty. An empty log is deleted; any other log is renamed.
     """
     name = f"{path.name}-before-{secrets.token_hex(4)}"
     for file, identity, suffix in zip((log_beside(path), index_beside(path)), log, ("-wal", "-shm"), strict=True):
@@ -134,7 +134,7 @@ def is_cut(connection: sqlite3.Connection, path: Path) -> bool:
     if start:
         return start != LOG_STARTS
     try:
-        connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()  # Finds nothing to do if SQLite emptied it.
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()  # No work if SQLite has emptied the log.
     except sqlite3.OperationalError:
         return True
     return False

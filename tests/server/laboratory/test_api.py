@@ -404,7 +404,7 @@ def test_a_start_with_another_study_is_refused(lab: Experimenter, any_store: Sto
     before = held(any_store)
     message = refused(lab.start(study_digest="0" * 64), 409)
     assert f"version 1.0 of `{lab.study.name}`" in message
-    assert "is not the served study" in message
+    assert "differs from the server's study" in message
     assert "study's consent text" in refused(lab.start(consent_digest="0" * 64), 422)
     assert held(any_store) == before
 

@@ -29,7 +29,7 @@ def lab_records(lab: Laboratory) -> list[LabSessionRecord]:
 
 def test_a_pseudonym_belongs_to_one_participant(lab: Laboratory) -> None:
     lab.add_uploaded("P01")
-    with pytest.raises(Conflict, match=r"has the code .* here, not"):
+    with pytest.raises(Conflict, match=r"has the code .* on this server, not"):
         lab.add_uploaded("P02", session="00000000000000bb")
     with pytest.raises(Conflict, match="another kind"):
         lab.add_uploaded(None, session="00000000000000bb")
@@ -76,7 +76,7 @@ def test_a_session_number_that_was_run_on_two_machines_is_stored_twice_and_is_co
 def test_participants_of_two_laboratories_with_the_same_code_stay_separate(lab: Laboratory) -> None:
     server_session = lab.start()
     lab.answer(server_session, 1)
-    with pytest.raises(Conflict, match=r"another session 1 of a participant P01 here, .*--prefix"):
+    with pytest.raises(Conflict, match=r"another session 1 of a participant P01: .*--prefix"):
         lab.add_uploaded(participant="p-bbbbbbbbbbbb")
     lab.add_uploaded("B-P01", participant="p-bbbbbbbbbbbb")
     lab.add_uploaded(participant="p-cccccccccccc", session_number=2, session="00000000000000ab")
@@ -87,7 +87,9 @@ def test_a_withdrawal_in_one_laboratory_does_not_exclude_the_same_code_of_anothe
     lab.store.withdraw_session(lab.add_uploaded().plan.session)
     before = verified(lab.store)
     for session_number in (1, 2):
-        with pytest.raises(Conflict, match=r"^A participant P01 has withdrawn here.* another person, .*--prefix B-"):
+        with pytest.raises(
+            Conflict, match=r"^A participant P01 has withdrawn on this server.* another person, .*--prefix B-"
+        ):
             lab.add_uploaded(participant="p-bbbbbbbbbbbb", session="00000000000000bb", session_number=session_number)
     assert verified(lab.store) == before
     other = lab.add_uploaded("A-P01", participant="p-bbbbbbbbbbbb", session="00000000000000bb")
@@ -139,7 +141,9 @@ def test_an_uploaded_withdrawal_of_an_unknown_session_deletes_no_other_participa
     server_session = lab.start(session_number=1)
     lab.complete(server_session)
     before = verified(lab.store)
-    message = r"there is a participant P01 here. .* `equipoise withdraw STUDY --participant P01`; .*--prefix B-"
+    message = (
+        r"there is a participant P01 on this server. .* `equipoise withdraw STUDY --participant P01`; .*--prefix B-"
+    )
     for session_number in (1, 2):
         with pytest.raises(Conflict, match=message):
             lab.add_uploaded(participant="p-bbbbbbbbbbbb", session_number=session_number, is_withdrawn=True)
@@ -191,9 +195,13 @@ def test_a_further_session_with_a_changed_code_is_refused_and_the_refusal_names_
     lab.add_uploaded("B-P01", participant="p-bbbbbbbbbbbb")
     before = verified(lab.store)
     further = {"participant": "p-bbbbbbbbbbbb", "session_number": 2, "session": "00000000000000bb"}
-    with pytest.raises(Conflict, match=r"has the code B-P01 here, not P01. .* `equipoise lab upload --prefix B-`"):
+    with pytest.raises(
+        Conflict, match=r"has the code B-P01 on this server, not P01. .* `equipoise lab upload --prefix B-`"
+    ):
         lab.add_uploaded("P01", **further)
-    with pytest.raises(Conflict, match=r"another code, B-P01 and not C-P01. Fix: upload it under the code B-P01"):
+    with pytest.raises(
+        Conflict, match=r"has the code B-P01 on this server, not C-P01. Fix: upload the session under the code B-P01"
+    ):
         lab.add_uploaded("C-P01", **further)
     assert verified(lab.store) == before
     assert lab.add_uploaded("B-P01", **further).session.participant.participant == "p-bbbbbbbbbbbb"
@@ -203,7 +211,7 @@ def test_a_further_session_after_its_code_was_deleted_is_not_merged_with_the_cod
     lab.add_uploaded()
     lab.store.delete_identities(lab.study)
     lab.start()
-    with pytest.raises(Conflict, match=r"P01 is another person here. .*--prefix B-"):
+    with pytest.raises(Conflict, match=r"P01 is another person on this server\. .*--prefix B-"):
         lab.add_uploaded(session_number=2, session="00000000000000bb")
     assert n_sessions(lab.store) == 2
 

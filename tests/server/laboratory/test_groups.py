@@ -30,7 +30,7 @@ def test_a_missing_group_is_refused(lab: Laboratory, group: int) -> None:
     before = verified(lab.store)
     for code in ("P01", None):
         with pytest.raises(
-            Conflict, match=rf"^There is no group {group} in this study\. Fix: name a group from 1 to 3\.$"
+            Conflict, match=rf"^There is no group {group} in this study\. Fix: choose a group from 1 to 3\.$"
         ):
             lab.start(code, group=group)
     assert verified(lab.store) == before
@@ -39,7 +39,10 @@ def test_a_missing_group_is_refused(lab: Laboratory, group: int) -> None:
 def test_a_full_group_is_refused_by_its_name_and_other_groups_are_not(lab_of: LabOf) -> None:
     lab = lab_of(quota_per_group=1)
     lab.start("P01", group=2)
-    with pytest.raises(Conflict, match=r"^Group 2 is full: 0 have completed, 1 are under way, and its quota is 1\."):
+    with pytest.raises(
+        Conflict,
+        match=r"^Group 2 is full: 0 participants have completed, 1 are under way, and the quota of the group is 1\.",
+    ):
         lab.start("P02", group=2)
     assert lab.store.identities(lab.study)[-1]["external_id"] == "P01"
     assert lab.start("P02", group=3).session.group == 3
@@ -50,7 +53,9 @@ def test_a_full_group_is_refused_by_its_name_and_other_groups_are_not(lab_of: La
 def test_a_group_of_a_full_study_is_refused(lab_of: LabOf) -> None:
     lab = lab_of(quota=1)
     lab.complete(lab.start("P01"))
-    with pytest.raises(Conflict, match=r"^Group 3 has no free slot, because the study is full: 1 .* quota is 1\."):
+    with pytest.raises(
+        Conflict, match=r"^Group 3 has no free slot, because the study is full: 1 .* quota of the study is 1\."
+    ):
         lab.start("P02", group=3)
     with pytest.raises(StudyFull):
         lab.start("P02")

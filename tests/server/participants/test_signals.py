@@ -222,7 +222,7 @@ def test_a_response_can_be_missing_only_if_the_study_allows_it(study_of: StudyOf
             assert reply.status_code == 201, reply.text
             assert reply.get_json()["responses"][0]["feedback"] is None
         else:
-            assert f"cannot be missing as `{why}`" in sentence(reply)
+            assert f"`missing` must not be `{why}`" in sentence(reply)
     assert problems(any_store) == []
 
 
@@ -236,7 +236,7 @@ def test_the_session_has_the_deadline_and_the_rule_for_interrupted_trials(study_
 @pytest.mark.parametrize("why", ["deadline", "interrupted"])
 def test_a_practice_response_is_never_missing(study_of: StudyOf, any_store: Store, why: str) -> None:
     participant = begun(study_of(3_000, "skip"), any_store)
-    assert "cannot be missing" in sentence(miss(participant, 0, why))
+    assert "`missing` must not be" in sentence(miss(participant, 0, why))
 
 
 @pytest.mark.parametrize("why", ["deadline", "interrupted"])

@@ -105,7 +105,7 @@ def test_a_store_with_data_is_not_the_target_of_a_copy(
     target.register_study(small_study)
     Person(target, small_study).complete()
     before = content(target)
-    with pytest.raises(InputError, match=r"holds a study already\. Fix: name an empty store"):
+    with pytest.raises(InputError, match=r"has a study already\. Fix: choose an empty store"):
         copy_store(source, target)
     assert content(target) == before
 
@@ -143,7 +143,7 @@ def test_an_incomplete_copy_is_detected_and_undone(
     source, _ = lived_in
     with closing(SqliteStore(tmp_path / "target.db")) as target:
         monkeypatch.setattr(target, "filling", losing(target, table, lambda: None))
-        with pytest.raises(InputError, match="not equal"):
+        with pytest.raises(InputError, match="copy differs"):
             copy_store(source, target)
         assert is_empty(target)
 

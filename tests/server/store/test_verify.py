@@ -73,7 +73,7 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ("UPDATE sessions SET excluded_reason = 'x' WHERE session = '{excluded}'",),
     ),
     "the texts of a revision changed": (
-        "its definition, texts or items are not those registered as revision 2",
+        "its definition, texts or items differ from those registered as revision 2",
         ("UPDATE revisions SET texts = '{{}}'",),
     ),
     "a revision that nobody accepted": (
@@ -105,11 +105,11 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "an answer in the middle deleted": (
-        "session {completed}: 2 responses are present of 3",
+        "session {completed}: 3 responses were acknowledged, but 2 are present",
         ("DELETE FROM responses WHERE session = '{completed}' AND trial_index = 1",),
     ),
     "the last answer deleted": (
-        "session {under way}: 1 responses are present of 2",
+        "session {under way}: 2 responses were acknowledged, but 1 are present",
         ("DELETE FROM responses WHERE session = '{under way}' AND trial_index = 1",),
     ),
     "the last answer deleted, and the count put right": (
@@ -132,19 +132,19 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ("DELETE FROM response_totals WHERE study_digest = '{study}'",),
     ),
     "a panel id changed": (
-        "the panel id, or its parameters, differ from what was stored",
+        "the panel id, or a parameter of the panel id, was changed",
         ("UPDATE identities SET external_id = 'bert' WHERE external_id = 'anna'",),
     ),
     "a panel id given to another participant": (
-        "the panel id, or its parameters, differ from what was stored",
+        "the panel id, or a parameter of the panel id, was changed",
         ("UPDATE identities SET participant = (SELECT participant FROM sessions WHERE session = '{lapsed}')",),
     ),
     "what came with a panel id changed": (
-        "the panel id, or its parameters, differ from what was stored",
+        "the panel id, or a parameter of the panel id, was changed",
         ("UPDATE identities SET parameters = '{{}}'",),
     ),
     "a completion code changed": (
-        "session {completed}: the response to trial 0, or data before it",
+        "session {completed}: the response to trial 0, or data before this response",
         ("UPDATE sessions SET withdrawal_code = 'MINE' WHERE session = '{completed}'",),
     ),
     "the reason of a release changed": (
@@ -152,7 +152,7 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ("UPDATE sessions SET release_reason = 'return' WHERE session = '{excluded}'",),
     ),
     "all answers deleted": (
-        "session {completed}: 0 responses are present of 3",
+        "session {completed}: 3 responses were acknowledged, but 0 are present",
         ("DELETE FROM responses WHERE session = '{completed}'",),
     ),
     "all answers deleted as if by a withdrawal": (
@@ -163,21 +163,21 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "an answer added": (
-        "session {under way}: 3 responses are present of 2",
+        "session {under way}: 2 responses were acknowledged, but 3 are present",
         (
             "INSERT INTO responses (session, trial_index, attempt, response_id, response, received_at, valid, checksum)"
             " VALUES ('{under way}', 2, 1, 'x', '1', '', 1, '')",
         ),
     ),
     "an answer added after a withdrawal": (
-        "session {withdrawn}: 1 responses are present of 0",
+        "session {withdrawn}: 0 responses were acknowledged, but 1 are present",
         (
             "INSERT INTO responses (session, trial_index, attempt, response_id, response, received_at, valid, checksum)"
             " VALUES ('{withdrawn}', 0, 1, 'x', '1', '', 1, '')",
         ),
     ),
     "an answer moved to another session": (
-        "session {completed}: 2 responses are present of 3",
+        "session {completed}: 3 responses were acknowledged, but 2 are present",
         ("UPDATE responses SET session = '{withdrawn}' WHERE session = '{completed}' AND trial_index = 2",),
     ),
     "a session deleted": ("session {completed}: it is missing, but in the log", DELETE_SESSION),
@@ -228,7 +228,7 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "a plan's phase changed": (
-        "session {completed}: the response to trial 0, or data before it",
+        "session {completed}: the response to trial 0, or data before this response",
         ("UPDATE planned_trials SET phase = 'test' WHERE session = '{completed}' AND trial_index = 0",),
     ),
     "a plan changed in a session that was withdrawn": (
@@ -236,11 +236,11 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ("UPDATE planned_trials SET phase = 'test' WHERE session = '{withdrawn}' AND trial_index = 0",),
     ),
     "a planned trial deleted": (
-        "session {completed}: 2 planned trials are present of 3",
+        "session {completed}: 3 trials were planned, but 2 are present",
         ("DELETE FROM planned_trials WHERE session = '{completed}' AND trial_index = 2",),
     ),
     "a plan deleted": (
-        "session {lapsed}: 0 planned trials are present of 3",
+        "session {lapsed}: 3 trials were planned, but 0 are present",
         ("DELETE FROM planned_trials WHERE session = '{lapsed}'",),
     ),
     "an item's key changed": (
@@ -307,11 +307,11 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ("DELETE FROM events WHERE study_digest = '{study}'", "DELETE FROM logs WHERE study_digest = '{study}'"),
     ),
     "a count of places changed": (
-        "the slots do not add up",
+        "the numbers of slots and sessions differ",
         ("UPDATE slots SET n_confirmed = n_confirmed + 1 WHERE kind = 'human' AND \"group\" = 1",),
     ),
     "a count of sessions begun changed": (
-        "the slots do not add up",
+        "the numbers of slots and sessions differ",
         ("UPDATE slots SET n_begun = n_begun - 1 WHERE kind = 'human' AND \"group\" = 1",),
     ),
     "a group's counts deleted": (
@@ -319,7 +319,7 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ("DELETE FROM slots WHERE study_digest = '{study}' AND kind = 'human' AND \"group\" = 1",),
     ),
     "a group closed": (
-        "study {study:.12}..., group 1: it is closed, and its log says otherwise",
+        "study {study:.12}..., group 1: it is closed, but the log says the opposite",
         ("UPDATE slots SET is_open = 0 WHERE study_digest = '{study}' AND kind = 'human' AND \"group\" = 1",),
     ),
     "the digest of a content changed": (
@@ -327,7 +327,7 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ("UPDATE studies SET content_digest = 'another' WHERE study_digest = '{study}'",),
     ),
     "a place given back": (
-        "the slots do not add up",
+        "the numbers of slots and sessions differ",
         ("UPDATE sessions SET slot = 'confirmed' WHERE session = '{excluded}'",),
     ),
     "a model's answer changed": (
@@ -508,7 +508,7 @@ def test_a_chain_with_new_checksums_changes_the_digest(store: SqliteStore, small
         f"UPDATE sessions SET checksum = '{checksum}' WHERE session = '{person.session}'",
     )
     (problem,) = problems(store)
-    assert "its responses are not those that were stored" in problem
+    assert "its responses differ from the responses that were stored" in problem
     execute_sql(
         store,
         "DELETE FROM response_totals",

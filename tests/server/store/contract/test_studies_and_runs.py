@@ -49,7 +49,7 @@ def test_a_changed_study_with_sessions_needs_a_new_version(
 
     Person(any_store, changed)
     edit(study_folder / "consent.md", "nine minutes", "five minutes")
-    with pytest.raises(InputError, match="give it a new `version`"):
+    with pytest.raises(InputError, match="give the study a new `version`"):
         any_store.register_study(load_study(study_folder))
     any_store.register_study(changed)
     edit(study_folder / "study.yaml", 'version: "1.0"', 'version: "1.1"')

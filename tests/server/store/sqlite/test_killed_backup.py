@@ -41,7 +41,9 @@ def test_a_killed_backup_leaves_only_visible_files_and_the_next_backup_names_the
     assert left
     assert all(file.name.startswith("monday.db.part") for file in left), left
     assert all(file.stat().st_mode & 0o077 == 0 for file in left)
-    with pytest.raises(InputError, match=r"monday\.db\.part: another backup writes this file, or was killed.*Fix: "):
+    with pytest.raises(
+        InputError, match=r"monday\.db\.part: another backup is writing this file, or was killed.*Fix: "
+    ):
         back_up(store, backup)
     assert sorted(folder.iterdir()) == left, "what another backup may still write was touched"
     for file in left:

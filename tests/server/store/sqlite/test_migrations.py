@@ -316,7 +316,7 @@ def test_a_study_with_older_sessions_still_needs_a_new_version(
     old, _ = first
     with closing(SqliteStore(old.path)) as store:
         store.register_study(small_study)
-        with pytest.raises(InputError, match="give it a new `version`"):
+        with pytest.raises(InputError, match="give the study a new `version`"):
             store.register_study(make_small(sample_study, groups=4))
 
 

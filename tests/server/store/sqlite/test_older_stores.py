@@ -331,8 +331,8 @@ def test_a_store_without_totals_gets_them_and_checksums_of_its_panel_ids(
             db.execute("DELETE FROM responses WHERE session = ?", (under_way.session,))
             db.execute("UPDATE identities SET external_id = 'bert'")
         found = "".join(problems(store))
-        assert "9 responses are present of 12 that were stored" in found
-        assert "the panel id, or its parameters, differ from what was stored" in found
+        assert "12 responses were stored, but 9 are present" in found
+        assert "the panel id, or a parameter of the panel id, was changed" in found
 
 
 def test_a_store_with_former_words_passes_all_checks_and_is_used_further(
