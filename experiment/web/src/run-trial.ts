@@ -37,7 +37,7 @@ export interface TrialParameters extends TimeBounds {
   on_response: (data: TrialData) => Promise<TrialFeedback | null>;
 }
 
-/** Feedback on the screen, with an optional remark below it. */
+/** Feedback on the screen, with an optional remark below the feedback. */
 export type TrialFeedback = Feedback & { note?: string };
 
 /** The program that acts for the participant in a visual simulation. */

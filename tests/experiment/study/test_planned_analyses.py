@@ -73,8 +73,8 @@ def test_a_name_that_cannot_be_a_file_name_is_refused(part, name):
 @pytest.mark.parametrize(
     ("changes", "what"),
     [
-        ({"between": None}, "the test has no factor"),
-        ({"within": "item"}, "the test has no factor"),
+        ({"between": None}, "needs exactly one of `between` and `within`"),
+        ({"within": "item"}, "needs exactly one of `between` and `within`"),
         ({"between": None, "within": "item", "per": None}, "lacks `per`"),
         ({"per": None}, "lacks `per`"),
         ({"per": None, "test": "anova"}, "lacks `per`"),
