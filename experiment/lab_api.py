@@ -155,7 +155,7 @@ class PlannedTrial(_Reply):
 
 
 class LabFields(BaseModel):
-    """Fields of a session that only a laboratory needs. With them it makes the session plan and uploads the session."""
+    """Fields of a session for a laboratory, which makes the session plan and uploads the session."""
 
     group: int
     seed: int

@@ -92,7 +92,8 @@ def spread_slots(n_checks: int, n_trials: int, spacing: int, rng: random.Random)
     """Return the number of test trials before each attention check, in ascending order.
 
     At least `spacing` test trials are before the first check, between two checks, and after the last check. The
-    remaining trials are divided into equal bands, one per check. The position of each check is drawn within its band.
+    remaining trials are divided into equal bands, one band for each check. The position of each check is drawn
+    within the band of the check.
 
     Raises
     ------
@@ -118,8 +119,7 @@ def _allows(level: Hashable, counts: Counter[Hashable], last: Hashable, run: int
     """Return True if `level` may come next, and the remaining entries still have an allowed order."""
     if level == last and run == limit:
         return False
-    # An order of the counts exists. An entry of `level` separates the other levels, so the remaining counts must be
-    # checked without this entry.
+    # The remaining entries have an allowed order. The entries that remain after the next entry must have one too.
     return _arrangeable(counts - Counter([level]), limit)
 
 

@@ -47,7 +47,7 @@ class DemographicsRequest(_Request):
 
     session: str = Field(description="Name of the session to which the answers belong.")
     answers: dict[str, str | int | None] = Field(
-        max_length=30, description="Answers by the questions' names; null for a skipped question."
+        max_length=30, description="Answers, by the names of the questions; null for a skipped question."
     )
 
 

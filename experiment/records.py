@@ -225,8 +225,8 @@ class Response(BaseModel):
     onset_source: Literal["presented", "painted", "flip"] | None = Field(
         default=None,
         description=(
-            "Source of the onset: `presented`, the browser's time stamp of the frame on the screen; `painted`, the "
-            "time just after the frame was painted, if the browser has no such time stamp; `flip`, the time just after "
+            "Source of the onset. `presented`: the browser's time stamp of the frame on the screen. `painted`: the "
+            "time just after the frame was painted, if the browser has no such time stamp. `flip`: the time just after "
             "the flip of a laboratory's window."
         ),
     )

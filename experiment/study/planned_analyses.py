@@ -33,7 +33,7 @@ _EXPLORATORY: Any = Field(
     default=False,
     description="true: not part of the confirmatory analysis; the report marks this result as exploratory.",
 )
-_WHO = "Use the trials of people, of models, or of both. Only for the data of a study."
+_WHO = "Use the trials of people, of models, or of both. This key is only for the data of a study."
 
 
 class _Planned(BaseModel):
@@ -97,8 +97,8 @@ class PlannedTest(_Planned):
 
     test: Literal["t", "welch_t", "anova", "chi_square"] = Field(
         description=(
-            "`t`: Student's t test, which assumes equal variances. `welch_t`: Welch's t test, which does not. With "
-            "`within`, both are the paired t test."
+            "`t`: Student's t test, which assumes equal variances. `welch_t`: Welch's t test, which allows unequal "
+            "variances. With `within`, both are the paired t test."
         )
     )
     of: str = Field(description="The tested column.")
@@ -156,7 +156,7 @@ class PlannedTest(_Planned):
 
 
 class PlannedComparison(BaseModel):
-    """Comparison of people's accuracy with each model's accuracy, over the items that both people and the model got."""
+    """Comparison of people's accuracy with each model's accuracy, over the items that were given to both."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 

@@ -94,9 +94,9 @@ class Recruitment(BaseModel):
     entry: Literal["open", "panel", "link"] = Field(
         default="open",
         description=(
-            "Who may begin: `open`, everybody; `panel`, participants with a panel id in the address; `link`, "
-            "participants with a personal link (`equipoise links`). With panel or link, each participant takes part "
-            "once."
+            "Who may begin. `open`: everybody. `panel`: participants with a panel id in the address. `link`: "
+            "participants with a personal link (`equipoise links`). With `panel` or `link`, each participant takes "
+            "part once."
         ),
     )
     panel_parameter: str = Field(

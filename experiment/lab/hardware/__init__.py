@@ -1,1 +1,1 @@
-"""The laboratory's machine: window, monitors, refresh rate, keyboard, mouse, triggers, clock, and a check of all."""
+"""The laboratory's machine: window, monitors, refresh rate, keyboard, mouse, triggers, clock, and machine check."""

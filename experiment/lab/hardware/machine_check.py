@@ -163,7 +163,7 @@ def keyboard_finding(backend: Backend, obstacle: str | None, poll_ms: float, key
         found = "psychtoolbox, which records the time of presses in a separate thread"
     found += f", polled every {poll_ms:.2f} ms"
     if key is None:
-        again = "run the check again and press a key when it asks for one. If you did, check that the keyboard is "
+        again = "run the check again and press a key when asked. If you pressed a key, check that the keyboard is "
         return MachineFinding(
             "Keyboard",
             "bad",

@@ -8,7 +8,10 @@ from importlib.util import find_spec
 from batteries.errors import InputError
 
 OLDEST_MACOS = 14
-"""Oldest version of macOS. Older versions never call `displayLinkWithTarget:selector:`, for which each flip waits."""
+"""Oldest usable version of macOS.
+
+At each flip, PsychoPy waits for `displayLinkWithTarget:selector:`, which older versions never call.
+"""
 
 
 def require_psychopy() -> None:

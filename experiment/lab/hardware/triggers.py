@@ -196,7 +196,7 @@ def _open_parallel(read: TriggerText) -> Trigger:
     except Exception as error:  # The drivers of the systems raise different errors.
         raise InputError(
             f"The parallel port {read.address} cannot be used ({type(error).__name__}: {error}). Fix: on Windows "
-            "install the inpout driver and take the address from the device manager, such as parallel:0x0378; on "
+            "install the inpout driver, and use the address from the device manager, such as parallel:0x0378. On "
             "Linux install pyparallel, load ppdev instead of lp, and name the device, such as "
             "parallel:/dev/parport0."
         ) from None

@@ -153,7 +153,7 @@ def _after_prediction(content: Content, state: ResponseState, press: str) -> Res
 
 
 def _towards(port: Port, arrow: str, size: int) -> Port:
-    """Return the port to which an arrow key moves: the next port along the edge or the corner, or the opposite port."""
+    """Return the port to which an arrow key moves: the next port, also round a corner, or the opposite port."""
     side, forward = port.side, arrow in {"right", "down"}
     is_level = side in {Side.NORTH, Side.SOUTH}
     if is_level == (arrow in {"left", "right"}):

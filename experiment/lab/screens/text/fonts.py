@@ -105,9 +105,9 @@ def font_for(texts: Iterable[str]) -> Typeface:
     more = f" and {len(missing) - 10} more" if len(missing) > 10 else ""
     raise InputError(
         f"no font of this machine has all the characters of the study's texts; DejaVu Sans lacks {named}{more}. "
-        "Fix: install one font that has these characters and the study's others (Debian and Ubuntu: fonts-noto-cjk for "
-        "Chinese, Japanese and Korean, fonts-freefont-ttf for many others), or replace these characters. No text "
-        "font has emoji."
+        "Fix: install one font that has these characters and all other characters of the study (Debian and Ubuntu: "
+        "fonts-noto-cjk for Chinese, Japanese and Korean, fonts-freefont-ttf for many others), or replace these "
+        "characters. No text font has emoji."
     )
 
 

@@ -63,7 +63,7 @@ export class StudyBar {
     this.progress.hidden = true;
   }
 
-  /** Shows and announces the next trial. Call it during the fixation, so that it does not affect the timing. */
+  /** Shows and announces the next trial. Call this method during the fixation, so that it does not affect the timing. */
   showTrial({ words, answered, total }: TrialPosition): void {
     this.show(words);
     this.progress.max = total;

@@ -49,9 +49,9 @@ export const trialData = {
   onset_source: { type: ParameterType.STRING },
   /** Number of times the page lost focus or was hidden between the beginning of the trial and the response. */
   focus_lost: { type: ParameterType.INT },
-  /** Other events between the beginning of the trial and the response. Contains only events that occurred; null if there
-   * were none. `hidden`: times that the page was hidden. `fullscreen_left`: times that the participant left the full
-   * screen. `pasted` and `copied`: numbers of pastes and copies. `resized`: changes of the window's size. `too_early`:
+  /** Other events between the beginning of the trial and the response. Contains only events that occurred; null if no
+   * such event occurred. `hidden`: times that the page was hidden. `fullscreen_left`: times that the participant left the
+   * full screen. `pasted` and `copied`: numbers of pastes and copies. `resized`: changes of the window's size. `too_early`:
    * responses before the stimulus was visible or during the reading time. `untrusted`: input events that a program made.
    * `away_ms`: time for which the page was hidden or without focus, in ms.
    */

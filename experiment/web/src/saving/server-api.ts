@@ -17,7 +17,7 @@ export interface Study {
   device: DeviceNeeds;
   fullscreen: boolean;
   exits: { no_consent: Exit; incompatible_device: Exit };
-  /** Published jsPsych plugins, by name: the address of the plugin, and the variable that contains it after loading. */
+  /** Published jsPsych plugins, by name. Each has an address, and a variable that contains the plugin after loading. */
   plugins: Record<string, { address: string; variable: string }>;
   fixation_ms: number;
   /** Sentence that says why no session can begin now. A participant with a session can still resume. */
@@ -114,7 +114,7 @@ export interface Completion {
 export interface Ended {
   message: string;
   exit: Exit;
-  /** The same code as for a completed session. */
+  /** The participant's code for deleting the responses later, as for a completed session. */
   withdrawal_code: string | null;
   contact_html: string | null;
 }

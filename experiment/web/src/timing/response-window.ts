@@ -1,7 +1,7 @@
 /** The time in which responses to a stimulus are accepted. It begins at the onset or at the end of the reading time, and
  * ends at the deadline.
  *
- * The time stamps of the input events decide. A timer is not used, because a timer can be late. After the computer was
+ * The time stamps of the input events decide, and not a timer, because a timer can be late. After the computer was
  * asleep, a timer can be hours late.
  */
 import { isMeant } from "./input-events";
