@@ -1,7 +1,8 @@
 """The wire format of laboratory sessions: the requests of the laboratory, and the replies of the server.
 
-The laboratory and the server use these pydantic models, so that their formats cannot differ. A server refuses unknown
-fields in requests. A laboratory ignores unknown fields in replies, so that it works with a newer server.
+The laboratory and the server use these pydantic models, so that the formats of the two cannot differ. A server refuses
+unknown fields in requests. A laboratory ignores unknown fields in replies, so that the laboratory works with a newer
+server.
 """
 
 from datetime import datetime
@@ -63,10 +64,12 @@ class SlotQuery(SessionQuery):
 
 
 class UploadedSession(_Request):
-    """A session that was run on another machine, in the form in which the receiving server stores it."""
+    """A session that was run on another machine, in the form in which the receiving server stores sessions."""
 
     session: str = Field(pattern=r"^[0-9a-f]{16}$", description="Name of the session.")
-    participant: str = Field(pattern=r"^p-[0-9a-f]{12}$", description="The participant's pseudonym on that machine.")
+    participant: str = Field(
+        pattern=r"^p-[0-9a-f]{12}$", description="The participant's pseudonym on the other machine."
+    )
     group: int = Field(description="Counterbalance group of the session.")
     seed: int = Field(ge=0, le=LARGEST_SEED, description="Seed of the session plan.")
     started_at: Moment = Field(description="Start of the session.")
@@ -77,7 +80,7 @@ class UploadedSession(_Request):
     )
     is_withdrawn: bool = Field(
         default=False,
-        description="True if the session was withdrawn on that machine, and is to be withdrawn on this server too.",
+        description="True if the participant withdrew on the other machine. The server then withdraws the session too.",
     )
 
 
@@ -85,11 +88,11 @@ class LabStart(SlotQuery):
     """Body of `POST /api/lab/session`: begin, resume or upload a session."""
 
     start_id: str = Field(
-        pattern=UUID_PATTERN, description="UUID made by the client; requests with the same id begin one session."
+        pattern=UUID_PATTERN, description="UUID made by the client. Requests with the same id begin only one session."
     )
     study_digest: str = Field(
-        description="Digest of the study in the laboratory: for an upload, the digest of the revision with which the "
-        "session began; otherwise the digest of the served study."
+        description="Digest of the study in the laboratory. For an upload, this is the digest of the revision with "
+        "which the session began. Otherwise, this is the digest of the served study."
     )
     consent_digest: str | None = Field(description="Digest of the shown consent; null if the study has no consent.")
     kind: Literal[Kind.HUMAN, Kind.SIMULATED] = Field(
@@ -108,7 +111,7 @@ class LabStart(SlotQuery):
 
 
 class Ended(_Reply):
-    """A session that ended before all responses were given, with the reason."""
+    """A session that ended before all responses were given, and the reason for its end."""
 
     message: str
     withdrawal_code: str | None
@@ -148,7 +151,7 @@ class PlannedTrial(_Reply):
 
 
 class LabFields(BaseModel):
-    """Fields of a session that only a laboratory needs, to make the session plan and to upload the session."""
+    """Fields of a session for a laboratory, which makes the session plan and uploads the session."""
 
     group: int
     seed: int

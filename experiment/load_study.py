@@ -26,7 +26,7 @@ def load_study(folder: Path) -> Study:
     Raises
     ------
     InputError
-        If the study has an error. The message names the file, the line or item, the error and its correction.
+        If the study has an error. The message names the file, the line or item, the error and the fix.
     """
     path = folder / "study.yaml"
     if not path.is_file():
@@ -40,14 +40,14 @@ def load_study(folder: Path) -> Study:
             raise InputError(
                 f"{path}, line {line_of(path, location)}: `{'.'.join(map(str, location))}` names the file `{name}`, "
                 "which is outside the study's folder, or in its folder `data`. Fix: copy the file into the study's "
-                "folder, and name the copy."
+                "folder, and write the name of the copy."
             )
     ids = definition.recruitment.panel_ids
     if ids is not None and not is_in_folder(folder, ids):
         raise InputError(
             f"{path}, line {line_of(path, ('recruitment', 'panel_ids'))}: `recruitment.panel_ids` names the file "
             f"`{ids}`, which is outside the study's folder. Fix: copy the file into the study's folder `data`, and "
-            "name the copy."
+            "write the name of the copy."
         )
     battery_path = folder / definition.battery
     if not battery_path.is_file():
@@ -153,7 +153,7 @@ def _check_plugins(definition: StudyDefinition, battery: Battery, texts: Mapping
 
 
 def _named_factors(definition: StudyDefinition) -> dict[str, tuple[str, ...]]:
-    """Return the factors that each field of a study names."""
+    """Return the names of factors that are in each field of a study, by field."""
     design, max_run = definition.design, definition.order.max_run
     named = {"analysis.by": definition.analysis.by, "order.max_run.of": max_run.of if max_run else ()}
     if isinstance(design, LatinSquare):

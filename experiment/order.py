@@ -11,14 +11,14 @@ from batteries.errors import InputError
 T = TypeVar("T")
 
 MOST_SHUFFLES = 1_000
-"""Number of shuffles to try before an order is built. If 1 in 150 orders is allowed, 1 in 800 sessions needs this."""
+"""Number of shuffles before an order is built instead. If 1 in 150 orders is allowed, 1 in 800 orders is built."""
 
 
 def draw(rng: random.Random, n: int) -> int:
     """Return a number from 0 to n - 1.
 
-    Only `random()` of the generator is called. It is the only method whose numbers for a seed stay the same in all
-    versions of Python and on all machines.
+    This function calls only the method `random()` of the generator. With the same seed, only this method returns
+    the same numbers in all versions of Python and on all machines.
     """
     return int(rng.random() * n)
 
@@ -29,9 +29,9 @@ def shuffle_with_max_run(
     """Return the entries in random order, with at most `max_run` equal levels in a row.
 
     Whole orders are shuffled until an order keeps the constraint, so that all allowed orders are equally likely. If
-    `MOST_SHUFFLES` shuffles break the constraint, an order is built from its beginning. At each position, every entry
-    after which the remaining entries still have an allowed order is equally likely. Every allowed order can then occur,
-    but not all allowed orders are equally likely.
+    all `MOST_SHUFFLES` shuffles break the constraint, an order is built entry by entry. An entry can be next if the
+    remaining entries still have an allowed order. All entries that can be next are equally likely. Every allowed order
+    can then occur, but not all allowed orders are equally likely.
 
     Parameters
     ----------
@@ -89,10 +89,11 @@ def _build(entries: Sequence[T], levels: Sequence[Hashable], limit: int, rng: ra
 
 
 def spread_slots(n_checks: int, n_trials: int, spacing: int, rng: random.Random) -> list[int]:
-    """Return, for each attention check, the number of test trials before it, ascending.
+    """Return the number of test trials before each attention check, in ascending order.
 
     At least `spacing` test trials are before the first check, between two checks, and after the last check. The
-    remaining trials are divided into equal bands, one per check. The position of each check is drawn within its band.
+    remaining trials are divided into equal bands, one band for each check. The position of each check is drawn
+    within the band of the check.
 
     Raises
     ------
@@ -104,8 +105,8 @@ def spread_slots(n_checks: int, n_trials: int, spacing: int, rng: random.Random)
     free = n_trials - spacing * (n_checks + 1)
     if free < 0:
         raise InputError(
-            f"{n_checks} attention checks, at least {spacing} trials from the ends and from each other, need "
-            f"{spacing * (n_checks + 1)} test trials, and there are {n_trials}. Fix: lower attention_check_spacing."
+            f"{n_checks} attention checks with an attention_check_spacing of {spacing} need "
+            f"{spacing * (n_checks + 1)} test trials, but there are {n_trials}. Fix: lower attention_check_spacing."
         )
     slots = []
     for check in range(n_checks):
@@ -115,11 +116,10 @@ def spread_slots(n_checks: int, n_trials: int, spacing: int, rng: random.Random)
 
 
 def _allows(level: Hashable, counts: Counter[Hashable], last: Hashable, run: int, limit: int) -> bool:
-    """Return True if `level` may come next without making the rest impossible."""
+    """Return True if `level` may come next, and the remaining entries still have an allowed order."""
     if level == last and run == limit:
         return False
-    # An order of the counts exists. An entry of `level` separates the other levels, so the remaining counts must be
-    # checked without this entry.
+    # The remaining entries have an allowed order. The entries that remain after the next entry must have one too.
     return _arrangeable(counts - Counter([level]), limit)
 
 

@@ -1,8 +1,8 @@
 """The wire format of a participant's session: requests of a client, and replies of the server.
 
-A client is the web page, which types the same fields in `web/src/saving/server-api.ts`, or the laboratory. Requests are
-checked, so they are pydantic models. Replies are typed dictionaries: they cost the server no time, and mypy checks
-their fields. No reply contains an answer key, except the feedback to a practice trial.
+The clients are the web page and the laboratory. `web/src/saving/server-api.ts` has the same fields for the web page.
+Requests are pydantic models, because the server checks requests. Replies are typed dictionaries, which cost the server
+no time; mypy checks the fields of replies. No reply contains an answer key, except the feedback on a practice trial.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ class StartRequest(_Request):
     """Body of `POST /api/session`."""
 
     start_id: str = Field(
-        pattern=UUID_PATTERN, description="UUID made by the client; a retry with the same id is one session."
+        pattern=UUID_PATTERN, description="UUID made by the client. A retry with the same id begins no second session."
     )
     consent_digest: str | None = Field(
         description="Digest of the consent that was shown, as returned by `GET /api/study`."
@@ -37,7 +37,7 @@ class VisitRequest(_Request):
     """Body of `POST /api/visit`."""
 
     visit_id: str = Field(
-        pattern=UUID_PATTERN, description="UUID made by the client; a retry with the same id is one visit."
+        pattern=UUID_PATTERN, description="UUID made by the client. A retry with the same id is not a second visit."
     )
     device: FoundDevice | None = Field(default=None, description="Device of the visit.")
 
@@ -45,19 +45,21 @@ class VisitRequest(_Request):
 class DemographicsRequest(_Request):
     """Body of `POST /api/demographics`."""
 
-    session: str = Field(description="The session of the answers.")
+    session: str = Field(description="Name of the session to which the answers belong.")
     answers: dict[str, str | int | None] = Field(
-        max_length=30, description="Answers by the questions' names; null for a skipped question."
+        max_length=30, description="Answers, by the names of the questions; null for a skipped question."
     )
 
 
 class ResponsesRequest(_Request):
     """Body of `POST /api/responses`."""
 
-    session: str = Field(description="The session of the responses, as named by `GET /api/session`.")
-    # One mistake is enough for a refusal: a body may contain 20,000.
+    session: str = Field(description="Name of the session to which the responses belong, from `GET /api/session`.")
+    # `FailFast` stops at the first mistake, because a body may contain 20,000 mistakes.
     responses: Annotated[tuple[Response, ...], FailFast()] = Field(
-        min_length=1, max_length=MAX_RESPONSES_AT_ONCE, description="Responses to the next trials, in their order."
+        min_length=1,
+        max_length=MAX_RESPONSES_AT_ONCE,
+        description="Responses to the next trials, in the order of the trials.",
     )
 
 
@@ -65,7 +67,7 @@ class CompletionRequest(_Request):
     """Body of `POST /api/complete`."""
 
     completed_at: Moment | None = Field(
-        default=None, description="Time of the last response in a laboratory session; omitted otherwise."
+        default=None, description="Time of the last response in a laboratory session; omitted in other sessions."
     )
 
 
@@ -189,7 +191,7 @@ class PracticeReply(TypedDict):
 
 
 class FeedbackReply(TypedDict):
-    """Feedback to a practice trial, after its response."""
+    """Feedback on a practice trial, after the response."""
 
     correct: bool
     message: str

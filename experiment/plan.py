@@ -1,4 +1,4 @@
-"""The plan of one session: its items with their order and phases. Laboratory, web and models use the same plan."""
+"""The plan of one session: the items, with their order and phases. Laboratory, web and models use the same plan."""
 
 import random
 from enum import StrEnum
@@ -25,7 +25,7 @@ class Trial(BaseModel):
 
     trial_index: int = Field(ge=0, description="Position in the session, from 0.")
     phase: Phase = Field(description="practice, test or attention_check.")
-    item_id: str = Field(description="The item shown.")
+    item_id: str = Field(description="Id of the item.")
 
 
 class Plan(BaseModel):
@@ -34,7 +34,7 @@ class Plan(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     group: int | None = Field(description="Counterbalance group, from 1; None for a run over the whole battery.")
-    seed: int | None = Field(description="Seed of the order; None if the order was not drawn.")
+    seed: int | None = Field(description="Seed of the order; None if the order is not random.")
     trials: tuple[Trial, ...] = Field(description="The trials in order.")
 
 

@@ -63,14 +63,16 @@ class Session(BaseModel):
 
     session: str = Field(description="Name of the session, drawn at random.")
     participant: Participant = Field(description="The participant who responds.")
-    study_digest: str = Field(description="Digest of this version of the study as first registered.")
+    study_digest: str = Field(description="Digest with which this version of the study was first registered.")
     revision: int | None = Field(
         default=None,
-        description="Revision of the study's wording on the screen; None for sessions from before revisions existed.",
+        description=(
+            "Revision of the study's wording that the participant sees; None for sessions older than revisions."
+        ),
     )
     battery_digest: str = Field(description="Digest of the battery with the items.")
     group: int | None = Field(description="Counterbalance group, from 1; None for a run over the whole battery.")
-    seed: int | None = Field(description="Seed of the plan; None if the order was not drawn.")
+    seed: int | None = Field(description="Seed of the plan; None if the order is not random.")
     source: Source = Field(description="lab, web, api or import.")
     status: Status = Field(description="active, completed or withdrawn.")
     started_at: AwareDatetime = Field(description="Time of the consent, or of the start of the run, UTC.")
@@ -88,8 +90,8 @@ class FoundDevice(BaseModel):
     height_px: int = Field(ge=0, le=100_000, description="Height of the window, in CSS pixels.")
     screen_width_px: int = Field(ge=0, le=100_000, description="Width of the screen, in CSS pixels.")
     screen_height_px: int = Field(ge=0, le=100_000, description="Height of the screen, in CSS pixels.")
-    pixel_ratio: float = Field(gt=0, le=100, description="Screen pixels per CSS pixel, with the browser's zoom.")
-    frame_ms: float | None = Field(default=None, gt=0, le=10_000, description="Frame interval, as measured, in ms.")
+    pixel_ratio: float = Field(gt=0, le=100, description="Screen pixels per CSS pixel. The browser's zoom is included.")
+    frame_ms: float | None = Field(default=None, gt=0, le=10_000, description="Measured frame interval, in ms.")
     touch: bool = Field(description="True if the device has a touch screen.")
     phone: bool = Field(description="True for a phone: a small touch screen.")
     keyboard: bool | None = Field(
@@ -109,24 +111,24 @@ class LabDevice(BaseModel):
     full_screen: bool = Field(description="True if the window fills the screen.")
     screen: int = Field(ge=0, le=1_000, description="Number of the screen, from 0.")
     monitor: str | None = Field(
-        default=None, max_length=200, description="Name of the PsychoPy monitor; None if none was named."
+        default=None, max_length=200, description="Name of the PsychoPy monitor; None if no monitor was chosen."
     )
     nominal_hz: float | None = Field(
         default=None, gt=0, le=10_000, description="Refresh rate of the screen's mode, in Hz; None if unknown."
     )
-    measured_hz: float | None = Field(default=None, gt=0, le=10_000, description="Refresh rate as measured, in Hz.")
+    measured_hz: float | None = Field(default=None, gt=0, le=10_000, description="Measured refresh rate, in Hz.")
     frame_ms: float | None = Field(
         default=None,
         gt=0,
         le=10_000,
         description=(
-            "Frame interval, in ms: the measured interval, or that of the screen's mode if flips do not wait for the "
-            "screen."
+            "Frame interval, in ms: the measured interval, or the interval of the screen's mode if flips do not wait "
+            "for the screen."
         ),
     )
     is_synchronised: bool = Field(description="True if flips wait for the screen.")
     pacing: Literal["frames", "clock"] = Field(
-        description="`frames` if the fixation is timed by counting frames; `clock` if flips do not wait."
+        description="`frames`: the fixation is timed by counting frames. `clock`: flips do not wait for the screen."
     )
     keyboard: Literal["ptb", "iohub", "event"] = Field(description="The keyboard backend of PsychoPy.")
     psychopy_version: str = Field(max_length=100, description="Version of PsychoPy.")
@@ -136,7 +138,7 @@ class LabDevice(BaseModel):
 
 
 class Signals(BaseModel):
-    """Events of a trial beside its response. They are recorded, and have no effect on the session."""
+    """Events of a trial other than the response. The events are recorded, and have no effect on the session."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -154,10 +156,13 @@ class Signals(BaseModel):
     copied: int = Field(default=0, ge=0, le=1_000_000, description="Number of copies or cuts.")
     resized: int = Field(default=0, ge=0, le=1_000_000, description="Number of changes of the window's size.")
     too_early: int = Field(
-        default=0, ge=0, le=1_000_000, description="Responses before the stimulus was visible, or within `reading_ms`."
+        default=0,
+        ge=0,
+        le=1_000_000,
+        description="Number of responses before the stimulus was visible, or within `reading_ms`.",
     )
     untrusted: int = Field(
-        default=0, ge=0, le=1_000_000, description="Input events made by a program, not by a device."
+        default=0, ge=0, le=1_000_000, description="Number of input events that a program made, and not a device."
     )
 
 
@@ -179,10 +184,10 @@ class Response(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     response_id: str = Field(
-        pattern=UUID_PATTERN, description="UUID made by the client; a retry with the same id stores no second response."
+        pattern=UUID_PATTERN, description="UUID made by the client. A retry with the same id stores no second response."
     )
     trial_index: int = Field(ge=0, le=1_000_000, description="Index of the trial, from 0.")
-    response: JsonValue = Field(description="The response, in the form of the item's task; null if `missing`.")
+    response: JsonValue = Field(description="The response, in the form of the item's task; null if `missing` is set.")
     missing: Literal["deadline", "interrupted"] | None = Field(
         default=None,
         description=(
@@ -212,21 +217,21 @@ class Response(BaseModel):
         gt=0,
         le=10_000,
         description=(
-            "The display's frame interval, in ms: the measured interval, or that of the screen's mode in a laboratory "
-            "whose flips do not wait for the screen."
+            "The display's frame interval, in ms: the measured interval, or the interval of the screen's mode in a "
+            "laboratory whose flips do not wait for the screen."
         ),
     )
     shown_at: Moment | None = Field(default=None, description="Stimulus onset by the client's clock, UTC.")
     onset_source: Literal["presented", "painted", "flip"] | None = Field(
         default=None,
         description=(
-            "Source of the onset: `presented`, the browser's time stamp of the frame on the screen; `painted`, the "
-            "time just after the frame was painted, if the browser has no such time stamp; `flip`, the time just after "
+            "Source of the onset. `presented`: the browser's time stamp of the frame on the screen. `painted`: the "
+            "time just after the frame was painted, if the browser has no such time stamp. `flip`: the time just after "
             "the flip of a laboratory's window."
         ),
     )
     frames_dropped: int | None = Field(
-        default=None, ge=0, le=1_000_000, description="Frames missed during the fixation."
+        default=None, ge=0, le=1_000_000, description="Number of frames missed during the fixation."
     )
     focus_lost: int | None = Field(
         default=None,
@@ -234,16 +239,22 @@ class Response(BaseModel):
         le=1_000_000,
         description="Number of times that the page, or a laboratory's window, lost the focus during the trial.",
     )
-    signals: Signals | None = Field(default=None, description="Other events of the trial; None if there were none.")
+    signals: Signals | None = Field(
+        default=None, description="Other events of the trial; None if no such event occurred."
+    )
     jspsych: JsPsychData | None = Field(default=None, description="jsPsych's own data of the trial.")
 
 
 class RunResponse(Response):
-    """A language model's or baseline's response."""
+    """A response of a language model or a baseline."""
 
-    valid: bool = Field(default=True, description="True if the response is valid; an invalid one is kept unchanged.")
+    valid: bool = Field(
+        default=True, description="True if the response is valid. An invalid response is kept unchanged."
+    )
     text: str = Field(default="", description="The text that the model wrote with its response.")
-    imported_correct: bool | None = Field(default=None, description="The correctness as stored in an imported run.")
+    imported_correct: bool | None = Field(
+        default=None, description="Whether the response is right according to the imported run; None for other runs."
+    )
 
 
 class Run(BaseModel):
@@ -257,8 +268,10 @@ class Run(BaseModel):
     temperature: float | None = Field(default=None, ge=0, description="Sampling temperature; None if not recorded.")
     prompt_digest: str | None = Field(default=None, description="SHA-256 of the prompt's fixed part.")
     parameters: dict[str, JsonValue] = Field(default_factory=dict, description="All other settings.")
-    started_at: AwareDatetime = Field(description="When the run began, UTC.")
-    completed_at: AwareDatetime = Field(description="When the run ended, UTC.")
+    started_at: AwareDatetime = Field(description="Time at which the run began, UTC.")
+    completed_at: AwareDatetime = Field(description="Time at which the run ended, UTC.")
     source: Source = Field(description="`import` for a stored run, `api` for a run made with Equipoise.")
-    item_ids: tuple[str, ...] = Field(description="The items asked, in order.")
-    responses: tuple[RunResponse, ...] = Field(description="The responses; trial_index is an index of item_ids.")
+    item_ids: tuple[str, ...] = Field(description="Ids of the items that the model was asked, in order.")
+    responses: tuple[RunResponse, ...] = Field(
+        description="The responses. `trial_index` is the position of the item in `item_ids`, from 0."
+    )

@@ -1,8 +1,8 @@
-"""Simulated participants: programs that take a study over HTTP as people do, for pilots and for the demo.
+"""Simulated participants: programs that complete a study over HTTP as people do, for pilots and the demo.
 
 Simulated participants always have the kind `simulated`. A careful participant responds by the Rasch model: the
-probability of a right response grows with ability minus the item's difficulty. The response times are ex-Gaussian, as
-response times of people usually are. Before a text, a careful participant also needs time to read. A careless
+probability of a right response grows with the participant's ability minus the item's difficulty. Response times are
+ex-Gaussian, as people's response times usually are. A careful participant also needs time to read the item. A careless
 participant responds at random and fast, and mostly fails the attention checks.
 """
 
@@ -41,14 +41,14 @@ class Person:
     """Parameters of one simulated participant."""
 
     ability: float
-    """Ability on the Rasch scale, in logits. An item of mean difficulty has the difficulty 0."""
+    """Ability on the Rasch scale, in logits. The mean difficulty of items is 0."""
     careless: bool
     mu_ms: float
-    """Mean of the normal part of the response times."""
+    """Mean of the normal component of the response times."""
     sigma_ms: float
-    """Standard deviation of the normal part."""
+    """Standard deviation of the normal component of the response times."""
     tau_ms: float
-    """Mean of the exponential part."""
+    """Mean of the exponential component of the response times."""
     ms_per_word: float
     """Reading time per word."""
 
@@ -64,7 +64,7 @@ def draw_person(rng: np.random.Generator) -> Person:
 
 
 def draw_rt_ms(person: Person, n_words: int, rng: np.random.Generator) -> float:
-    """Draw an ex-Gaussian response time: normal plus exponential, and at least `FASTEST_RT_MS`.
+    """Draw an ex-Gaussian response time: a normal plus an exponential component, and at least `FASTEST_RT_MS`.
 
     The time to read `n_words` is added. A small share of trials also has an interruption.
     """
@@ -74,7 +74,7 @@ def draw_rt_ms(person: Person, n_words: int, rng: np.random.Generator) -> float:
 
 
 def draw_response(person: Person, item: Item, is_check: bool, rng: np.random.Generator) -> JsonValue:
-    """Draw a response: the answer key with the participant's probability of a right response, else a wrong response."""
+    """Draw a response: right with the participant's probability of a right response, otherwise wrong."""
     if person.careless:
         p_correct = CARELESS_PASS_SHARE if is_check else task_named(item.task).chance(item.content)
     elif is_check:
@@ -93,14 +93,14 @@ def draw_response(person: Person, item: Item, is_check: bool, rng: np.random.Gen
 
 
 def draw_about_person(question: DemographicQuestion, rng: np.random.Generator) -> str | int | None:
-    """Draw an answer to a question about the participant. A question for a text is skipped."""
+    """Draw an answer to a question about the participant. A question that asks for a text is skipped."""
     if question.answer == "number":
         return int(rng.integers(question.low, question.high, endpoint=True))
     return str(rng.choice(question.options)) if question.answer == "choice" else None
 
 
 def difficulty(item: Item) -> float:
-    """Return an item's difficulty in logits: standard normal over items, and equal for all participants."""
+    """Return an item's difficulty in logits. It is standard normal over items, and equal for all participants."""
     number = int(hashlib.sha256(item.item_id.encode()).hexdigest()[:15], 16)
     return float(np.random.default_rng(number).normal())
 
@@ -116,7 +116,7 @@ def simulate(
 ) -> None:
     """Run simulated participants through the study that is served at `url`.
 
-    The same seed and numbers give the same participants and responses if the session plans are the same.
+    If the session plans are the same, the same seed and participant numbers give the same participants and responses.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def simulate(
     except httpx.HTTPStatusError as error:
         raise InputError(f"the server at {url} refused a request: {error.response.text.strip()}") from None
     except httpx.HTTPError as error:
-        raise InputError(f"the server at {url} does not respond ({error}). Fix: start it again.") from None
+        raise InputError(f"the server at {url} does not respond ({error}). Fix: start the server again.") from None
 
 
 def _simulate(url: str, token: str, study: Study, numbers: range, seed: int, on_done: Callable[[], None]) -> None:
@@ -169,7 +169,7 @@ def _simulate(url: str, token: str, study: Study, numbers: range, seed: int, on_
 
 
 def _start_session(client: httpx.Client, token: str, consent_digest: str) -> tuple[dict[str, Any], str]:
-    """Begin a session and return the session and its cookie. The client is shared, so it keeps no cookie."""
+    """Begin a session. Return the session and its cookie. All sessions share the client, so it keeps no cookie."""
     start = {"start_id": str(uuid.uuid4()), "consent_digest": consent_digest, "kind": Kind.SIMULATED}
     reply = client.post("/api/session", json=start, headers={"Authorization": f"Bearer {token}"}).raise_for_status()
     client.cookies.clear()
@@ -194,7 +194,7 @@ def _take_session(
         client.post("/api/demographics", json=about, headers=cookie).raise_for_status()
     next_trial_index = 0
     for trial in session["trials"]:
-        if trial["trial_index"] < next_trial_index:  # An unnecessary round of practice.
+        if trial["trial_index"] < next_trial_index:  # The participant does not need this round of practice.
             continue
         item = items[_shown(trial["task"], trial["content"])]
         response = {
@@ -218,5 +218,5 @@ def _take_session(
 
 
 def _shown(task: str, content: dict[str, Any]) -> str:
-    """Return a digest of the content on the screen. It identifies the item, because the server sends no item ids."""
+    """Return a digest of the content on the screen. The digest identifies the item: the server sends no item ids."""
     return digest([task, content])

@@ -22,7 +22,7 @@ class PageReader:
     display, sheet
         The participant's display, and the sheet for drawing.
     on_escape
-        Called after a press of escape. If the function returns, the previous screen is shown again.
+        Called after a press of escape. If the function returns, the screen is shown again.
     """
 
     def __init__(self, display: Display, sheet: Sheet, on_escape: Callable[[], None]) -> None:
@@ -39,14 +39,15 @@ class PageReader:
         return Action("next", label, self._onward_sign)
 
     def read(self, texts: Mapping[str, str], last: str | None = None, *others: Action) -> str:
-        """Show Markdown texts, by their names, until they are read; return the action chosen on the last page.
+        """Show Markdown texts until the participant has read them. Return the action chosen on the last page.
 
-        `last` is the label of the action `next` on the last page. `others` are the other actions on the last page.
+        The keys of `texts` are file names. `last` is the label of the action `next` on the last page. `others` are the
+        other actions on the last page.
         """
         return self._through(texts, [self.onward(last or self._say("next")), *others])
 
     def consents(self, texts: Mapping[str, str]) -> bool:
-        """Show texts; the last text asks for consent. Return True if the participant consents."""
+        """Show texts. The last text asks for consent. Return True if the participant consents."""
         answers = [Action("agree", self._say("agree"), "1"), Action("decline", self._say("decline"), "2")]
         return self._through(texts, answers) == "agree"
 
@@ -100,7 +101,7 @@ class PageReader:
         return answer_of(question, form_state)
 
     def _names(self, actions: Sequence[Action]) -> dict[str, str]:
-        """Return the name of the action for every key and region that triggers it."""
+        """Return the names of actions, by the names of the keys and regions that trigger the actions."""
         names = {action.name: action.name for action in actions}
         for action in actions:
             if action.key == self._onward_sign:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Onset:
-    """Onset of a stimulus, and the timing of its fixation. The names are those of `experiment.records.Response`."""
+    """Onset of a stimulus, and the timing of its fixation. `experiment.records.Response` has the same names."""
 
     onset_ns: int
     """Time of the flip that showed the stimulus, by `time.perf_counter_ns`."""
@@ -30,8 +30,8 @@ class Onset:
     frame_ms: float
     """Duration of a frame: measured if flips wait for the screen, otherwise nominal; see `Refresh.frame_ms`."""
     frames_dropped: int
-    """Dropped frames. With pacing by frames: the frames of the fixation minus its flips. With pacing by the clock: the
-    frames by which the stimulus was late.
+    """Number of dropped frames. With pacing by frames, this is the duration of the fixation in frames, minus the number
+    of its flips. With pacing by the clock, this is the number of frames by which the stimulus was late.
     """
     frame_intervals_ms: tuple[float, ...]
     """Intervals between all flips, from the flip of the fixation to the flip of the stimulus, in ms."""
@@ -49,20 +49,22 @@ def present(
     """Show the fixation, then the stimulus; return as soon as the stimulus is on the screen.
 
     If flips wait for the screen, the fixation lasts the number of frames nearest to `fixation_ms`. A dropped frame
-    counts as a frame, so that it does not make the fixation longer. If flips do not wait, the stimulus is drawn in
-    advance. It is flipped when `fixation_ms` have passed by the clock.
+    counts as a frame, so a dropped frame does not make the fixation longer. If flips do not wait, the stimulus is drawn
+    in advance. The window flips when `fixation_ms` have passed by the clock.
 
     Parameters
     ----------
     window
         The window.
     fixation, stimulus
-        Prepared images. No fixation is shown if `fixation` is None, or if it would last less than half a frame.
+        Prepared images. No fixation is shown if `fixation` is None, or if the fixation would last less than half a
+        frame.
     fixation_ms
         Intended duration of the fixation.
     on_fixation, on_onset
-        Functions that are called at the flip of the fixation or of the stimulus, with the flip's
-        `time.perf_counter_ns`: triggers, and `InputDevices.reset`.
+        Functions that are called at the flip of the fixation, and functions that are called at the flip of the
+        stimulus, such as triggers and `InputDevices.reset`. Their argument is the time of the flip, by
+        `time.perf_counter_ns`.
     """
     n_intended = round(fixation_ms / window.frame_ms) if fixation is not None else 0
     stamps_ns: list[int] = []

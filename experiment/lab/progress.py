@@ -21,7 +21,7 @@ class SessionProgress:
     def __init__(self, study: Study, plan: Plan, next_trial_index: int) -> None:
         self.next_trial_index = next_trial_index
         self.practice: PracticeResult | None = None
-        """Result of the last completed round of practice; None before, and without a practice criterion."""
+        """Result of the last completed round of practice; None if there is no result, or no practice criterion."""
         self._trials = plan.trials
         self._words: Texts = study.words
         self._n_in_round = len(study.definition.practice)
@@ -30,19 +30,19 @@ class SessionProgress:
 
     @property
     def trial(self) -> Trial | None:
-        """The next trial; None after the last."""
+        """The next trial; None after the last trial."""
         return self._trials[self.next_trial_index] if self.next_trial_index < len(self._trials) else None
 
     def n_questions_before(self, trial: Trial) -> int:
-        """Return the number of questions before a trial; practice trials do not count."""
+        """Return the number of questions before a trial. Practice trials are not counted."""
         return max(0, trial.trial_index - self._n_practice)
 
     def begins_further_round(self, trial: Trial) -> bool:
-        """Return True if a trial is the first of a later round of practice."""
+        """Return True if a trial is the first trial of the second or a later round of practice."""
         return trial.phase is Phase.PRACTICE and trial.trial_index > 0 and trial.trial_index % self._n_in_round == 0
 
     def advance(self, practice: PracticeResult | None) -> None:
-        """Move to the next trial; after a round of practice, move to the trial that its result requires."""
+        """Move to the next trial. After a round of practice, move to the trial that `practice` requires."""
         self.next_trial_index += 1
         if practice is not None:
             self.practice = practice
@@ -63,7 +63,7 @@ class SessionProgress:
 
     @property
     def n_answered(self) -> tuple[int, int]:
-        """Number of completed trials, and of all trials, with only one round of practice."""
+        """Number of completed trials, and number of all trials. Only one round of practice is counted."""
         total = self._n_in_round + self.n_questions
         if self.trial is None:
             return total, total
@@ -73,12 +73,12 @@ class SessionProgress:
 
 
 def plan_of(study: Study, session: OpenSession) -> Plan:
-    """Make a session's plan, and return it if it equals the stored plan.
+    """Make the plan of a session, check that it equals the stored plan, and return it.
 
     Raises
     ------
     InputError
-        If the plans differ: responses would be stored with items that were not shown.
+        If the plans differ. Responses would be stored with items that the participant did not see.
     """
     plan = plan_session(study, session.group, session.seed)
     # The server does not reveal which questions are attention checks.

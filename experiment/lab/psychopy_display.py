@@ -28,7 +28,7 @@ class PsychoPyDisplay:
     inputs
         The keys and the mouse of the window.
     trigger
-        Destination of event codes, if any.
+        Destination of event codes; None for no event codes.
     device
         Description of the machine, as stored with the session.
     """
@@ -82,7 +82,7 @@ class PsychoPyDisplay:
 def open_display(
     study: Study, monitor: str | None, screen: int, size_px: tuple[int, int] | None, trigger: str | None
 ) -> Iterator[tuple[PsychoPyDisplay, Sheet]]:
-    """Open a window, and yield it as a display, with the sheet for drawing the study in this window.
+    """Open a window. Yield a display in this window, and the sheet for drawing the study in this window.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def open_display(
     screen
         Number of the screen, from 0.
     size_px
-        Size of a window; None for the full screen.
+        Size of the window; None for the full screen.
     trigger
         Destination of event codes; see `experiment.lab.hardware.triggers`.
 

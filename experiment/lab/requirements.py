@@ -9,7 +9,7 @@ from experiment.records import LabDevice
 from experiment.study.definition import Study
 
 REFRESH_TOLERANCE = 0.02
-"""Tolerance as in a browser: screens of 59.94 Hz are sold as 60 Hz."""
+"""Tolerance of the refresh rate, as in a browser. Screens of 59.94 Hz are sold as screens of 60 Hz."""
 
 
 def check_tasks(study: Study) -> None:
@@ -28,7 +28,7 @@ def check_tasks(study: Study) -> None:
 
 
 def check_device(study: Study, here: LabDevice) -> None:
-    """Refuse a machine that lacks what the study requires of every device.
+    """Refuse a machine that does not meet the study's requirements for devices.
 
     Raises
     ------
@@ -45,13 +45,13 @@ def check_device(study: Study, here: LabDevice) -> None:
     hz = here.measured_hz if here.is_synchronised else here.nominal_hz
     if needs.refresh_hz and hz and hz < needs.refresh_hz * (1 - REFRESH_TOLERANCE):
         raise InputError(
-            f"{where}: the study needs a screen of {needs.refresh_hz} Hz, and this screen has {hz:.1f}. Fix: set a "
+            f"{where}: the study needs a screen of {needs.refresh_hz} Hz, and this screen has {hz:.1f} Hz. Fix: set a "
             "faster mode of the screen, or use another screen."
         )
 
 
 def sheet_for(study: Study, size_px: tuple[int, int]) -> Sheet:
-    """Return the sheet for a study's screens, with letters of one size for all items.
+    """Return the sheet for a study's screens, with the same font size for all items.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """The client of the server's HTTP API, in the same process or over a network.
 
-For sessions of every source, the server makes plans and practice feedback, checks responses, completes sessions and
-withdraws them. The laboratory has no second implementation.
+For sessions of every source, the server makes plans and practice feedback, checks responses, and completes and
+withdraws sessions. The laboratory has no second implementation of these steps.
 """
 
 from datetime import datetime
@@ -26,7 +26,7 @@ Form = TypeVar("Form", bound=BaseModel)
 
 
 class NotNow(InputError):
-    """The store is unavailable now, for instance because the disk is full; the same request may succeed later."""
+    """The store is unavailable now, for instance because the disk is full. The same request may succeed later."""
 
 
 class LabClient:
@@ -35,7 +35,7 @@ class LabClient:
     Parameters
     ----------
     client
-        The HTTP client; it keeps the session's cookie.
+        The HTTP client, which keeps the session's cookie.
     researcher_token
         The token with which the server recognises a laboratory.
     """
@@ -45,17 +45,17 @@ class LabClient:
         self._authorization = {"Authorization": f"Bearer {researcher_token}"}
 
     def find(self, participant: str, session_number: int) -> OpenSession | None:
-        """Return a participant's session with a session number, or None; nothing is stored."""
+        """Return the participant's session with this session number, or None if there is none. Nothing is stored."""
         reply = self._get("/api/lab/session", SessionQuery, participant=participant, session_number=session_number)
         return None if reply.status_code == httpx.codes.NOT_FOUND else OpenSession.model_validate(_accepted(reply))
 
     def require_slot(self, participant: str, session_number: int, group: int | None) -> None:
-        """Refuse a participant who cannot begin or resume a session now; nothing is stored.
+        """Refuse a participant who cannot begin or resume a session now. Nothing is stored.
 
         Raises
         ------
         InputError
-            If there is no free slot, or the participant has completed this session or withdrawn.
+            If there is no free slot, or the participant has completed this session or has withdrawn.
         """
         _accepted(
             self._get("/api/lab/slot", SlotQuery, participant=participant, session_number=session_number, group=group)
@@ -76,14 +76,14 @@ class LabClient:
         self._post("/api/demographics", _checked(DemographicsRequest, session=session, answers=answers))
 
     def respond(self, session: str, responses: list[Response]) -> list[TrialFeedback | None]:
-        """Send responses; they are on disk when this returns."""
+        """Send responses. When this method returns, the responses are on disk."""
         body = _checked(ResponsesRequest, session=session, responses=responses)
         reply: ResponsesReply = self._post("/api/responses", body)
         feedback = [each["feedback"] for each in reply["responses"]]
         return [None if each is None else TrialFeedback.model_validate(each) for each in feedback]
 
     def complete(self, completed_at: datetime | None = None) -> Completion:
-        """Complete the session after all its responses; `completed_at` is for a session that was run elsewhere."""
+        """Complete the session after all its responses. Pass `completed_at` only for a session of another machine."""
         body = _checked(CompletionRequest, completed_at=completed_at)
         return Completion.model_validate(self._post("/api/complete", body))
 
@@ -111,7 +111,7 @@ def _accepted(reply: httpx.Response) -> Any:
     if reply.status_code == httpx.codes.UNAUTHORIZED:
         raise InputError(
             "this session is open in another program, or the participant resumed it on another machine. Fix: "
-            "close the session there, and run the same command again."
+            "close the session in the other program, and run the same command again."
         )
     try:
         said = reply.json()

@@ -114,7 +114,7 @@ class LabSession:
         self._session: OpenSession | None = None
 
     def run(self) -> VisitOutcome:
-        """Run the visit to its end; all responses are stored by then.
+        """Run the visit to its end. When this method returns, all responses are stored.
 
         Raises
         ------
@@ -213,7 +213,10 @@ class LabSession:
         )
 
     def _skip_interrupted(self, session: OpenSession, progress: SessionProgress, attempt_log: AttemptLog) -> bool:
-        """Skip an interrupted test trial if the study says so; return True if a trial was skipped."""
+        """Skip an interrupted test trial if `resume.interrupted_trial` is `skip`.
+
+        Return True if a trial was skipped.
+        """
         trial, wanted = progress.trial, self._study.definition.resume.interrupted_trial
         n_begun = attempt_log.n_begun(trial.trial_index) if trial else 0
         if trial is None or n_begun == 0 or wanted == "repeat" or trial.phase is Phase.PRACTICE:
@@ -249,7 +252,7 @@ class LabSession:
                 self._own_page("break_title", self._say("break", answered=answered, total=progress.n_questions))
 
     def _take(self, trial: Trial, session: OpenSession, progress: SessionProgress, attempt_log: AttemptLog) -> None:
-        """Run a trial; if the participant presses escape and stays, the trial is repeated from its fixation."""
+        """Run a trial. If the participant presses escape and stays, the trial is repeated from its fixation."""
         item, timing = self._study.battery.by_id[trial.item_id], self._study.definition.timing
         shown = ShownTrial(trial, item, timing, progress.position(trial))
         while True:
@@ -272,7 +275,7 @@ class LabSession:
         return feedback
 
     def _retry_until_stored(self, request: Callable[[], T], words: str, leave: str = "lab_stop_for_now") -> T:
-        """Make a request; while the store is unavailable, the participant can retry the request or stop for now."""
+        """Make a request. While the store is unavailable, the participant can retry the request or stop for now."""
         actions = [Action("again", self._say("device_try_again"), "1"), Action("leave", self._say(leave), "2")]
         while True:
             try:
@@ -305,7 +308,7 @@ class LabSession:
     def _last_page(
         self, outcome: VisitOutcome, name: str, parts: list[str], withdrawal_code: str | None
     ) -> VisitOutcome:
-        """Show the last page, with the withdrawal code; escape closes this page, because the session is over."""
+        """Show the last page, with the withdrawal code. Escape closes this page, because the session is over."""
 
         def close() -> NoReturn:
             raise _Stops(outcome)
@@ -325,7 +328,7 @@ class LabSession:
         self._reader.read({title: f"# {self._say(title)}\n\n{text}"}, self._say("continue"))
 
     def _escaped(self) -> None:
-        """Ask the participant whether to stay, stop or withdraw; return if the participant stays."""
+        """Ask the participant whether to stay, stop or withdraw. Return only if the participant stays."""
         done = {"stay": "leave_stay"}
         done |= {"leave": "lab_stop_for_now", "delete": "leave_confirm"} if self._session else {"decline": "decline"}
         contact = self._study.definition.timeline.contact
@@ -350,13 +353,13 @@ class LabSession:
         return self._reader.choose(self._say("leave_confirm"), words, actions) == "delete"
 
     def _withdraw(self, session: OpenSession) -> NoReturn:
-        """Delete the responses; if the deletion fails, inform the participant and the experimenter."""
+        """Delete the responses. If the deletion fails, inform the participant and the experimenter."""
         try:
             self._retry_until_stored(self._client.withdraw, "lab_not_deleted", leave="close")
         except (_Stops, InputError) as error:
             why = "the store cannot be written to" if isinstance(error, _Stops) else str(error).rstrip(".")
             raise _NotDeleted(
-                f"{self._visitor.participant} has left and wants the responses deleted. They are NOT deleted "
+                f"{self._visitor.participant} has withdrawn, but the responses are NOT deleted "
                 f"yet ({why}). Fix: run `equipoise withdraw {self._study.folder} --session {session.session}`."
             ) from None
         self._on_withdrawn(session)

@@ -29,24 +29,24 @@ class Display(Protocol):
         """Description of the machine."""
 
     def show(self, picture: ScreenImage) -> None:
-        """Show a new screen; earlier presses do not count for it."""
+        """Show a new screen. Earlier presses do not count for this screen."""
 
     def redraw(self, picture: ScreenImage) -> None:
-        """Show the screen with the change that a press has made; presses during this call are kept."""
+        """Show the screen with the change that a press has made. Presses during this call are kept."""
 
     def press(self, picture: ScreenImage, keys: Collection[str], until_ms: float | None = None) -> "Press | None":
-        """Return the next press of one of `keys` or of escape, or the next click on a region; None after `until_ms`."""
+        """Return the next press of escape or one of `keys`, or the next click on a region; None after `until_ms`."""
 
     def typing(self, picture: ScreenImage) -> "Press":
         """Return the next typed text, editing key or click."""
 
     def fixate(self, fixation: ScreenImage, stimulus: ScreenImage, fixation_ms: int, phase: Phase) -> "Onset":
-        """Show the fixation and then the stimulus, whose onset is time zero; earlier presses are discarded."""
+        """Show the fixation and then the stimulus. The onset of the stimulus is time zero. Discard earlier presses."""
 
     def discard_early_presses(self, picture: ScreenImage, keys: Collection[str]) -> int:
-        """Discard presses during the fixation; return how many of them would have been responses.
+        """Discard presses during the fixation. Return how many of these presses would have been responses.
 
-        Call it at once after `fixate`.
+        Call this method directly after `fixate`.
         """
 
     @property
@@ -104,7 +104,7 @@ def run_trial(
     Raises
     ------
     Escaped
-        If the participant pressed escape; no response is stored then.
+        If the participant pressed escape. No response is stored then.
     """
     item, timing = shown.item, shown.timing
     keys, response_state = keys_of(item.task, item.content), ResponseState()
@@ -112,7 +112,7 @@ def run_trial(
     first = shown.picture(sheet, TrialMoment(is_reading=True)) if timing.reading_ms else asking
     onset = display.fixate(fixation, first, timing.fixation_ms, shown.trial.phase)
     n_too_early = display.discard_early_presses(first, keys)
-    attempt = attempt_log.begin(shown.trial.trial_index)  # As on the web, a trial begins when it is visible.
+    attempt = attempt_log.begin(shown.trial.trial_index)  # As on the web, a trial begins when its stimulus is visible.
     attempt_log.note_frames(visit, shown.trial.trial_index, attempt, onset.frame_intervals_ms)
     if timing.reading_ms:
         while _press(display, first, keys, timing.reading_ms) is not None:

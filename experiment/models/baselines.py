@@ -1,8 +1,9 @@
 """Computational baselines: simple programs that respond to a battery, to show the accuracy of a heuristic.
 
-- `baseline/straight-line`: the ray never turns. An atom in its line absorbs it, or it leaves on the other side.
+- `baseline/straight-line`: the ray never turns. An atom in the line of the ray absorbs the ray. Without
+  such an atom, the ray leaves on the other side.
 - `baseline/nearest-atom`: the rules of the game, applied only to the atom nearest to the entry.
-- `baseline/tracer`: the rules of the game. Its responses are always right.
+- `baseline/tracer`: the rules of the game, with all atoms. The responses are always right.
 """
 
 import uuid
@@ -66,7 +67,7 @@ def run_baseline(study: Study, name: str) -> Run:
     for index, item in enumerate(study.test_items):
         if item.task != "blackbox_predict":
             raise InputError(
-                f"{name} can only do the task blackbox_predict, and the item `{item.item_id}` has the task "
+                f"{name} can only do the task blackbox_predict, but the item `{item.item_id}` has the task "
                 f"{item.task}. Fix: use a study with the task blackbox_predict."
             )
         responses.append(

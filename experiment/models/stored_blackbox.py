@@ -62,7 +62,7 @@ class _Result(_Stored):
 
     @property
     def condition(self) -> tuple[str, ...]:
-        """Properties that all results of a run share: the model, and then its condition in words."""
+        """Properties that all results of a run share: the model, and then the condition in words."""
         words = [self.prompt_condition]
         if self.enable_thinking:
             words.append(f"thinking {self.thinking_budget}" if self.thinking_budget else "thinking")
@@ -92,7 +92,7 @@ def read_stored_runs(study: Study, paths: Iterable[Path]) -> list[Run]:
     Raises
     ------
     InputError
-        If a file is not such an export, or a prediction belongs to no item. Then no run is imported.
+        If a file is not such an export, or the study has no item for a prediction. Then no run is imported.
     """
     items = {_board(item.content["atoms"], str(item.content["entry"])): item for item in study.test_items
              if item.task == "blackbox_predict"}  # fmt: skip
@@ -127,11 +127,12 @@ def _match(result: _Result, items: dict[tuple[object, str], Item], location: str
         where = f"{location}, prediction {number} (configuration {result.config_index}, {port})"
         if item is None:
             raise InputError(
-                f"{where}: the battery has no item with these atoms and this port. Fix: use the battery of this run."
+                f"{where}: the battery has no item with these atoms and this port. Fix: use the battery "
+                "that the model was asked."
             )
         if item.item_id in predictions:
             raise InputError(
-                f"{where}: this ray is a duplicate in the same result. Fix: delete one of the two predictions."
+                f"{where}: the result has two predictions for this ray. Fix: delete one of the two predictions."
             )
         predictions[item.item_id] = (result, prediction)
     return predictions

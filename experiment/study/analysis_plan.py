@@ -14,18 +14,18 @@ from experiment.study.exclusion_rules import ExclusionRule
 from experiment.study.planned_analyses import Name, PlannedAnalyses, PlannedComparison, PlannedSignal
 
 FORMER_NAMES = {"calibration": "difficulty"}
-"""Former names of a plan's keys."""
+"""Present names of keys of an analysis plan, by their former names."""
 FORMER_COLUMNS = {"occasion": "session_number"}
-"""Former names of columns of a study's data."""
+"""Present names of columns of a study's data, by their former names."""
 
 _COLUMNS = {"by", "of", "order_by", "per", "between", "within", "difficulty", "subject"}
-"""Keys of a plan whose values are names of columns."""
+"""Keys of an analysis plan whose values are names of columns."""
 _LEVELS = {"where", "reference", "signal", "noise"}
-"""Keys of a plan whose values have names of columns as keys."""
+"""Keys of an analysis plan whose values are mappings with names of columns as keys."""
 
 
 def with_present_names(plan: dict[str, Any]) -> dict[str, Any]:
-    """Return a plan's content with the present names of its keys and of its columns."""
+    """Return the content of an analysis plan, with the present names of keys and of columns."""
     present = {FORMER_NAMES.get(name, name): value for name, value in plan.items()}
     return {name: _with_present_columns(name, value) for name, value in present.items()}
 
@@ -41,7 +41,9 @@ def _with_present_columns(key: str, value: Any) -> Any:
     if isinstance(value, dict) and key in _LEVELS:
         for former, column in FORMER_COLUMNS.items():
             if former in value and column in value:
-                raise ValueError(f"`{former}` is the former name of `{column}`, and both are given. Fix: delete it.")
+                raise ValueError(
+                    f"`{former}` is the former name of `{column}`, and both are given. Fix: delete `{former}`."
+                )
         return {FORMER_COLUMNS.get(name, name): levels for name, levels in value.items()}
     if isinstance(value, dict):
         inner = "where" if key == "flags" else None
@@ -66,7 +68,9 @@ class AnalysisPlan(PlannedAnalyses):
     """The analysis of a study, fixed before the researchers see data."""
 
     exclusions: tuple[ExclusionRule, ...] = Field(default=(), description="Exclusion rules, applied in this order.")
-    by: tuple[str, ...] = Field(default=(), description="Factors whose levels the tables and figures separate.")
+    by: tuple[str, ...] = Field(
+        default=(), description="Factors of the tables and figures, which show each level separately."
+    )
     difficulty: str | None = Field(
         default=None,
         description=(
@@ -75,11 +79,11 @@ class AnalysisPlan(PlannedAnalyses):
         ),
     )
     signals: dict[Name, PlannedSignal] = Field(
-        default_factory=dict, description="Hits and false alarms of a response, by name."
+        default_factory=dict, description="Analyses of the hits and false alarms of a response, by name."
     )
     comparisons: dict[Name, PlannedComparison] = Field(
         default_factory=dict,
-        description="Comparisons of people with models, in addition to the comparison by `by`, by name.",
+        description="Comparisons of people with models, by name, in addition to the comparison by the factors in `by`.",
     )
 
     @model_validator(mode="before")

@@ -20,7 +20,7 @@ from experiment.texts import Texts, texts_in
 
 
 class MaxRun(BaseModel):
-    """No more than `length` test trials in a row with equal levels of the factors `of`."""
+    """At most `length` test trials in a row have equal levels of the factors `of`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -51,7 +51,7 @@ class Plugin(BaseModel):
     file: str = Field(pattern=r"\.js$", description="The plugin's file for browsers, such as `index.browser.min.js`.")
     variable: str = Field(
         pattern=r"^[A-Za-z_$][A-Za-z0-9_$]*$",
-        description="The variable that holds the plugin once the file is loaded, such as `jsPsychHtmlSliderResponse`.",
+        description="Variable that contains the plugin after the file is loaded, such as `jsPsychHtmlSliderResponse`.",
     )
 
 
@@ -82,7 +82,7 @@ class StudyDefinition(BaseModel):
         description="Texts that replace texts of the catalogue, by name; `{...}` in a text is a placeholder.",
     )
     plugins: dict[str, Plugin] = Field(
-        default_factory=dict, description="Published jsPsych plugins for items of the task `jspsych`, by their names."
+        default_factory=dict, description="Published jsPsych plugins for items of the task `jspsych`, by name."
     )
     completion_code: str | None = Field(
         default=None,
@@ -112,11 +112,11 @@ class Study:
     groups: Mapping[str, int]
     """Counterbalance group (from 1) of every test item, by item id."""
     texts: Mapping[str, str]
-    """The participants' pages (Markdown), the questions about them (YAML) and plugins (JavaScript), by file name."""
+    """Texts by file name: pages (Markdown), questions about the participant (YAML), and plugins (JavaScript)."""
     demographics: tuple[DemographicQuestion, ...] = ()
     """Questions about the participant."""
     panel_ids: frozenset[str] | None = None
-    """The accepted panel ids; None if every id is accepted. Like all of recruitment, not part of the digest."""
+    """The accepted panel ids; None if every id is accepted. The digest does not include these ids."""
 
     @property
     def name(self) -> str:
@@ -125,7 +125,7 @@ class Study:
 
     @property
     def store_path(self) -> Path:
-        """Folder of the study's data."""
+        """The file of the study's store."""
         return self.folder / "data" / "equipoise.db"
 
     @cached_property

@@ -16,7 +16,7 @@ class DemographicQuestion(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = Field(description="Name of the data column: at most 40 small letters, digits and underscores.")
-    ask: str = Field(min_length=1, description="The question in the participant's words.")
+    ask: str = Field(min_length=1, description="The question, as the participant reads it.")
     answer: Literal["number", "choice", "text"] = Field(
         description="A whole number, one of `options`, or a line of text."
     )

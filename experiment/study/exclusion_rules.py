@@ -13,12 +13,16 @@ class AttentionCheckRule(_Rule):
     """Exclude participants who fail more attention checks than `max_failed`."""
 
     rule: Literal["attention_check"]
-    max_failed: int = Field(default=0, ge=0, description="Number of failed attention checks that is still allowed.")
+    max_failed: int = Field(default=0, ge=0, description="Largest allowed number of failed attention checks.")
 
 
 class _RtRule(_Rule):
-    min_ms: float | None = Field(default=None, ge=0, description="Response times under this time are excluded, in ms.")
-    max_ms: float | None = Field(default=None, gt=0, description="Response times over this time are excluded, in ms.")
+    min_ms: float | None = Field(
+        default=None, ge=0, description="Lower bound, in ms. Shorter response times are out of bounds."
+    )
+    max_ms: float | None = Field(
+        default=None, gt=0, description="Upper bound, in ms. Longer response times are out of bounds."
+    )
 
     @model_validator(mode="after")
     def _has_bounds(self) -> "_RtRule":
@@ -26,13 +30,16 @@ class _RtRule(_Rule):
             raise ValueError("the rule has no bound. Fix: set min_ms, max_ms or both.")
         if self.min_ms is not None and self.max_ms is not None and self.min_ms >= self.max_ms:
             raise ValueError(
-                f"min_ms ({self.min_ms:g}) is not under max_ms ({self.max_ms:g}). Fix: correct one of the two."
+                f"min_ms ({self.min_ms:g}) is not less than max_ms ({self.max_ms:g}). Fix: correct one of the two."
             )
         return self
 
 
 class MedianRtRule(_RtRule):
-    """Exclude participants whose median response time over their test trials with a response is out of bounds."""
+    """Exclude participants whose median response time is out of bounds.
+
+    The median is over test trials with a response.
+    """
 
     rule: Literal["median_rt"]
 
@@ -48,12 +55,12 @@ class MissingRule(_Rule):
 
     rule: Literal["missing"]
     max_share: float = Field(
-        default=0.0, ge=0, lt=1, description="Share of test trials without a response that is still allowed."
+        default=0.0, ge=0, lt=1, description="Largest allowed share of test trials without a response."
     )
 
 
 class DuplicatesRule(_Rule):
-    """Keep the first completed session of a participant who completed the study more than once."""
+    """Keep only the first completed session of a participant who completed the study more than once."""
 
     rule: Literal["duplicates"]
 
@@ -62,7 +69,9 @@ class FocusLostRule(_Rule):
     """Exclude participants who left the page more than `max_times` during their test trials."""
 
     rule: Literal["focus_lost"]
-    max_times: int = Field(default=0, ge=0, description="Number of times that a participant may leave the page.")
+    max_times: int = Field(
+        default=0, ge=0, description="Largest allowed number of times that a participant leaves the page."
+    )
 
 
 class TrialFocusLostRule(_Rule):
@@ -72,11 +81,11 @@ class TrialFocusLostRule(_Rule):
 
 
 class ImplausiblyFastRule(_Rule):
-    """Exclude participants with more than the share `max_share` of implausibly fast responses."""
+    """Exclude participants whose share of implausibly fast responses is greater than `max_share`."""
 
     rule: Literal["implausibly_fast"]
     max_share: float = Field(
-        default=0.0, ge=0, lt=1, description="Share of implausibly fast responses that is still allowed."
+        default=0.0, ge=0, lt=1, description="Largest allowed share of implausibly fast responses."
     )
 
 
@@ -84,7 +93,7 @@ class SameResponseRunRule(_Rule):
     """Exclude participants who gave the same response more than `max_length` times in a row."""
 
     rule: Literal["same_response_run"]
-    max_length: int = Field(ge=1, description="Longest run of equal responses that is still allowed, in trials.")
+    max_length: int = Field(ge=1, description="Longest allowed run of equal responses, in trials.")
 
 
 ExclusionRule = Annotated[

@@ -1,4 +1,4 @@
-"""Tables, statistical models, tests and comparisons of an analysis plan. Columns are columns of the analysed data."""
+"""Tables, statistical models, tests and comparisons of an analysis plan. All columns are from the analysed data."""
 
 from math import isfinite
 from typing import Annotated, Any, Literal
@@ -26,13 +26,14 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=6
 Who = Literal["people", "models", "everyone"]
 
 _WHERE: Any = Field(
-    default_factory=dict, description="Use only rows with these levels: a column, and its level or levels."
+    default_factory=dict,
+    description="Use only rows with these levels. The keys are columns, and a value is a level or a list of levels.",
 )
 _EXPLORATORY: Any = Field(
     default=False,
     description="true: not part of the confirmatory analysis; the report marks this result as exploratory.",
 )
-_WHO = "Use trials of people, of models, or of both, if the data come from a study."
+_WHO = "Use the trials of people, of models, or of both. This key is only for the data of a study."
 
 
 class _Planned(BaseModel):
@@ -45,7 +46,7 @@ class _Planned(BaseModel):
 class PlannedTable(_Planned):
     """Number, mean, standard deviation and standard error of columns, by factors."""
 
-    by: tuple[str, ...] = Field(min_length=1, description="Factors, crossed.")
+    by: tuple[str, ...] = Field(min_length=1, description="Factors. Their levels are crossed.")
     of: tuple[str, ...] = Field(min_length=1, description="Numeric or yes-no columns to average.")
     order_by: tuple[str, ...] = Field(
         default=(), description="Columns of the table to sort by; `-` before a name sorts from high to low."
@@ -61,8 +62,13 @@ class PlannedContrasts(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    of: tuple[str, ...] = Field(min_length=1, description="Factors whose levels are compared, crossed.")
-    by: tuple[str, ...] = Field(default=(), description="Factors within whose levels the levels of `of` are compared.")
+    of: tuple[str, ...] = Field(
+        min_length=1, description="Factors whose levels are compared. The levels of several factors are crossed."
+    )
+    by: tuple[str, ...] = Field(
+        default=(),
+        description="Factors that divide the comparisons: the levels of `of` are compared within each level of `by`.",
+    )
     adjust: Literal["tukey", "holm", "bh", "none"] = Field(
         default="holm", description="Correction of p values for the number of comparisons."
     )
@@ -78,7 +84,7 @@ class PlannedModel(_Planned):
         default="gaussian", description="`gaussian` for a linear model, `binomial` for a logistic model of 0 and 1."
     )
     reference: dict[str, Level] = Field(
-        default_factory=dict, description="Reference level of each factor; the first level in order if omitted."
+        default_factory=dict, description="Reference level of each factor; if omitted, the first level in order."
     )
     contrasts: tuple[PlannedContrasts, ...] = Field(
         default=(), description="Estimated marginal means and pairwise contrasts."
@@ -91,14 +97,14 @@ class PlannedTest(_Planned):
 
     test: Literal["t", "welch_t", "anova", "chi_square"] = Field(
         description=(
-            "`t`: Student's test with equal variances; `welch_t`: Welch's test without equal variances; with `within`: "
-            "the paired test."
+            "`t`: Student's t test, which assumes equal variances. `welch_t`: Welch's t test, which allows unequal "
+            "variances. With `within`, both are the paired t test."
         )
     )
     of: str = Field(description="The tested column.")
     per: str | None = Field(
         default=None,
-        description="Column of the unit, such as `participant`; `summary` makes one value per unit and level.",
+        description="Column of the unit, such as `participant`. `summary` makes one value for each unit and level.",
     )
     between: str | None = Field(
         default=None, description="Factor for a comparison between units: each unit has one level."
@@ -107,7 +113,7 @@ class PlannedTest(_Planned):
         default=None, description="Factor for a comparison within units: each unit has every level."
     )
     levels: tuple[Level, ...] = Field(
-        default=(), description="The factor's levels, in order; a difference is the first level minus the second level."
+        default=(), description="The factor's levels, in order. A difference is the first level minus the second level."
     )
     summary: Literal["mean", "sum"] = Field(
         default="mean", description="Function that turns a unit's rows into one value."
@@ -115,20 +121,22 @@ class PlannedTest(_Planned):
     equivalence_margin: float | None = Field(
         default=None,
         gt=0,
-        description="Largest difference that counts as no difference; requests an equivalence test (t tests only).",
+        description=(
+            "Largest difference that counts as no difference. If given, an equivalence test is made (t tests only)."
+        ),
     )
     bayes_factor: bool = Field(
         default=False, description="true: report a Bayes factor for no difference (t tests only)."
     )
     family: str = Field(
-        default="tests", description="Family of tests; the p values of a family are corrected together."
+        default="tests", description="Family of tests. The p values of a family are corrected together."
     )
     who: Who = Field(default="people", description=_WHO)
 
     @model_validator(mode="after")
     def _is_complete(self) -> "PlannedTest":
         if (self.between is None) == (self.within is None):
-            raise ValueError("the test has no factor. Fix: name `between` or `within`.")
+            raise ValueError("a test needs exactly one of `between` and `within`. Fix: write one of the two.")
         if self.within is not None and self.per is None:
             raise ValueError("a test `within` units lacks `per`. Fix: name the column of the unit.")
         if self.test != "chi_square" and self.per is None:
@@ -137,7 +145,7 @@ class PlannedTest(_Planned):
             raise ValueError("a t test compares two levels. Fix: name two levels in `levels`.")
         if self.test not in {"t", "welch_t"} and (self.equivalence_margin is not None or self.bayes_factor):
             raise ValueError(
-                "`equivalence_margin` and `bayes_factor` are for t tests only. Fix: delete them, or set a t test."
+                "`equivalence_margin` and `bayes_factor` are for t tests only. Fix: delete these keys, or set a t test."
             )
         return self
 
@@ -148,11 +156,13 @@ class PlannedTest(_Planned):
 
 
 class PlannedComparison(BaseModel):
-    """Comparison of people's accuracy with each model's accuracy, over the items that both got."""
+    """Comparison of people's accuracy with each model's accuracy, over the items that were given to both."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    by: tuple[str, ...] = Field(default=(), description="Factors, crossed; if omitted, one comparison per model.")
+    by: tuple[str, ...] = Field(
+        default=(), description="Factors. Their levels are crossed. If omitted, there is one comparison per model."
+    )
     equivalence_margin: float | None = Field(
         default=None,
         gt=0,
@@ -169,7 +179,7 @@ class PlannedSignal(BaseModel):
 
     signal: Where = Field(min_length=1, description="Levels of the items for which `response` is the right answer.")
     noise: Where = Field(
-        default_factory=dict, description="Levels of the items to compare with; all other items if omitted."
+        default_factory=dict, description="Levels of the items to compare with; if omitted, all other items."
     )
     response: str | tuple[str, ...] = Field(description="Text of the option, or a list of texts.")
     exploratory: bool = _EXPLORATORY
@@ -182,17 +192,20 @@ class PlannedAnalyses(BaseModel):
 
     subject: str | None = Field(
         default=None,
-        description="Column of the respondent; in a study `subject`, whose levels are people and each model.",
+        description=(
+            "Column of the respondent. In a study: `subject`, with a level for people and a level for each model."
+        ),
     )
     flags: dict[Name, Where] = Field(
-        default_factory=dict, description="New yes-no columns: true if a row has these levels."
+        default_factory=dict,
+        description="New yes-no columns, by name. The value is true in rows with the given levels.",
     )
     tables: dict[Name, PlannedTable] = Field(default_factory=dict, description="Tables of means, by name.")
     models: dict[Name, PlannedModel] = Field(default_factory=dict, description="Mixed models, by name.")
     tests: dict[Name, PlannedTest] = Field(default_factory=dict, description="Hypothesis tests, by name.")
     correction: Literal["holm", "bh", "none"] = Field(
         default="holm",
-        description="Correction that the report uses for its conclusions; the table has both corrections.",
+        description="Correction of p values for the report's conclusions. The table has both `holm` and `bh`.",
     )
     confidence: float = Field(default=0.95, gt=0.5, lt=1, description="Confidence level of the intervals.")
     bootstrap_resamples: int = Field(

@@ -11,7 +11,7 @@ NEVER_SHOWN = "data"
 
 
 def files_named_in(definition: StudyDefinition) -> Iterator[tuple[Location, str]]:
-    """Yield each file that `study.yaml` names and the server shows: the key in `study.yaml`, and the file name."""
+    """Yield the key in `study.yaml` and the file name of each file that the server shows."""
     timeline = definition.timeline
     yield ("battery",), definition.battery
     for field in ("information", "instructions"):
@@ -39,7 +39,7 @@ def may_be_published(folder: Path, name: str) -> bool:
 
 
 def is_in_folder(folder: Path, name: str) -> bool:
-    """Return True if a name is that of a file inside a study's folder, or can be the name of no file.
+    """Return True if a name is the name of a file inside a study's folder, or if no file can have the name.
 
     Parameters
     ----------

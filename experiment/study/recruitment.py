@@ -94,9 +94,9 @@ class Recruitment(BaseModel):
     entry: Literal["open", "panel", "link"] = Field(
         default="open",
         description=(
-            "Who may begin: `open`, everybody; `panel`, participants with a panel id in the address; `link`, "
-            "participants with a personal link (`equipoise links`). With panel or link, each participant takes part "
-            "once."
+            "Who may begin. `open`: everybody. `panel`: participants with a panel id in the address. `link`: "
+            "participants with a personal link (`equipoise links`). With `panel` or `link`, each participant takes "
+            "part once."
         ),
     )
     panel_parameter: str = Field(
@@ -189,7 +189,8 @@ class Recruitment(BaseModel):
                 raise ValueError(f"`{name}` needs `entry: panel`. Fix: set `entry: panel`, or delete `{name}`.")
         if self.prolific_secured_url is not None and self.panel_parameter != PROLIFIC_PARAMETER:
             raise ValueError(
-                f"`prolific_secured_url` needs `panel_parameter: {PROLIFIC_PARAMETER}`. Fix: delete `panel_parameter`."
+                f"with `prolific_secured_url`, `panel_parameter` must be {PROLIFIC_PARAMETER}. Fix: delete the line "
+                f"`panel_parameter`; {PROLIFIC_PARAMETER} is the default."
             )
         return self
 

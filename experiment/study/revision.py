@@ -23,11 +23,11 @@ LABELS = (
     "absorbed", "reflected", "leaves_at_entry", "side_", "port_spoken_", "ray_enters_", "blackbox_", "mark_", "cell",
     "keyboard_absorbed", "keyboard_reflected", "keyboard_places",
 )  # fmt: skip
-"""Beginnings of the names of texts that label responses or positions. If such a text changes, responses change their
-meaning.
+"""Beginnings of the names of texts that label responses or positions. If one of these texts changes, the meaning of
+responses changes.
 """
 MOST_NAMES = 8
-"""Largest number of changes that a message names."""
+"""Largest number of changes that a message lists."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Content:
 
 @dataclass(frozen=True)
 class Changes:
-    """The differences between two contents, by name, such as ``` `timing.fixation_ms` ```."""
+    """Descriptions of the differences between two contents, such as ``` `timing.fixation_ms` ```."""
 
     wording: tuple[str, ...]
     """Differences that a revision may make."""
@@ -123,7 +123,7 @@ def _is_plain_text(name: str) -> bool:
 
 
 def _is_reworded_file(name: str, before: Content, after: Content) -> bool:
-    """Return True if only the wording of a file changed: of a page, or of the questions about the participant."""
+    """Return True if only the wording of a page, or of questions about the participant, changed."""
     if name not in before.texts or name not in after.texts:
         return False
     if name in {plugin.file for plugin in after.definition.plugins.values()}:
@@ -134,7 +134,7 @@ def _is_reworded_file(name: str, before: Content, after: Content) -> bool:
 
 
 def _questions(name: str, content: Content) -> list[dict[str, Any]]:
-    """Return the questions about the participant without their wording, but with their options, which are stored."""
+    """Return the questions about the participant without their wording. The options stay: answers contain them."""
     try:
         found = parse_yaml(content.texts[name], Path(name), Questionnaire).questions
     except InputError:  # An earlier version of Equipoise may have accepted this file.

@@ -11,7 +11,9 @@ class Break(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     every: int = Field(ge=1, description="Number of questions between breaks; practice is not counted.")
-    page: str | None = Field(default=None, description="File shown in the break; if omitted, a standard sentence.")
+    page: str | None = Field(
+        default=None, description="File shown in the break; if omitted, a standard sentence is shown."
+    )
 
 
 class Timeline(BaseModel):
@@ -57,13 +59,13 @@ class Timing(BaseModel):
 
     fixation_ms: int = Field(default=200, ge=0, le=10_000, description="Fixation cross before each trial, in ms.")
     reading_ms: int = Field(
-        default=0, ge=0, le=600_000, description="Time from onset before which no response is accepted, in ms."
+        default=0, ge=0, le=600_000, description="Time after onset during which no response is accepted, in ms."
     )
     deadline_ms: int | None = Field(
         default=None,
         ge=100,
         le=3_600_000,
-        description="Time from onset after which a test trial ends without a response, in ms; no limit if omitted.",
+        description="Time after onset at which a test trial ends without a response, in ms; no limit if omitted.",
     )
 
     @model_validator(mode="after")
@@ -87,7 +89,7 @@ class PracticeCriterion(BaseModel):
 
 
 class Device(BaseModel):
-    """Requirements for a participant's device. They are checked before anything is stored."""
+    """Requirements for a participant's device. The requirements are checked before anything is stored."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -117,8 +119,8 @@ class Resume(BaseModel):
     otherwise: Literal["end", "restart"] = Field(
         default="end",
         description=(
-            "Consequence beyond these limits: the session ends, or the participant begins a new session in the same "
-            "group."
+            "Consequence beyond `max_age_min` or `max_reloads`: the session ends, or the participant begins a new "
+            "session in the same group."
         ),
     )
     interrupted_trial: Literal["repeat", "skip"] = Field(

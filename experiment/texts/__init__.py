@@ -1,7 +1,7 @@
 """The participants' texts that do not come from the study itself: one catalogue per language.
 
-A catalogue is a JSON file of texts by name, where `{name}` in a text is a placeholder. Web client, laboratory and
-server use the same catalogues. A study can replace any text with its own text (`texts` in `study.yaml`).
+A catalogue is a JSON file of texts by name. In a text, `{name}` is a placeholder. Web client, laboratory and server
+use the same catalogues. A study can replace any text with its own text (`texts` in `study.yaml`).
 """
 
 import json
@@ -26,7 +26,10 @@ FORMER_NAMES = {
     "places_of_address_taken": "slots_of_address_taken",
     "lab_leave": "lab_stop_for_now",
 }
-"""Former names of texts. A study's own text can still have one; `study.yaml` is not changed, so its digest is not."""
+"""Present names of texts, by their former names. A study's own texts may still have former names in `study.yaml`.
+
+Equipoise does not change `study.yaml`, so the digest of the study stays the same.
+"""
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Texts:
     by_name: Mapping[str, str]
 
     def say(self, name: str, **values: object) -> str:
-        """Return a text with its placeholders filled."""
+        """Return a text with values in place of its placeholders."""
         return PLACEHOLDER.sub(lambda found: str(values[found[1]]), self.by_name[name])
 
 
@@ -91,7 +94,8 @@ def check_own(own: Mapping[str, str], path: Path) -> None:
     Raises
     ------
     InputError
-        If a name is unknown, a text has an unknown placeholder, or a text has its former and its present name.
+        If a name is unknown, a text has an unknown placeholder, or a text has two entries: its former and its
+        present name.
     """
     known = catalogue("en")
     for written, text in own.items():

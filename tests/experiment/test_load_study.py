@@ -35,7 +35,7 @@ Edit = Callable[[Path, str, str], None]
             r"`order.max_run.of` names the factor `mood`, which no test item has",
         ),
         ("study.yaml", "attention_check_spacing: 5", "attention_check_spacing: 50", r"lower attention_check_spacing"),
-        ("study.yaml", "min_ms: 500", "min_ms: 500000", r"line \d+: .*min_ms \(500000\) is not under max_ms"),
+        ("study.yaml", "min_ms: 500", "min_ms: 500000", r"line \d+: .*min_ms \(500000\) is not less than max_ms"),
         ("study.yaml", "rule: trial_rt", "rule: median_rt", r"duplicate rule median_rt .2 times."),
         ("study.yaml", "fixation_ms: 200", "fixation_ms: fast", r"line \d+: `timing.fixation_ms`.*\(it is 'fast'\)"),
         ("study.yaml", "debrief: debrief.md", "debrief: thanks.md", r"thanks.md: this file does not exist"),
@@ -165,7 +165,7 @@ def with_line(study_folder: Path, edit: Edit, part: str, line: str) -> Path:
         (
             "recruitment",
             "{entry: panel, panel_parameter: id, prolific_secured_url: 'https://x.org/'}",
-            "`prolific_secured_url` needs `panel_parameter: PROLIFIC_PID`.*Fix: delete `panel_parameter`",
+            "with `prolific_secured_url`, `panel_parameter` must be PROLIFIC_PID.*Fix: delete the line `panel",
         ),
         ("recruitment", "{exits: {completed: {code: abc}}}", "`recruitment.exits.completed.code` must .*at least 4"),
         (

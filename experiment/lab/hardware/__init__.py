@@ -1,1 +1,1 @@
-"""The laboratory's machine: window, monitors, refresh rate, keyboard and mouse, triggers, clock, and their check."""
+"""The laboratory's machine: window, monitors, refresh rate, keyboard, mouse, triggers, clock, and machine check."""

@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 AWAKE_S = 0.002
-"""Largest overrun of a sleep."""
+"""Longest time by which a sleep can end too late, in seconds."""
 
 
 def intervals_ms(stamps_ns: Sequence[int]) -> list[float]:
-    """Return the differences of consecutive times, in ms."""
+    """Return the differences between consecutive times, in ms."""
     return [(later - earlier) / 1e6 for earlier, later in pairwise(stamps_ns)]
 
 
 def wait_until(due_ns: int) -> None:
-    """Wait until a time: sleep first, then poll for the last 2 ms."""
+    """Wait until a time. Sleep first, then poll the clock for the last 2 ms."""
     asleep_s = (due_ns - time.perf_counter_ns()) / 1e9 - AWAKE_S
     if asleep_s > 0:
         time.sleep(asleep_s)

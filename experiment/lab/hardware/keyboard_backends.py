@@ -10,9 +10,10 @@ Backend = Literal["ptb", "event"]
 
 
 def ptb_obstacle() -> str | None:
-    """Return the reason why psychtoolbox cannot read the keyboard, or None; call this function after a window is open.
+    """Return the reason why psychtoolbox cannot read the keyboard; None if psychtoolbox can read the keyboard.
 
-    Conditions in which psychtoolbox crashes are checked first, because a crash cannot be caught.
+    Call this function after a window is open. Conditions in which psychtoolbox crashes are checked first, because a
+    crash cannot be caught.
     """
     if sys.platform.startswith("linux"):
         if not has_real_time_privileges():
@@ -31,24 +32,25 @@ def ptb_obstacle() -> str | None:
 
 
 def has_real_time_privileges() -> bool:
-    """Return True if this process may raise its priority, which psychtoolbox does; on Linux only."""
+    """Return True if this process may raise its priority, as psychtoolbox does. Call this function on Linux only."""
     import resource  # noqa: PLC0415 - not on Windows
 
     return os.geteuid() == 0 or resource.getrlimit(resource.RLIMIT_RTPRIO)[0] != 0
 
 
 def _may_monitor_input() -> bool:
-    """Return True if macOS lets this program read the keyboard; otherwise psychtoolbox may receive nothing."""
+    """Return True if macOS lets this program read the keyboard. Otherwise psychtoolbox may receive no keys."""
     listen_to_events, granted = 1, 0  # kIOHIDRequestTypeListenEvent, kIOHIDAccessTypeGranted
     iokit = ctypes.CDLL("/System/Library/Frameworks/IOKit.framework/IOKit")
     return bool(iokit.IOHIDCheckAccess(listen_to_events) == granted)
 
 
 def letters_by_ptb_code() -> dict[int, str]:
-    """Return the letters of this machine's keyboard layout by psychtoolbox's key codes; on Linux only.
+    """Return the letters of this machine's keyboard layout by psychtoolbox's key codes.
 
-    PsychoPy names psychtoolbox's keys as on an American keyboard: on a French keyboard, it names the key `a` as `q`. On
-    Windows, the key codes follow the layout. On macOS, this program cannot find out the layout.
+    With psychtoolbox, PsychoPy uses the key names of an American keyboard. The key `a` of a French keyboard then has
+    the name `q`. This function returns the right letters on Linux, and nothing on other systems. On Windows, the key
+    codes follow the layout. On macOS, this program cannot find out the layout.
     """
     if not sys.platform.startswith("linux"):
         return {}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 EDITING_KEYS = frozenset(
     {ESCAPE, "return", "num_enter", "backspace", "delete", "tab", "left", "right", "up", "down", "home", "end"}
 )
-"""Keys for editing text; other keys produce text."""
+"""Keys for editing text. All other keys produce text."""
 KEYPAD_WITHOUT_NUM_LOCK = {
     "num_insert": "num_0",
     "num_end": "num_1",
@@ -38,7 +38,10 @@ KEYPAD_WITHOUT_NUM_LOCK = {
     "num_prior": "num_9",
     "num_delete": "num_decimal",
 }
-"""Names with Num Lock, by the window's names without Num Lock; psychtoolbox uses the same names for both."""
+"""Names of keypad keys with Num Lock on, by the window's names of the same keys with Num Lock off.
+
+The names from psychtoolbox are the same with Num Lock on and off.
+"""
 PTB_PAUSE_S = 0.0005
 """Pause between two polls of psychtoolbox. The time of a click can be late by this pause."""
 
@@ -50,10 +53,10 @@ class Press:
     name: str
     """PsychoPy's name of the key, such as `1`, `num_1`, `return` or `left`, or the name of the clicked region."""
     rt_ms: float
-    """Time since the zero of `InputDevices.reset`; below 0 only for an escape that was pressed before that zero."""
+    """Time since time zero, which `InputDevices.reset` sets. Only an escape before time zero has a negative time."""
     input: Literal["key", "mouse"]
     text: str = ""
-    """The typed text in the participant's keyboard layout; set by `InputDevices.wait_for_typing` only."""
+    """The typed text in the participant's keyboard layout. Only `InputDevices.wait_for_typing` sets this field."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ class InputDevices:
 
     backend: Backend
     obstacle: str | None
-    """Reason why psychtoolbox does not read the keys; None if it reads them, or if a backend was requested."""
+    """Reason why psychtoolbox does not read the keys; None if it does, or if the caller requested a backend."""
 
     def __init__(self, window: "LabWindow", backend: Backend | None = None) -> None:
         self._window = window
@@ -101,13 +104,13 @@ class InputDevices:
         window.listen(on_deactivate=self._lost_focus, on_activate=self._has_focus)
 
     def clear(self) -> None:
-        """Discard earlier presses, except an escape, and reset the count of lost focus."""
+        """Discard all earlier presses except an escape, and set `n_focus_lost` to 0."""
         self._listen()
         self._heard = [each for each in self._heard if each.name == ESCAPE]
         self.n_focus_lost = 0
 
     def reset(self, at_ns: int) -> None:
-        """Set time zero to a time of `time.perf_counter_ns`; all earlier presses except an escape are discarded."""
+        """Set time zero, by `time.perf_counter_ns`. All earlier presses except an escape no longer count."""
         self._zero_ns = at_ns
 
     def reset_on_flip(self, window: "LabWindow") -> None:
@@ -115,10 +118,11 @@ class InputDevices:
         window.call_on_flip(self.reset)
 
     def discard_early_presses(self, keys: Collection[str], regions: Sequence[Region] = ()) -> int:
-        """Discard presses between `clear` and the zero, and return how many of them would have been responses.
+        """Discard presses before time zero, and return how many of these presses would have been responses.
 
-        Call this method at once after the flip of the zero. Nothing is polled during a flip. The time of a press is
-        therefore too late if the poll records it.
+        The presses between `clear` and time zero are counted. Call this method directly after the flip that sets time
+        zero. During a flip, no device is polled. If the poll records the time of a press, a press during the flip
+        therefore gets a time that is too late.
         """
         self._listen()
         early = [each for each in self._heard if each.name != ESCAPE and self._is_early(each)]
@@ -134,7 +138,7 @@ class InputDevices:
         return not has_own_stamp or self._since_zero_ms(each.at_ns) < 0
 
     def poll_ms(self, n_polls: int) -> float:
-        """Return the mean time between two polls of the keyboard; presses during this method are discarded."""
+        """Return the mean time between two polls of the keyboard. Presses during the measurement are discarded."""
         began_ns = time.perf_counter_ns()
         for _ in range(n_polls):
             self._listen()
@@ -145,23 +149,23 @@ class InputDevices:
     def wait(
         self, keys: Collection[str] | None = None, until_ms: float | None = None, regions: Sequence[Region] = ()
     ) -> Press | None:
-        """Wait for a key or a click, and return the press; None after the time limit. Escape is always returned.
+        """Wait for a key or a click, and return the press; None after the time limit. Escape is always accepted.
 
         Parameters
         ----------
         keys
             The accepted keys; None for all keys.
         until_ms
-            Time limit, in ms from the zero; None for no limit.
+            Time limit, in ms after time zero; None for no limit.
         regions
             Clickable regions.
         """
         return self._wait(self._listen, lambda each: keys is None or each.name in keys, until_ms, regions)
 
     def wait_for_typing(self, regions: Sequence[Region] = ()) -> Press:
-        """Wait for a typed text such as a letter, one of `EDITING_KEYS`, or a click, and return it.
+        """Wait for a typed text, such as a letter, for one of `EDITING_KEYS`, or for a click; return the press.
 
-        Texts follow the participant's keyboard layout with both backends.
+        With both backends, texts follow the participant's keyboard layout.
         """
         press = self._wait(
             self._listen_to_typing, lambda each: bool(each.text) or each.name in EDITING_KEYS, None, regions
@@ -250,13 +254,13 @@ class InputDevices:
             self._away_since_ns = None
 
     def _is_for_us(self, key: _Stamped) -> bool:
-        """Return True if a key was pressed in this window: psychtoolbox also receives presses in other windows."""
+        """Return True if a key was pressed in this window. psychtoolbox also receives presses in other windows."""
         if self._away_since_ns is not None and key.at_ns >= self._away_since_ns:
             return False
         return not self._was_away[0] <= key.at_ns < self._was_away[1]
 
     def _closed(self) -> bool:
-        """Treat the closing of the window as an escape, so that the session asks the participant before it ends."""
+        """Treat the closing of the window as an escape, so that the participant is asked before the session ends."""
         self._heard.append(_Stamped(time.perf_counter_ns(), ESCAPE, "mouse"))
         return True
 
@@ -284,7 +288,7 @@ def _event_keys() -> list[_Stamped]:
 class _PtbKeys:
     """Return the key presses that psychtoolbox has received, in order.
 
-    PsychoPy's `getKeys` is not used, because it loses a press that ended before the poll, such as a short pulse of a
+    PsychoPy's `getKeys` is not used, because it loses presses that end before the poll, such as a short pulse of a
     response box.
 
     Raises
@@ -294,8 +298,8 @@ class _PtbKeys:
     """
 
     def __init__(self) -> None:
-        from psychopy.hardware.exceptions import ManagedDeviceError  # noqa: PLC0415 - it loads much
-        from psychopy.hardware.keyboard import Keyboard  # noqa: PLC0415 - it starts psychtoolbox
+        from psychopy.hardware.exceptions import ManagedDeviceError  # noqa: PLC0415 - loads many modules
+        from psychopy.hardware.keyboard import Keyboard  # noqa: PLC0415 - starts psychtoolbox
 
         try:
             self._device: Any = Keyboard(backend="ptb").device
@@ -309,7 +313,7 @@ class _PtbKeys:
         self._device.dispatchMessages()
         responses, self._device.responses = self._device.responses, []
         now_ns, now_s = time.perf_counter_ns(), logging.defaultClock.getTime()
-        # A release delivers the object of its press a second time.
+        # When a key is released, psychtoolbox delivers the object of the key press a second time.
         return [
             _Stamped(now_ns - round((now_s - response.tDown) * 1e9), self._name_of(response), "key")
             for response in responses
@@ -323,7 +327,7 @@ class _PtbKeys:
         return not is_release
 
     def _name_of(self, response: Any) -> str:
-        """Return PsychoPy's name of a key; keys without a name differ by their code."""
+        """Return PsychoPy's name of a key. If a key has no name, return its code as a name."""
         if response.code in self._letters:
             return self._letters[response.code]
         return f"key_{response.code}" if response.name == "unknown" else str(response.name)

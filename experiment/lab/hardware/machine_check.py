@@ -32,12 +32,12 @@ MAX_POLL_MS = 1.0
 MAX_CLOCK_STEP_US = 100.0
 
 LINUX_PRIVILEGES = (
-    "give the experimenters real-time privileges: as root write the lines `@psychopy - rtprio 50`, `@psychopy - "
-    "nice -20` and `@psychopy - memlock unlimited` into /etc/security/limits.d/99-psychopy.conf, then `groupadd "
+    "give the experimenters real-time privileges. As root, write the lines `@psychopy - rtprio 50`, `@psychopy - "
+    "nice -20` and `@psychopy - memlock unlimited` into /etc/security/limits.d/99-psychopy.conf, run `groupadd "
     "--force psychopy` and `usermod -a -G psychopy NAME`, and log in again."
 )
 MAC_PRIVILEGES = (
-    "open System Settings, Privacy & Security, Input Monitoring, switch on the program in which you run the "
+    "open System Settings, Privacy & Security, Input Monitoring. Switch on the program in which you run the "
     "command, such as Terminal, and run the command again."
 )
 
@@ -59,14 +59,14 @@ def check_machine(
     missing_glyphs: Collection[str] | None = None,
     least_size_px: tuple[int, int] = LEAST_SIZE_PX,
 ) -> list[MachineFinding]:
-    """Check a machine; the check shows 300 frames, and waits for a key press.
+    """Check a machine. The check shows 300 frames and waits for a key press.
 
     Parameters
     ----------
     window, inputs
         The window, and its keys and mouse, as in a session.
     missing_glyphs
-        Characters of the battery without a font; None if there is no battery.
+        Characters of the battery that no font has; None if there is no battery.
     least_size_px
         Smallest window in which the battery is readable.
     """
@@ -129,15 +129,15 @@ def synchronisation_finding(refresh: Refresh) -> MachineFinding:
         found,
         "switch on vertical synchronisation (vsync) for this program in the graphics driver, use the "
         "manufacturer's driver, switch off triple buffering, variable refresh and desktop effects, use one screen "
-        "only, and use no remote desktop; until then, fixations are timed by the clock, and may be wrong by a "
-        "frame.",
+        "only, and use no remote desktop. Until flips wait for the screen, the clock times the fixations, and a "
+        "fixation may be wrong by a frame.",
     )
 
 
 def frames_finding(refresh: Refresh, frames_ms: Sequence[float]) -> MachineFinding:
     """Judge the regularity of frames."""
     if not refresh.is_synchronised:
-        return MachineFinding("Frames", "warning", "cannot be counted, as flips do not wait for the screen")
+        return MachineFinding("Frames", "warning", "cannot be counted, because flips do not wait for the screen")
     frame_ms = refresh.frame_ms
     dropped = n_dropped(frames_ms, frame_ms)
     jitter_ms = statistics.pstdev([each for each in frames_ms if each <= 1.5 * frame_ms] or [0.0])
@@ -148,8 +148,8 @@ def frames_finding(refresh: Refresh, frames_ms: Sequence[float]) -> MachineFindi
         "Frames",
         "warning" if dropped <= len(frames_ms) // 100 else "bad",
         found,
-        "close other programs, updates and backups, and switch off power saving; the data record the dropped "
-        "frames of each trial, so that such trials can be excluded.",
+        "close other programs, stop updates and backups, and switch off power saving. The data record the dropped "
+        "frames of each trial, so that you can exclude trials with dropped frames.",
     )
 
 
@@ -157,13 +157,13 @@ def keyboard_finding(backend: Backend, obstacle: str | None, poll_ms: float, key
     """Judge the keyboard backend; `key` is the received key, or None if no press was received."""
     found = (
         f"the window's events, because {obstacle or 'they were requested'}; the time of a press is the time at which "
-        "the system delivers it"
+        "the system delivers the press"
     )
     if backend == "ptb":
         found = "psychtoolbox, which records the time of presses in a separate thread"
     found += f", polled every {poll_ms:.2f} ms"
     if key is None:
-        again = "run the check again and press a key when it asks for a press; if you did, check that the keyboard is "
+        again = "run the check again and press a key when asked. If you pressed a key, check that the keyboard is "
         return MachineFinding(
             "Keyboard",
             "bad",
@@ -183,7 +183,7 @@ def clock_finding(steps_us: Sequence[float]) -> MachineFinding:
     if step_us <= MAX_CLOCK_STEP_US:
         return MachineFinding("Clock", "good", found)
     return MachineFinding(
-        "Clock", "bad", found, "do not measure in a virtual machine; on a real machine, ask a technician for help."
+        "Clock", "bad", found, "do not measure in a virtual machine. On a real machine, ask a technician for help."
     )
 
 
@@ -210,7 +210,7 @@ def glyphs_finding(missing: Collection[str]) -> MachineFinding:
 
 
 def sound_finding(n_outputs: int | None) -> MachineFinding:
-    """Judge whether the machine can play sound; no task plays sound yet."""
+    """Judge whether the machine can play sound. No task plays sound yet."""
     if n_outputs:
         return MachineFinding("Sound", "good", _counted(n_outputs, "output"))
     found = "unknown" if n_outputs is None else "no output"
@@ -226,7 +226,7 @@ def _keyboard_advice() -> str:
 
 
 def _key_pressed(window: "LabWindow", inputs: "InputDevices") -> str | None:
-    """Ask for a key press, and return the name of the key; only a press shows that the backend receives keys."""
+    """Ask for a key press and return the name of the key. Only a press shows that the backend receives keys."""
     asked = (
         "Press a key on the keyboard or the response box that participants use.",
         f"The check continues after {KEY_PATIENCE_S} seconds.",

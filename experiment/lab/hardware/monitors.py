@@ -8,22 +8,22 @@ import pyglet
 from batteries.errors import InputError
 
 MIN_HZ = 10
-"""Operating systems report a lower rate than this if they do not know the rate."""
+"""Lowest credible refresh rate. An operating system that does not know the rate reports a lower number."""
 
 
 def find_screen(number: int) -> Any:
-    """Return pyglet's screen with a number, from 0.
+    """Return pyglet's screen with this number. Screens are counted from 0.
 
     Raises
     ------
     InputError
-        If the screen does not exist; PsychoPy would silently use another screen.
+        If the screen does not exist. PsychoPy would use another screen without an error.
     """
     screens = _x11_screens(number) if _is_x11() else list(pyglet.canvas.get_display().get_screens())
     if number >= len(screens):
         raise InputError(
-            f"Screen {number} does not exist: this machine has {len(screens)}, counted from 0. Fix: choose another "
-            "screen, or switch the screen on and run the command again."
+            f"Screen {number} does not exist. Screens of this machine: {len(screens)}, counted from 0. Fix: choose "
+            "another screen, or switch the screen on and run the command again."
         )
     return screens[number]
 
@@ -39,7 +39,7 @@ def _is_x11() -> bool:
 
 
 def _x11_screens(number: int) -> list[Any]:
-    """Return the parts of X's first screen; if `number` is larger, return X's screens up to this number."""
+    """Return the parts of X's first screen. If `number` is larger, return X's screens up to `number`."""
     from pyglet.canvas.xlib import NoSuchDisplayException  # noqa: PLC0415 - not on other systems
 
     parts = list(pyglet.canvas.Display(x_screen=0).get_screens())
@@ -53,7 +53,7 @@ def _x11_screens(number: int) -> list[Any]:
 
 
 def _hz_by_xrandr(screen: Any) -> float | None:
-    """Return the refresh rate of the output that shows a screen; under X, pyglet returns the pixel clock instead."""
+    """Return the refresh rate of a screen's output. Under X, pyglet returns the pixel clock instead of this rate."""
     from Xlib import display  # noqa: PLC0415 - not on other systems
     from Xlib.ext import randr  # noqa: PLC0415
 

@@ -19,7 +19,7 @@ RESTS = tuple(1.25 + (7 * n % 20) * 1.5 / 20 for n in range(20))
 FRAME_RANGE_MS = (2.0, 50.0)
 """Frames of 500 Hz to 20 Hz; no screen of a laboratory is faster or slower."""
 REGULAR = 0.1
-"""Largest difference between an interval and a frame, as a share of the frame; 0.5 ms is always allowed."""
+"""Largest difference between an interval and a frame, as a share of the frame. 0.5 ms is always allowed."""
 SHARE_OF_PLAIN = 0.95
 SHARE_OF_BUSY = 0.9
 SHARE_OF_RESTED = 0.75
@@ -44,22 +44,26 @@ class Refresh:
 
     @property
     def frame_ms(self) -> float:
-        """Duration of a frame: measured if flips wait, otherwise nominal, or that of 60 Hz if the rate is unknown."""
+        """Duration of a frame: measured if flips wait for the screen, otherwise nominal.
+
+        An unknown rate counts as 60 Hz.
+        """
         return 1000 / (self.measured_hz if self.is_synchronised else self.nominal_hz or COMMON_HZ)
 
 
 def judge_refresh(
     plain_ms: Sequence[float], busy_ms: Sequence[float], rested_ms: Sequence[float], nominal_hz: float | None
 ) -> Refresh:
-    """Judge from intervals between flips if flips wait for the screen.
+    """Judge from intervals between flips whether flips wait for the screen.
 
     Flips wait for the screen if all of these conditions hold. Otherwise fixations are timed by the clock.
 
-    - The median of the plain intervals is possible for a screen: 2 to 50 ms. This median is the frame.
+    - The median of the plain intervals is possible for a screen: 2 to 50 ms. This median is the duration of a frame.
     - At least 95 % of the plain intervals are one frame, plus or minus a tenth of the frame.
-    - At least 90 % of the busy intervals are one frame, and their median is the same within 2 %. Before each busy flip
-      the program works for 0 to 70 % of a frame. Flips that do not wait take longer by the duration of the work. This
-      condition detects flips that are regular only because each drawing takes the same time.
+    - At least 90 % of the busy intervals are one frame. The median of the busy intervals differs from the median of the
+      plain intervals by at most 2 %. Before each busy flip the program works for 0 to 70 % of a frame. If flips do not
+      wait for the screen, the intervals are longer by the duration of the work. This condition detects flips that are
+      regular only because each drawing takes the same time.
     - At least 75 % of the rested intervals are one frame. A rested interval is between the first two flips after a rest
       of more than a frame. A driver that queues images, such as triple buffering or a compositor, accepts the first
       images at once, a frame or more before they are visible. Consecutive flips then look regular. Each trial begins
@@ -83,12 +87,15 @@ def judge_refresh(
         measured_hz=1000 / frame_ms,
         jitter_ms=statistics.pstdev(single_ms),
         is_synchronised=objection is None,
-        reason=objection or "flips come at regular intervals, for any duration of work or rest between them",
+        reason=objection or "flips come at regular intervals, for any duration of work or rest between flips",
     )
 
 
 def n_dropped(intervals_ms: Sequence[float], frame_ms: float) -> int:
-    """Return the number of dropped frames: all frames but the first in an interval of more than 1.5 frames."""
+    """Return the number of dropped frames.
+
+    In an interval of more than 1.5 frames, all frames but the first are dropped.
+    """
     return sum(round(each) - 1 for each in (ms / frame_ms for ms in intervals_ms) if each > 1.5)
 
 
@@ -117,11 +124,11 @@ def _objection(
     is_same_under_work = abs(busy_frame_ms - frame_ms) <= SAME_UNDER_WORK * frame_ms
     if _share_of_frames(busy_ms, frame_ms) < SHARE_OF_BUSY or not is_same_under_work:
         return (
-            f"flips take longer when the program works between them ({busy_frame_ms:.2f} ms instead of "
-            f"{frame_ms:.2f} ms), so they do not wait for the screen"
+            f"flips take longer when the program works between flips ({busy_frame_ms:.2f} ms instead of "
+            f"{frame_ms:.2f} ms), so flips do not wait for the screen"
         )
     if _share_of_frames(rested_ms, frame_ms) < SHARE_OF_RESTED:
         return "after a rest, flips return before the image is on the screen, because the driver queues the image"
     if nominal_hz is not None and abs(1000 / frame_ms - nominal_hz) > NEAR_NOMINAL * nominal_hz:
-        return f"flips come at {1000 / frame_ms:.1f} Hz, but the screen's mode says {nominal_hz:.1f} Hz"
+        return f"flips come at {1000 / frame_ms:.1f} Hz, but the screen's mode has {nominal_hz:.1f} Hz"
     return None

@@ -54,7 +54,7 @@ class Trigger(Protocol):
     """Destination of event codes."""
 
     def send(self, code: int) -> None:
-        """Send a code from 1 to 255 at once; do not wait for its pulse to end.
+        """Send a code from 1 to 255 at once. Do not wait for the end of the pulse.
 
         Raises
         ------
@@ -77,7 +77,7 @@ class TriggerText:
 
 
 def read_trigger(text: str) -> TriggerText:
-    """Parse the name of a destination; the module's docstring lists the forms.
+    """Parse the name of a destination. The docstring of this module lists the forms.
 
     Raises
     ------
@@ -155,11 +155,11 @@ class LevelTrigger:
                 try:
                     self._set_level(0)
                 except OSError:
-                    return  # The next code reports it.
+                    return  # The next code reports the error.
 
 
 class LslTrigger:
-    """An outlet of LabStreamingLayer: each code is a marker with its time, without a pulse."""
+    """An outlet of LabStreamingLayer. Each code is a marker with a time. There are no pulses."""
 
     def __init__(self, outlet: Any) -> None:
         self._outlet = outlet
@@ -196,7 +196,7 @@ def _open_parallel(read: TriggerText) -> Trigger:
     except Exception as error:  # The drivers of the systems raise different errors.
         raise InputError(
             f"The parallel port {read.address} cannot be used ({type(error).__name__}: {error}). Fix: on Windows "
-            "install the inpout driver and take the address from the device manager, such as parallel:0x0378; on "
+            "install the inpout driver, and use the address from the device manager, such as parallel:0x0378. On "
             "Linux install pyparallel, load ppdev instead of lp, and name the device, such as "
             "parallel:/dev/parport0."
         ) from None

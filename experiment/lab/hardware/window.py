@@ -1,8 +1,8 @@
 """The laboratory's window, which measures the refresh and shows prepared images, pixel for pixel.
 
-An image becomes a texture before it is needed (`LabWindow.prepare`). To show the image, the window copies its pixels
-and flips. The time of a flip is recorded by `time.perf_counter_ns`. With psychtoolbox, PsychoPy's clock is wall time,
-which can be changed during a session.
+An image becomes a texture before it is needed (`LabWindow.prepare`). To show the image, the window copies the
+texture and flips. The time of a flip is recorded by `time.perf_counter_ns`. PsychoPy's clock is not used: with
+psychtoolbox it is wall time, which can be changed during a session.
 """
 
 import ctypes
@@ -30,11 +30,11 @@ N_WARM_UP_FLIPS = 20
 MOST_MEASUREMENTS = 3
 
 AtFlip = Callable[[int], object]
-"""Function that is called at a flip, with the flip's `time.perf_counter_ns`."""
+"""Function that is called at a flip. Its argument is the time of the flip, by `time.perf_counter_ns`."""
 
 
 class Prepared:
-    """An image on the graphics card; the window reuses the texture of an image that is no longer referenced."""
+    """An image on the graphics card. When an image is no longer referenced, the window reuses its texture."""
 
     def __init__(self, texture: int, spare: list[int]) -> None:
         self.texture = texture
@@ -45,7 +45,7 @@ class Prepared:
 
 
 class LabWindow:
-    """A window that shows images of its exact size; a context manager.
+    """A context manager: a window that shows images of exactly the size of the window.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class LabWindow:
     Raises
     ------
     InputError
-        On entry, if the screen or the monitor does not exist, or no window can be opened.
+        If, on entry, the screen or the monitor does not exist, or no window can be opened.
     """
 
     size_px: tuple[int, int]
@@ -155,7 +155,8 @@ class LabWindow:
         """
         if image.size != self.size_px:
             raise ValueError(
-                f"an image of {image.size} px does not fit a window of {self.size_px} px. Fix: draw it in that size."
+                f"an image of {image.size} px does not fit a window of {self.size_px} px. Fix: draw the image in "
+                "the size of the window."
             )
         pixels = (image if image.mode == "RGB" else image.convert("RGB")).tobytes("raw", "RGBX")
         texture = self._spare.pop() if self._spare else self._make_texture()
@@ -173,34 +174,34 @@ class LabWindow:
         gl.glFramebufferTexture2D(
             gl.GL_READ_FRAMEBUFFER, gl.GL_COLOR_ATTACHMENT0, gl.GL_TEXTURE_2D, prepared.texture, 0
         )
-        # The first row of an image is its top, and that of OpenGL is the bottom, so the image is drawn upside down.
+        # The first row of an image is at the top, but OpenGL's first row is at the bottom. Draw the image upside down.
         target = (0, height_px, width_px, 0)
         gl.glBlitFramebuffer(0, 0, width_px, height_px, *target, gl.GL_COLOR_BUFFER_BIT, gl.GL_NEAREST)
         gl.glBindFramebuffer(gl.GL_READ_FRAMEBUFFER, 0)
         gl.glFinish()
 
     def call_on_flip(self, function: AtFlip) -> None:
-        """Call a function at the next flip, with the flip's `time.perf_counter_ns`."""
+        """Call a function at the next flip, with the time of the flip by `time.perf_counter_ns`."""
         self._at_flip.append(function)
 
     def flip(self) -> int:
-        """Flip, and return the time of the flip, as `time.perf_counter_ns`."""
+        """Flip, and return the time of the flip, by `time.perf_counter_ns`."""
         self._window.callOnFlip(self._flipped)
         self._window.flip()
         return self._flipped_ns
 
     def show(self, prepared: Prepared) -> int:
-        """Draw an image and flip; return the time of the flip, as `time.perf_counter_ns`."""
+        """Draw an image and flip. Return the time of the flip, by `time.perf_counter_ns`."""
         self.draw(prepared)
         return self.flip()
 
     def drawn(self) -> Image.Image:
-        """Return the drawn image before its flip."""
+        """Return the image on the back buffer. Call this method before the flip."""
         frame: Image.Image = self._window._getFrame(buffer="back")
         return frame.convert("RGB")
 
     def flip_intervals_ms(self, busy_ms: list[float]) -> list[float]:
-        """Flip once for each entry, after work of that duration, and return the intervals between flips."""
+        """For each duration in `busy_ms`, work for this duration and then flip. Return the intervals between flips."""
         stamps_ns = [self.flip()]
         for each_ms in busy_ms:
             wait_until(time.perf_counter_ns() + round(each_ms * 1e6))
@@ -208,7 +209,7 @@ class LabWindow:
         return intervals_ms(stamps_ns)
 
     def rested_intervals_ms(self, rests_ms: list[float]) -> list[float]:
-        """Flip twice after each rest, and return the interval between the two flips of each rest."""
+        """Flip twice after each rest. For each rest, return the interval between the two flips."""
         intervals = []
         for rest_ms in rests_ms:
             wait_until(time.perf_counter_ns() + round(rest_ms * 1e6))
@@ -221,7 +222,7 @@ class LabWindow:
         self._handle.dispatch_events()
 
     def listen(self, **handlers: Callable[..., object]) -> None:
-        """Add handlers of pyglet's events, such as `on_mouse_press`, before PsychoPy's own."""
+        """Add handlers of pyglet's events, such as `on_mouse_press`. They are called before PsychoPy's handlers."""
         self._handle.push_handlers(**handlers)
 
     def place_px(self, x: int, y: int) -> tuple[int, int]:
@@ -252,7 +253,7 @@ class LabWindow:
     def _begin(self, nominal: float | None) -> None:
         if not (gl.gl_info.have_version(3, 0) or gl.gl_info.have_extension("GL_ARB_framebuffer_object")):
             raise InputError(
-                f"The graphics driver has OpenGL {gl.gl_info.get_version()}, and 3.0 is needed. Fix: update the driver."
+                f"The graphics driver has OpenGL {gl.gl_info.get_version()}, but 3.0 is needed. Fix: update the driver."
             )
         self._handle = self._window.winHandle
         _hear_held_keys_once(self._handle)
@@ -264,7 +265,7 @@ class LabWindow:
         self._measure(nominal)
 
     def _measure(self, nominal: float | None) -> None:
-        """Measure the refresh; repeat if flips seem not to wait, because the machine may have been busy."""
+        """Measure the refresh. If flips seem not to wait, measure again, because the machine may have been busy."""
         for _ in range(MOST_MEASUREMENTS):
             self.flip_intervals_ms([0.0] * N_WARM_UP_FLIPS)
             plain_ms = self.flip_intervals_ms([0.0] * N_PLAIN_FLIPS)
@@ -279,7 +280,7 @@ class LabWindow:
 
 
 def _hear_held_keys_once(handle: Any) -> None:
-    """Make X distinguish a key that is held down from one that is pressed repeatedly.
+    """Make X distinguish a key that is held down from a key that is pressed repeatedly.
 
     pyglet relies on this distinction on all its connections to X, but requests it on the first connection only.
     """
@@ -293,6 +294,6 @@ def _require_monitor(name: str | None) -> None:
     known = sorted(monitors.getAllMonitors())
     if name is not None and name not in known:
         raise InputError(
-            f"PsychoPy knows no monitor {name!r}, only {', '.join(known) or 'none at all'}. Fix: choose one of these "
-            "monitors, or add yours in PsychoPy's Monitor Center."
+            f"PsychoPy does not know the monitor {name!r}. Known monitors: {', '.join(known) or 'none'}. Fix: choose a "
+            "known monitor, or add your monitor in PsychoPy's Monitor Center."
         )

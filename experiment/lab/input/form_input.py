@@ -8,7 +8,7 @@ from experiment.lab.input.key_bindings import ENTER
 from experiment.study.demographics import LONGEST_TEXT, DemographicQuestion
 
 OPTIONS_PER_PAGE = 9
-"""Number of options per page, with the keys 1 to 9; the key 0 is for no answer."""
+"""Number of options per page. The keys 1 to 9 choose an option, and the key 0 means no answer."""
 
 _CHARACTER_OF_KEY = {
     "space": " ",
@@ -30,7 +30,7 @@ class FormState:
 
     typed: str = ""
     chosen: str | None = None
-    """The chosen option; empty if the participant chose not to answer; None before a choice."""
+    """The chosen option. Empty if the participant chose not to answer. None before a choice."""
     page: int = 0
     """Index of the page of options on the screen, from 0."""
     is_refused: bool = False
@@ -40,7 +40,7 @@ class FormState:
 
 
 def n_pages(question: DemographicQuestion) -> int:
-    """Return the number of pages of a choice's options."""
+    """Return the number of pages for the options of a choice."""
     return max(1, -(-len(question.options) // OPTIONS_PER_PAGE))
 
 

@@ -1,4 +1,4 @@
-"""Effect of a press on a response: for each task, the keys of the web client, and the regions of the task's image.
+"""Effect of a press on a response. Each task has the same keys as on the web, and the clickable regions of its image.
 
 A press is PsychoPy's name of a key, such as `1`, `num_1`, `a`, `left` or `return`, or the name of the clicked region,
 such as `2`, `west-5` or `submit`. A press without a meaning changes nothing.
@@ -32,7 +32,7 @@ class ResponseState:
     response: JsonValue = None
     """The response in the task's form, once it is final."""
     typed_side: Side | None = None
-    """A side of the Black Box whose letter was typed, before the number of the port is typed."""
+    """Side of the Black Box whose letter was typed, as long as the number of the port is not typed yet."""
 
 
 NO_RESPONSE = ResponseState()
@@ -107,7 +107,7 @@ def _of_task(task: str) -> _InputRules:
 
 
 def _digit(press: str) -> int | None:
-    """Return the digit of a key of the main block or of the numeric block; None for another key."""
+    """Return the digit of a key of the main block or of the numeric block; None for any other key."""
     digit = press.removeprefix("num_")
     return int(digit) if digit in set("123456789") else None
 
@@ -153,7 +153,7 @@ def _after_prediction(content: Content, state: ResponseState, press: str) -> Res
 
 
 def _towards(port: Port, arrow: str, size: int) -> Port:
-    """Return the port that an arrow key leads to: along the edge, round the corner, or across the board."""
+    """Return the port to which an arrow key moves: the next port, also round a corner, or the opposite port."""
     side, forward = port.side, arrow in {"right", "down"}
     is_level = side in {Side.NORTH, Side.SOUTH}
     if is_level == (arrow in {"left", "right"}):

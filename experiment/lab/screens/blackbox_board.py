@@ -1,4 +1,4 @@
-"""The Black Box board: grid, atoms, named ports, the entry, the chosen port, and in feedback the ray's path.
+"""The Black Box board: grid, atoms, named ports, the entry, the chosen port, and the ray's path in feedback.
 
 Marks differ by word and shape, never by colour alone. A board is never mirrored, not even in languages that are read
 from right to left.
@@ -92,7 +92,7 @@ class Board:
             self._draw_feedback(self._showing.feedback.solution)
 
     def _draw_feedback(self, solution: Any) -> None:
-        """Draw the ray's actual path; no port can be chosen."""
+        """Draw the ray's actual path, with ports that cannot be chosen."""
         outcome, path = solution["outcome"], solution["path"]
         leaves = {"absorbed": None, "reflected": self._entry}.get(outcome, outcome)
         for port in all_ports(self._size):

@@ -54,7 +54,7 @@ def blackbox_predict(sheet: Sheet, content: dict[str, Any], moment: TrialMoment)
 
 
 def letters_px(sheet: Sheet, content: dict[str, Any], moment: TrialMoment) -> int:
-    """Return the font size beside a board; raise the errors of `blackbox_predict`."""
+    """Return the font size of the texts beside a board. Raise the same errors as `blackbox_predict`."""
     return _Layout(sheet, content, moment).fitting_panel()[0]
 
 
@@ -154,7 +154,7 @@ def _draw_answer_button(
 
 
 def _add_answer_line(column: ScreenColumn, content: dict[str, Any], moment: TrialMoment, size_px: int) -> None:
-    """Add the current choice in words, with space for the longest choice, so that no choice moves anything."""
+    """Add the current choice in words. There is space for the longest choice, so that a choice moves nothing."""
     sheet, say = column.sheet, column.sheet.words.say
     answer = moment.response_state
     entry = _in_words(sheet.words, content["entry"], content["entry"])
@@ -167,7 +167,7 @@ def _add_answer_line(column: ScreenColumn, content: dict[str, Any], moment: Tria
         words = say("your_answer_is", answer=_in_words(sheet.words, str(answer.chosen), content["entry"]))
     is_empty = answer.chosen is None and answer.typed_side is None
     if is_empty and moment.feedback:
-        words = ""  # The time was over before a choice.
+        words = ""  # The deadline passed before a choice.
     line = paragraph(sheet, words, size_px, column.width_px, "regular" if is_empty else "bold")
 
     def draw(canvas: Canvas, x: int, y: int) -> None:

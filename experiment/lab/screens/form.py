@@ -14,7 +14,7 @@ from experiment.lab.screens.text.paragraphs import paragraph
 from experiment.study.demographics import DemographicQuestion
 
 _LINES_IN_SIGHT = 4
-"""Largest number of lines of a typed text on the screen; of a longer text, the end is shown."""
+"""Largest number of lines of a typed text on the screen. Of a longer text, only the last lines are shown."""
 
 
 def form(
@@ -133,12 +133,12 @@ def _add_turning(column: ScreenColumn, question: DemographicQuestion, form_state
 
 
 def _add_typed(column: ScreenColumn, typed: str, size_px: int) -> None:
-    """Add the field with the typed text and a caret after it."""
+    """Add the field with the typed text, and a caret after the text."""
     sheet, pad_px = column.sheet, round(0.5 * size_px)
     text_px = column.width_px - 2 * pad_px - sheet.px(4)
     try:
         text = paragraph(sheet, typed, size_px, text_px)
-    except InputError:  # Letters that this machine cannot join; they are kept, and the session continues.
+    except InputError:  # This machine cannot join the letters. The typed text is kept.
         text = paragraph(sheet, "•" * len(typed), size_px, text_px)
     shown = text.part(max(0, len(text.lines) - _LINES_IN_SIGHT), len(text.lines))
     height_px = max(sheet.target_px, shown.height_px + 2 * pad_px)
@@ -156,4 +156,4 @@ def _add_typed(column: ScreenColumn, typed: str, size_px: int) -> None:
 
 
 def _nothing(canvas: Canvas, x: int, y: int) -> None:
-    """Draw nothing, and keep the room."""
+    """Draw nothing, and keep the space."""

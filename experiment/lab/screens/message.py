@@ -22,7 +22,7 @@ def message(sheet: Sheet, title: str, paragraphs: Sequence[str], actions: Sequen
     (side_px, above_px), (width_px, height_px) = sheet.margins_px, sheet.inside_px
     fitting = first_that_fits(partial(_column, sheet, title, paragraphs, actions), sheet.body_sizes_px, height_px)
     if fitting is None:
-        raise InputError(f"the message {title!r} does not fit the screen. Fix: shorten its text.")
+        raise InputError(f"the message {title!r} does not fit the screen. Fix: shorten the text of the message.")
     _, column = fitting
     canvas = Canvas(sheet)
     y = above_px + round(0.4 * (height_px - column.height_px))  # Slightly above the middle, where people look first.
@@ -37,7 +37,7 @@ def _column(
     column.text(title, round(1.4 * size_px), round(0.7 * size_px), style="bold")
     for text in paragraphs:
         column.text(text, size_px, round(0.7 * size_px))
-    # More than two actions are a list on every screen.
+    # More than two actions are drawn as a list.
     rows = [[action] for action in actions] if len(actions) > 2 else [actions]
     for row in rows:
         add_buttons(column, row, size_px, round(0.7 * size_px), has_main=row is rows[0])

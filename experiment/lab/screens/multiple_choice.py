@@ -41,7 +41,7 @@ def multiple_choice(sheet: Sheet, content: dict[str, Any], moment: TrialMoment) 
 
 
 def letters_px(sheet: Sheet, content: dict[str, Any], moment: TrialMoment) -> int:
-    """Return the font size in which an item is drawn; raise the errors of `multiple_choice`."""
+    """Return the font size in which an item is drawn. Raise the same errors as `multiple_choice`."""
     return _fitting(sheet, content, moment)[0]
 
 
@@ -51,7 +51,7 @@ def _fitting(sheet: Sheet, content: dict[str, Any], moment: TrialMoment) -> tupl
     if fitting is None:
         n_characters = len(content["text"]) + len(content["prompt"]) + sum(map(len, content["options"]))
         raise InputError(
-            f"its text of {n_characters:,} characters does not fit a screen of {sheet.size_px[0]} x "
+            f"the text of {n_characters:,} characters does not fit a screen of {sheet.size_px[0]} x "
             f"{sheet.size_px[1]} px in easily readable letters. Fix: shorten `text` or the options."
         )
     return fitting

@@ -1,4 +1,4 @@
-"""Pages to read, such as consent, instructions and debriefing; a long text becomes several pages."""
+"""Pages to read, such as consent, instructions and debriefing. A long text becomes several pages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from experiment.lab.screens.text.paragraphs import Paragraph, paragraph
 
 _HEADING_SIZES = {1: 1.4, 2: 1.2, 3: 1.1}
 _SMALLEST_ON_ONE_PAGE = 0.9
-"""Smallest font size with which a text is kept on one page, in sizes of running text."""
+"""Smallest font size for keeping a text on one page, as a share of the font size of running text."""
 
 
 def pages(
@@ -23,14 +23,14 @@ def pages(
     back: Action,
     onward: Action,
 ) -> list[ScreenImage]:
-    """Draw texts; each text starts on a new page.
+    """Draw texts. Each text starts on a new page.
 
     Parameters
     ----------
     sheet
         The sheet.
     texts
-        Markdown by the name of its file, in reading order.
+        Markdown texts by file name, in reading order.
     actions
         The actions on the last page; the main action is the first.
     back, onward
@@ -119,7 +119,7 @@ def _inset_px(block: Block, size_px: int) -> int:
 
 
 def _paged(sheet: Sheet, blocks: list[Block], foot_px: int) -> list[list[_Piece]]:
-    """Return the pieces of each page: one page if smaller letters suffice, otherwise as many as needed."""
+    """Return the pieces of each page. Use one page if the text fits in smaller letters, otherwise several pages."""
     whole = _on_one_page(sheet, blocks, foot_px)
     if whole is not None:
         return [whole]
@@ -127,7 +127,7 @@ def _paged(sheet: Sheet, blocks: list[Block], foot_px: int) -> list[list[_Piece]
 
 
 def _on_one_page(sheet: Sheet, blocks: list[Block], foot_px: int) -> list[_Piece] | None:
-    """Return the pieces of a text on one page, in the largest letters in which it fits; None if it does not."""
+    """Return the pieces of a text in the largest letters in which the text fits one page; None if it does not fit."""
     for size_px in range(sheet.body_px, round(_SMALLEST_ON_ONE_PAGE * sheet.body_px) - 1, -1):
         filled = _filled([_pieces(sheet, block, size_px) for block in blocks], sheet.inside_px[1] - foot_px)
         if len(filled) <= 1:
@@ -157,7 +157,7 @@ def _filled(blocks: list[list[_Piece]], height_px: int) -> list[list[_Piece]]:
 
 
 def _pieces(sheet: Sheet, block: Block, size_px: int) -> list[_Piece]:
-    """Split a block at the lines where a page may end; the first two lines and the last two lines stay together."""
+    """Split a block at the lines where a page may end, but not after its first line or before its last line."""
     gap_px = round((0.4 if block.indent else 0.7) * size_px)
     size_px = round(_HEADING_SIZES.get(block.heading, 1.0) * size_px)
     lines = paragraph(sheet, block.spans, size_px, sheet.column_px - _inset_px(block, size_px)) if block.spans else None
@@ -172,7 +172,7 @@ def _pieces(sheet: Sheet, block: Block, size_px: int) -> list[_Piece]:
 
 
 def _foot_px(sheet: Sheet, actions: Sequence[Action], n_pages: int) -> int:
-    """Return the height of the actions and the page number, with their distance from the text."""
+    """Return the height of the bottom of a page: the actions, the page number, and the distance from the text."""
     rows = ButtonRows(sheet, actions, sheet.body_px, _buttons_px(sheet, n_pages))
     return 2 * round(1.4 * sheet.body_px) + rows.height_px
 
@@ -183,14 +183,17 @@ def _page_number(sheet: Sheet, number: int, n_pages: int) -> Paragraph:
 
 
 def _buttons_px(sheet: Sheet, n_pages: int) -> int:
-    """Return the width of the buttons' rows: the column without the page number, if there are several pages."""
+    """Return the width for rows of buttons.
+
+    If there are several pages, there is space for the page number beside the rows.
+    """
     if n_pages == 1:
         return sheet.column_px
     return sheet.column_px - _page_number(sheet, 10, 10).width_px - sheet.body_px
 
 
 def _draw_foot(canvas: Canvas, left: int, actions: Sequence[Action], number: int, n_pages: int) -> None:
-    """Draw the actions, and the page number beside the actions."""
+    """Draw the actions. If there are several pages, draw the page number beside the actions."""
     sheet = canvas.sheet
     (_, above_px), (_, height_px) = sheet.margins_px, sheet.inside_px
     is_ltr, buttons_px = sheet.direction == "ltr", _buttons_px(sheet, n_pages)

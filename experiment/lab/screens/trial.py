@@ -45,7 +45,7 @@ def trial(sheet: Sheet, item_id: str, task: str, content: dict[str, Any], moment
     sheet
         The sheet.
     item_id, task, content
-        The item, with the defaults of its task, as in a plan or a battery.
+        The item. The content has the defaults of the task filled in, as in a plan or a battery.
     moment
         The moment.
 
@@ -74,7 +74,7 @@ def with_even_letters(sheet: Sheet, items: Iterable[Item], moment: TrialMoment) 
     items
         The items.
     moment
-        A moment of a test trial with the longest texts: progress, and time limit.
+        A moment of a test trial with the longest text of the progress, and with the time limit.
 
     Raises
     ------

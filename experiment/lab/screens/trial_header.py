@@ -52,7 +52,7 @@ def add_progress(column: ScreenColumn, moment: TrialMoment, size_px: int) -> Non
 
 
 def add_time_hints(column: ScreenColumn, moment: TrialMoment, size_px: int) -> None:
-    """Add the texts about time; the space of a text that disappears stays empty, so that nothing moves."""
+    """Add the texts about time. The space of a text that disappears stays empty, so that nothing moves."""
     say = column.sheet.words.say
     hints = []
     if moment.deadline_ms is not None:

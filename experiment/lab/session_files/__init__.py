@@ -1,1 +1,1 @@
-"""Files of a laboratory session beside the store: the attempts, the frames, and PsychoPy's table."""
+"""Files of a laboratory session in addition to the store: the attempts, the frames, and PsychoPy's table."""

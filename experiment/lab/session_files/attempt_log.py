@@ -13,7 +13,7 @@ FRAMES_HEADER = ("visit", "trial_index", "attempt", "frame", "interval_ms")
 
 
 class AttemptLog:
-    """Log of a session in files, so that the next visit can read it.
+    """Log of a session in files. The next visit reads these files.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class AttemptLog:
         self._frames_file = frames
         self._n_begun: dict[int, int] = {}
         self.problem: str | None = None
-        """Reason of the last failed write, which does not stop the session; None if no write failed."""
+        """Reason of the last failed write; None if no write failed. A failed write does not stop the session."""
         if begun.exists():
             for line in begun.read_bytes().splitlines():
                 # Skip empty lines, lines that a power cut has shortened, and foreign content.
@@ -69,5 +69,5 @@ class AttemptLog:
 
 
 def _appended(path: Path) -> TextIO:
-    """Open a file for appending; a new file is readable by its owner only."""
+    """Open a file for appending. Only the owner can read a new file."""
     return open(path, "a", encoding="utf-8", newline="", opener=open_private)

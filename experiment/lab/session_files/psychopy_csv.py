@@ -1,4 +1,4 @@
-"""The table of a session in PsychoPy's format: its columns, in seconds, with a byte-order mark for Excel."""
+"""The table of a session with PsychoPy's columns. Times are in seconds. A byte-order mark makes Excel read UTF-8."""
 
 import io
 import json
@@ -33,7 +33,10 @@ class Heading:
     seed: int
     started_at: datetime
     devices: Mapping[int, LabDevice]
-    """The machine of each visit, by the number of the visit; of visits on other machines, only the last is known."""
+    """The machine of each visit, by the number of the visit.
+
+    Of visits on other machines, only the machine of the last visit is known.
+    """
 
 
 def date_of(started_at: datetime) -> str:
@@ -51,7 +54,7 @@ def psychopy_csv(study: Study, heading: Heading, trials: Iterable[Mapping[str, A
     heading
         Values for every row.
     trials
-        Rows of the view `trials`; those without a response are left out.
+        Rows of the view `trials`. Trials without a stored response are left out.
 
     Notes
     -----
@@ -71,7 +74,7 @@ def psychopy_csv(study: Study, heading: Heading, trials: Iterable[Mapping[str, A
 
 
 def write_psychopy_csv(path: Path, study: Study, heading: Heading, trials: Iterable[Mapping[str, Any]]) -> None:
-    """Replace the file; the new file is complete or absent, and readable by its owner only."""
+    """Replace the file. The new file is complete or absent, and only its owner can read it."""
     with atomic_write(path, is_private=True) as file:
         file.write(psychopy_csv(study, heading, trials).decode())
 

@@ -13,7 +13,7 @@ import type { Timeline } from "./session-timeline";
 
 interface EntranceOptions {
   kind: SessionKind;
-  /** The server requires this token for a simulated session; null for a participant. */
+  /** The researcher's token, which the server requires for a simulated session; null for a participant. */
   researcherToken: string | null;
   /** Returns the element that shows the waiting message. */
   container: () => HTMLElement;

@@ -143,7 +143,7 @@ function showEndOf(session: Session): void {
   else showWithdrawn(main);
 }
 
-/** Returns this browser's session, or null if the browser has none for this participant. */
+/** Returns this browser's session, or null if the browser has no session of the participant. */
 async function savedSession(): Promise<Session | null> {
   const session = await reach(api.findSession);
   if (!session || (session.kind === "simulated" && !askedSimulation)) return null; // a program began this session, not the participant

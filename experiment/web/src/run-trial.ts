@@ -10,7 +10,7 @@ import { TrialSignals } from "./signals";
 import { say, TEXTS_LANGUAGE } from "./pages/texts";
 import type { TimeBounds } from "./timing/time-hints";
 
-/** A plugin's content on the screen. It is built completely before its onset, so that it appears within one frame. */
+/** A plugin's content on the screen. The content is built completely before its onset, to appear within one frame. */
 export interface Stimulus<R extends ResponseValue> {
   element: HTMLElement;
   /** The controls for responses. They are marked as disabled while no response is accepted. */
@@ -37,7 +37,7 @@ export interface TrialParameters extends TimeBounds {
   on_response: (data: TrialData) => Promise<TrialFeedback | null>;
 }
 
-/** Feedback on the screen, with an optional remark below it. */
+/** Feedback on the screen, with an optional remark below the feedback. */
 export type TrialFeedback = Feedback & { note?: string };
 
 /** The program that acts for the participant in a visual simulation. */

@@ -40,8 +40,8 @@ export class SessionProgress {
     return trial_index % this.round === 0;
   }
 
-  /** Moves to the next trial, or to the trial that the practice result names. If the practice ends the session, moves
-   * behind the last trial.
+  /** Moves to the next trial, or to the trial in the practice result. If the practice ends the session, moves past the
+   * last trial.
    */
   advance(practice?: Practice): void {
     this.next_trial_index++;

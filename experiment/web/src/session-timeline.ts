@@ -22,7 +22,7 @@ import { uuid4 } from "./saving/uuid";
 export type Timeline = Extract<Parameters<JsPsych["run"]>[0], unknown[]>;
 type TimelinePart = Timeline[number];
 
-/** Opens the full screen at the end of a page. Browsers allow it only during the click or key that ends the page. */
+/** Opens the full screen at the end of a page. Browsers allow the full screen only during the click or key. */
 const GOING_FULLSCREEN = {
   buttons: [{ id: "fullscreen-go", label: say("fullscreen_go") }],
   on_finish: enterFullscreen,
@@ -96,9 +96,9 @@ function welcomeBack({ deadline_ms }: Session, progress: SessionProgress, hasSki
   return [{ type: PagePlugin, pages: [page], ...(fullscreen && GOING_FULLSCREEN) }];
 }
 
-/** Returns a trial, with a page before it if necessary. The step is skipped if it is not the session's next trial. */
+/** Returns a trial, with a page before it if necessary. If the trial is not the session's next trial, it is skipped. */
 function step(trial: SessionTrial, session: Session, progress: SessionProgress, surroundings: Surroundings): TimelinePart {
-  const isFirstOfVisit = trial === progress.trial; // the welcome page or the instructions come before it
+  const isFirstOfVisit = trial === progress.trial; // the welcome page or the instructions come before this trial
   return {
     timeline: [
       ...(isFirstOfVisit ? [] : pageBefore(trial, session, progress)),
@@ -189,17 +189,17 @@ function ourPage(title: TextName, ...paragraphs: string[]): string {
   ).outerHTML;
 }
 
-/** True if the browser supports the full screen and does not show it already. */
+/** True if the browser supports the full screen, and the page does not use the full screen already. */
 function canGoFullscreen(): boolean {
   return document.fullscreenEnabled && document.fullscreenElement === null;
 }
 
-/** Opens the full screen. The browser allows it only right after a click or a key. The study also runs without it. */
+/** Opens the full screen. The browser allows this only right after a click or a key. The study also runs in a window. */
 async function enterFullscreen(): Promise<void> {
   await document.documentElement.requestFullscreen().catch(() => {});
 }
 
-/** Leaves the full screen, if the page is shown on it. */
+/** Leaves the full screen, if the page uses the full screen. */
 export function leaveFullscreen(): void {
   if (document.fullscreenElement) void document.exitFullscreen().catch(() => {});
 }

@@ -1,5 +1,5 @@
-/** Signals of a trial: events beside the response, such as a hidden page, a copied text or a program's clicks. The client
- * records them for the analysis, and changes nothing because of them.
+/** Signals of a trial: events other than the response, such as a hidden page, a copied text or a program's clicks. The
+ * client records these events for the analysis. They have no effect on the session.
  */
 import type { SignalName, Signals } from "./saving/server-api";
 

@@ -54,7 +54,7 @@ def test_flips_that_wait_are_detected_and_fixations_last_whole_frames(screen, hz
         if found["refresh"]["is_synchronised"]:
             break
     assert (
-        found["refresh"]["reason"] == "flips come at regular intervals, for any duration of work or rest between them"
+        found["refresh"]["reason"] == "flips come at regular intervals, for any duration of work or rest between flips"
     )
     assert found["refresh"]["measured_hz"] == pytest.approx(hz, rel=0.02)
     assert found["pacing"] == "frames"

@@ -108,7 +108,7 @@ def test_each_condition_is_a_separate_run(sample_study: Study, export: dict[str,
     [
         (lambda r: r["predictions"][2]["rayEntry"].update(pos=9), "prediction 3 .*no item with these atoms"),
         (lambda r: r.update(atomConfig=[[1, 1]]), "prediction 1 .configuration 0, north-1.: the battery has no item"),
-        (lambda r: r["predictions"].append(r["predictions"][0]), "prediction 24 .*duplicate"),
+        (lambda r: r["predictions"].append(r["predictions"][0]), "prediction 24 .*two predictions for this ray"),
         (lambda r: r.pop("modelName"), "`results.0.modelName` is missing"),
         (lambda r: r.update(mode="play"), "`results.0.mode`"),
         (lambda r: r["predictions"][0].update(correct="maybe"), "`results.0.predictions.0.correct`"),

@@ -73,8 +73,8 @@ def test_a_name_that_cannot_be_a_file_name_is_refused(part, name):
 @pytest.mark.parametrize(
     ("changes", "what"),
     [
-        ({"between": None}, "the test has no factor"),
-        ({"within": "item"}, "the test has no factor"),
+        ({"between": None}, "needs exactly one of `between` and `within`"),
+        ({"within": "item"}, "needs exactly one of `between` and `within`"),
         ({"between": None, "within": "item", "per": None}, "lacks `per`"),
         ({"per": None}, "lacks `per`"),
         ({"per": None, "test": "anova"}, "lacks `per`"),
@@ -142,8 +142,8 @@ def test_an_equivalence_margin_of_accuracy_is_between_0_and_1(margin):
     ("rule", "what"),
     [
         ("{rule: trial_rt}", "set min_ms, max_ms or both"),
-        ("{rule: median_rt, min_ms: 5, max_ms: 5}", "is not under"),
-        ("{rule: median_rt, min_ms: 5, max_ms: 4}", "is not under"),
+        ("{rule: median_rt, min_ms: 5, max_ms: 5}", "is not less than"),
+        ("{rule: median_rt, min_ms: 5, max_ms: 4}", "is not less than"),
         ("{rule: trial_rt, min_ms: -1}", "min_ms"),
         ("{rule: missing, max_share: 5}", "max_share"),
         ("{rule: missing, max_share: 1}", "max_share"),

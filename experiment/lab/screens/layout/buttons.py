@@ -17,7 +17,7 @@ class Action:
     """Name of the action's region, such as `next`."""
     label: str
     key: str = ""
-    """Key of the action as participants know it, such as `Enter`; drawn beside the label."""
+    """Participants' name of the action's key, such as `Enter`. The name is drawn beside the label."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class ButtonRows:
         return self._row_width(self._rows[-1]) if self._rows else 0
 
     def draw(self, canvas: Canvas, x: int, y: int) -> None:
-        """Draw the buttons, from the side where reading starts."""
+        """Draw the buttons, from the side where lines of text start."""
         for row in self._rows:
             at = 0
             for button in row:

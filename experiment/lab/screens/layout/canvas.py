@@ -18,7 +18,7 @@ _FINER = 4
 
 
 class Canvas:
-    """A screen being drawn."""
+    """A screen that is being drawn."""
 
     def __init__(self, sheet: Sheet) -> None:
         self.sheet = sheet
@@ -38,7 +38,7 @@ class Canvas:
     def write(
         self, text: Paragraph, x: int, y: int, width_px: int, colour: Colour = INK, align: Align = "start"
     ) -> None:
-        """Write lines into a column with its top left at (x, y); lines start at the side where reading starts."""
+        """Write lines into a column that has its top left at (x, y). `start` is the side where reading starts."""
         typeface = self.sheet.typeface
         ascent, descent = typeface.font("regular", text.size_px).getmetrics()
         for number, line in enumerate(text.lines):
@@ -142,7 +142,7 @@ def _blank(width_px: int, height_px: int) -> tuple[Image.Image, ImageDraw.ImageD
 
 
 def draw_escape_hint(canvas: Canvas) -> None:
-    """Draw the hint at the key that leaves the study at the bottom of the screen, if the sheet has this hint."""
+    """If the sheet has a hint about the escape key, draw the hint at the bottom of the screen."""
     sheet = canvas.sheet
     if not sheet.escape_hint:
         return

@@ -1,4 +1,4 @@
-"""A column of parts below each other, measured before drawing, so that an overflow is known in advance."""
+"""A column of parts below each other. Parts are measured before drawing, so that an overflow is known in advance."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ class Part:
 
     height_px: int
     draw: Callable[[Canvas, int, int], None]
-    """Function that draws the part, from its left and its top."""
+    """Function that draws the part. Its arguments are the canvas, and the left and the top of the part."""
     gap_px: int
     """Space below the part; not used for the last part of a column."""
 
@@ -54,7 +54,7 @@ class ScreenColumn:
         style: Style = "regular",
         align: Align = "start",
     ) -> None:
-        """Add a paragraph; an empty text adds nothing."""
+        """Add a paragraph. An empty text adds nothing."""
         if text:
             self.paragraph(paragraph(self.sheet, text, size_px, self.width_px, style), gap_px, colour, align)
 
@@ -76,7 +76,7 @@ class ScreenColumn:
 def first_that_fits(
     column_of: Callable[[int], ScreenColumn], sizes_px: Iterable[int], height_px: int
 ) -> tuple[int, ScreenColumn] | None:
-    """Return the first font size in which a column fits the height, and the column; None if none fits."""
+    """Return the first font size in which a column fits the height, and this column; None if no size fits."""
     for size_px in sizes_px:
         column = column_of(size_px)
         if column.height_px <= height_px:

@@ -1,7 +1,7 @@
-"""The sheet for drawing screens: the window's size, the fonts and texts, and all sizes that follow.
+"""The sheet for drawing screens: the window's size, the fonts and texts, and all sizes on the screen.
 
-All sizes are in proportion to the window's height, or in a narrow window to its width. A screen therefore looks the
-same at 1024 x 768 and at 3840 x 2160.
+All sizes are in proportion to the window's height. In a narrow window, all sizes are in proportion to the window's
+width. A screen therefore looks the same at 1024 x 768 and at 3840 x 2160.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from experiment.study.definition import Study
 from experiment.texts import Texts
 
 LETTERS_PER_LINE = 75
-"""Longest line in characters; after a longer line, readers lose the start of the next line."""
+"""Longest line, in characters. After a longer line, readers lose the start of the next line."""
 
 _SAMPLE = (
     "Many stories speak of you: imagine that you were there, and think of things as they usually are in everyday life."
@@ -31,13 +31,13 @@ class Sheet:
     words: Texts
     """Equipoise's texts in the study's language, and the direction of the study's script."""
     escape_hint: str = ""
-    """Hint at the bottom of a screen, beside the key that leaves the study; empty for no hint."""
+    """Hint about the escape key, at the bottom of a screen; empty for no hint."""
     item_px: int | None = None
-    """Font size in which all items fit; None before it is computed by `trial.with_even_letters`."""
+    """Font size in which all items fit; None until `trial.with_even_letters` has computed the size."""
 
     @classmethod
     def of(cls, study: Study, size_px: tuple[int, int]) -> "Sheet":
-        """Return the sheet for a study, with a font that has every character of its texts.
+        """Return the sheet for a study, with a font that has every character of the study's texts.
 
         Raises
         ------
@@ -59,7 +59,7 @@ class Sheet:
         return min(height, 0.75 * width) / 768
 
     def px(self, at_768: float) -> int:
-        """Return a length that is `at_768` px long on a screen of 1024 x 768; at least one pixel."""
+        """Return a length for this window that is `at_768` px on a screen of 1024 x 768. It is at least one pixel."""
         return max(1, round(at_768 * self._unit_px))
 
     @property
@@ -69,11 +69,17 @@ class Sheet:
 
     @property
     def body_sizes_px(self) -> Iterator[int]:
-        """Font sizes for running text that must fit one screen, from large to small; the last is 1/48 of the height."""
+        """Font sizes for running text that must fit one screen, from large to small.
+
+        The smallest is 1/48 of the height.
+        """
         return iter(range(self.body_px, ceil(16 * self._unit_px) - 1, -1))
 
     def item_sizes_px(self, has_feedback: bool) -> Iterator[int]:
-        """Font sizes for an item, from large to small; with feedback also smaller sizes, because the item was read."""
+        """Font sizes for an item, from large to small.
+
+        With feedback, smaller sizes are allowed, because the participant has already read the item.
+        """
         smallest_px = ceil((12 if has_feedback else 16) * self._unit_px)
         return iter(range(self.item_px or self.body_px, smallest_px - 1, -1))
 
@@ -96,7 +102,7 @@ class Sheet:
 
     @property
     def column_px(self) -> int:
-        """Width of running text: about 75 letters of a Latin script, or the width between the margins."""
+        """Width of running text: about 75 letters of a Latin script, and at most the width between the margins."""
         sample_px = self.typeface.font("regular", self.body_px).getlength(_SAMPLE)
         return min(self.inside_px[0], round(sample_px / len(_SAMPLE) * LETTERS_PER_LINE))
 

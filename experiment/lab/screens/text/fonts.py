@@ -22,12 +22,12 @@ from experiment.study.definition import Study
 Style = Literal["regular", "bold", "italic", "mono"]
 
 _NOT_FOR_READING = ("lastresort", "last resort", "adobeblank", "notdef", "emoji", "unifont")
-"""Parts of names of fonts that have placeholders for all letters, and of fonts of pictures."""
+"""Parts of font names. Fonts with these names have placeholders for all letters, or pictures, and are not used."""
 
 
 @dataclass(frozen=True)
 class Typeface:
-    """The font files of a study's screens; several styles may use one file."""
+    """The font files of a study's screens. Several styles may use the same file."""
 
     regular: Path
     """Font with all characters of the study."""
@@ -36,7 +36,7 @@ class Typeface:
     mono: Path
 
     def font(self, style: Style, size_px: int, shapes: bool = False) -> ImageFont.FreeTypeFont:
-        """Return a font; with `shapes`, its layout joins and orders letters."""
+        """Return a font. If `shapes` is True, the layout of the font joins and orders letters."""
         return _font(self._path(style), size_px, shapes)
 
     def has(self, style: Style, text: str) -> bool:
@@ -69,7 +69,8 @@ DEJAVU = Typeface(
 def missing_glyphs(texts: Iterable[str], typeface: Typeface = DEJAVU) -> tuple[str, ...]:
     """Return the characters, in order of their code points, for which a typeface has no glyph.
 
-    Only the regular style counts: a word that another style cannot write is written in the regular style.
+    Only the regular style is checked. If another style lacks a character of a word, the word is written in the
+    regular style.
 
     Parameters
     ----------
@@ -104,9 +105,9 @@ def font_for(texts: Iterable[str]) -> Typeface:
     more = f" and {len(missing) - 10} more" if len(missing) > 10 else ""
     raise InputError(
         f"no font of this machine has all the characters of the study's texts; DejaVu Sans lacks {named}{more}. "
-        "Fix: install one font that has these and the study's other characters (Debian and Ubuntu: fonts-noto-cjk for "
-        "Chinese, Japanese and Korean, fonts-freefont-ttf for many others), or replace these characters; emoji are "
-        "in no text font."
+        "Fix: install one font that has these characters and all other characters of the study (Debian and Ubuntu: "
+        "fonts-noto-cjk for Chinese, Japanese and Korean, fonts-freefont-ttf for many others), or replace these "
+        "characters. No text font has emoji."
     )
 
 
@@ -148,7 +149,7 @@ def _to_draw(texts: Iterable[str]) -> set[str]:
 
 @cache
 def _glyphs(path: Path) -> frozenset[str]:
-    """Return the characters of a font; none if the file cannot be read."""
+    """Return the characters of a font. If the file cannot be read, return no characters."""
     try:
         return frozenset(map(chr, FT2Font(str(path)).get_charmap()))
     except (RuntimeError, OSError, ValueError):
@@ -160,7 +161,7 @@ def _installed() -> list[font_manager.FontEntry]:
     # matplotlib's cache lacks fonts that were installed later.
     known = {entry.fname for entry in font_manager.fontManager.ttflist}
     for path in set(font_manager.findSystemFonts()) - known:
-        with suppress(RuntimeError, OSError, ValueError):  # A file that is not a font, or a broken one.
+        with suppress(RuntimeError, OSError, ValueError):  # The file is broken, or is not a font.
             font_manager.fontManager.addfont(path)
     entries = [
         entry

@@ -7,7 +7,7 @@ Measure = Callable[[int, int], float]
 """Function that returns the width in px of the text from one index to another."""
 
 _SPACES = frozenset(" \t\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u2009\u200a\u200b\u205f\u3000")
-"""Spaces at which a line may end; no-break spaces are not among them."""
+"""Spaces at which a line may end. A line may not end at a no-break space."""
 _HYPHENS = frozenset("-\u2010\u2013\u2014")
 _NEVER_FIRST = frozenset(
     "、。，．：；！？）］｝」』】〕〉》ー々ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮ…‥·・%％)]},.:;!?\"'”’"
@@ -16,7 +16,7 @@ _NEVER_LAST = frozenset("（［｛「『【〔〈《([{\"'“‘")
 
 
 def wrapped(text: str, width_px: float, measure: Measure) -> list[tuple[int, int]]:
-    """Return start and end of each line.
+    """Return the start and the end of each line.
 
     Spaces at the end of a line belong to no line. A line feed ends a line. A word that is wider than a line is split.
 
@@ -55,7 +55,7 @@ def _wrapped(text: str, start: int, end: int, width_px: float, measure: Measure)
 
 
 def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the parts that may not be split; spaces are in no part."""
+    """Yield the parts of the text that may not be split. The parts contain no spaces."""
     piece_start: int | None = None
     for index in range(start, end):
         if text[index] in _SPACES:
@@ -81,7 +81,7 @@ def _may_break(text: str, piece_start: int, index: int) -> bool:
 
 
 def _allows_breaks(character: str) -> bool:
-    """Return True if lines may end on both sides of a character; Korean is written in words."""
+    """Return True if lines may end on both sides of a character. Korean is excluded, because it has spaces."""
     is_hangul = "\uac00" <= character <= "\ud7a3"
     return unicodedata.east_asian_width(character) in {"W", "F"} and not is_hangul
 
@@ -92,7 +92,7 @@ def _continues(text: str, index: int) -> bool:
 
 
 def _longest_that_fits(text: str, start: int, end: int, width_px: float, measure: Measure) -> int:
-    """Return the index at which a word that is too wide is split; at least one character stays on the line."""
+    """Return the index at which a word that is too wide is split. At least one character stays on the line."""
     fitting = None
     for cut in range(start + 1, end):
         if _continues(text, cut):

@@ -37,7 +37,7 @@ def blocks_of(name: str, markdown: str) -> list[Block]:
     Parameters
     ----------
     name
-        Name of the text's file, for messages.
+        Name of the text's file, for error messages.
     markdown
         The text.
 
@@ -108,6 +108,6 @@ def _spans(name: str, tokens: list[Token], bold: bool) -> Iterator[Span]:
                     yield Span(f" ({address.removeprefix('mailto:')})", style)
             case "image":
                 raise InputError(
-                    f"{name}: this text contains the image `{token.attrGet('src')}`; the laboratory shows text only. "
+                    f"{name}: this text contains the image `{token.attrGet('src')}`. The laboratory shows text only. "
                     "Fix: replace the image with a description in words."
                 )

@@ -1,4 +1,4 @@
-"""Paragraphs of words in several styles, broken into lines that are measured before drawing."""
+"""Paragraphs of words in several styles, broken into lines. The lines are measured before drawing."""
 
 import re
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ _WORDS = re.compile(r"\s+|\S+")
 
 @dataclass(frozen=True)
 class Span:
-    """Words of one style."""
+    """Words in one style."""
 
     text: str
     style: Style = "regular"
@@ -50,7 +50,7 @@ class TextLine:
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Lines of one size."""
+    """Lines in one font size."""
 
     lines: tuple[TextLine, ...]
     direction: Direction
@@ -69,7 +69,7 @@ class Paragraph:
         return max(line.width_px for line in self.lines)
 
     def part(self, start: int, end: int) -> "Paragraph":
-        """Return some of the lines."""
+        """Return the lines from `start` up to `end`, without the line `end`."""
         return replace(self, lines=self.lines[start:end])
 
 
@@ -131,13 +131,16 @@ def _word_width(font: FreeTypeFont, word: str, direction: Direction) -> float:
 
 
 def _style_for(sheet: Sheet, span: Span) -> Style:
-    """Return a style that has all letters; signs on keys, such as arrows, may exist in the last style only."""
+    """Return a style that has all characters of a span.
+
+    Signs on keys, such as arrows, may exist only in the style `mono`.
+    """
     styles: tuple[Style, ...] = (span.style, "regular", "mono")
     return next((style for style in styles if sheet.typeface.has(style, span.text)), "regular")
 
 
 def _orderly(spans: list[Span], direction: Direction) -> tuple[Span, ...]:
-    """Return spans that can be drawn after each other.
+    """Return spans that can be drawn one after another.
 
     Letters are ordered within each span. If two spans have words against the direction of the line, the line is drawn
     in one style, because the right order of words matters more than emphasis.

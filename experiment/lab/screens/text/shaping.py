@@ -1,8 +1,8 @@
 """Shaping of a line: joined letters, and the order of scripts that are read from right to left.
 
 Text that needs no shaping is drawn unchanged, and looks the same on every machine. Other text uses Pillow's RAQM layout
-(HarfBuzz and FriBiDi) if the machine has RAQM. Otherwise it uses `arabic_reshaper` and `python-bidi`, which come with
-the `lab` extra. The order of letters follows Unicode Standard Annex 9.
+(HarfBuzz and FriBiDi) if the machine has RAQM. On a machine without RAQM, `arabic_reshaper` and `python-bidi` shape the
+text. These two packages come with the `lab` extra. The order of letters follows Unicode Standard Annex 9.
 """
 
 import unicodedata
@@ -19,7 +19,10 @@ Direction = Literal["ltr", "rtl"]
 _RIGHT_TO_LEFT = frozenset({"R", "AL"})
 _ORDERED_LIKE_LATIN = frozenset({"L", "EN", "AN"})
 _ALWAYS_SHAPED = ((0x0600, 0x08FF), (0x0900, 0x0DFF), (0x0E00, 0x0EFF), (0x0F00, 0x109F), (0x1780, 0x17FF))
-"""Scripts whose letters change with their neighbours: Arabic to N'Ko, Indic, Thai, Lao, Tibetan, Burmese, Khmer."""
+"""Code points of scripts whose letters change with the letters beside them.
+
+These scripts are Arabic to N'Ko, Indic, Thai, Lao, Tibetan, Burmese and Khmer.
+"""
 
 
 @dataclass(frozen=True)
@@ -33,12 +36,12 @@ class Shaped:
 
 @lru_cache(maxsize=1)
 def raqm_is_usable() -> bool:
-    """Return True if Pillow can shape text; this needs FriBiDi, a system library that may be missing."""
+    """Return True if Pillow can shape text. Shaping needs FriBiDi, a system library that may be missing."""
     return bool(features.check("raqm") and features.check("fribidi"))
 
 
 def base_direction(text: str, usual: Direction) -> Direction:
-    """Return the direction of a text: `usual`, unless all its letters have the other direction."""
+    """Return `usual`, or the other direction if all letters of the text have the other direction."""
     kinds = {unicodedata.bidirectional(character) for character in text}
     has_rtl, has_ltr = bool(kinds & _RIGHT_TO_LEFT), "L" in kinds
     if has_rtl == has_ltr:
@@ -47,7 +50,7 @@ def base_direction(text: str, usual: Direction) -> Direction:
 
 
 def goes_against(text: str, direction: Direction) -> bool:
-    """Return True if a text has letters or digits that are ordered against a direction."""
+    """Return True if a text has letters or digits that are read in the other direction than `direction`."""
     against = _ORDERED_LIKE_LATIN if direction == "rtl" else _RIGHT_TO_LEFT
     if direction == "ltr" and text.isascii():
         return False
@@ -72,7 +75,7 @@ def shaped(text: str, direction: Direction) -> Shaped:
 
 
 def needs_shaping(text: str, direction: Direction) -> bool:
-    """Return True if letters are joined, or reordered for display."""
+    """Return True if the letters of a text must be joined, or must be reordered for display."""
     if direction == "rtl" and not text.isalnum():
         return True  # In such a text, the full stop of `1.` is at the left.
     return not text.isascii() and any(
@@ -92,8 +95,8 @@ def _with_reshaper(text: str, direction: Direction) -> str:
     strange = [character for character in text if not _reshaper_can_draw(character)]
     if strange:
         raise InputError(
-            f"this machine cannot draw {strange[0]!r} with its neighbours, in {text[:40]!r}. Fix: install FriBiDi "
-            "(Debian and Ubuntu: libfribidi0; macOS: brew install fribidi; Windows: put fribidi.dll on the PATH); "
+            f"this machine cannot join {strange[0]!r} to the next letters in {text[:40]!r}. Fix: install FriBiDi "
+            "(Debian and Ubuntu: libfribidi0; macOS: brew install fribidi; Windows: put fribidi.dll on the PATH). "
             "Pillow finds FriBiDi automatically."
         )
     try:

@@ -1,5 +1,5 @@
 /** Checks that this device meets the study's requirements, before anything is stored or sent. If a requirement is not met,
- * a page shows it. Except on a phone, the page has a button to try again.
+ * a page shows the requirement. Except on a phone, the page has a button to try again.
  */
 import type { DeviceFound, DeviceNeeds, Exit } from "../saving/server-api";
 import { html } from "./dom";
@@ -70,8 +70,8 @@ async function lackingRefresh({ refresh_hz }: DeviceNeeds): Promise<string[]> {
   return isFast ? [] : [say("device_refresh", { hz: refresh_hz, here_hz: Math.round(here_hz) })];
 }
 
-/** Shows the unmet requirements. Resolves when the participant presses the button to try again, or has made a too small
- * window large enough.
+/** Shows the unmet requirements. Resolves when the participant presses the button to try again, or has enlarged a window
+ * that was too small.
  */
 function untilTriedAgain(container: HTMLElement, needs: DeviceNeeds, lacks: string[], exit: Exit): Promise<void> {
   const tryAgain = html("button", { id: "device-try-again", type: "button", class: "primary" }, say("device_try_again"));

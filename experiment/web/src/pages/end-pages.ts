@@ -87,7 +87,7 @@ function changeOfMind(withdrawal_code: string | null): HTMLElement[] {
   return [section];
 }
 
-/** Makes the link back to the panel. It is last on the page, so that the participant reads everything above it. */
+/** Makes the link back to the panel. The link is last on the page, so that the participant reads everything above. */
 function wayOut(exit?: Exit): HTMLElement[] {
   if (!exit?.url) return [];
   const link = html("a", { id: "exit-link", class: "button primary", href: exit.url, lang: TEXTS_LANGUAGE }, say("exit_link"));

@@ -13,9 +13,9 @@ type PersonAnswer = number | string | null;
 
 export interface QuestionField {
   element: HTMLElement;
-  /** Returns the answer, or null if the participant gave none. */
+  /** Returns the answer, or null if the participant gave no answer. */
   read(): PersonAnswer;
-  /** Returns true if the answer is valid. If it is not, the field shows why. */
+  /** Returns true if the answer is valid. If the answer is not valid, the field shows why. */
   check(): boolean;
   /** Fills in an answer, for simulations. */
   fill(answer: PersonAnswer): void;

@@ -50,8 +50,8 @@ export class StudyBar {
     this.header.hidden = true;
   }
 
-  /** Adds the button that opens the contact and the participant's rights. The dialog that asks whether to leave shows them
-   * too.
+  /** Adds the button that opens the contact and the participant's rights. The dialog that asks whether to leave also
+   * shows the contact and the rights.
    */
   offerContact(contact_html: string): void {
     const dialog = createContactDialog();
@@ -63,7 +63,7 @@ export class StudyBar {
     this.progress.hidden = true;
   }
 
-  /** Shows and announces the next trial. Call it during the fixation, so that it does not affect the timing. */
+  /** Shows and announces the next trial. Call this method during the fixation, so that it does not affect the timing. */
   showTrial({ words, answered, total }: TrialPosition): void {
     this.show(words);
     this.progress.max = total;
@@ -79,7 +79,7 @@ export class StudyBar {
   }
 
   showSaveStatus(status: SaveStatus): void {
-    // Another attempt to send is not shown: no response has arrived yet.
+    // A new attempt to send is not shown, because no response has arrived yet.
     if (status === this.status || (status === "saving" && this.status !== "saved")) return;
     clearTimeout(this.statusTimer);
     const worried = this.status !== "saved" && this.saveStatus.textContent !== "";
@@ -91,7 +91,7 @@ export class StudyBar {
     else this.statusTimer = window.setTimeout(() => this.say(say(status)), QUIET_SAVE_MS);
   }
 
-  /** Stops showing the state of saving, because the page itself shows it. */
+  /** Stops showing the state of saving, because the page itself shows the state. */
   hideSaveStatus(): void {
     clearTimeout(this.statusTimer);
     this.status = "saved";
@@ -134,7 +134,7 @@ function createContactDialog(): HTMLDialogElement {
   return dialog;
 }
 
-/** Makes the dialog that asks whether to leave and delete the responses. `withdraw` deletes them, and may fail. */
+/** Makes the dialog that asks whether to leave and delete the responses. `withdraw` deletes the responses, and may fail. */
 export function createLeaveDialog(withdraw: () => Promise<void>): HTMLDialogElement {
   const problem = html("p", { role: "alert", class: "problem" });
   const stay = html("button", { type: "button", class: "primary" }, say("leave_stay"));

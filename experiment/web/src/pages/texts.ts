@@ -7,7 +7,9 @@ export type TextName = keyof typeof english;
 const catalogue = document.getElementById("texts");
 const byName: Record<TextName, string> = catalogue ? JSON.parse(catalogue.textContent!) : english;
 
-/** The language of these texts, which can differ from the study's. Elements with only these texts have it as `lang`. */
+/** The language of these texts, which can differ from the study's language. It is the `lang` of elements with only
+ * these texts.
+ */
 export const TEXTS_LANGUAGE = catalogue?.lang || "en";
 
 /** Returns a text with its placeholders `{name}` filled. */

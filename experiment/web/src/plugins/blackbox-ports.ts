@@ -34,7 +34,7 @@ export function portsOf(size: number): Port[] {
   ];
 }
 
-/** Returns the cell of a port in the frame around the board: its row or column is 0 or size + 1. */
+/** Returns the cell of a port in the frame around the board. The row or the column of this cell is 0 or size + 1. */
 export function portCell(name: Port, size: number): Cell {
   const { side, position } = parsePort(name);
   switch (side) {

@@ -30,7 +30,7 @@ const info = {
 } as const;
 
 type Info = typeof info;
-/** jsPsych fills in the defaults before it calls the plugin. The type `TrialType` does not include this. */
+/** jsPsych fills in the defaults before it calls the plugin. The type `TrialType` does not include the defaults. */
 type Trial = TrialType<Info> & BlackboxContent & TrialParameters;
 type Prediction = "absorbed" | "reflected" | Port;
 
@@ -97,7 +97,7 @@ class BlackboxStimulus implements Stimulus<string> {
   private responseText = html("p", { id: "response-text", role: "status" }, say("blackbox_no_answer"));
   private submitButton = html("button", { id: "submit-response", class: "primary", type: "button", disabled: true }, say("blackbox_submit"));
   private choice: Prediction | null = null;
-  /** The side whose letter was typed, while its digit is missing. */
+  /** The side whose letter was typed, while the digit of the port is missing. */
   private typedSide: Side | null = null;
   private responseWindow!: ResponseWindow;
 
@@ -190,7 +190,7 @@ class BlackboxStimulus implements Stimulus<string> {
   private onEnter(event: KeyboardEvent, submit: (event: Event) => void): void {
     const target = event.target as HTMLElement | SVGElement;
     const response = target.dataset.response ?? target.dataset.port;
-    // Enter on a response chooses it, or submits it if it is chosen. On another control, Enter keeps its usual effect.
+    // Enter on a response chooses the response, or submits a chosen response. On other controls, Enter has the usual effect.
     if (response && (this.choice === null || (target.dataset.response && response !== this.choice))) {
       event.preventDefault();
       this.choose(response as Prediction);

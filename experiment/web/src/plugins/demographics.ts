@@ -16,15 +16,15 @@ const info = {
       nested: {
         /** Name of the recorded answer. */
         name: { type: ParameterType.STRING, default: undefined },
-        /** The question in the participant's words. */
+        /** The question, as the participant reads it. */
         ask: { type: ParameterType.STRING, default: undefined },
         /** Kind of answer: a whole number, one of `options`, or a line of text. */
         answer: { type: ParameterType.SELECT, options: ["number", "choice", "text"], default: undefined },
         /** The options of a choice. */
         options: { type: ParameterType.STRING, array: true, default: [] },
-        /** Lowest number. */
+        /** Lowest valid number. */
         low: { type: ParameterType.INT, default: 0 },
-        /** Highest number. */
+        /** Highest valid number. */
         high: { type: ParameterType.INT, default: 1_000_000 },
       },
     },
@@ -44,7 +44,7 @@ const info = {
 } as const;
 
 type Info = typeof info;
-/** jsPsych fills in the defaults before it calls the plugin. The type `TrialType` does not include this. */
+/** jsPsych fills in the defaults before it calls the plugin. The type `TrialType` does not include the defaults. */
 type Trial = TrialType<Info> & { questions: Question[]; title: string; remark: string; button_label: string };
 
 export interface DemographicsData {

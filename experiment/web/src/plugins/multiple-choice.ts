@@ -27,7 +27,7 @@ const info = {
 } as const;
 
 type Info = typeof info;
-/** jsPsych fills in the defaults before it calls the plugin. The type `TrialType` does not include this. */
+/** jsPsych fills in the defaults before it calls the plugin. The type `TrialType` does not include the defaults. */
 type Trial = TrialType<Info> & MultipleChoiceContent & TrialParameters;
 
 /** A text, a question and numbered options. A number key, a click or a tap gives the response at once. */

@@ -7,22 +7,22 @@ export const trialParameters = {
   fixation_ms: { type: ParameterType.FLOAT, default: 200 },
   /** The display's frame interval, in ms, from `measureFrameInterval_ms`. */
   frame_ms: { type: ParameterType.FLOAT, default: 1000 / 60 },
-  /** Time from onset before which no response is accepted, in ms. */
+  /** Time after onset during which no response is accepted, in ms. */
   reading_ms: { type: ParameterType.FLOAT, default: 0 },
-  /** Time from onset after which the trial ends without a response, in ms; null for no limit. */
+  /** Time after onset at which the trial ends without a response, in ms; null for no limit. */
   deadline_ms: { type: ParameterType.FLOAT, default: null },
   /** Called when the stimulus is on the screen. */
   on_shown: { type: ParameterType.FUNCTION, default: () => {} },
-  /** Called with the trial's data as soon as there is a response. A result that is not null is shown as feedback, with its
-   * `note` below.
+  /** Called with the trial's data as soon as there is a response. A result that is not null is shown as feedback, with
+   * `note` below the feedback.
    */
   on_response: { type: ParameterType.FUNCTION, default: () => Promise.resolve(null) },
   /** The label of the button that ends the feedback. */
   continue_label: { type: ParameterType.STRING, default: say("continue") },
 } as const;
 
-/** Data of a trial beside `response`. Each plugin defines the type of `response`, which is null without a response before
- * the deadline.
+/** Data of a trial in addition to `response`. Each plugin defines the type of `response`. Without a response before the
+ * deadline, `response` is null.
  */
 export const trialData = {
   /** "deadline" if the deadline passed without a response, otherwise null. */
@@ -43,15 +43,15 @@ export const trialData = {
   frames_dropped: { type: ParameterType.INT },
   /** Stimulus onset, UTC, ISO 8601 with ms. */
   shown_at: { type: ParameterType.STRING },
-  /** `presented`: the onset is the browser's time stamp of the frame on the screen. `painted`: it is the time just after
-   * painting the frame.
+  /** `presented`: the onset is the browser's time stamp of the frame on the screen. `painted`: the onset is the time just
+   * after painting the frame.
    */
   onset_source: { type: ParameterType.STRING },
   /** Number of times the page lost focus or was hidden between the beginning of the trial and the response. */
   focus_lost: { type: ParameterType.INT },
-  /** Other events between the beginning of the trial and the response. Contains only events that occurred; null if there
-   * were none. `hidden`: times that the page was hidden. `fullscreen_left`: times that the participant left the full
-   * screen. `pasted` and `copied`: numbers of pastes and copies. `resized`: changes of the window's size. `too_early`:
+  /** Other events between the beginning of the trial and the response. Contains only events that occurred; null if no
+   * such event occurred. `hidden`: times that the page was hidden. `fullscreen_left`: times that the participant left the
+   * full screen. `pasted` and `copied`: numbers of pastes and copies. `resized`: changes of the window's size. `too_early`:
    * responses before the stimulus was visible or during the reading time. `untrusted`: input events that a program made.
    * `away_ms`: time for which the page was hidden or without focus, in ms.
    */

@@ -113,7 +113,7 @@ export class Outbox {
 
   private reject(error: unknown): void {
     // A session that continues in another browser can return to this browser, and then accepts the stored responses. Any
-    // other refusal is final. It also applies to the later responses, because the server accepts responses in order.
+    // other refusal is final, also for the later responses, because the server accepts responses in order.
     if (isElsewhere(error)) this.closed = true;
     else this.close();
     this.rejection = error;

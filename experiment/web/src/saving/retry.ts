@@ -1,4 +1,4 @@
-/** Repeats a request until it succeeds. The wait is the time that the server names, or an exponential back-off. Without a
+/** Repeats a request until it succeeds. The wait is the time that the server requests, or an exponential back-off. Without a
  * time from the server, the wait ends early when the browser is online again.
  */
 import { ApiError, isTemporary } from "./server-api";

@@ -17,7 +17,7 @@ export interface Study {
   device: DeviceNeeds;
   fullscreen: boolean;
   exits: { no_consent: Exit; incompatible_device: Exit };
-  /** Published jsPsych plugins, by name: the address of the plugin, and the variable that contains it after loading. */
+  /** Published jsPsych plugins, by name. Each has an address, and a variable that contains the plugin after loading. */
   plugins: Record<string, { address: string; variable: string }>;
   fixation_ms: number;
   /** Sentence that says why no session can begin now. A participant with a session can still resume. */
@@ -40,7 +40,7 @@ export interface DeviceNeeds {
   refresh_hz: number | null;
 }
 
-/** Properties of this device. None of them identifies the browser. */
+/** Properties of this device. No property identifies the browser. */
 export interface DeviceFound {
   width_px: number;
   height_px: number;
@@ -93,7 +93,7 @@ export interface Question {
   answer: "number" | "choice" | "text";
   /** The options of a choice. */
   options: string[];
-  /** The lowest valid number; `high` is the highest. */
+  /** The lowest valid number; `high` is the highest valid number. */
   low: number;
   high: number;
 }
@@ -114,21 +114,21 @@ export interface Completion {
 export interface Ended {
   message: string;
   exit: Exit;
-  /** The same code as for a completed session. */
+  /** The participant's code for deleting the responses later, as for a completed session. */
   withdrawal_code: string | null;
   contact_html: string | null;
 }
 
 export type Session = {
-  /** Name of the session. Every response has it, so that no response can get into another session. */
+  /** Name of the session. Every response has this name, so that no response can get into another session. */
   session: string;
   kind: SessionKind;
   /** Number of the visit, from 1. */
   visit: number;
   fixation_ms: number;
-  /** Time from onset before which no response is accepted. */
+  /** Time after onset during which no response is accepted. */
   reading_ms: number;
-  /** Time from onset after which a test question ends without a response; null for no limit. */
+  /** Time after onset at which a test question ends without a response; null for no limit. */
   deadline_ms: number | null;
   /** Show the interrupted trial again, or skip it. */
   interrupted_trial: "repeat" | "skip";
@@ -257,7 +257,7 @@ export class ApiError extends Error {
   constructor(
     readonly status: number,
     message: string,
-    /** Seconds to wait before a retry; 0 if the server names none. */
+    /** Seconds to wait before a retry; 0 if the server names no time. */
     readonly retryAfter_s = 0,
   ) {
     super(message);
@@ -326,7 +326,7 @@ export const api = {
 
   session: () => request<Session>("GET", "/api/session"),
 
-  /** Returns the session of this browser, or null if the browser has none. */
+  /** Returns the session of this browser, or null if the browser has no session. */
   findSession: async (): Promise<Session | null> => {
     try {
       return await api.session();
@@ -342,15 +342,16 @@ export const api = {
   startSession: (start: Start, researcherToken: string | null) =>
     entering("/api/session", start, researcherToken === null ? {} : { Authorization: `Bearer ${researcherToken}` }),
 
-  /** Reports that the participant opened the session again, and returns its state. By the study's rules this can be a new
-   * session, from the beginning. A retry with the same `visit_id`, after a lost reply, is not a second visit.
+  /** Reports that the participant opened the session again, and returns the session. By the study's rules, the server
+   * can return a new session instead of the earlier session. A retry with the same `visit_id`, after a lost reply, is not
+   * a second visit.
    */
   visit: (visit_id: string, device: DeviceFound | null) => entering("/api/visit", { visit_id, device }),
 
   /** Stores the answers to the questions about the participant. Idempotent. */
   demographics: (session: string, answers: PersonAnswers) => request<object>("POST", "/api/demographics", { session, answers }),
 
-  /** Stores responses to the next trials of a session: all of them or none. */
+  /** Stores responses to the next trials of a session. The server stores either all or none of the responses. */
   respond: (session: string, responses: TrialResponse[]) =>
     request<{ responses: StoredResponse[] }>("POST", "/api/responses", { session, responses }),
 

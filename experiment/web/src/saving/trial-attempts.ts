@@ -1,5 +1,5 @@
-/** The attempts at trials, in the browser's local storage. They identify an interrupted trial when the participant opens
- * the page again. Without local storage, every attempt counts as the first attempt.
+/** The attempts at trials, in the browser's local storage. The attempts identify an interrupted trial when the
+ * participant opens the page again. Without local storage, every attempt counts as the first attempt.
  */
 
 interface BegunTrial {
@@ -10,7 +10,7 @@ interface BegunTrial {
 
 const KEY_PREFIX = "equipoise-begun-";
 
-/** Returns the session's trial that began last in this browser. */
+/** Returns the trial of a session that this browser began last. */
 export function begunTrial(session: string): BegunTrial | null {
   try {
     return JSON.parse(localStorage.getItem(KEY_PREFIX + session) ?? "null") as BegunTrial | null;

@@ -1,7 +1,7 @@
 /** The fixation cross, timed by counting frames of the display, and the stimulus that replaces the cross.
  *
- * Times are the time stamps of `requestAnimationFrame`. They come from the clock of the frames, which is also the clock of
- * `event.timeStamp`. A timer would be late by a random time of one frame or more.
+ * Times are the time stamps of `requestAnimationFrame`. These time stamps use the clock of the frames, which is also the
+ * clock of `event.timeStamp`. A timer would be late by a random time of one frame or more.
  */
 import { html } from "../pages/dom";
 
@@ -54,9 +54,9 @@ export function painted(): Promise<number> {
 const COMMON_FRAME_MS = 1000 / 60;
 
 /**
- * Measures the display's frame interval: the mean of 30 intervals, without those of missed frames. The median would be
- * less exact: some browsers' time stamps are whole milliseconds, so it can be wrong by half a millisecond. At 120 Hz this
- * is an error of about one frame in 200 ms.
+ * Measures the display's frame interval: the mean of 30 intervals, without the intervals of missed frames. The median
+ * would be less exact: some browsers' time stamps are whole milliseconds, so the median can be wrong by half a
+ * millisecond. At 120 Hz this is an error of about one frame in 200 ms.
  */
 export async function measureFrameInterval_ms(): Promise<number> {
   const intervals_ms: number[] = [];
@@ -83,7 +83,7 @@ export interface Fixation {
 }
 
 /** Shows the fixation cross for the number of frames nearest to `fixation_ms`. The stimulus replaces the cross within one
- * frame. It is built completely while the cross is on the screen, so that building it delays nothing.
+ * frame. The stimulus is built completely while the cross is on the screen, so that building delays nothing.
  */
 export async function showAfterFixation(
   display: HTMLElement,

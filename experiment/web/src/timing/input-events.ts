@@ -1,8 +1,8 @@
 /** The input events that can be responses, and their devices. */
 import type { Input } from "../saving/server-api";
 
-/** Returns true if an event can be an intended response. A held key, a key with a modifier, and an event while a dialog is
- * open cannot.
+/** Returns true if an event can be an intended response. A held key, a key with a modifier, or an event while a dialog is
+ * open cannot be an intended response.
  */
 export function isMeant(event: Event): boolean {
   if (event instanceof KeyboardEvent && (event.repeat || event.ctrlKey || event.altKey || event.metaKey)) return false;

@@ -27,7 +27,7 @@ if (tellsPresentation) {
   }).observe({ type: "element" });
 }
 
-/** Watches a stimulus that was added to the page in this frame. The returned function returns the best estimate of its
+/** Watches a stimulus that was added to the page in this frame. The returned function returns the best estimate of the
  * onset.
  */
 export function watchOnset(stimulus: HTMLElement, frame_ms: number): () => Promise<Onset> {
@@ -49,8 +49,8 @@ export function watchOnset(stimulus: HTMLElement, frame_ms: number): () => Promi
   };
 }
 
-/** Returns the element with the first words. It is at the top of the page, so it is on the screen, and the browser presents
- * the whole stimulus in the same frame.
+/** Returns the element with the first words. This element is at the top of the page, and therefore on the screen. The
+ * browser presents the whole stimulus in the same frame.
  */
 export function firstText(stimulus: HTMLElement): Element {
   const walker = document.createTreeWalker(stimulus, NodeFilter.SHOW_TEXT, (text) =>

@@ -1,11 +1,12 @@
 /** The time in which responses to a stimulus are accepted. It begins at the onset or at the end of the reading time, and
  * ends at the deadline.
  *
- * The time stamps of the input events decide, because a timer can be late: by hours after the computer was asleep.
+ * The time stamps of the input events decide, and not a timer, because a timer can be late. After the computer was
+ * asleep, a timer can be hours late.
  */
 import { isMeant } from "./input-events";
 
-/** Longest delay of the event of a response that was made before the deadline. */
+/** Longest delay with which the event of a response before the deadline can arrive. */
 const ON_ITS_WAY_MS = 30;
 
 export class ResponseWindow {

@@ -3,13 +3,15 @@ import { html } from "../pages/dom";
 import { say, TEXTS_LANGUAGE } from "../pages/texts";
 
 export interface TimeBounds {
-  /** Time from onset before which no response is accepted. */
+  /** Time after onset during which no response is accepted. */
   reading_ms: number;
-  /** Time from onset after which the trial ends without a response; null for no limit. */
+  /** Time after onset at which the trial ends without a response; null for no limit. */
   deadline_ms: number | null;
 }
 
-/** Makes the hints for one trial, or none. The hint about reading is last, because its space stays empty afterwards. */
+/** Makes the hints for one trial, if it has time limits. The hint about reading is last, because its space then stays
+ * empty.
+ */
 export function timeHints({ reading_ms, deadline_ms }: TimeBounds): HTMLElement[] {
   const hints = [];
   if (deadline_ms !== null) hints.push(html("span", {}, timeLimit(deadline_ms)));

@@ -52,7 +52,7 @@ def test_a_few_dropped_frames_do_not_change_the_verdict():
         (not_waiting(FRAME_MS, busy=False), not_waiting(FRAME_MS, busy=True), 60, "do not wait for the screen"),
         (waiting(jitter_ms=5), waiting(jitter_ms=5), 60, "of the intervals between flips are one frame"),
         (waiting(dropped=range(0, 60, 5)), waiting(), 60, "of the intervals between flips are one frame"),
-        (waiting(frame_ms=1000 / 50), waiting(frame_ms=1000 / 50), 60, "mode says 60.0 Hz"),
+        (waiting(frame_ms=1000 / 50), waiting(frame_ms=1000 / 50), 60, "mode has 60.0 Hz"),
     ],
     ids=["at once", "too slow", "regular by chance", "regular at 60 Hz by chance", "jitter", "drops", "other rate"],
 )

@@ -41,13 +41,13 @@ def test_a_window_can_be_smaller_than_the_screen(screen):
     [
         (
             {"monitor": "lab1"},
-            "PsychoPy knows no monitor 'lab1', only testMonitor. Fix: choose one of these",
+            "PsychoPy does not know the monitor 'lab1'. Known monitors: testMonitor. Fix: choose a known monitor",
         ),
         (
             {"size_px": [1024, 769]},
             "A window of 1024 x 769 px does not fit on screen 0, which has 1024 x 768. Fix: choose",
         ),
-        ({"screen": 1}, "Screen 1 does not exist: this machine has 1, counted from 0. Fix: choose another"),
+        ({"screen": 1}, "Screen 1 does not exist. Screens of this machine: 1, counted from 0. Fix: choose another"),
     ],
 )
 def test_a_missing_screen_monitor_or_size_is_refused_with_a_sentence(screen, options, sentence):
@@ -73,8 +73,8 @@ def test_a_missing_display_is_refused_with_a_sentence(monkeypatch, display):
     [
         ("linux", (3, 12), r"install it with: pip install 'equipoise\[lab\]'"),
         ("win32", (3, 11), r"install it with: pip install 'equipoise\[lab\]'"),
-        ("win32", (3, 12), r"under Python 3\.11\.$"),
-        ("darwin", (3, 13), r"under one of these versions\.$"),
+        ("win32", (3, 12), r"under Python 3\.11\. "),
+        ("darwin", (3, 13), r"under Python 3\.11 or 3\.12\. "),
     ],
 )
 def test_missing_psychopy_is_refused_with_a_sentence(monkeypatch, system, python, advice):

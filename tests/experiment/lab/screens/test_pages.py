@@ -190,7 +190,7 @@ def test_a_link_whose_text_is_its_address_is_written_once():
 
 
 def test_a_picture_in_a_page_is_refused_with_the_name_of_the_file():
-    with pytest.raises(InputError, match=r"consent\.md: this text contains the image `brain\.png`; .* text only"):
+    with pytest.raises(InputError, match=r"consent\.md: this text contains the image `brain\.png`\. .* text only"):
         pages(sheet_of(), {"consent.md": "See ![brain](brain.png)"}, CONSENT, BACK, NEXT)
 
 
