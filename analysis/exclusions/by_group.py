@@ -79,7 +79,8 @@ def _named(groups: pd.Series) -> pd.Series:
 def _counted(work: pd.DataFrame) -> pd.DataFrame:
     """Return `COUNTS` by kind and group.
 
-    A participant without a final trial in a group counts as excluded in this group.
+    If no trial of a participant remains in a group after the exclusions, the participant counts as excluded in this
+    group.
     """
     participants = work.groupby(["kind", "group", "participant"], sort=False)[["n_planned", "n_final"]].sum()
     is_included = participants["n_final"] > 0

@@ -284,7 +284,7 @@ def _of_all_sessions(sessions: pd.DataFrame, column: str) -> pd.Series:
 def _several_sessions_notes(trials: pd.DataFrame, table: pd.DataFrame) -> list[str]:
     """Return a note on participants with several planned sessions.
 
-    Refuse completed sessions of a participant with equal or missing session numbers.
+    Raise an error if two completed sessions of one participant have the same session number, or if one has no number.
     """
     of_people = (table["kind"] != "model") & (table["status"] == "completed") & ~table["by_researcher"]
     sessions = table.loc[of_people, ["unit", "session", "session_number"]].drop_duplicates("session")

@@ -61,11 +61,12 @@ def planned_tests(
     -------
     DataFrame
         The columns `COLUMNS`, one row for each form of each test. The form `as planned` is the test of the plan. The
-        form `paired form` is added if the planned test treats values of the same unit at several levels as independent.
-        The form `equivalence` is added if the test has a margin. `p_holm` and `p_bh` are the p values after correction
-        within a family of tests. Confirmatory and exploratory tests are corrected separately. To correct a paired form,
-        the paired form replaces its test in the family. Equivalence tests are a separate family. `levels` has the
-        levels in the order of the subtraction. `warnings` has the reasons why a result may be misleading.
+        form `paired form` is added if the same unit has values at several levels, but the planned test treats these
+        values as independent. The form `equivalence` is added if the test has a margin. `p_holm` and `p_bh` are the p
+        values after correction within a family of tests. Confirmatory and exploratory tests are corrected separately.
+        The p value of a paired form is corrected in the same family, in the place of its planned test. Equivalence
+        tests are a separate family. `levels` has the levels in the order of the subtraction. `warnings` has the reasons
+        why a result may be misleading.
 
     Raises
     ------

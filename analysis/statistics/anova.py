@@ -175,7 +175,7 @@ def _complete_cells(table: pd.DataFrame) -> Floats:
     incomplete = int((~(np.abs(cells) <= LARGEST)).any(axis=1).sum())
     if incomplete:
         raise InputError(
-            f"{incomplete} of {len(cells)} units lack the number of at least one level. Fix: exclude these units "
+            f"{incomplete} of {len(cells)} units have no value at one or more levels. Fix: exclude these units "
             "first, or fit a mixed model, which uses incomplete units."
         )
     return cells

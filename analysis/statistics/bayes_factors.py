@@ -148,7 +148,7 @@ def bayes_factor_proportions(table: pd.DataFrame) -> float:
         )
     for name, total in zip(table.index, counts.sum(axis=1), strict=True):
         if total == 0:
-            raise InputError(f"the row {name} of the table is empty. Fix: leave out the comparison with this group.")
+            raise InputError(f"the row {name} of the table is empty. Fix: leave out the comparison with {name}.")
     (a, b), (c, d) = counts.tolist()
     return _exponential(float(betaln(a + 1, b + 1) + betaln(c + 1, d + 1) - betaln(a + c + 1, b + d + 1)))
 

@@ -27,8 +27,9 @@ def rounding_bounds(printed: str | Decimal) -> tuple[Fraction, Fraction]:
     Notes
     -----
     A printed number :math:`x` with :math:`d` decimals has the bounds :math:`x \pm 10^{-d}/2`. Both bounds are included,
-    because the rules for a value exactly half way between two neighbours differ. Schools round such a value upwards,
-    and standards round to the even neighbour. Programs with binary fractions may round to either neighbour.
+    because there are different rules for rounding a value that is exactly half way between two neighbours. Schools
+    round such a value upwards, and standards round to the even neighbour. Programs with binary fractions may round to
+    either neighbour.
 
     Examples
     --------
@@ -196,7 +197,10 @@ def _sums(mean: str | Decimal, n: int, items: int, scale: tuple[int, int] | None
 
 
 def _limits(total: int, n: int, squares: int) -> tuple[int, int]:
-    """Return bounds for `n` numbers with the sum `total`, whose sum of squared deviations is at most `squares`."""
+    """Return the smallest and the largest value that one of `n` numbers can have.
+
+    The numbers have the sum `total`, and their sum of squared deviations is at most `squares`.
+    """
     furthest = isqrt(squares) + 1
     return total // n - furthest, total // n + 1 + furthest
 

@@ -159,7 +159,7 @@ class BatteryBuilder:
 
 @dataclass(frozen=True)
 class _Cell:
-    """A question in one condition, at one inference level, from one point of view, shared by all variants."""
+    """A question in one condition, at one inference level and from one point of view. All variants share it."""
 
     name: str
     condition: str

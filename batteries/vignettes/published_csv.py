@@ -230,9 +230,8 @@ def _content(vignette: str) -> dict[str, Any]:
     text, blank, prompt = vignette[: match.start()].rpartition("\n\n") if match else ("", "", "")
     if match is None or not blank or not prompt.strip():
         raise InputError(
-            "the vignette is not a story, an empty line, a question "
-            "and four numbered options. "
-            "Fix: correct the vignette."
+            "the vignette does not have the required form: a story, an empty line, a question, and four "
+            "numbered options. Fix: correct the vignette."
         )
     return {"text": text, "prompt": prompt, "options": [option.rstrip() for option in match.groups()]}
 

@@ -128,7 +128,7 @@ def _match(result: _Result, items: dict[tuple[object, str], Item], location: str
         if item is None:
             raise InputError(
                 f"{where}: the battery has no item with these atoms and this port. Fix: use the battery "
-                "that the model was asked."
+                "whose items were given to the model."
             )
         if item.item_id in predictions:
             raise InputError(

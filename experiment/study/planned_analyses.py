@@ -14,8 +14,8 @@ def _levels(where: Any) -> Any:
             if not isinstance(level, (bool, int, float, str)) or (isinstance(level, float) and not isfinite(level)):
                 shown = "nothing" if level is None else repr(level)
                 raise ValueError(
-                    f"`{column}` asks for {shown}, which is not a level. Fix: write a number, a text, true or "
-                    "false, or a list of these."
+                    f"the condition on `{column}` has the value {shown}, which cannot be a level. Fix: write a number, "
+                    "a text, true or false, or a list of these."
                 )
     return where
 

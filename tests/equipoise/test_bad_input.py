@@ -82,7 +82,7 @@ def test_a_store_that_another_program_locks_is_refused(study_folder: Path, monke
     result = run("models", "run", study_folder, "--model", "baseline/nearest-atom")
     holder.execute("ROLLBACK")
     holder.close()
-    assert_refused(result, "The responses in it are not changed")
+    assert_refused(result, "The responses in the file are not changed")
 
 
 @pytest.mark.parametrize("command", ["new", "demo"])

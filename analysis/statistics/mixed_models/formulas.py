@@ -153,7 +153,7 @@ class _Parser:
             sign = self._next()[1]
 
     def _addend(self) -> tuple[bool, _Terms]:
-        """Return True if the next terms are removed from the formula, and these terms. `0` removes the intercept."""
+        """Return whether the next terms are removed from the formula, and the terms. `0` removes the intercept."""
         if self._peek()[0] == "number":
             number = self._next()[1]
             if number not in ("0", "1") or self._peek()[1] in ("*", ":", "^"):

@@ -178,7 +178,7 @@ def _factor(name: str, codes: Codes, levels: Sequence[object], reference: object
     if len(set(texts)) < len(texts):
         twice = next(text for text in texts if texts.count(text) > 1)
         raise InputError(
-            f"`{name}` has two levels with the text `{twice}`, but only one of the two levels is of the type text. "
+            f"`{name}` has `{twice}` as a text, and also as another type, such as a number. "
             "Fix: convert all values of this column to text."
         )
     if reference is not None:

@@ -84,8 +84,8 @@ def differences(one: Sequence[str], other: Sequence[str]) -> tuple[set[int], set
 def compared(texts: Mapping[_K, Sequence[str]], reference: Callable[[_K], _K]) -> dict[_K, Comparison]:
     """Compare each text with its reference text.
 
-    A text without a reference, or that is its own reference, has no differences. The marks of a reference text are the
-    words that at least one other text lacks.
+    A text without a reference has no differences. A reference text itself has none either. In a reference text, the
+    words that are missing in at least one other text are marked.
     """
     marks: dict[_K, set[int]] = {name: set() for name in texts}
     words = dict.fromkeys(texts, "")

@@ -105,8 +105,8 @@ def refuse_in_laboratory(
     ).fetchone()
     if digest != served(db, study).study_digest:
         raise Conflict(
-            f"{begun} with version {version} of this study. Fix: {IF_ANOTHER_PERSON} resume the session with the "
-            f"folder of version {version}, or begin a further session of the served version with {further}."
+            f"{begun} with version {version} of this study. Fix: {IF_ANOTHER_PERSON} resume this session with the "
+            f"study folder of version {version}, or begin a new session with {further}."
         )
     if group not in {None, held.group}:
         raise Conflict(

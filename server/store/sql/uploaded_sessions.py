@@ -174,7 +174,8 @@ def _refuse_another_person(
             )
         if session_number == start.session_number and n_answered > 0:
             raise Conflict(
-                f"This server has another session {session_number} of a participant {code}: {session}. Fix: {if_other}"
+                f"This server already has a different session {session_number} of a participant {code}: {session}. "
+                f"Fix: {if_other}"
             )
 
 

@@ -395,7 +395,10 @@ class SqliteStore(SqlStore):
         logger.warning("%s: its log was removed while the store was in use; nothing is lost. %s", self.path, HANDS_OFF)
 
     def _save_from_memory(self, connection: sqlite3.Connection) -> None:
-        """Begin a new file, because the log was cut: the former file lacks data that were only in the log."""
+        """Write a new database file from memory.
+
+        The log was truncated, so the old file lacks the data that were only in the log.
+        """
         try:
             save_from_memory(connection, self.path)
         except (sqlite3.Error, OSError) as error:

@@ -128,7 +128,7 @@ def test_there_is_no_warning_under_sphericity():
 def test_units_with_a_missing_cell_are_counted_and_refused(missing):
     table = pd.DataFrame({"a": [1.0, 2, 4, 3], "b": [2.0, 4, 1, 1]}, dtype=object)
     table.loc[[1, 2], "b"] = missing
-    with pytest.raises(InputError, match="2 of 4 units lack the number"):
+    with pytest.raises(InputError, match="2 of 4 units have no value"):
         repeated_measures_anova(table)
 
 

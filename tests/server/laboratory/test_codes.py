@@ -76,7 +76,7 @@ def test_a_session_number_that_was_run_on_two_machines_is_stored_twice_and_is_co
 def test_participants_of_two_laboratories_with_the_same_code_stay_separate(lab: Laboratory) -> None:
     server_session = lab.start()
     lab.answer(server_session, 1)
-    with pytest.raises(Conflict, match=r"another session 1 of a participant P01: .*--prefix"):
+    with pytest.raises(Conflict, match=r"a different session 1 of a participant P01: .*--prefix"):
         lab.add_uploaded(participant="p-bbbbbbbbbbbb")
     lab.add_uploaded("B-P01", participant="p-bbbbbbbbbbbb")
     lab.add_uploaded(participant="p-cccccccccccc", session_number=2, session="00000000000000ab")

@@ -90,7 +90,7 @@ def test_a_start_that_began_another_participants_session_is_refused_by_the_code(
     lab = lab_in()
     start_id = new_id()
     assert lab.start("P12", start_id=start_id).status_code == 201
-    assert_contains(refused(lab.start("P13", start_id=start_id), 409), "not to participant P13")
+    assert_contains(refused(lab.start("P13", start_id=start_id), 409), "not of participant P13")
 
 
 @pytest.mark.parametrize(

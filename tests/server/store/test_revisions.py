@@ -299,8 +299,8 @@ def test_a_revision_that_is_requested_repeatedly_is_accepted_once(any_store: Sto
     outcomes = at_once(*[partial(any_store.revise_study, revised, "typo")] * 4)
     refused = [one for one in outcomes if isinstance(one, InputError)]
     assert len(refused) == 3
-    assert all("is revision 2 of version 1.0 already" in str(one) for one in refused)
-    with pytest.raises(InputError, match=r"is revision 1 of version 1\.0 already"):
+    assert all("already revision 2 of version 1.0" in str(one) for one in refused)
+    with pytest.raises(InputError, match=r"already revision 1 of version 1\.0"):
         any_store.revise_study(study, "back again")
     assert any_store.revise_study(REWORDINGS["consent"][0](revised), "clearer").revision == 3
     assert problems(any_store) == []

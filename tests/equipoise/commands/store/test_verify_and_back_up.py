@@ -156,7 +156,7 @@ def test_a_store_is_copied_into_an_empty_store_only(stored: StoredStudy, tmp_pat
     for target in (str(tmp_path / "taken.db"), postgres.new_database()):
         done("models", "run", stored.folder, "--model", "baseline/tracer", "--store", target)
         before = done("store", "verify", stored.folder, "--store", target)
-        assert "name an empty store" in refused("store", "copy", stored.location, target)
+        assert "Fix: choose an empty store" in refused("store", "copy", stored.location, target)
         assert done("store", "verify", stored.folder, "--store", target) == before
 
 
