@@ -268,7 +268,7 @@ def test_columns_that_cannot_be_used_are_refused(rows):
     odd = rows.assign(model=pd.Series([(1,), (2,)] * 45))
     assert "neither text nor numbers" in refused(odd, "rt ~ model")
     mixed = rows.assign(model=pd.Series([1, "1"] * 45, dtype=object))
-    assert "two levels with the text `1`" in refused(mixed, "rt ~ model")
+    assert "has `1` as a text, and also as another type" in refused(mixed, "rt ~ model")
     twins = pd.concat([rows, rows[["load"]]], axis=1)
     assert "more than one column `load`" in refused(twins, "rt ~ load")
 
