@@ -41,7 +41,7 @@ async def durability(settings: Settings) -> Findings:
     found.summary["kills_sqlite"] = settings.kills
 
     if find_binaries() is None:
-        found.attempt_log.append("PostgreSQL was left out: its programs were not found")
+        found.notes.append("PostgreSQL was left out: its programs were not found")
         return found
     with PostgresCluster() as cluster:
         for killed, kills in (("server on PostgreSQL", settings.kills), ("PostgreSQL", POSTGRES_KILLS)):

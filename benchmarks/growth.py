@@ -43,7 +43,7 @@ async def open_sessions(settings: Settings) -> Findings:
             await held.hold(N_OPEN)
             kb_each = (server_many.usage().memory_mb - before_mb) * 1024 / N_OPEN
             medians = await _in_turns({"few": server_few, f"{N_OPEN:,}": server_many}, settings, found)
-    found.attempt_log.append(f"memory for each open session, with its connection: {kb_each:.1f} KB")
+    found.notes.append(f"memory for each open session, with its connection: {kb_each:.1f} KB")
     without, with_ = medians.values()
     found.summary = {
         "memory_kb_per_session": round(kb_each, 1),
@@ -66,9 +66,9 @@ async def stored_responses(settings: Settings) -> Findings:
         await drive([server_full], ours.participant, seconds=0)
     progress(f"storing {settings.stored:,} responses")
     ours.fill(full, settings.stored)
-    found.attempt_log.append(f"the full store takes {ours.database(full).stat().st_size / 1e9:.2f} GB")
+    found.notes.append(f"the full store takes {ours.database(full).stat().st_size / 1e9:.2f} GB")
     with ours.server(empty, FIRST_PORT) as server_empty, ours.server(full, FIRST_PORT + 1) as server_full:
-        found.attempt_log.append(
+        found.notes.append(
             f"a server started in {server_empty.start_s:.1f} s on the empty store, and in {server_full.start_s:.1f} s "
             "on the full one"
         )
@@ -91,7 +91,7 @@ async def processes(settings: Settings) -> Findings:
         ("processes", *WINDOW_COLUMNS),
     )
     if find_binaries() is None:
-        found.attempt_log.append("not measured: PostgreSQL's programs were not found")
+        found.notes.append("not measured: PostgreSQL's programs were not found")
         return found
     study = ours.new_study(settings.folder / "processes")
     windows: dict[str, list[Window]] = {"1": [], "3": [], "2 of 3 left": []}
@@ -106,7 +106,7 @@ async def processes(settings: Settings) -> Findings:
                 lost += books.lost
                 duplicates += books.duplicates
     medians = _enter_medians(windows, found)
-    found.attempt_log.append(f"lost: {lost}, duplicates: {duplicates}")
+    found.notes.append(f"lost: {lost}, duplicates: {duplicates}")
     found.summary = {
         "postgres_responses_per_s": round(medians["1"].responses_per_s),
         "postgres_p99_ms": round(medians["1"].p99_ms, 2),

@@ -38,7 +38,7 @@ class Findings:
     title: str
     columns: Sequence[str]
     rows: list[Row] = field(default_factory=list)
-    attempt_log: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     summary: dict[str, Any] = field(default_factory=dict)
 
     def text(self) -> str:
@@ -49,7 +49,7 @@ class Findings:
             "  ".join(cell.rjust(width) if at else cell.ljust(width) for at, (cell, width) in enumerate(pairs)).rstrip()
             for pairs in (zip(row, widths, strict=True) for row in cells)
         ]
-        return "\n".join([self.title, "", *(lines if self.rows else []), *self.attempt_log, ""])
+        return "\n".join([self.title, "", *(lines if self.rows else []), *self.notes, ""])
 
 
 WINDOW_COLUMNS = (

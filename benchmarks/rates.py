@@ -53,7 +53,7 @@ async def peers(settings: Settings) -> Findings:
                 with new_server(settings.folder / f"{name}-{number}") as server:
                     window = await drive([server], scripts(), settings.seconds)
             except PeerUnavailable as error:
-                found.attempt_log.append(str(error))
+                found.notes.append(str(error))
                 continue
             windows[name].append(window)
             progress(f"{name}: {window.responses_per_s:,.0f} responses/s, p99 {window.p99_ms:,.0f} ms")
@@ -83,7 +83,7 @@ async def fsync(settings: Settings) -> Findings:
     found = Findings("Syncs to disk, SQLite", ("server", "syncs", "responses", "syncs/response"))
     found.summary["fsync_per_response"] = None
     if which("strace") is None:
-        found.attempt_log.append("not counted: strace is not installed")
+        found.notes.append("not counted: strace is not installed")
         return found
     trace = settings.folder / "strace.txt"
     # With --seccomp-bpf only the traced calls are slowed down, so that as many responses share one as always.

@@ -230,7 +230,7 @@ class Bench:
             of_all = [getattr(one, key) for one in waits]
             found.rows.append((words, statistics.median(of_all), max(of_all)))
             found.summary[key] = round(statistics.median(of_all), 3)
-        found.attempt_log.append(f"gzipped: equipoise.js {sizes['js']:.1f} KB, equipoise.css {sizes['css']:.1f} KB")
+        found.notes.append(f"gzipped: equipoise.js {sizes['js']:.1f} KB, equipoise.css {sizes['css']:.1f} KB")
         found.summary |= {f"{kind}_gzip_kb": round(size, 1) for kind, size in sizes.items()}
         return found
 
