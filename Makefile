@@ -23,7 +23,7 @@ demo: $(VENV)/installed  ## Run a whole study on simulated participants; ARGS=--
 
 test: $(VENV)/installed-dev $(LAB)/installed check  ## Check style, types and imports, then run all tests.
 	sh tests/prerequisites.sh
-	$(VENV)/bin/python -m pytest --numprocesses 4 --dist worksteal -m "not lab" $(ARGS)
+	$(VENV)/bin/python -m pytest --numprocesses 3 --dist worksteal -m "not lab" $(ARGS)
 	$(LAB)/bin/python -m pytest -m lab tests/experiment/lab $(ARGS)
 
 quick: check  ## Check style, types and imports, then run the quick tests that touch what changed.
