@@ -8,7 +8,7 @@ The published columns come first, then the columns of the demand table, then Equ
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from itertools import chain
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -122,8 +122,10 @@ def read_published_csv(path: Path) -> Battery:
         for line, cells in zip(table.lines, table.rows, strict=True)
         if cells
     ]
-    known = {"", *PUBLISHED_COLUMNS, *OUR_COLUMNS}
-    dimensions = [name for name in header if name not in known and not is_index(name, (row[name] for _, row in rows))]
+    numbering = takewhile(lambda name: is_index(name, (row[name] for _, row in rows)), header)
+    # pandas may leave its own index further right too. A column `index` is an index only if it leads the table.
+    known = {"", "Unnamed: 0", *numbering, *PUBLISHED_COLUMNS, *OUR_COLUMNS}
+    dimensions = [name for name in header if name not in known]
     # Degrees of perturbation are factors if any item of the battery has a perturbation.
     used = [name for name in PERTURBATION_COLUMNS if any(row[name].strip() not in _NO_DEGREE for _, row in rows)]
     texts = [*_SAME_NAME, *(name for name in _OURS if name in header)]

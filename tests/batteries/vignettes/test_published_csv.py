@@ -172,6 +172,13 @@ def test_columns_of_row_numbers_are_not_imported(templates: Path, tmp_path: Path
     assert as_data(imported(numbered, tmp_path / "numbered.jsonl").items) == expected
 
 
+def test_a_factor_called_index_that_does_not_lead_the_table_is_imported(templates: Path, tmp_path: Path) -> None:
+    source = build(templates, tmp_path / "battery.csv", {"variants": 1})
+    levelled = rewritten(source, tmp_path / "levelled.csv", lambda row: row | {"index": "1"})
+    items = imported(levelled, tmp_path / "levelled.jsonl").items
+    assert {item.factors["index"] for item in items} == {1}
+
+
 def test_a_duplicate_column_is_refused(templates: Path, tmp_path: Path) -> None:
     source = build(templates, tmp_path / "battery.csv", {"variants": 1})
     lines = source.read_text(encoding="utf-8").replace("item_id", "name", 1)
