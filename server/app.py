@@ -1,13 +1,7 @@
 """The Flask application: one blueprint per audience, one store, strict headers, errors that name a fix."""
 
-from flask import Flask, Response, jsonify, request
-from werkzeug.exceptions import (
-    HTTPException,
-    LengthRequired,
-    RequestEntityTooLarge,
-    TooManyRequests,
-    UnsupportedMediaType,
-)
+from flask import Flask, Response, jsonify
+from werkzeug.exceptions import HTTPException, TooManyRequests
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from experiment.study.definition import Study
@@ -20,7 +14,7 @@ from server.participants.participant_auth import NoEntry, NoSession
 from server.participants.study_page import web_client
 from server.participants.views import participants
 from server.participants.withdrawal_page import withdrawal
-from server.request_body import BODY_TYPES, Json, media_type
+from server.request_body import Json, refuse_unread_body
 from server.researchers.progress_page import researchers
 from server.researchers.sign_in import sign_in_pages
 from server.response_headers import StrictHeaders
@@ -63,7 +57,7 @@ def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings)
         n = settings.proxies
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=n, x_proto=n, x_host=n)  # type: ignore[method-assign]
     measure(app)
-    app.before_request(_refuse_body)
+    app.before_request(refuse_unread_body)
     app.before_request(Hosts(settings).refuse_others)
     app.register_blueprint(web_client)
     app.register_blueprint(participants)
@@ -78,22 +72,6 @@ def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings)
     app.register_error_handler(StoreUnavailable, _unavailable)
     app.register_error_handler(Exception, _internal_error)
     return app
-
-
-def _refuse_body() -> None:
-    environ = request.environ
-    if "HTTP_TRANSFER_ENCODING" in environ:
-        raise LengthRequired("The request has no Content-Length. Fix: send the body in one piece, not in chunks.")
-    n_bytes = request.content_length or 0
-    if n_bytes > context().settings.max_body_kb * 1024:
-        raise RequestEntityTooLarge()
-    # A body of any other type is refused. Otherwise the request would look like a form with a wrong code or token.
-    is_readable = media_type(environ.get("CONTENT_TYPE", "")) in BODY_TYPES
-    if n_bytes > 0 and not is_readable and request.routing_exception is None:
-        raise UnsupportedMediaType(
-            "The server does not accept this content type. Fix: send application/json or "
-            "application/x-www-form-urlencoded."
-        )
 
 
 def _error(message: str, status: int) -> Response:

@@ -8,7 +8,7 @@ from experiment.study.definition import Study
 from server.recruitment.prolific_token import ProlificTokens, prolific_tokens
 from server.security.rate_limits import RateLimits
 from server.security.secret_files import Secrets
-from server.security.starts_per_address import SlotsPerAddress
+from server.security.slots_per_address import SlotsPerAddress
 from server.settings import Settings
 from server.store import Store
 

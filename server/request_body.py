@@ -8,7 +8,7 @@ from flask import request
 from flask.json.provider import JSONProvider
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError, to_json
-from werkzeug.exceptions import HTTPException, UnsupportedMediaType
+from werkzeug.exceptions import HTTPException, LengthRequired, RequestEntityTooLarge, UnsupportedMediaType
 from werkzeug.http import parse_options_header
 
 from batteries.files.file_reading import describe
@@ -39,6 +39,29 @@ class Json(JSONProvider):
     def loads(self, s: str | bytes, **_: Any) -> Any:
         """Return the value of a JSON text."""
         return json.loads(s)
+
+
+def refuse_unread_body() -> None:
+    """Refuse a request before its body is read: a body that is too large, in chunks, or of another type.
+
+    Raises
+    ------
+    LengthRequired, RequestEntityTooLarge or UnsupportedMediaType
+        If the server does not read such a body.
+    """
+    environ = request.environ
+    if "HTTP_TRANSFER_ENCODING" in environ:
+        raise LengthRequired("The request has no Content-Length. Fix: send the body in one piece, not in chunks.")
+    n_bytes = request.content_length or 0
+    if n_bytes > (request.max_content_length or 0):
+        raise RequestEntityTooLarge()
+    # A body of any other type is refused. Otherwise the request would look like a form with a wrong code or token.
+    is_readable = media_type(environ.get("CONTENT_TYPE", "")) in BODY_TYPES
+    if n_bytes > 0 and not is_readable and request.routing_exception is None:
+        raise UnsupportedMediaType(
+            "The server does not accept this content type. Fix: send application/json or "
+            "application/x-www-form-urlencoded."
+        )
 
 
 @lru_cache(256)

@@ -16,7 +16,6 @@ from experiment.participant_api import (
     CompletionRequest,
     DemographicsRequest,
     EmptyRequest,
-    FeedbackReply,
     ResponsesReply,
     ResponsesRequest,
     StartRequest,
@@ -31,6 +30,7 @@ from server.logs import logger
 from server.metrics import figures
 from server.participants import participant_auth, participant_json, practice_criterion
 from server.participants.attention_checks import has_passed_checks
+from server.participants.practice_feedback import feedback
 from server.request_body import BadRequest, read_body
 from server.researchers.sign_in import require_token
 from server.security.rate_limits import address_key
@@ -149,7 +149,7 @@ def respond() -> tuple[Response, int]:
         if now is not None:
             practice_criterion.release_if_failed(parts.store, now)
     stored: list[StoredResponseReply] = [
-        {"response_id": response.response_id, "feedback": _feedback(plan, response)} for response in body.responses
+        {"response_id": response.response_id, "feedback": feedback(plan, response)} for response in body.responses
     ]
     reply: ResponsesReply = {"responses": stored}
     return jsonify(reply), 201 if any(is_new) else 200
@@ -317,19 +317,3 @@ def _passed_over(plan: SessionPlan, responses: Sequence[TrialResponse]) -> range
     if not all_there and not passed:
         raise Refusal("answer_missing")
     return passed
-
-
-def _feedback(plan: SessionPlan, response: TrialResponse) -> FeedbackReply | None:
-    trial = plan.trials[response.trial_index]
-    if trial.phase is not Phase.PRACTICE:
-        return None
-    feedback = task_named(trial.item.task).feedback(trial.item.content, trial.item.key, response.response)
-    reply: FeedbackReply = {
-        "correct": feedback.correct,
-        "message": context().study.words.say(feedback.text, **feedback.values),
-        "solution": feedback.solution,
-    }
-    if practice_criterion.ends_round(plan, response.trial_index):
-        judged = practice_criterion.judge(plan, context().store.responses(plan.session), response.trial_index)
-        reply["practice"] = participant_json.practice_json(plan, judged)
-    return reply

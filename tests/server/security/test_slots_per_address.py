@@ -15,7 +15,7 @@ from experiment.study.definition import Study
 from experiment.study.recruitment import Recruitment
 from experiment.study.timeline import Resume
 from server.app import create_app
-from server.security.starts_per_address import REMEMBERED_S, SlotsPerAddress
+from server.security.slots_per_address import REMEMBERED_S, SlotsPerAddress
 from server.settings import Settings
 from server.store import Refusal, Release, SqliteStore, Store, StoredSession, StoreUnavailable
 from tests.server.conftest import SECRETS
@@ -245,7 +245,7 @@ def test_starts_of_an_address_are_forgotten_after_a_day(
         slots.add(f"{HERE}-{number}", Person(away, small_study).session)
     with pytest.raises(Refusal), slots.one_more(f"{HERE}-0", "new"):
         pass
-    monkeypatch.setattr("server.security.starts_per_address.time.monotonic", lambda: float("inf"))
+    monkeypatch.setattr("server.security.slots_per_address.time.monotonic", lambda: float("inf"))
     with slots.one_more(f"{HERE}-0", "new"):
         assert not slots._sessions
         assert not slots._begun

@@ -1,0 +1,26 @@
+"""Feedback after the response to a practice trial."""
+
+from batteries.tasks import task_named
+from experiment.participant_api import FeedbackReply
+from experiment.plan import Phase
+from experiment.records import Response
+from server.context import context
+from server.participants import participant_json, practice_criterion
+from server.store import SessionPlan
+
+
+def feedback(plan: SessionPlan, response: Response) -> FeedbackReply | None:
+    """Return the feedback after a stored response, with the result of its practice round; None after a test trial."""
+    trial = plan.trials[response.trial_index]
+    if trial.phase is not Phase.PRACTICE:
+        return None
+    found = task_named(trial.item.task).feedback(trial.item.content, trial.item.key, response.response)
+    reply: FeedbackReply = {
+        "correct": found.correct,
+        "message": context().study.words.say(found.text, **found.values),
+        "solution": found.solution,
+    }
+    if practice_criterion.ends_round(plan, response.trial_index):
+        judged = practice_criterion.judge(plan, context().store.responses(plan.session), response.trial_index)
+        reply["practice"] = participant_json.practice_json(plan, judged)
+    return reply
