@@ -41,7 +41,7 @@ its idle connections earlier.
 HEADERS_BYTES = 32 * 1024
 """Largest headers of a request."""
 BACKLOG = 4096
-"""Number of connections that the operating system queues for the server. By default, this is the maximum of Linux."""
+"""Number of connections that the operating system queues for the server. Linux allows this number by default."""
 SPARE_FILES = 256
 """Number of files that a process may open for the store and the libraries, in addition to its connections."""
 STEADY_AFTER_S = 60.0
@@ -151,7 +151,10 @@ def _drop_connections(processes: Sequence[Any]) -> None:
 
 @contextmanager
 def _shared_metrics() -> Iterator[None]:
-    """Make a folder for the metrics of all processes. The process that gets a request for metrics sums the metrics."""
+    """Make a folder for the metrics of all processes.
+
+    The process that receives a request for metrics adds up the metrics.
+    """
     with tempfile.TemporaryDirectory(prefix="equipoise-metrics-") as folder:
         share_figures(folder)
         yield
@@ -189,7 +192,7 @@ def _allow_connections(wanted: int) -> int:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         if soft < needed:
             logger.warning(
-                f"the system allows {soft} open files. They are enough for {soft - SPARE_FILES} connections, not for "
+                f"the system allows {soft} open files, which is enough for {soft - SPARE_FILES} connections, not for "
                 f"{wanted}. Fix: raise the limit (`ulimit -n`, LimitNOFILE= in systemd), or lower "
                 "EQUIPOISE_CONNECTIONS."
             )

@@ -42,7 +42,8 @@ class Settings(BaseSettings):
         default=1,
         ge=1,
         le=256,
-        description="Number of server processes. Several processes need PostgreSQL, and each needs a processor core.",
+        description="Number of server processes. Several processes need PostgreSQL, and each process needs a "
+        "processor core.",
     )
     threads: int = Field(
         default=32,
@@ -50,7 +51,7 @@ class Settings(BaseSettings):
         le=1024,
         description=(
             "Number of requests that a process handles at the same time. Most of the time, these requests wait for the "
-            "shared commit."
+            "store, which commits the responses of many requests together."
         ),
     )
     connections: int = Field(
@@ -99,8 +100,8 @@ class Settings(BaseSettings):
         ge=1,
         description=(
             "Largest number of new sessions per minute from one network address. All machines of a laboratory or a "
-            "campus may have one address. If `proxies` does not count a proxy, all participants behind this proxy have "
-            "one address too."
+            "campus may have one address. If `proxies` does not count a proxy, all participants who connect through "
+            "this proxy have one address too."
         ),
     )
     slots_per_address: int = Field(

@@ -32,6 +32,6 @@ def refuse_other_sites() -> None:
 
 
 def is_visit() -> bool:
-    """Return True if the request opens a page in a window; False for a request of a frame, an image or a script."""
+    """Return True if the request opens a page in a window; False if a frame, an image or a script sends the request."""
     mode, destination = request.headers.get("Sec-Fetch-Mode"), request.headers.get("Sec-Fetch-Dest")
     return mode in {None, "navigate"} and destination in {None, "document"}

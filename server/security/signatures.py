@@ -12,8 +12,8 @@ AnySigner = TypeVar("AnySigner", bound=Signer)
 LONGEST_KEPT = 500
 """Largest length of a signed value that is cached after its check. The server's own values are about 200 characters."""
 CLOCK_SKEW_S = 60
-"""Largest allowed difference between the clocks of two servers. A server accepts a signature although the time of the
-signature is in the future, up to this difference.
+"""Largest allowed difference between the clocks of two servers. A server accepts a signature if the time of the
+signature is at most this far in the future.
 """
 
 

@@ -42,14 +42,16 @@ class SlotsPerAddress:
 
     @contextmanager
     def one_more(self, address: str, start_id: str) -> Iterator[None]:
-        """Refuse a further participant if the address is at its limit; otherwise count the start until the block ends.
+        """Refuse a further participant if the address is at its limit; otherwise run the `with` block.
 
-        Call `add` in the block as soon as the session has begun, so that simultaneous starts are counted too.
+        While the block runs, the start counts as a participant, so that simultaneous starts are counted too. In the
+        block, call `add` as soon as the session has begun, so that the session counts from then on.
 
         Raises
         ------
         Refusal
-            If the address is at its limit, and the start does not repeat the start of a session from this address.
+            If the address is at its limit. A start that repeats the start of a session from this address is not
+            refused.
         """
         self._admit(address, start_id)
         try:
