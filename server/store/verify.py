@@ -36,7 +36,9 @@ class Verified:
     problems: list[str] = field(default_factory=list)
     """One sentence for each problem; empty if there is no problem."""
     digest: str = ""
-    """SHA-256 over the ends of all chains. If this digest is recorded, it shows later if anything has changed."""
+    """SHA-256 over the ends of all chains. If this digest is recorded, a later verification shows if anything has
+    changed.
+    """
 
 
 @dataclass
@@ -94,7 +96,7 @@ def _named(study_digest: str) -> str:
 
 
 def _read_logs(db: Database) -> _Logs:
-    """Check each study's log against its chain, and read the decisions about sessions from it."""
+    """Check the chain of each study's log, and read the decisions about sessions from the log."""
     logs = _Logs()
     for study_digest, n_events, checksum in db.execute("SELECT study_digest, n_events, checksum FROM logs").fetchall():
         trouble = _read_log(db, study_digest, (n_events, checksum), logs)

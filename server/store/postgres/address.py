@@ -27,7 +27,7 @@ DEFAULTS: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 6_000,
 }
-"""Default parameters. An address may replace a default after the `?` in the address."""
+"""Default parameters. A parameter after the `?` in an address replaces the default."""
 OF_SEVERAL = {
     "target_session_attrs": "read-write",  # The present primary.
     "connect_timeout": 3,  # For each server: a request waits this long for a silent first server.

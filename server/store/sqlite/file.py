@@ -73,8 +73,8 @@ def migrate(path: Path, must_exist: bool = False) -> None:
                 migrations.apply(Database(connection))
     except (sqlite3.OperationalError, OSError) as error:
         raise InputError(
-            f"{path}: the store cannot be opened now ({error}). Fix: check that its folder is writable and that no "
-            "other program locks the file, then try again. The responses in the file are not changed."
+            f"{path}: the store cannot be opened now ({error}). Fix: check that the file's folder is writable and that "
+            "no other program locks the file, then try again. The responses in the file are not changed."
         ) from None
     except (sqlite3.DatabaseError, UnicodeError, LookupError) as error:  # For instance a changed byte in the schema.
         raise InputError(
@@ -121,7 +121,7 @@ def refuse_network(path: PurePath) -> None:
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
-    """Switch the file to write-ahead logging; SQLite itself does not wait for another process that does the same."""
+    """Switch the file to write-ahead logging; SQLite itself does not wait if another process switches the file."""
     deadline = time.monotonic() + BUSY_TIMEOUT_S
     while True:
         try:
@@ -134,13 +134,16 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
 
 
 def refuse_strange(path: Path, how: str) -> None:
-    """Refuse a file that is not a store, or a store of a newer version; `how` is SQLite's option for opening it."""
+    """Refuse a file that is not a store, or a store of a newer version; `how` is an option for opening the file."""
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as connection:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         applied = {migration.name for migration in migrations.applied(Database(connection))}
     # A first start that was interrupted leaves an empty list of migrations and nothing else.
     if not applied and tables - {"_sqlite_migrations"}:
-        raise InputError(f"{path}: this is not an Equipoise store. Fix: move the file away; a new store will be made.")
+        raise InputError(
+            f"{path}: this is not an Equipoise store. Fix: move the file to another folder; Equipoise then makes a new "
+            "store."
+        )
     unknown = applied - set(KNOWN_MIGRATIONS)
     if unknown:
         raise InputError(

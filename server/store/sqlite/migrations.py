@@ -190,7 +190,7 @@ def _chain_answers(db: SqliteDatabase, session: str) -> tuple[int, str]:
 
 @migrations()
 def m003_visits_signals_demographics(db: Database) -> None:
-    """Add each opening of a session, questions about the participant, and the circumstances of a response."""
+    """Add the openings of sessions, the answers about participants, and the circumstances of responses."""
     for column, kind in {"visit": int, "input": str, "missing": str, "signals": str, "jspsych": str}.items():
         db.table("responses").add_column(column, kind)
     db.table("sessions").add_column("demographics", str)
