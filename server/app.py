@@ -1,4 +1,7 @@
-"""The Flask application, with one blueprint per audience, one store and strict headers. Each error ends with a fix."""
+"""The Flask application, with one blueprint per audience, one store and strict headers.
+
+Each error says how to fix the problem.
+"""
 
 from flask import Flask, Response, jsonify, request
 from werkzeug.exceptions import (

@@ -220,7 +220,7 @@ def _environ_key(header: str) -> str:
 
 
 async def _discard_body(protocol: "HTTPProtocol") -> None:
-    """Read part of a refused body, because a client that is still sending does not read the reply."""
+    """Read part of a refused body, because a client that is still sending the body does not read the reply."""
     n_bytes = 0
     async with asyncio.timeout(DISCARDED_S):
         async for chunk in protocol:

@@ -29,8 +29,8 @@ from server.store import LAB, Conflict, Identity, Refusal, SessionStart, StoredS
 laboratory = Blueprint("laboratory", __name__)
 
 _FULL = (
-    "no free slot for participant {participant}: all slots are taken or reserved. Fix: raise the quota in study.yaml, "
-    "or release a slot with `equipoise assignment release`."
+    "no free slot for participant {participant}: all slots are reserved or confirmed. Fix: raise the quota in "
+    "study.yaml, or release a slot with `equipoise assignment release`."
 )
 SENTENCES = {
     "cannot_begin_again": "participant {participant} has withdrawn. The server has deleted the responses, and the "
@@ -46,7 +46,8 @@ SENTENCES = {
     "opened_at_once": "another program opened the session of participant {participant} at the same moment. Fix: close "
     "the other program, and run the same command again.",
 }
-"""Sentences that the experimenter reads when a start is refused. The keys are the keys of the participants' texts."""
+"""Sentences that the experimenter reads when a start is refused. The keys are also the keys of texts for participants.
+"""
 
 Query = TypeVar("Query", bound=SessionQuery)
 

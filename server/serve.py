@@ -39,7 +39,7 @@ HEADERS_TIMEOUT_S = 60
 its idle connections earlier.
 """
 HEADERS_BYTES = 32 * 1024
-"""Largest headers of a request."""
+"""Largest size of a request's headers, in bytes."""
 BACKLOG = 4096
 """Number of connections that the operating system queues for the server. Linux allows this number by default."""
 SPARE_FILES = 256
@@ -130,7 +130,10 @@ class _Supervisor(MPServer):
                 self._respawn_workers([index], spawn_target, target_loader)
 
     def _drop_connections_in_time(self) -> None:
-        """Make the processes close their stores in time, because granian waits for connections that never end."""
+        """Make the processes close their stores before granian kills the processes.
+
+        Granian would first wait for connections that never end.
+        """
         if os.name == "posix":
             processes = [worker.inner for worker in self.wrks]
             threading.Thread(target=_drop_connections, args=(processes,), name="equipoise-stop", daemon=True).start()

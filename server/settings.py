@@ -59,8 +59,8 @@ class Settings(BaseSettings):
         ge=1,
         le=1_000_000,
         description=(
-            "Largest number of connections to a process at the same time. Each connection may need memory for a "
-            "request of `max_body_kb`. Further connections wait until a connection ends."
+            "Largest number of connections to a process at the same time. Each connection may need `max_body_kb` of "
+            "memory for a request. Further connections wait until a connection ends."
         ),
     )
     proxies: int = Field(
@@ -85,8 +85,9 @@ class Settings(BaseSettings):
     secrets: Path | None = Field(
         default=None,
         description=(
-            "Folder of the files `signing-key` and `researcher-token`. The first start makes these files, with mode "
-            "600. Servers on several machines need the same files. If omitted: `data` in the study's folder."
+            "Folder of the files `signing-key` and `researcher-token`. The first start makes these files, which only "
+            "their owner can read (mode 600). Servers on several machines need the same files. If omitted: `data` in "
+            "the study's folder."
         ),
     )
     session_days: int = Field(
@@ -123,7 +124,8 @@ class Settings(BaseSettings):
     requests_per_second: int = Field(
         default=50,
         ge=1,
-        description="Largest number of requests of one session per second. A person makes less than one per second.",
+        description="Largest number of requests of one session per second. A person sends less than one request per "
+        "second.",
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="INFO", description="Lowest level of logged events."

@@ -1,7 +1,8 @@
-"""Identification of participants: the server moves a panel id, or the token of a personal link, into a cookie.
+"""Identification of participants by a panel id, or by the token of a personal link.
 
-Before consent the server stores nothing, and only the participant's browser has the id. After consent, a random token
-in a second signed cookie identifies the session. The store has only the digest of this token.
+The server moves this id or token from the address of the study into a cookie. Before consent the server stores nothing,
+and only the participant's browser has the id or token. After consent, a random token in a second signed cookie
+identifies the session. The store has only the digest of this token.
 """
 
 import base64
@@ -181,7 +182,10 @@ def _identity_in_address() -> Identity | None:
 
 
 def _identity_from_panel(recruitment: Recruitment) -> Identity | None:
-    """Return the identity from a panel; None if the id is malformed, or a required signature is missing or invalid."""
+    """Return the identity from a panel.
+
+    Return None if the panel id is malformed, or if a required signature is missing or invalid.
+    """
     names = (recruitment.panel_parameter, *recruitment.kept_parameters)
     values = {name: request.args.get(name, "").strip() for name in names}
     tokens, signed_at = context().prolific_tokens, None

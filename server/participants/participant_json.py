@@ -161,7 +161,7 @@ def _session_fields(stored: StoredSession, responses: Mapping[int, Any], judged:
 
 
 def practice_json(plan: SessionPlan, judged: Judged) -> PracticeReply:
-    """Return the consequence of a finished round of practice."""
+    """Return the JSON that says what follows a finished round of practice."""
     return {
         "passed": judged.passed,
         "correct": judged.n_correct,

@@ -114,8 +114,8 @@ def demographics() -> Response:
     for name, answer in body.answers.items():
         if name not in questions:
             raise BadRequest(
-                f"There is no question `{name}` about the participant. Fix: send only names of questions in "
-                "`demographics`."
+                f"`demographics` contains the name `{name}`, but no question of this study about participants has this "
+                "name. Fix: send only the names of this study's questions."
             )
         try:
             questions[name].check(answer)

@@ -151,5 +151,5 @@ def _redirect_to_progress() -> Response:
 
 
 def sign_in_form(problem: str | None = None) -> str:
-    """Return the page that asks for the token, with the problem of the last attempt."""
+    """Return the page that asks for the token, and that shows the problem of the last attempt."""
     return render_template("sign-in.html", study=context().study, problem=problem)

@@ -1,7 +1,8 @@
 """Origin and kind of a request, from headers that the browser sends (W3C Fetch Metadata).
 
-A browser sends these headers over HTTPS, and to its own machine. No script can change these headers. An older browser,
-or a browser on plain HTTP, sends `Origin` instead. A client that sends neither header is not refused.
+A browser sends these headers with requests over HTTPS, and with requests to its own machine. No script can change these
+headers. An older browser, or a browser on plain HTTP, sends `Origin` instead. A client that sends neither header is not
+refused.
 """
 
 from flask import request

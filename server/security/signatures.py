@@ -72,7 +72,7 @@ def _value_and_time(signing_key: str, purpose: str, signed: str) -> tuple[str | 
 
 @lru_cache
 def _signers(kind: type[AnySigner], signing_key: str, purpose: str) -> tuple[AnySigner, AnySigner]:
-    """Return the present signer, and the earlier signer (HMAC-SHA1) for links and cookies from earlier versions."""
+    """Return the present signer, and the earlier signer (HMAC-SHA1) for links and cookies of an earlier Equipoise."""
     keys = [line.strip() for line in signing_key.splitlines() if line.strip()]
     salt = f"equipoise {purpose}"
     return kind(keys, salt=salt, digest_method=hashlib.sha256), kind(keys, salt=salt, digest_method=hashlib.sha1)

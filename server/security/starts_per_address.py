@@ -37,7 +37,9 @@ class SlotsPerAddress:
         self._sessions: defaultdict[str, set[str]] = defaultdict(set)
         self._begun: deque[tuple[float, str, str]] = deque()
         self._starting: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        """For each address, the ids of its running start requests, with the number of requests for each id."""
+        """For each address, the ids of the start requests that are running now, with the number of requests for each
+        id.
+        """
         self._lock = threading.Lock()
 
     @contextmanager

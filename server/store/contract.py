@@ -84,12 +84,13 @@ class Store(ABC):
         made again without the data. A seed is skipped if an uploaded session has this seed already.
 
         A start that is sent twice begins one session. If a participant with the same identity and the same session
-        number starts again, the first session is resumed: from then on only the later token is valid, and the study's
-        rules for resuming apply (`open_session`). With a new session number, the participant begins a further session.
-        A participant who has withdrawn cannot begin any further session.
+        number starts again, the first session is resumed: from then on only the token of the later start is valid, and
+        the study's rules for resuming apply (`open_session`). With a new session number, the participant begins a
+        further session. A participant who has withdrawn cannot begin any further session.
 
         A panel's id alone is not enough to resume a session. The client must also have the token of the session, the id
-        of the start that began the session, a newer signature of the panel, or the panel's id of the first submission.
+        of the start that began the session, a signature of the panel that is newer than the last visit, or the panel's
+        id of the first submission.
 
         An uploaded session (`start.uploaded`) was run with another store, and is stored unchanged. If the group of the
         session is full, the session gets no slot. If the session is uploaded again, even under another laboratory code,
@@ -144,9 +145,10 @@ class Store(ABC):
 
     @abstractmethod
     def find_plan(self, token_digest: str) -> SessionPlan | None:
-        """Return the plan of the session that has, or recently had, this token, or None.
+        """Return the plan of the session with this token, or None.
 
-        The plan comes from memory if possible; `add_responses` checks that the token is still valid.
+        The plan comes from memory if possible, even if the token has just become invalid. `add_responses` checks that
+        the token is still valid.
         """
 
     @abstractmethod
@@ -223,11 +225,11 @@ class Store(ABC):
     def open_session(self, study: Study, token_digest: str, visit: Visit) -> StoredSession:
         """Record that a session was opened again, and apply the study's rules for resuming (`resume` in `study.yaml`).
 
-        If the session was opened too late or too often, the rules either end the session (`StoredSession.ended_for`),
-        or begin a new session of the same participant in the same group; the token then belongs to the new session.
-        Otherwise the session is resumed as by `resume_session`. A session that is over is not changed. The rules do not
-        apply to a session that has all responses. The rules do not apply to an uploaded session either, because the
-        laboratory that ran the session has already allowed its visits.
+        If the session was opened too late or too often, the rules end the session (`StoredSession.ended_for`), or begin
+        a new session. The new session has the same participant and the same group, and the token then belongs to the
+        new session. Otherwise the session is resumed as by `resume_session`. A session that is over is not changed. The
+        rules do not apply to a session that has all responses. The rules do not apply to an uploaded session either,
+        because the laboratory that ran the session has already allowed its visits.
 
         Raises
         ------
@@ -288,7 +290,7 @@ class Store(ABC):
     def sessions_with_code(self, study: Study, completion_code: str) -> list[str]:
         """Return the sessions of this study with this withdrawal code: one session or none.
 
-        A completion code that study.yaml fixes for all participants belongs to no session.
+        A completion code that `study.yaml` sets for all participants does not belong to a session.
         """
 
     @abstractmethod
@@ -345,7 +347,7 @@ class Store(ABC):
         ----------
         study
             The study; None for the whole store, so that the log of each study records the action. If this version of
-            the study has no log in the store, the version that was registered last is used.
+            the study has no log in the store, the log of the version that was registered last records the action.
         access
             The action.
         details

@@ -1,4 +1,7 @@
-"""The common interface of both databases for SQL statements, with `?` for a value, and the stored form of times."""
+"""The common interface of both databases for SQL statements, and the stored form of times.
+
+In a statement, each `?` is replaced by a value.
+"""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence

@@ -64,7 +64,7 @@ class _Logs:
 
 
 def verify(db: Database, on_rows: Callable[[int], None] = lambda _n: None) -> Verified:
-    """Check the chains of all responses, the items, the logs of decisions, and the counts of slots in a store.
+    """Check the chains of responses, the logs, the counts of slots, the items and the panel ids in a store.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def _read_log(db: Database, study_digest: str, end: tuple[int, str], logs: _Logs
             logs.revisions.add((study_digest, revision))
             if entry["content"] != content_checksum(db, study_digest, revision):
                 logs.problems.append(
-                    f"{_named(study_digest)}: its definition, texts or items differ from those "
+                    f"{_named(study_digest)}: its definition, texts or items differ from the content that was "
                     f"registered{f' as revision {revision}' if revision > 1 else ''}."
                 )
     # Accesses do not change data. So the end of a second chain is used, which is the chain of a log without accesses.

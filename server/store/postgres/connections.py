@@ -31,7 +31,8 @@ class Limits:
     silence_s: float
     """Time without a byte from the server."""
     statement_s: float | None
-    """Duration of one statement. PostgreSQL does not apply this limit to a commit, which may wait for a standby."""
+    """Duration of one statement. PostgreSQL does not apply this limit to a commit, which may wait for a standby server.
+    """
     lock_s: float
     """Duration of a wait for a lock."""
     idle_s: float

@@ -203,7 +203,7 @@ class PostgresStore(SqlStore):
         return [BYTES_OF_DELETED_ROWS]
 
     def check_integrity(self) -> None:
-        """Do nothing: PostgreSQL checks its pages when it reads them."""
+        """Do nothing, because PostgreSQL checks each page of its files when it reads the page."""
 
     @contextmanager
     def snapshot(self) -> Iterator[Database]:

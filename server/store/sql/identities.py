@@ -1,4 +1,4 @@
-"""Identities of participants: in a separate table, which can be emptied without changing a response."""
+"""Identities of participants, in a separate table. The table can be emptied without changing a response."""
 
 import json
 from typing import Any

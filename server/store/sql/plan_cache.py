@@ -21,7 +21,7 @@ class PlanCache:
         self._lock = threading.Lock()
 
     def of_token(self, token_digest: str) -> SessionPlan | None:
-        """Return the plan of the session that has, or recently had, a token; None if the plan is not cached."""
+        """Return the plan that is cached under a token, or None. The token may have become invalid."""
         return self._by_token.get(token_digest)
 
     def of_session(self, session: str) -> SessionPlan | None:

@@ -143,7 +143,7 @@ class SqlStore(Store):
             return self._stored(db, "session", name) if name else None
 
     def _stored(self, db: Database, column: str, value: str) -> StoredSession | None:
-        """Return the session whose row in `sessions` has this value in this column, with its plan; or None."""
+        """Return the session and its plan, if a row of `sessions` has this value in this column; otherwise None."""
         row = db.execute(
             f"""
             SELECT session, participant, kind, study_digest, revision, battery_digest, "group", seed, source, status,

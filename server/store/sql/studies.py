@@ -97,7 +97,7 @@ def nearest(db: Database, study: Study) -> Registered | None:
 
 
 def logs_of(db: Database, study: Study | None) -> list[str]:
-    """Return the digest under which a study has its log. For None, return the digests of all logs.
+    """Return a list with the digest under which the study has its log; if `study` is None, the digests of all logs.
 
     If this version of the study has no log, return the digest of the version that was registered last.
     """
@@ -291,11 +291,12 @@ def _why_refused(study: Study, found: Changes) -> str:
     since = f"{study.folder / 'study.yaml'}: version {study.definition.version} of this study has sessions, and"
     if found.wording and not found.substance:
         return (
-            f"{since} only the wording of {listed(found.wording)} changed since. Fix: accept the new wording for later "
-            f'sessions with `equipoise revise {study.folder} --reason "..."`, or give the study a new `version`.'
+            f"{since} only the wording of {listed(found.wording)} changed after the first session. Fix: accept the new "
+            f'wording for later sessions with `equipoise revise {study.folder} --reason "..."`, or give the study a '
+            "new `version`."
         )
     names = listed(found.substance) or "its definition, battery or texts"
-    return f"{since} {names} changed since. Fix: give the study a new `version`."
+    return f"{since} {names} changed after the first session. Fix: give the study a new `version`."
 
 
 def revisions(db: Database, study: str) -> list[Revision]:

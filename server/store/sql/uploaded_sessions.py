@@ -101,7 +101,7 @@ def _is_here(
 
 
 def _participant_elsewhere(db: Database, session: str) -> str | None:
-    """Return the uploaded pseudonym, if the pseudonym in this store differs; otherwise None."""
+    """Return the pseudonym that was uploaded with a session, if this store uses another pseudonym; otherwise None."""
     # Before `m010` the event was called `adopted`.
     found = db.execute(
         "SELECT details FROM events WHERE session = ? AND event IN ('uploaded', 'adopted') "

@@ -17,7 +17,7 @@ from server.store.sqlite.write_ahead_log import log_beside, size_of
 logger = logging.getLogger("equipoise")
 
 BUSY_TIMEOUT_S = 10.0
-"""Longest wait of a commit for another process, such as an import during a running server."""
+"""Longest time for which a commit waits for another process, such as an import while the server runs."""
 
 
 def connect(path: Path, is_new: bool = False) -> sqlite3.Connection:
@@ -96,7 +96,9 @@ def refuse_missing(path: Path, must_exist: bool) -> None:
         )
     if must_exist:
         what = "this file is empty" if path.exists() else "this file does not exist"
-        raise InputError(f"{path}: {what}, so there are no responses yet, or the name is wrong. Fix: check the name.")
+        raise InputError(
+            f"{path}: {what}, so there are no responses yet, or the name is wrong. Fix: check the name of the file."
+        )
 
 
 def warn_of_open_file(path: Path) -> None:

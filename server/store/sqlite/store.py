@@ -65,7 +65,7 @@ that another process has deleted.
 RETRY_TO_EMPTY_LOG_S = 0.5
 """Time between two attempts to empty the log after a deletion, as long as readers prevent the emptying."""
 READERS_PATIENCE_S = 2.0
-"""Longest wait of the writer for readers when the writer needs the log exclusively."""
+"""Longest time for which the writer waits for readers, if no reader may use the log during its work."""
 HANDS_OFF = "Never change the files -wal and -shm of the database while a program uses the database."
 DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
@@ -91,7 +91,8 @@ class SqliteStore(SqlStore):
     Raises
     ------
     InputError
-        If the file is not a store, is damaged, was written by a newer Equipoise, or is missing though its log exists.
+        If the file is not a store, is damaged, or was written by a newer Equipoise. Also if the file is missing
+        although its log exists.
     """
 
     def __init__(self, path: Path, must_exist: bool = False) -> None:
