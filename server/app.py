@@ -1,4 +1,7 @@
-"""The Flask application: one blueprint per audience, one store, strict headers, errors that name a fix."""
+"""The Flask application, with one blueprint per audience, one store and strict headers.
+
+Each error says how to fix the problem.
+"""
 
 from flask import Flask, Response, jsonify
 from werkzeug.exceptions import HTTPException, TooManyRequests
@@ -51,8 +54,9 @@ def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings)
     if settings.proxies:
         if not settings.hosts:
             logger.warning(
-                "no public name is set, so the server accepts only the name of its machine and numeric addresses. Fix: "
-                "set EQUIPOISE_HOSTS to the name under which participants reach the server, such as study.example.org."
+                "no public name is set, so the server accepts only requests to the name of its machine or to a numeric "
+                "address. Fix: set EQUIPOISE_HOSTS to the name under which participants reach the server, such as "
+                "study.example.org."
             )
         n = settings.proxies
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=n, x_proto=n, x_host=n)  # type: ignore[method-assign]

@@ -1,4 +1,7 @@
-"""Cookies: signed, unreadable for scripts, and restricted to HTTPS if the study is served over HTTPS."""
+"""Signed cookies that scripts cannot read.
+
+If the study is served over HTTPS, browsers send the cookies only over HTTPS.
+"""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -16,11 +19,13 @@ if TYPE_CHECKING:
 
 
 UNREADABLE = "equipoise.unreadable_cookies"
-"""Key in a request's environment; the key is present if granian dropped the request's cookies (`server.gateway`)."""
+"""Key in the WSGI environment of a request. The key is present if granian dropped the request's cookies
+(`server.gateway`).
+"""
 
 
 class UnreadableCookies(HTTPException):
-    """Refusal of a request with unreadable cookies, which would otherwise look like a request without cookies."""
+    """Refusal of a request with unreadable cookies. Without this refusal, the request would seem to have no cookies."""
 
     code = 400
     description = (
@@ -30,7 +35,10 @@ class UnreadableCookies(HTTPException):
 
 
 def is_https(environ: "WSGIEnvironment") -> bool:
-    """Return True if the participant's browser uses HTTPS. Only proxies in the settings can report HTTPS."""
+    """Return True if the participant's browser uses HTTPS.
+
+    Only a proxy that the setting `proxies` counts can report HTTPS.
+    """
     return bool(environ["wsgi.url_scheme"] == "https")
 
 

@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 BODY_DEADLINE_S = 30.0
 """Time limit for a request's body. Sending 64 KB over a line of 20 kbit/s takes 26 s."""
 DISCARDED_BYTES, DISCARDED_S = 1024 * 1024, 2.0
-"""Limits for reading a refused body: the number of bytes, and the time."""
+"""Limits for reading a refused body: the largest number of bytes, and the longest time in seconds."""
 DROP_CONNECTIONS = getattr(signal, "SIGUSR1", signal.SIGTERM)
-"""Signal to a stopping process that it must not wait any longer for open connections."""
+"""Signal to a stopping process. The process must then not wait any longer for open connections."""
 FINISHED_WITHIN_S = 2.0
 """Time in which running threads must finish when the process stops."""
 SETTLED_WITHIN_S = 0.005
-"""Time after which the coroutines of all answered requests end together. If each request woke the event loop, every
-request would be 3 % slower.
+"""Time for which answered requests are collected. Then the event loop ends the coroutines of these requests together.
+If each answered request woke the event loop, every request would be 3 % slower.
 """
 UNTHREADED = frozenset({"/healthz"})
 """Addresses for which the event loop itself replies, because a process is alive as long as its event loop runs."""
@@ -131,7 +131,7 @@ class Gateway:
         self._stop(None)
 
     def _warn_of_cookies(self) -> None:
-        """Log only the first request with unreadable cookies, because messages about all of them would fill the log."""
+        """Log a warning about unreadable cookies only once, because one warning per request would fill the log."""
         if not self._has_warned_of_cookies:
             self._has_warned_of_cookies = True
             logger.warning(
@@ -141,7 +141,7 @@ class Gateway:
             )
 
     def _drop_connections(self) -> None:
-        """Close the store and end the process, even if a client has not sent its request or read the reply."""
+        """Close the store and end the process, even if a client is still sending a request or reading a reply."""
         self._stop(FINISHED_WITHIN_S)
         logger.warning("the server has stopped, and has dropped the connections that were still open")
         os._exit(0)
@@ -155,7 +155,7 @@ class Gateway:
         self._on_stop()
 
     async def _read_body(self, environ: "WSGIEnvironment", protocol: "HTTPProtocol") -> bytes:
-        """Return the body of a request; return no bytes if the application refuses the request for any body.
+        """Return the body of a request; return no bytes for a request that the application refuses anyway.
 
         Raises
         ------
@@ -220,7 +220,7 @@ def _environ_key(header: str) -> str:
 
 
 async def _discard_body(protocol: "HTTPProtocol") -> None:
-    """Read part of a refused body, because a client that is still sending does not read the reply."""
+    """Read part of a refused body, because a client that is still sending the body does not read the reply."""
     n_bytes = 0
     async with asyncio.timeout(DISCARDED_S):
         async for chunk in protocol:

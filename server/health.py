@@ -17,7 +17,7 @@ def alive() -> Response:
 
 @health.get("/readyz")
 def ready() -> Response:
-    """Reply 200 while responses can be stored, else 503."""
+    """Reply with status 200 while responses can be stored, otherwise with status 503."""
     context().store.check()
     return jsonify(status="ready")
 

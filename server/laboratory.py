@@ -1,9 +1,10 @@
 """The HTTP API for laboratories. The laboratory's program sends the researcher's token.
 
 When a laboratory session has begun, the program uses the same addresses as a web session (`server.participants.views`).
-With each request, the program sends the cookie from the reply to the start. The server stores the laboratory code of a
-participant only in the table of identities. For a rehearsal (`simulated`) the server stores no code, so a rehearsal can
-be opened again only with the same `start_id`. The experimenter reads the refusals, so the refusals are in English.
+The reply to the start contains a cookie, which the program sends with each later request. The server stores the
+laboratory code of a participant only in the table of identities. For a rehearsal (`simulated`) the server stores no
+code. So a rehearsal can be opened again only with the `start_id` with which the rehearsal began. The experimenter reads
+the refusals, so the refusals are in English.
 """
 
 import secrets
@@ -28,8 +29,8 @@ from server.store import LAB, Conflict, Identity, Refusal, SessionStart, StoredS
 laboratory = Blueprint("laboratory", __name__)
 
 _FULL = (
-    "no free slot for participant {participant}: all slots are taken or reserved. Fix: raise the quota in study.yaml, "
-    "or release a slot with `equipoise assignment release`."
+    "no free slot for participant {participant}: all slots are reserved or confirmed. Fix: raise the quota in "
+    "study.yaml, or release a slot with `equipoise assignment release`."
 )
 SENTENCES = {
     "cannot_begin_again": "participant {participant} has withdrawn. The server has deleted the responses, and the "
@@ -40,12 +41,13 @@ SENTENCES = {
     "command again.",
     "study_full": _FULL,
     "slots_taken": _FULL,
-    "start_of_another": "the id of this start belongs to a session of another participant, not of participant "
-    "{participant}. Fix: run the same command again.",
+    "start_of_another": "the program sent a start id (`start_id`) that belongs to a session of another participant, "
+    "not of participant {participant}. Fix: run the same command again.",
     "opened_at_once": "another program opened the session of participant {participant} at the same moment. Fix: close "
     "the other program, and run the same command again.",
 }
-"""Refusals for the experimenter, by the key of the text that a participant would read."""
+"""Sentences that the experimenter reads when a start is refused. The keys are also the keys of texts for participants.
+"""
 
 Query = TypeVar("Query", bound=SessionQuery)
 
@@ -73,7 +75,7 @@ def check_slot() -> Response:
 
 @laboratory.post("/api/lab/session")
 def start() -> tuple[Response, int]:
-    """Begin a session, resume the session with this number, or store an uploaded session."""
+    """Begin a session, resume the session with the requested number, or store an uploaded session."""
     require_token()
     body = read_body(LabStart)
     study, store = context().study, context().store
@@ -86,7 +88,10 @@ def start() -> tuple[Response, int]:
             f"`{study.name}`, digest {study.digest[:12]}...). Fix: use the same study folder on both machines."
         )
     if body.consent_digest != participant_json.consent_digest_of(*shown):
-        raise BadRequest("the digest does not belong to the study's consent text. Fix: show the study's consent text.")
+        raise BadRequest(
+            "`consent_digest` is not the digest of the study's consent text. Fix: show the study's consent text, and "
+            "send the digest of this text."
+        )
     token = secrets.token_urlsafe(32)
     begun = SessionStart(
         body.start_id,
@@ -124,7 +129,7 @@ def _identity(query: SessionQuery) -> Identity:
 
 @contextmanager
 def _refusals_for_experimenter(query: SessionQuery) -> Iterator[None]:
-    """Turn a refusal, with a sentence for the participant, into a conflict with a sentence for the experimenter."""
+    """Replace a refusal, which contains a sentence for the participant, by a sentence for the experimenter."""
     try:
         yield
     except Refusal as refusal:

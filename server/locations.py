@@ -13,7 +13,10 @@ def store_location(study: Study, settings: Settings) -> str:
 
 
 def without_password(location: str) -> str:
-    """Return a name of a store for messages. The address of a database is replaced, because it may have a password."""
+    """Return a store's name for messages.
+
+    The name is never the address of a database, because an address may contain a password.
+    """
     return "the database" if is_address(location) else location
 
 

@@ -39,7 +39,7 @@ class Figures:
 
 @cache
 def figures() -> Figures:
-    """Return the metrics of this process. The first call makes the metrics, because `share_figures` must run first."""
+    """Return the metrics of this process. The first call makes the metrics, so call `share_figures` before."""
     return Figures(
         Counter("equipoise_requests", "Requests by endpoint and status.", ("endpoint", "status")),
         Histogram(

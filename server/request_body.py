@@ -20,13 +20,13 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class BadRequest(HTTPException):
-    """A request with an invalid body; the description says why."""
+    """A request with an invalid body; the description says what is wrong."""
 
     code = 422
 
 
 class Json(JSONProvider):
-    """A JSON writer that needs a fifth of the time of Flask's writer. The reply to each response is JSON."""
+    """A JSON writer for the replies, which needs a fifth of the time of Flask's writer."""
 
     def dumps(self, obj: Any, **_: Any) -> str:
         """Return an object as JSON."""

@@ -1,4 +1,4 @@
-"""Strict headers on every reply. They are added outside Flask, which takes almost no time."""
+"""Strict headers on every reply. A WSGI application around Flask adds the headers in almost no time."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any

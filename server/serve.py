@@ -39,9 +39,9 @@ HEADERS_TIMEOUT_S = 60
 its idle connections earlier.
 """
 HEADERS_BYTES = 32 * 1024
-"""Largest headers of a request."""
+"""Largest size of a request's headers, in bytes."""
 BACKLOG = 4096
-"""Number of connections that the operating system queues for the server. By default, this is the maximum of Linux."""
+"""Number of connections that the operating system queues for the server. Linux allows this number by default."""
 SPARE_FILES = 256
 """Number of files that a process may open for the store and the libraries, in addition to its connections."""
 STEADY_AFTER_S = 60.0
@@ -130,7 +130,10 @@ class _Supervisor(MPServer):
                 self._respawn_workers([index], spawn_target, target_loader)
 
     def _drop_connections_in_time(self) -> None:
-        """Make the processes close their stores in time, because granian waits for connections that never end."""
+        """Make the processes close their stores before granian kills the processes.
+
+        Granian would first wait for connections that never end.
+        """
         if os.name == "posix":
             processes = [worker.inner for worker in self.wrks]
             threading.Thread(target=_drop_connections, args=(processes,), name="equipoise-stop", daemon=True).start()
@@ -151,7 +154,10 @@ def _drop_connections(processes: Sequence[Any]) -> None:
 
 @contextmanager
 def _shared_metrics() -> Iterator[None]:
-    """Make a folder for the metrics of all processes. The process that gets a request for metrics sums the metrics."""
+    """Make a folder for the metrics of all processes.
+
+    The process that receives a request for metrics adds up the metrics.
+    """
     with tempfile.TemporaryDirectory(prefix="equipoise-metrics-") as folder:
         share_figures(folder)
         yield
@@ -189,7 +195,7 @@ def _allow_connections(wanted: int) -> int:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         if soft < needed:
             logger.warning(
-                f"the system allows {soft} open files. They are enough for {soft - SPARE_FILES} connections, not for "
+                f"the system allows {soft} open files, which is enough for {soft - SPARE_FILES} connections, not for "
                 f"{wanted}. Fix: raise the limit (`ulimit -n`, LimitNOFILE= in systemd), or lower "
                 "EQUIPOISE_CONNECTIONS."
             )

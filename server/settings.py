@@ -42,7 +42,8 @@ class Settings(BaseSettings):
         default=1,
         ge=1,
         le=256,
-        description="Number of server processes. Several processes need PostgreSQL, and each needs a processor core.",
+        description="Number of server processes. Several processes need PostgreSQL, and each process needs a "
+        "processor core.",
     )
     threads: int = Field(
         default=32,
@@ -50,7 +51,7 @@ class Settings(BaseSettings):
         le=1024,
         description=(
             "Number of requests that a process handles at the same time. Most of the time, these requests wait for the "
-            "shared commit."
+            "store, which commits the responses of many requests together."
         ),
     )
     connections: int = Field(
@@ -58,8 +59,8 @@ class Settings(BaseSettings):
         ge=1,
         le=1_000_000,
         description=(
-            "Largest number of connections to a process at the same time. Each connection may need memory for a "
-            "request of `max_body_kb`. Further connections wait until a connection ends."
+            "Largest number of connections to a process at the same time. Each connection may need `max_body_kb` of "
+            "memory for a request. Further connections wait until a connection ends."
         ),
     )
     proxies: int = Field(
@@ -84,8 +85,9 @@ class Settings(BaseSettings):
     secrets: Path | None = Field(
         default=None,
         description=(
-            "Folder of the files `signing-key` and `researcher-token`. The first start makes these files, with mode "
-            "600. Servers on several machines need the same files. If omitted: `data` in the study's folder."
+            "Folder of the files `signing-key` and `researcher-token`. The first start makes these files, which only "
+            "their owner can read (mode 600). Servers on several machines need the same files. If omitted: `data` in "
+            "the study's folder."
         ),
     )
     session_days: int = Field(
@@ -99,8 +101,8 @@ class Settings(BaseSettings):
         ge=1,
         description=(
             "Largest number of new sessions per minute from one network address. All machines of a laboratory or a "
-            "campus may have one address. If `proxies` does not count a proxy, all participants behind this proxy have "
-            "one address too."
+            "campus may have one address. If `proxies` does not count a proxy, all participants who connect through "
+            "this proxy have one address too."
         ),
     )
     slots_per_address: int = Field(
@@ -122,7 +124,8 @@ class Settings(BaseSettings):
     requests_per_second: int = Field(
         default=50,
         ge=1,
-        description="Largest number of requests of one session per second. A person makes less than one per second.",
+        description="Largest number of requests of one session per second. A person sends less than one request per "
+        "second.",
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="INFO", description="Lowest level of logged events."

@@ -95,7 +95,7 @@ def _stop_with_parent() -> None:
 
 
 def open_store_when_there(location: str) -> Store:
-    """Return the store once the server can reach the store; a database may start after the server."""
+    """Wait until the server can reach the store, and return the store. A database may start later than the server."""
     wait_s = 1.0
     while True:
         try:

@@ -1,7 +1,8 @@
-"""Identification of participants: the server moves a panel id, or the token of a personal link, into a cookie.
+"""Identification of participants by a panel id, or by the token of a personal link.
 
-Before consent the server stores nothing, and only the participant's browser has the id. After consent, a random token
-in a second signed cookie identifies the session. The store has only the digest of this token.
+The server moves this id or token from the address of the study into a cookie. Before consent the server stores nothing,
+and only the participant's browser has the id or token. After consent, a random token in a second signed cookie
+identifies the session. The store has only the digest of this token.
 """
 
 import base64
@@ -28,11 +29,13 @@ SESSION_COOKIE = SignedCookie("session", samesite="Lax")
 MAX_AGE_S = 24 * 3600
 LINK_PARAMETER = "token"
 KEPT_PATTERN = re.compile(PANEL_ID_PATTERN)
-"""Pattern of accepted values of an address's parameters. Spaces and unprintable characters are not accepted."""
+"""Pattern that a parameter's value in the study's address must match. A space or an unprintable character does not
+match.
+"""
 
 
 class NoEntry(HTTPException):
-    """A start without an id, in a study that requires an id."""
+    """A start without an identity, in a study that requires a panel id or a personal link."""
 
     code = 403
     text = "no_entry"
@@ -45,7 +48,7 @@ class OpenFromProlific(NoEntry):
 
 
 class NotInvited(NoEntry):
-    """A start with an id that is not in the study's list."""
+    """A start with a panel id that is not in the study's list of invited panel ids."""
 
     text = "not_invited"
 
@@ -58,7 +61,10 @@ class NoSession(HTTPException):
 
 
 class UnreadableSession(HTTPException):
-    """A request for a session, with unreadable cookies. After the status 401 the page keeps its unsent data."""
+    """Refusal of a session's request with unreadable cookies.
+
+    The status is 401, because the page then keeps the data that the page has not sent yet.
+    """
 
     code = 401
     description = UnreadableCookies.description
@@ -116,7 +122,7 @@ def no_entry() -> NoEntry:
 
 
 def _has_session_of(coming: Identity) -> bool:
-    """Return True if the browser has a session, or an identity, of the participant who opens the page now."""
+    """Return True if the browser's cookies belong to the participant who opens the page now."""
     held = identity()
     if held is not None:
         return held.external_id == coming.external_id
@@ -176,7 +182,10 @@ def _identity_in_address() -> Identity | None:
 
 
 def _identity_from_panel(recruitment: Recruitment) -> Identity | None:
-    """Return the identity from a panel; None if the id is malformed, or a required signature is missing or invalid."""
+    """Return the identity from a panel.
+
+    Return None if the panel id is malformed, or if a required signature is missing or invalid.
+    """
     names = (recruitment.panel_parameter, *recruitment.kept_parameters)
     values = {name: request.args.get(name, "").strip() for name in names}
     tokens, signed_at = context().prolific_tokens, None

@@ -38,7 +38,7 @@ ENDED_BECAUSE = {
     Release.RELOADED: "reloaded_too_often",
     Release.RESTARTED: "reloaded_too_often",
 }
-"""Keys of the sentences that say why a session cannot be resumed."""
+"""For each reason, the key of the text that says why the session cannot be resumed."""
 
 AnySession = SessionReply | CompletedSessionReply | EndedSessionReply
 
@@ -161,7 +161,7 @@ def _session_fields(stored: StoredSession, responses: Mapping[int, Any], judged:
 
 
 def practice_json(plan: SessionPlan, judged: Judged) -> PracticeReply:
-    """Return the consequence of a finished round of practice."""
+    """Return the JSON that says what follows a finished round of practice."""
     return {
         "passed": judged.passed,
         "correct": judged.n_correct,
@@ -201,7 +201,7 @@ def completion_json(plan: SessionPlan, responses: Mapping[int, Any]) -> Completi
 
 
 def _exits(study: Study, kind: Kind) -> Exits:
-    """Return the exits of a study. Exits are only for human participants; a simulated participant gets empty exits."""
+    """Return the codes and links for the end page of a study. A simulated participant gets no codes and no links."""
     return Exits() if kind is Kind.SIMULATED else study.definition.recruitment.exits
 
 

@@ -23,7 +23,7 @@ class Judged:
 
 
 def n_planned(plan: SessionPlan) -> int:
-    """Return the number of planned practice trials, in all rounds."""
+    """Return the number of planned practice trials of all rounds together."""
     criterion = plan.definition.practice_criterion
     return len(plan.definition.practice) * (criterion.rounds if criterion else 1)
 

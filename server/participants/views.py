@@ -114,8 +114,8 @@ def demographics() -> Response:
     for name, answer in body.answers.items():
         if name not in questions:
             raise BadRequest(
-                f"There is no question `{name}` about the participant. Fix: send only names of questions in "
-                "`demographics`."
+                f"`demographics` contains the name `{name}`, but no question of this study about participants has this "
+                "name. Fix: send only the names of this study's questions."
             )
         try:
             questions[name].check(answer)
@@ -127,7 +127,7 @@ def demographics() -> Response:
 
 @participants.post("/api/responses")
 def respond() -> tuple[Response, int]:
-    """Store all responses of the request or none, and return the feedback on practice trials."""
+    """Store all responses of the request, or refuse all of them. Return the feedback on practice trials."""
     parts, token_digest = context(), participant_auth.token_digest()
     plan = parts.store.find_plan(token_digest)
     if plan is None:
@@ -202,8 +202,9 @@ def _why_closed() -> str | None:
 def _proves_a_session(who: Identity) -> bool:
     """Return True if the participant has a session and proves that the session is theirs.
 
-    Without proof, the result is False, for known ids and for unknown ids. Unproven ids are limited as at a start.
-    Otherwise a client could use these requests to guess the id of a submission at a panel.
+    Without a proof, the result is False, even if the store knows the participant's panel id. Requests without a proof
+    are counted and limited, as at a start. Otherwise a client could try submission ids until the server accepts one of
+    the ids as a proof.
     """
     limits = context().limits
     try:
@@ -224,7 +225,7 @@ def _required_identity(kind: Kind) -> Identity | None:
 
 
 def _begin(start: SessionStart) -> StoredSession:
-    """Begin or resume a participant's session, within the limits of the network address."""
+    """Begin or resume a participant's session. Refuse the start if its network address has reached a limit."""
     study, store, limits, slots = context().study, context().store, context().limits, context().slots_per_address
     address = address_key(request.remote_addr)
     is_claim = start.identity is not None and start.identity.is_claim
@@ -247,7 +248,7 @@ def _begin(start: SessionStart) -> StoredSession:
 
 
 def _open(before: StoredSession, visit: Visit) -> StoredSession:
-    """Open a session again. If the study's rules begin a new session instead, the new session counts as a start."""
+    """Open a session again. If the study's rules then begin a new session, count a start."""
     store, limits = context().store, context().limits
     if before.plan.definition.resume.otherwise == "restart":
         limits.refuse_more_starts()

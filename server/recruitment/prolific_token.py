@@ -67,7 +67,7 @@ class ProlificTokens:
         self._keys = _read_keys(keys_path)
 
     def visit(self, token: str) -> ProlificVisit | None:
-        """Return the content of a token; None if the token has expired, or is not from Prolific for this study."""
+        """Return the content of a token; None if it is not from Prolific, is for another study, or has expired."""
         if len(token) > LONGEST_TOKEN:
             return None
         try:

@@ -89,9 +89,10 @@ def require_token() -> None:
     if not _is_right(request.headers.get("Authorization", ""), f"Bearer {context().secrets.researcher_token}"):
         context().limits.count_wrong_key()
         raise Forbidden(
-            "The request lacks this server's token. Fix: copy the token from the file `data/researcher-token` on the "
-            "server, not on this machine. For `equipoise lab`, set EQUIPOISE_RESEARCHER_TOKEN to the token; another "
-            "program must send the token in the header `Authorization: Bearer`."
+            "The request does not contain this server's token. Fix: copy the token from the file "
+            "`data/researcher-token` on the server, not on this machine. For `equipoise lab`, set "
+            "EQUIPOISE_RESEARCHER_TOKEN to this token. Any other program must send this token in the header "
+            "`Authorization: Bearer`."
         )
 
 
@@ -125,7 +126,7 @@ def _note(access: Access, **details: Any) -> list[int]:
 
 
 def find_sign_in() -> str | None:
-    """Return the name of the sign-in that the request's cookie contains, or None if there is no valid cookie."""
+    """Return the name of the sign-in for which the request's cookie was made; None without a valid cookie."""
     held = COOKIE.read(COOKIE_MAX_AGE_S)
     if held is None or held.count("-") != 2:  # A cookie of an earlier Equipoise.
         return None
@@ -150,5 +151,5 @@ def _redirect_to_progress() -> Response:
 
 
 def sign_in_form(problem: str | None = None) -> str:
-    """Return the page that asks for the token, with the problem of the last attempt."""
+    """Return the page that asks for the token, and that shows the problem of the last attempt."""
     return render_template("sign-in.html", study=context().study, problem=problem)

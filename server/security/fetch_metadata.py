@@ -1,7 +1,8 @@
 """Origin and kind of a request, from headers that the browser sends (W3C Fetch Metadata).
 
-A browser sends these headers over HTTPS, and to its own machine. No script can change these headers. An older browser,
-or a browser on plain HTTP, sends `Origin` instead. A client that sends neither header is not refused.
+A browser sends these headers with requests over HTTPS, and with requests to its own machine. No script can change these
+headers. An older browser, or a browser on plain HTTP, sends `Origin` instead. A client that sends neither header is not
+refused.
 """
 
 from flask import request
@@ -32,6 +33,6 @@ def refuse_other_sites() -> None:
 
 
 def is_visit() -> bool:
-    """Return True if the request opens a page in a window; False for a request of a frame, an image or a script."""
+    """Return True if the request opens a page in a window; False if a frame, an image or a script sends the request."""
     mode, destination = request.headers.get("Sec-Fetch-Mode"), request.headers.get("Sec-Fetch-Dest")
     return mode in {None, "navigate"} and destination in {None, "document"}

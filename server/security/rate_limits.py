@@ -1,4 +1,4 @@
-"""Rate limits for the requests of a session, and for requests of a network address without a session.
+"""Rate limits for the requests of one session, and for the requests without a session from one network address.
 
 All IPv6 addresses of a network of 64 bits count as one address, because one machine can use all addresses. Counts are
 in memory for one time window; they are neither stored nor logged. Each server process counts separately. This module
@@ -22,7 +22,7 @@ KEYS_TRIED_PER_MINUTE = 10
 CODES_TRIED_PER_MINUTE = 20
 """Largest number of wrong withdrawal codes per minute from one address. Further wrong codes get status 429."""
 UNPROVEN_CLAIMS_PER_MINUTE = 20
-"""Largest number of refused starts per minute from one address, if the refusals reveal something about panel ids.
+"""Largest number of refusals per minute and address, counting only refusals that reveal something about a panel id.
 
 If a start is refused because it has no proof, the refusal reveals that the panel id has a session. If a start is
 refused because the id is not invited, or because the study is full, the refusal reveals that the id has no session.
@@ -122,7 +122,8 @@ class PeriodicCount:
     def count(self) -> int:
         """Count one event. Return the number of events to report now, or 0 if this window has a report already.
 
-        After the last event, only `take_rest` returns the events that are not reported yet.
+        An event with the result 0 is part of the next report. If no further event is counted, only `take_rest` returns
+        the number of the events that are not reported yet.
         """
         with self._lock:
             self._n += 1
@@ -178,11 +179,11 @@ class RateLimits:
         self._refuse_at(self._starts)
 
     def refuse_more_claims(self) -> None:
-        """Refuse to look up a panel id after too many unproven ids from this request's address."""
+        """Refuse to look up a panel id if this request's address has sent too many panel ids without a proof."""
         self._refuse_at(self._claims)
 
     def count_unproven_claim(self) -> None:
-        """Count a refused start, because the refusal revealed whether the study knows or accepts a panel id."""
+        """Count a refusal for this request's address, if it revealed whether the study knows or accepts a panel id."""
         self._claims.count(address_key(request.remote_addr))
 
     @staticmethod

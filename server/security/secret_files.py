@@ -16,7 +16,8 @@ class Secrets:
     """Secrets that only the server and the researcher may know."""
 
     signing_key: str = field(repr=False)
-    """Key that signs cookies and personal links. There may be several keys, one per line; the last is the newest."""
+    """Key that signs cookies and personal links. There may be several keys, one per line; the last key is the newest.
+    """
     researcher_token: str = field(repr=False)
     """Token with which a researcher signs in."""
 

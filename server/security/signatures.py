@@ -12,8 +12,8 @@ AnySigner = TypeVar("AnySigner", bound=Signer)
 LONGEST_KEPT = 500
 """Largest length of a signed value that is cached after its check. The server's own values are about 200 characters."""
 CLOCK_SKEW_S = 60
-"""Largest allowed difference between the clocks of two servers. A server accepts a signature although the time of the
-signature is in the future, up to this difference.
+"""Largest allowed difference between the clocks of two servers. A server accepts a signature if the time of the
+signature is at most this far in the future.
 """
 
 
@@ -72,7 +72,7 @@ def _value_and_time(signing_key: str, purpose: str, signed: str) -> tuple[str | 
 
 @lru_cache
 def _signers(kind: type[AnySigner], signing_key: str, purpose: str) -> tuple[AnySigner, AnySigner]:
-    """Return the present signer, and the earlier signer (HMAC-SHA1) for links and cookies from earlier versions."""
+    """Return the present signer, and the earlier signer (HMAC-SHA1) for links and cookies of an earlier Equipoise."""
     keys = [line.strip() for line in signing_key.splitlines() if line.strip()]
     salt = f"equipoise {purpose}"
     return kind(keys, salt=salt, digest_method=hashlib.sha256), kind(keys, salt=salt, digest_method=hashlib.sha1)

@@ -37,19 +37,23 @@ class SlotsPerAddress:
         self._sessions: defaultdict[str, set[str]] = defaultdict(set)
         self._begun: deque[tuple[float, str, str]] = deque()
         self._starting: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        """For each address, the ids of its running start requests, with the number of requests for each id."""
+        """For each address, the ids of the start requests that are running now, with the number of requests for each
+        id.
+        """
         self._lock = threading.Lock()
 
     @contextmanager
     def one_more(self, address: str, start_id: str) -> Iterator[None]:
-        """Refuse a further participant if the address is at its limit; otherwise count the start until the block ends.
+        """Refuse a further participant if the address is at its limit; otherwise run the `with` block.
 
-        Call `add` in the block as soon as the session has begun, so that simultaneous starts are counted too.
+        While the block runs, the start counts as a participant, so that simultaneous starts are counted too. In the
+        block, call `add` as soon as the session has begun, so that the session counts from then on.
 
         Raises
         ------
         Refusal
-            If the address is at its limit, and the start does not repeat the start of a session from this address.
+            If the address is at its limit. A start that repeats the start of a session from this address is not
+            refused.
         """
         self._admit(address, start_id)
         try:

@@ -1,9 +1,9 @@
-"""Chains of checksums: a checksum covers a row and the previous checksum, so any change, gap or swap breaks the chain.
+"""Chains of checksums. Each checksum covers a row and the previous checksum, so no change, gap or swap stays hidden.
 
 The first checksum of a session covers the session and its plan; each response adds a checksum. The session stores the
-last checksum of its chain, so that a missing end is detected too. The log of decisions is a separate chain. Chains
-reveal damage, accidents and hidden edits. Chains do not reveal that a person has computed a whole chain again. A digest
-that was recorded earlier reveals this: `equipoise store verify` prints the digest.
+last checksum of its chain, so that missing rows at the end are found too. The log of decisions is a separate chain.
+Chains reveal damage, accidents and hidden edits. Chains do not reveal that a person has computed a whole chain again.
+Only a digest that was recorded earlier reveals this. `equipoise store verify` prints the digest.
 """
 
 import hashlib
@@ -19,12 +19,12 @@ RESPONSE_COLUMNS = (
 """The stored columns of a response that its checksum covers, in this order."""
 
 N_FIRST_COLUMNS = 18
-"""Number of the columns in `RESPONSE_COLUMNS` that existed before `m003`. The checksum of a response that was stored
-before `m003` covers only these first columns.
+"""Number of the columns in `RESPONSE_COLUMNS` that existed before the migration `m003`. The checksum of a response that
+was stored before `m003` covers only these first columns.
 """
 
 TIMING_COLUMNS = ("fixation_frames_intended", "frame_ms", "onset_source")
-"""Columns that the earliest stores with checksums did not have, although these columns are among the first columns. The
+"""Columns that the earliest stores with checksums did not have, although `N_FIRST_COLUMNS` counts these columns. The
 checksums of such a store do not cover these columns.
 """
 
@@ -33,16 +33,16 @@ FIRST_FIXED = """
     run, model, model_version, temperature, prompt_digest, parameters,
     CASE WHEN kind = 'model' THEN completed_at END
 """
-"""The unchanging columns of a session, as they were before `m005`, for a query of `SESSIONS`. The columns from `run` on
-have values only in the session of a model.
+"""The columns of a session that never change, in the form from before the migration `m005`. A query selects them from
+`SESSIONS`. The columns from `run` on have values only in the session of a model.
 """
 
 N_FIRST_FIXED = 17
 
 FIXED = f"{FIRST_FIXED}, session_number, uploaded_at, revision, withdrawal_code"
-"""The unchanging columns of a session, for a query of `SESSIONS`. `session_number` and `uploaded_at` have values only
-in a laboratory session. The checksum of a session from before `m007` does not cover the last column. A checksum covers
-values and not names, so a renamed column does not change any checksum.
+"""The columns of a session that never change. A query selects these columns from `SESSIONS`. `session_number` and
+`uploaded_at` have values only in a laboratory session. The checksum of a session from before the migration `m007` does
+not cover the last column. A checksum covers values and not names, so a renamed column does not change any checksum.
 """
 
 SESSIONS = "sessions LEFT JOIN participants USING (participant) LEFT JOIN runs USING (session)"
@@ -65,8 +65,9 @@ def link(previous: str, values: Sequence[Any]) -> str:
 def link_response(previous: str, values: Sequence[Any]) -> str:
     """Return the checksum of a response, which also covers the preceding checksum.
 
-    Columns that were added later are omitted at the end, if they have no value. So a response that was stored before
-    these columns existed keeps its checksum.
+    The columns after the first `N_FIRST_COLUMNS` were added later. The checksum does not cover those later columns at
+    the end of the row that have no value. So a response that was stored before these columns existed keeps its
+    checksum.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ def is_link_of_response(checksum: str, previous: str, values: Sequence[Any]) -> 
 def beginning_of_session(fixed: Sequence[Any], plan: Iterable[Sequence[str]]) -> str:
     """Return the checksum with which a session's chain begins.
 
-    Columns that were added later are omitted at the end, if they have no value, as in `link_response`.
+    As in `link_response`, the checksum does not cover those later columns at the end that have no value.
 
     Parameters
     ----------

@@ -74,26 +74,28 @@ class Store(ABC):
 
     @abstractmethod
     def content(self, study: Study, content_digest: str) -> tuple[StudyDefinition, Mapping[str, str]] | None:
-        """Return the definition and texts of the content with this digest; None if the served study has none."""
+        """Return the definition and texts of the content with this digest; None if the study has no such content."""
 
     @abstractmethod
     def start_session(self, study: Study, start: SessionStart) -> StoredSession:
         """Reserve a slot in a group, and begin a session. The module `server.store.sql.assignment` chooses the group.
 
         The sessions of one kind in one group have the seeds 1, 2, 3, and so on. So the plans of a whole study can be
-        made again without the data. A seed that an uploaded session has is skipped.
+        made again without the data. A seed is skipped if an uploaded session has this seed already.
 
         A start that is sent twice begins one session. If a participant with the same identity and the same session
-        number starts again, the first session is resumed: from then on only the later token is valid, and the study's
-        rules for resuming apply (`open_session`). With a new session number, the participant begins a further session.
-        A participant who has withdrawn cannot begin any further session.
+        number starts again, the first session is resumed: from then on only the token of the later start is valid, and
+        the study's rules for resuming apply (`open_session`). With a new session number, the participant begins a
+        further session. A participant who has withdrawn cannot begin any further session.
 
         A panel's id alone is not enough to resume a session. The client must also have the token of the session, the id
-        of the start that began the session, a newer signature of the panel, or the panel's id of the first submission.
+        of the start that began the session, a signature of the panel that is newer than the last visit, or the panel's
+        id of the first submission.
 
-        A session that was run elsewhere (`start.uploaded`) is stored unchanged. If its group is full, the session gets
-        no slot. If the same session is uploaded again, under any code, the client gets the stored session, even if the
-        stored session is completed or withdrawn. A repeated upload is not recorded as a visit.
+        An uploaded session (`start.uploaded`) was run with another store, and is stored unchanged. If the group of the
+        session is full, the session gets no slot. If the session is uploaded again, even under another laboratory code,
+        the client gets the stored session. The stored session may be completed or withdrawn. A repeated upload is not
+        recorded as a visit.
 
         Raises
         ------
@@ -103,8 +105,8 @@ class Store(ABC):
             If a session was begun with this panel id, and the client does not prove that the same participant is back.
         Conflict
             If this participant has withdrawn from the study, or has completed the session with this number. Also if the
-            wanted group is full, does not exist, or is not the group of the session. Also if a different session in the
-            store has the name of the uploaded session, or a different participant has its laboratory code.
+            wanted group is full, does not exist, or is not the group of the session. For an uploaded session, also if a
+            different session in the store has the same name, or a different participant has the same laboratory code.
         """
 
     @abstractmethod
@@ -143,9 +145,10 @@ class Store(ABC):
 
     @abstractmethod
     def find_plan(self, token_digest: str) -> SessionPlan | None:
-        """Return the plan of the session that has, or recently had, this token, or None.
+        """Return the plan of the session with this token, or None.
 
-        The plan comes from memory if possible; `add_responses` checks that the token is still valid.
+        The plan comes from memory if possible, even if the token has just become invalid. `add_responses` checks that
+        the token is still valid.
         """
 
     @abstractmethod
@@ -187,13 +190,16 @@ class Store(ABC):
 
     @abstractmethod
     def add_demographics(self, session: str, answers: Mapping[str, Any]) -> bool:
-        """Store the answers about the participant, and return True. If there are stored answers, return False."""
+        """Store the participant's answers to the questions about the participant.
+
+        Return True if the answers were stored. Return False if the store has answers already.
+        """
 
     @abstractmethod
     def complete_session(
         self, study: Study, session: str, passed_checks: bool, completed_at: datetime | None = None
     ) -> None:
-        """Mark a session as completed and confirm its slot; idempotent.
+        """Mark a session as completed and confirm its slot; a second call changes nothing.
 
         `completed_at` is only for laboratory sessions, because a laboratory may upload a session after its completion.
 
@@ -209,7 +215,7 @@ class Store(ABC):
 
     @abstractmethod
     def withdraw_session(self, session: str, by_researcher: bool = False) -> None:
-        """Delete a session's responses, release its slot and close it; idempotent.
+        """Delete a session's responses, release its slot and close the session; a second call changes nothing.
 
         The responses in the participant's other sessions of the study are deleted too. The log records the withdrawal.
         If the researcher has deleted the responses (`by_researcher`), the log records this too.
@@ -217,13 +223,13 @@ class Store(ABC):
 
     @abstractmethod
     def open_session(self, study: Study, token_digest: str, visit: Visit) -> StoredSession:
-        """Record that a session was opened again, and apply the study's rules for that (`resume` in `study.yaml`).
+        """Record that a session was opened again, and apply the study's rules for resuming (`resume` in `study.yaml`).
 
-        If the session was opened too late or too often, the rules either end the session (`StoredSession.ended_for`),
-        or begin a new session of the same participant in the same group; the token then belongs to the new session.
-        Otherwise the session is resumed as by `resume_session`. A session that is over is not changed. The rules do not
-        apply to a session that has all responses. The rules do not apply to an uploaded session either, because the
-        visits of such a session were allowed where the session was run.
+        If the session was opened too late or too often, the rules end the session (`StoredSession.ended_for`), or begin
+        a new session. The new session has the same participant and the same group, and the token then belongs to the
+        new session. Otherwise the session is resumed as by `resume_session`. A session that is over is not changed. The
+        rules do not apply to a session that has all responses. The rules do not apply to an uploaded session either,
+        because the laboratory that ran the session has already allowed its visits.
 
         Raises
         ------
@@ -284,7 +290,7 @@ class Store(ABC):
     def sessions_with_code(self, study: Study, completion_code: str) -> list[str]:
         """Return the sessions of this study with this withdrawal code: one session or none.
 
-        A completion code that study.yaml fixes for all participants belongs to no session.
+        A completion code that `study.yaml` sets for all participants does not belong to a session.
         """
 
     @abstractmethod
@@ -297,11 +303,11 @@ class Store(ABC):
 
     @abstractmethod
     def external_id(self, session: str) -> str | None:
-        """Return the panel id, link token or laboratory code of a session's participant; None if there is none."""
+        """Return the panel id, link token or laboratory code of a session's participant; None if no id is stored."""
 
     @abstractmethod
     def identities(self, study: Study) -> list[dict[str, Any]]:
-        """Return the panel ids of this study with the pseudonyms of the participants. These are personal data."""
+        """Return the panel ids of this study with the pseudonyms of the participants. Panel ids are personal data."""
 
     @abstractmethod
     def delete_identities(self, study: Study, participant: str | None = None) -> int:
@@ -341,7 +347,7 @@ class Store(ABC):
         ----------
         study
             The study; None for the whole store, so that the log of each study records the action. If this version of
-            the study has no log in the store, the version that was registered last is used.
+            the study has no log in the store, the log of the version that was registered last records the action.
         access
             The action.
         details
@@ -395,11 +401,11 @@ class Store(ABC):
 
     @abstractmethod
     def snapshot(self) -> AbstractContextManager[Database]:
-        """Yield a connection that reads the store as it was at one moment. Later writes are not visible to it."""
+        """Yield a connection that reads the store as it was at one moment, without the changes after this moment."""
 
     @abstractmethod
     def filling(self) -> AbstractContextManager[Database]:
-        """Yield a connection to fill an empty store in one transaction, which is undone if the block raises."""
+        """Yield a connection to fill an empty store in one transaction. An error in the block undoes all changes."""
 
     @abstractmethod
     def close(self) -> None:

@@ -104,7 +104,7 @@ def back_up(source: Store, path: Path, on_rows: Callable[[int], None] = lambda _
         # From the first byte on, only its owner can read the file.
         os.close(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError as error:
-        raise InputError(f"{path}: the backup cannot be written ({error}). Fix: name another file.") from None
+        raise InputError(f"{path}: the backup cannot be written ({error}). Fix: choose another file.") from None
     try:
         target = SqliteStore(aside)
         try:
@@ -117,7 +117,7 @@ def back_up(source: Store, path: Path, on_rows: Callable[[int], None] = lambda _
         aside.rename(path)
         sync_names(path.parent)
     except (OSError, StoreUnavailable) as error:
-        raise InputError(f"{path}: the backup cannot be written ({error}). Fix: name another file.") from None
+        raise InputError(f"{path}: the backup cannot be written ({error}). Fix: choose another file.") from None
     finally:
         for part in parts:
             part.unlink(missing_ok=True)

@@ -1,4 +1,7 @@
-"""The common interface of both databases for SQL statements, with `?` for a value, and the stored form of times."""
+"""The common interface of both databases for SQL statements, and the stored form of times.
+
+In a statement, each `?` is replaced by a value.
+"""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,7 +11,7 @@ from typing import Any, Protocol
 from server.store.tables import TRIALS
 
 MAX_DAMAGE = 20
-"""Largest number of signs of damage that a message names."""
+"""Largest number of damaged places that a check of the files reports."""
 
 
 class Rows(Protocol):
@@ -39,7 +42,7 @@ class Database(Protocol):
     def insert(
         self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], skip_known: bool = False
     ) -> None:
-        """Insert rows; with `skip_known`, only rows whose key the table does not have."""
+        """Insert rows. With `skip_known`, skip rows whose key is in the table already."""
 
     def stream(self, sql: str) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query without keeping all rows in memory."""
@@ -85,7 +88,7 @@ class SqliteDatabase:
 
 
 def insert_sql(table: str, columns: Sequence[str], n_rows: int = 1, skip_known: bool = False) -> str:
-    """Return the statement that inserts rows of these columns; with `skip_known`, only rows with a new key."""
+    """Return the statement that inserts rows. With `skip_known`, it skips rows whose key is in the table already."""
     names = ", ".join(f'"{column}"' for column in columns)
     values = ", ".join([f"({marks(columns)})"] * n_rows)
     return f'INSERT INTO "{table}" ({names}) VALUES {values}' + (" ON CONFLICT DO NOTHING" if skip_known else "")
@@ -102,7 +105,7 @@ def now() -> str:
 
 
 def minutes_ago(minutes: float) -> str:
-    """Return the time some minutes ago."""
+    """Return the time that was `minutes` minutes ago."""
     return as_text(datetime.now(UTC) - timedelta(minutes=minutes))
 
 

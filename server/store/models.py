@@ -35,11 +35,11 @@ class Release(StrEnum):
     RELOADED = "reloaded too often"
     RESTARTED = "restarted"
     NO_ROOM = "no room"
-    """The session never had a slot: when the session was uploaded from elsewhere, the group was full."""
+    """The session never had a slot, because the group was full when the session was uploaded."""
 
     @classmethod
     def _missing_(cls, value: object) -> "Release | None":
-        """Return the reason for the former words in a log from before `m010`."""
+        """Return the reason for its former name, which a log from before the migration `m010` contains."""
         return cls(FORMER_REASONS[value]) if value in FORMER_REASONS else None
 
 
@@ -47,8 +47,8 @@ FORMER_REASONS: dict[object, str] = {
     "too old to go on": "too old to resume",  # prose: stored
     "begun again": "restarted",
 }
-"""The present words of a reason, by its former words. A log is never changed, so a log from before `m010` keeps the
-former words.
+"""The present name of each renamed reason, by its former name. A log is never changed, so a log from before the
+migration `m010` contains the former names.
 """
 
 
@@ -81,7 +81,9 @@ class SessionPlan:
     """The participants' pages at the session's start, by file name."""
     trials: tuple[StoredTrial, ...]
     withdrawal_code: str
-    """The participant's code for deleting the responses; also the completion code if study.yaml fixes no such code."""
+    """The participant's code for deleting the responses. If `study.yaml` sets no completion code, this code is also the
+    completion code.
+    """
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ class SessionStart:
     group: int | None = None
     """The wanted group; None for the group with the fewest participants."""
     uploaded: UploadedSession | None = None
-    """The data of a session that was run elsewhere; None for any other session."""
+    """The data of an uploaded session; None for any other session."""
     content_digest: str | None = None
     """Digest of the study's content with which an uploaded session began; None for the served content."""
     held_digest: str | None = None
@@ -217,7 +219,7 @@ class Revision:
 
 @dataclass(frozen=True)
 class GroupProgress:
-    """Numbers of sessions of one kind in one group, by state; the five counts add up to all sessions begun."""
+    """Numbers of sessions of one kind in one group, by state. The five numbers add up to `n_begun`."""
 
     kind: Kind
     group: int
@@ -235,7 +237,7 @@ class GroupProgress:
 
     @property
     def n_begun(self) -> int:
-        """All sessions begun."""
+        """Number of all sessions that have begun."""
         return self.n_under_way + self.n_completed + self.n_lapsed + self.n_replaced + self.n_withdrawn
 
 
@@ -253,14 +255,15 @@ class Access(StrEnum):
 
 @dataclass(frozen=True)
 class LogEvent:
-    """An entry of the log: a decision about slots, a change, or an access of the researcher."""
+    """An entry of the log: a decision about slots, a change, or an action of the researcher (`Access`)."""
 
     event_index: int
     at: str
     """Time of the event; UTC, ISO 8601."""
     event: str
-    """`registered`, `reserved`, `uploaded`, `confirmed`, `released`, `regained`, `surplus`, `withdrew`, `closed`, an
-    `Access` ..."""
+    """Kind of the event, such as `registered`, `reserved`, `uploaded`, `confirmed`, `released`, `regained`, `surplus`,
+    `withdrew`, `closed` or an `Access`.
+    """
     session: str | None
     details: dict[str, Any]
     """The reason and the numbers of the decision."""
@@ -268,7 +271,7 @@ class LogEvent:
 
 @dataclass(frozen=True)
 class SessionFound:
-    """A session that the researcher has searched by withdrawal code, session name or panel id."""
+    """A session that the researcher has found by a withdrawal code, a session name or a panel id."""
 
     session: str
     participant: str

@@ -36,7 +36,9 @@ class Verified:
     problems: list[str] = field(default_factory=list)
     """One sentence for each problem; empty if there is no problem."""
     digest: str = ""
-    """SHA-256 over the ends of all chains. If this digest is recorded, it shows later if anything has changed."""
+    """SHA-256 over the ends of all chains. If this digest is recorded, a later verification shows if anything has
+    changed.
+    """
 
 
 @dataclass
@@ -62,7 +64,7 @@ class _Logs:
 
 
 def verify(db: Database, on_rows: Callable[[int], None] = lambda _n: None) -> Verified:
-    """Check the chains of all responses, the items, the logs of decisions, and the counts of slots in a store.
+    """Check the chains of responses, the logs, the counts of slots, the items and the panel ids in a store.
 
     Parameters
     ----------
@@ -94,7 +96,7 @@ def _named(study_digest: str) -> str:
 
 
 def _read_logs(db: Database) -> _Logs:
-    """Check each study's log against its chain, and read the decisions about sessions from it."""
+    """Check the chain of each study's log, and read the decisions about sessions from the log."""
     logs = _Logs()
     for study_digest, n_events, checksum in db.execute("SELECT study_digest, n_events, checksum FROM logs").fetchall():
         trouble = _read_log(db, study_digest, (n_events, checksum), logs)
@@ -137,7 +139,7 @@ def _read_log(db: Database, study_digest: str, end: tuple[int, str], logs: _Logs
             logs.revisions.add((study_digest, revision))
             if entry["content"] != content_checksum(db, study_digest, revision):
                 logs.problems.append(
-                    f"{_named(study_digest)}: its definition, texts or items differ from those "
+                    f"{_named(study_digest)}: its definition, texts or items differ from the content that was "
                     f"registered{f' as revision {revision}' if revision > 1 else ''}."
                 )
     # Accesses do not change data. So the end of a second chain is used, which is the chain of a log without accesses.

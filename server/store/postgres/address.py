@@ -14,7 +14,8 @@ from server.store.postgres.connections import Connection
 WORD = r"(?:[^:@/?#\[\]\s%]|%[0-9A-Fa-f]{2})"
 HOST = r"(?:(?:[^:@/?#\[\]\s%,]|%[0-9A-Fa-f]{2})*|\[[0-9A-Fa-f:]+\])(?::\d+)?"
 ADDRESS = re.compile(rf"postgres(?:ql)?://(?:{WORD}+(?::{WORD}*)?@)?{HOST}(?:,{HOST})*/{WORD}+(?:\?[^@\s]*)?")
-"""Pattern of unambiguous addresses, in which PostgreSQL finds the same user, password and host as a person does."""
+"""Pattern of unambiguous addresses. PostgreSQL and a person read the same user, password and host in such an address.
+"""
 
 DEFAULTS: dict[str, Any] = {
     "application_name": "equipoise",
@@ -27,7 +28,7 @@ DEFAULTS: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 6_000,
 }
-"""Default parameters. An address may replace a default after the `?` in the address."""
+"""Default parameters. A parameter after the `?` in an address replaces the default."""
 OF_SEVERAL = {
     "target_session_attrs": "read-write",  # The present primary.
     "connect_timeout": 3,  # For each server: a request waits this long for a silent first server.
@@ -129,7 +130,8 @@ def _is_away(conninfo: str, error: psycopg.OperationalError) -> bool:
 def away(error: psycopg.Error) -> StoreAway:
     """Return the error for a database that is unavailable now."""
     return StoreAway(
-        f"the database cannot be used now ({reason(error)}). Fix: start the database, or wait until it is back."
+        f"the database cannot be used now ({reason(error)}). Fix: start the database, or wait until the database is "
+        "back."
     )
 
 
@@ -141,7 +143,7 @@ def refused(error: psycopg.Error) -> InputError:
 
 
 def reason(error: Exception) -> str:
-    """Return an error's message in one line: the message's first line or, with several servers, one part per server."""
+    """Return an error's message in one line. With several servers, the line has one part per server."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     of_servers = [line.removeprefix("- ") for line in lines if line.startswith("- host:")]
     return "; ".join(of_servers or lines[:1])

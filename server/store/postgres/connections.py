@@ -23,15 +23,16 @@ import psycopg
 class Limits:
     """Limits on the parts of a transaction, in seconds; None for no limit.
 
-    A statement ends before `silence_s`, so that a working server itself reports what took too long. A statement also
-    ends before `idle_s`: when the server releases a frozen client's lock, no other transaction of the same client still
-    waits for that lock.
+    If statements are limited, a statement ends before `silence_s`, so that a working server itself reports what took
+    too long. The statement also ends before `idle_s`. So when the server releases the lock of a frozen client, no other
+    transaction of this client still waits for the lock.
     """
 
     silence_s: float
     """Time without a byte from the server."""
     statement_s: float | None
-    """Duration of one statement. PostgreSQL does not apply this limit to a commit, which may wait for a standby."""
+    """Duration of one statement. PostgreSQL does not apply this limit to a commit, which may wait for a standby server.
+    """
     lock_s: float
     """Duration of a wait for a lock."""
     idle_s: float
@@ -40,7 +41,8 @@ class Limits:
     def begin(self, mode: str = "") -> bytes:
         """Return the statements that begin a transaction with these limits, in one message.
 
-        If commits do not wait for the disk by the server's default, the statements also make this commit wait.
+        If the server's commits do not wait for the disk by default, the statements make the commit of this transaction
+        wait.
         """
         return (
             f"BEGIN {mode}; SET LOCAL statement_timeout = {_ms(self.statement_s)}; "
@@ -71,11 +73,14 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
     silence_s: float = REQUEST.silence_s
 
     def wait(self, gen: Generator[Any, Any, Any], *arguments: Any, **options: Any) -> Any:
-        """Wait for the server as psycopg does, but not for a silent server."""
+        """Wait for the server as psycopg does, but end the wait if the server is silent for too long."""
         return super().wait(self._unless_silent(gen), *arguments, **options)
 
     def _unless_silent(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """Pass events to psycopg, which asks several times a second; close the connection if the server is silent."""
+        """Pass events to psycopg, which asks for events several times a second.
+
+        Close the connection if the server is silent for too long.
+        """
         heard_at = time.monotonic()
         try:
             waits_for = next(gen)

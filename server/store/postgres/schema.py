@@ -19,7 +19,9 @@ RENAMED_COLUMNS = (
     ("identities", "source", "id_kind"),
     ("sessions", "occasion", "session_number"),  # The former name comes first.
 )
-"""Renamed columns: the table, the former name and the present name. `m010` has the last two, `m009` has the others."""
+"""Renamed columns: the table, the former name and the present name. The migration `m010` renamed the last two columns,
+and the migration `m009` renamed the other columns.
+"""
 
 STATEMENTS = (
     "CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)",

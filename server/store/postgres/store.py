@@ -39,7 +39,7 @@ PATIENCE_S = 5.0
 CHECK_S = 2.0
 """Longest time for which a health check waits."""
 ROWS_PER_STATEMENT = 500
-"""Rows inserted by one statement."""
+"""Number of rows that one statement inserts."""
 SCHEMA_LOCK = 0x65717569
 """Number of the lock that lets only one server at a time make the tables."""
 BYTES_OF_DELETED_ROWS = (
@@ -203,7 +203,7 @@ class PostgresStore(SqlStore):
         return [BYTES_OF_DELETED_ROWS]
 
     def check_integrity(self) -> None:
-        """Do nothing: PostgreSQL checks its pages when it reads them."""
+        """Do nothing, because PostgreSQL checks each page of its files when it reads the page."""
 
     @contextmanager
     def snapshot(self) -> Iterator[Database]:
@@ -239,8 +239,8 @@ def _unavailable(error: psycopg.Error) -> StoreUnavailable:
 
 def _cannot_hold(error: psycopg.DataError) -> InputError:
     return InputError(
-        f"PostgreSQL cannot store one of these values ({str(error).strip().splitlines()[0]}). It cannot store a text "
-        "with the character NUL, for instance. Fix: remove this value, or use a SQLite store."
+        f"PostgreSQL cannot store one of these values ({str(error).strip().splitlines()[0]}), for instance a text with "
+        "the character NUL. Fix: remove this value, or use a SQLite store."
     )
 
 

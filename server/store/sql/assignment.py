@@ -25,14 +25,14 @@ class GroupSlots:
 
     group: int
     n_begun: int
-    """Number of sessions that have begun. The latest session has this number as its seed, if none was uploaded."""
+    """Number of sessions that have begun. If no session was uploaded, this is also the seed of the latest session."""
     n_reserved: int
     n_confirmed: int
     is_open: bool
 
     @property
     def n_taken(self) -> int:
-        """Slots that no other participant can have."""
+        """Number of slots that no other participant can have."""
         return self.n_reserved + self.n_confirmed
 
 
@@ -40,9 +40,9 @@ def choose_group(groups: Sequence[GroupSlots], recruitment: Recruitment) -> int 
     """Return the open group with the fewest taken slots, for the next participant; None if all open groups are full.
 
     If several groups have the fewest taken slots, the group with the fewest completed sessions is chosen, because a
-    participant under way may still leave. If this does not decide, the first of these groups is chosen. Participants
-    under way count like participants who have completed. Otherwise all participants who arrive before the next
-    completion would get the same group.
+    participant under way may still leave. If several groups are still equal, the group with the lowest number is
+    chosen. Participants under way count like participants who have completed. Otherwise all participants who arrive
+    before the next completion would get the same group.
     """
     if recruitment.quota is not None and sum(group.n_taken for group in groups) >= recruitment.quota:
         return None
@@ -128,7 +128,10 @@ def reserve(log: Log, kind: Kind, recruitment: Recruitment, session: str, wanted
 def _group_of_newcomer(
     groups: Sequence[GroupSlots], kind: Kind, recruitment: Recruitment, wanted: int | None
 ) -> GroupSlots:
-    """Return the wanted group, or the next group if no group is wanted. Refuse the participant without a free slot."""
+    """Return the wanted group, or the next group if no group is wanted.
+
+    If there is no free slot, refuse the participant.
+    """
     if wanted is not None:
         return _group_with_room(groups, wanted, kind, recruitment)
     if kind is Kind.SIMULATED:
@@ -188,9 +191,9 @@ def _next_seed(log: Log, kind: Kind, group: GroupSlots) -> int:
 def add_uploaded(
     log: Log, kind: Kind, uploaded: UploadedSession, recruitment: Recruitment, **details: object
 ) -> SlotState:
-    """Count a session that was run elsewhere, and give the session a slot if its group has a free slot.
+    """Count an uploaded session, and give the session a slot if its group has a free slot.
 
-    The responses of such a session are never refused: if the group is full, the session is stored without a slot.
+    The responses of an uploaded session are never refused. If the group is full, the session is stored without a slot.
 
     Raises
     ------
@@ -216,7 +219,9 @@ def add_uploaded(
 
 
 def reserve_in(log: Log, held: "HeldSlot", recruitment: Recruitment, session: str) -> int:
-    """Reserve a slot for a new session of a participant, in the group of the former session; return the new seed.
+    """Reserve a slot for the new session that replaces a participant's former session. Return the new session's seed.
+
+    The new session is in the group of the former session.
 
     Raises
     ------
@@ -275,7 +280,7 @@ class HeldSlot:
     has_all_responses: bool
     source: Source
     is_uploaded: bool
-    """True if the session was begun elsewhere, so that its responses are never refused."""
+    """True if the session was uploaded; the responses of an uploaded session are never refused."""
 
 
 def held_slot(db: Database, session: str) -> HeldSlot:

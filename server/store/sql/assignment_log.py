@@ -1,7 +1,7 @@
 """The log of decisions about slots, and of the researcher's actions: append-only, numbered without gaps, chained.
 
-A writer first locks the end of the study's log. With this lock, decisions about slots are made one after the other, by
-any number of server processes.
+A writer first locks the end of the study's log. With this lock, decisions about slots are made one after the other,
+even if several server processes run.
 """
 
 import json

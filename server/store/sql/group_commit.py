@@ -47,8 +47,8 @@ class GroupCommit(Generic[Work]):
         result is an exception if only this piece failed. If the function raises an error, nothing of the batch was
         done. The function always runs in the same thread.
     tidy
-        Function that runs in the same thread, with the argument False, after each batch, when all callers have their
-        results. It also runs, with the argument True, after every `IDLE_S` seconds without work.
+        Function that runs in the same thread. It is called with False after each batch, when all callers have their
+        results. It is called with True after every `IDLE_S` seconds without work.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class GroupCommit(Generic[Work]):
                 late.reply.put(StoreUnavailable("the store is closed"))
 
     def _next_batch(self) -> tuple[list[_Request[Work]], bool]:
-        """Wait for work, then return all waiting work, and True if the end was requested."""
+        """Wait for work. Return all waiting work, and True if the thread must end after this work."""
         batch: list[_Request[Work]] = []
         entry = self._next()
         while entry is not None:
@@ -118,7 +118,7 @@ class GroupCommit(Generic[Work]):
         return batch, True
 
     def _next(self) -> _Request[Work] | None:
-        """Wait for work, or for None, which requests the end."""
+        """Wait for the next piece of work, and return it. None means that the thread must end."""
         while self._tidy is not None:
             try:
                 return self._waiting.get(timeout=IDLE_S)
@@ -157,7 +157,7 @@ def run_batch(
     batch
         Responses and jobs.
     of_one_alone
-        Class of the database's errors for a single piece of work that contradicts the store.
+        Class of the database's errors that one piece of work causes if it contradicts the store.
     of_all
         Class of all errors of the database. An error that is not of the class `of_one_alone` is raised, and nothing of
         the batch is done.

@@ -1,4 +1,4 @@
-"""Identities of participants: in a separate table, which can be emptied without changing a response."""
+"""Identities of participants, in a separate table. The table can be emptied without changing a response."""
 
 import json
 from typing import Any
@@ -15,11 +15,11 @@ SUBMISSION_PARAMETER = "SESSION_ID"
 IDENTITY_COLUMNS = ("id_kind", "external_id", "participant", "session", "status", "withdrawal_code", "created_at")
 
 CHECKED = ("study", "id_kind", "external_id", "participant", "parameters", "created_at")
-"""The columns of a row that its checksum covers. Rows are not chained, because each row can be deleted."""
+"""The columns of a row that its checksum covers. Rows are not chained, because each row can be deleted alone."""
 
 
 def insert(db: Database, study: str, identity: Identity, participant: str) -> None:
-    """Store the identity of a pseudonym; the primary key refuses a duplicate identity."""
+    """Store the identity that belongs to a pseudonym; the primary key refuses a duplicate identity."""
     row = (study, identity.id_kind, identity.external_id, participant, json.dumps(identity.parameters), now())
     values = (*row, link("", row), identity.signed_at)
     db.execute(insert_sql("identities", (*CHECKED, "checksum", "signed_at")), values)
@@ -55,8 +55,8 @@ def participant_of(db: Database, study: str, identity: Identity) -> str | None:
 def session_of(db: Database, study: str, identity: Identity, session_number: int | None) -> str | None:
     """Return the session that this identity has begun, in any version of the study, or None.
 
-    If there is a session number, only a session with this number is returned. Of several sessions, a completed session
-    is preferred, and then the latest session.
+    If there is a session number, only a session with this number is returned. If several sessions match, the latest
+    completed session is returned. If no matching session is completed, the latest session is returned.
     """
     rows = db.execute(
         "SELECT session, session_number FROM identities JOIN sessions USING (participant) "
@@ -71,8 +71,8 @@ def may_resume(db: Database, session: str, identity: Identity) -> bool:
     """Return True if a client with a known identity, but without the session's token, may resume the session.
 
     A panel's id alone proves nothing, because other people may know the id. A signature of the panel is a proof, but
-    only once. It must be newer than the last opening of the session, and newer than the last accepted signature.
-    Without signatures, the panel's id of the submission must be the same as at the start.
+    only once. The signature must be newer than the last opening of the session, and newer than the last accepted
+    signature. Without signatures, the panel's id of the submission must be the same as at the start.
     """
     if identity.id_kind != PANEL:  # Equipoise signs personal links, and a laboratory sends the researcher's token.
         return True

@@ -75,7 +75,7 @@ def lab_session_record(db: Database, session: str) -> LabSessionRecord:
 
 
 def versions_of_others(db: Database, study: Study) -> dict[str, int]:
-    """Return the number of laboratory sessions in each version of the study, except in this version."""
+    """Return the number of laboratory sessions in each other version of the study."""
     rows = db.execute(
         "SELECT version, COUNT(*) FROM sessions JOIN studies USING (study_digest) "
         "JOIN identities ON identities.participant = sessions.participant AND id_kind = 'lab' "

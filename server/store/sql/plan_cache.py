@@ -1,4 +1,4 @@
-"""Plans of sessions in memory, by the session's token, so that a response needs no plan from the database."""
+"""Plans of sessions in memory, by the session's token, so that a response need not read its plan from the database."""
 
 import threading
 
@@ -9,7 +9,10 @@ MAX_TRIALS_IN_MEMORY = 500_000
 
 
 class PlanCache:
-    """Plans of sessions by the latest token; the oldest plans are removed if there are too many. Thread-safe."""
+    """Plans of sessions, by the latest token of the session. All methods may be called from any thread.
+
+    If there are too many plans, the oldest plans are removed.
+    """
 
     def __init__(self) -> None:
         self._by_token: dict[str, SessionPlan] = {}
@@ -18,7 +21,7 @@ class PlanCache:
         self._lock = threading.Lock()
 
     def of_token(self, token_digest: str) -> SessionPlan | None:
-        """Return the plan of the session that has, or recently had, a token; None if the plan is not cached."""
+        """Return the plan that is cached under a token, or None. The token may have become invalid."""
         return self._by_token.get(token_digest)
 
     def of_session(self, session: str) -> SessionPlan | None:

@@ -1,8 +1,8 @@
-"""Responses: the responses of many participants are checked together, and written in few statements.
+"""Storing responses. The responses of many participants are checked together and written in few statements.
 
 Each study has totals, which are stored apart from the sessions: the number of responses, and a sum over the checksums
-of the responses. The totals reveal an attacker who deletes the last responses of a session and adjusts the count and
-the checksum in the session. The totals of a study are stored in several parts, so that server processes that store
+of the responses. The totals reveal if a person has deleted the last responses of a session, and has adjusted the count
+and the checksum in the session. The totals of a study are stored in several parts, so that server processes that store
 responses at the same time seldom wait for each other. Only the sum of the parts has a meaning.
 """
 
@@ -21,7 +21,7 @@ from server.store.sql.studies import as_json
 
 COLUMNS = (*RESPONSE_COLUMNS, "checksum")
 MAX_ROWS_AT_ONCE = 1_000
-"""SQLite accepts 32,766 values in a statement."""
+"""Largest number of rows in one statement. SQLite accepts at most 32,766 values in a statement."""
 ID_IN_USE = "This response id belongs to another response. Fix: give each response its own id."
 ONLY_PLANNED = "Fix: send only responses to trials of the session's plan."
 
@@ -49,14 +49,14 @@ class _State:
     n_answered: int
     checksum: str
     known_ids: set[str] = field(default_factory=set)
-    """Ids of responses in the present requests that belong to a stored or accepted response of this session."""
+    """Those response ids of the present requests that a stored or accepted response of this session already has."""
 
 
 def add(db: Database, batch: Sequence[ResponseBatch]) -> list[list[bool] | Conflict]:
     """Store a batch of requests; return one outcome for each request.
 
-    Each request is stored completely, or refused: the outcome is then a `Conflict`. The function uses six statements
-    for a batch of any size. See `Store.add_responses`.
+    Each request is stored completely or refused. The outcome of a refused request is a `Conflict`. The function uses
+    six statements for a batch of any size. See `Store.add_responses`.
     """
     states = _lock_states(db, sorted({request.session for request in batch}))
     _note_known_ids(db, batch, states)
@@ -226,11 +226,14 @@ def responses_of(db: Database, session: str) -> list[tuple[int, str]]:
 
 N_PARTS = 16
 Totals = tuple[int, int]
-"""Number of responses, and the sum over the responses of the values of `number_of`."""
+"""Number of responses, and the sum of the numbers that `number_of` returns for these responses."""
 
 
 def number_of(checksum: str) -> int:
-    """Return a response's number for the totals. It has 32 bits, so that the sum for billions of responses has 64."""
+    """Return the number for the totals that belongs to a response's checksum.
+
+    The number has 32 bits, so that the sum for billions of responses has at most 64 bits.
+    """
     try:
         return int(checksum[:8], 16)
     except ValueError:  # The checksum is damaged, which also breaks its session's chain.

@@ -20,16 +20,19 @@ MOST_VISITS = 100
 reloads the page without end must not fill the disk.
 """
 IF_ANOTHER_PERSON = "if this is another person, use another code; if not,"
-"""Beginning of a fix. This case comes first, because it is the worse mistake to make one participant of two people."""
+"""Beginning of a fix. The case of another person comes first: to store two people as one participant is the worse
+mistake.
+"""
 
 START_RETRIED_MIN = 10
 """Minutes for which a page repeats its start if no reply arrives."""
 
 
 def known_session(db: Database, study: Study, start: SessionStart) -> str | None:
-    """Return the session that this start, or this identity with this session number, has begun; or None.
+    """Return the session that this start, or the identity in this start, has begun before; None if there is no session.
 
-    A laboratory sends the researcher's token, so for a laboratory the id of the start is enough.
+    If the start has an identity and a session number, only a session with this number is returned. A laboratory sends
+    the researcher's token, so the id of the start is enough proof for a laboratory.
     """
     same_start = db.execute("SELECT session FROM sessions WHERE start_id = ?", (start.start_id,)).fetchone()
     if start.identity is None:
@@ -43,10 +46,11 @@ def known_session(db: Database, study: Study, start: SessionStart) -> str | None
 
 
 def _is_same_client(db: Database, session: str, start: SessionStart) -> bool:
-    """Return True if the client that began the session has sent this start: it has the token, or repeats the start.
+    """Return True if the client that began the session has sent this start.
 
-    A repeated start counts only while the first reply may have been lost: for some minutes, and only until the session
-    is used. Later, another person may know the id of the start.
+    The client has the session's token, or repeats the start because the reply may have been lost. A repeated start
+    counts only for some minutes, and only until the session is used. Later, another person may know the id of the
+    start.
     """
     token_digest, start_id, started_at, n_answered, demographics = db.execute(
         "SELECT token_digest, start_id, started_at, n_answered, demographics FROM sessions WHERE session = ?",
@@ -126,7 +130,7 @@ def give_to_client(db: Database, session: str, start: SessionStart) -> None:
 
 
 def free_start_id(db: Database, session: str, start: SessionStart) -> None:
-    """Remove the id of a start from every session except the one to which the start now leads."""
+    """Remove the id of a start from every session except the session to which the start belongs now."""
     db.execute("UPDATE sessions SET start_id = NULL WHERE start_id = ? AND session <> ?", (start.start_id, session))
 
 
@@ -142,7 +146,7 @@ def open_again(db: Database, study: Study, token_digest: str, visit: Visit) -> N
 
 
 def _come_back(log: Log, held: HeldSlot, study: Study, visit: Visit, is_exempt: bool = False) -> None:
-    """Resume a session. If the session was opened too late or too often, apply the study's rules, unless exempt."""
+    """Resume a session. If it was opened too late or too often, apply the study's rules, unless `is_exempt`."""
     db = log.db
     if held.status is not Status.ACTIVE or held.release_reason in ENDED_FOR:
         return
@@ -191,7 +195,7 @@ def _definition(db: Database, session: str) -> StudyDefinition:
 
 
 def _begin_again(log: Log, held: HeldSlot, study: Study, visit: Visit) -> None:
-    """Begin a new session of the same participant in the same group; the first session keeps its responses."""
+    """Begin a new session of the same participant in the same group; the former session keeps its responses."""
     db = log.db
     participant, source, consent_digest, token_digest, start_id, demographics, session_number = db.execute(
         "SELECT participant, source, consent_digest, token_digest, start_id, demographics, session_number "

@@ -17,7 +17,7 @@ from server.store.tables import TABLES
 
 
 def insert_participant(db: Database, study: Study, participant: str, start: SessionStart) -> None:
-    """Store a new participant, and the identity of the pseudonym."""
+    """Store a new participant under a pseudonym, together with the participant's identity."""
     db.execute("INSERT INTO participants (participant, kind) VALUES (?, ?)", (participant, start.kind.value))
     if start.identity is not None:
         identities.insert(db, study.name, start.identity, participant)
@@ -36,7 +36,7 @@ def begin(
 ) -> None:
     """Store a new session, with a reserved slot, and the session's first visit.
 
-    A session that was begun elsewhere keeps its withdrawal code and the time of its start.
+    An uploaded session keeps its withdrawal code and the time of its start.
     """
     session = Session(
         session=name,

@@ -144,7 +144,7 @@ def release_slot(db: Database, session: str, reason: Release) -> bool:
 
 
 def rename_reasons(db: Database) -> None:
-    """Replace the former words of reasons, from before `m010`, by the present words."""
+    """Replace the names that reasons had before the migration `m010` by the present names."""
     for former, present in FORMER_REASONS.items():
         db.execute("UPDATE sessions SET release_reason = ? WHERE release_reason = ?", (present, former))
 

@@ -1,4 +1,4 @@
-"""The common part of the stores: the contract, implemented with statements that both databases understand."""
+"""The common part of both stores, which implements the contract with statements that both databases understand."""
 
 import json
 from abc import abstractmethod
@@ -143,7 +143,7 @@ class SqlStore(Store):
             return self._stored(db, "session", name) if name else None
 
     def _stored(self, db: Database, column: str, value: str) -> StoredSession | None:
-        """Return the session that has this value in this column of the table `sessions`, with its plan; or None."""
+        """Return the session and its plan, if a row of `sessions` has this value in this column; otherwise None."""
         row = db.execute(
             f"""
             SELECT session, participant, kind, study_digest, revision, battery_digest, "group", seed, source, status,

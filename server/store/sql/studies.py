@@ -84,9 +84,10 @@ def begun_with(db: Database, session: str) -> Registered:
 
 
 def nearest(db: Database, study: Study) -> Registered | None:
-    """Return the registration of a study or, if its files have changed, a registration of the same version; or None.
+    """Return the registration of a study, or None if the version of the study was never registered.
 
-    This function is for commands that read the store, and for the researcher's decisions about existing sessions.
+    If the study's files have changed, return a registration of the same version. This function is for commands that
+    read the store, and for the researcher's decisions about existing sessions.
     """
     found = find(db, study.digest)
     if found is None:
@@ -96,7 +97,7 @@ def nearest(db: Database, study: Study) -> Registered | None:
 
 
 def logs_of(db: Database, study: Study | None) -> list[str]:
-    """Return the digest under which a study has its log. For None, return the digests of all logs.
+    """Return a list with the digest under which the study has its log; if `study` is None, the digests of all logs.
 
     If this version of the study has no log, return the digest of the version that was registered last.
     """
@@ -139,7 +140,7 @@ def _latest(db: Database, study_digest: str) -> Registered:
 
 
 def _before(db: Database, latest: Registered) -> list[Registered]:
-    """Return the contents of the same version before `latest`."""
+    """Return the registered contents of this version that are earlier than `latest`."""
     rows = db.execute(
         f"SELECT study_digest, revision, content_digest, battery_digest FROM {CONTENTS} "
         "WHERE study_digest = ? AND revision < ? ORDER BY revision",
@@ -181,9 +182,10 @@ def register(db: Database, study: Study) -> None:
 
 
 def add_content_digests(db: Database) -> None:
-    """Store the present content digest of each study that an earlier Equipoise registered with a different digest.
+    """Store the content digest of each study that an earlier Equipoise registered without a content digest.
 
-    So a study with sessions continues in its groups. A study with an unreadable definition gets no content digest.
+    So the server finds a study with sessions again, and the study keeps its groups. A study with an unreadable
+    definition gets no content digest.
     """
     for study_digest, stored, today in _content_digests(db):
         if stored is None and today is not None:
@@ -191,7 +193,7 @@ def add_content_digests(db: Database) -> None:
 
 
 def studies_not_found(db: Database) -> list[str]:
-    """Return the digests of studies whose stored content digest was changed: no study folder matches such a study."""
+    """Return the digests of studies whose stored content digest was changed. No study folder matches such a study."""
     return [study for study, stored, today in _content_digests(db) if stored not in {None, study, today}]
 
 
@@ -285,15 +287,16 @@ def _changes_since(db: Database, registered: Registered, study: Study) -> Change
 
 
 def _why_refused(study: Study, found: Changes) -> str:
-    """Return the sentence that names the changes since this version's first session, and the fix."""
+    """Return the sentence that says what has changed in a version with sessions, and the fix."""
     since = f"{study.folder / 'study.yaml'}: version {study.definition.version} of this study has sessions, and"
     if found.wording and not found.substance:
         return (
-            f"{since} only the wording of {listed(found.wording)} changed since. Fix: accept the new wording for later "
-            f'sessions with `equipoise revise {study.folder} --reason "..."`, or give the study a new `version`.'
+            f"{since} only the wording of {listed(found.wording)} changed after the first session. Fix: accept the new "
+            f'wording for later sessions with `equipoise revise {study.folder} --reason "..."`, or give the study a '
+            "new `version`."
         )
     names = listed(found.substance) or "its definition, battery or texts"
-    return f"{since} {names} changed since. Fix: give the study a new `version`."
+    return f"{since} {names} changed after the first session. Fix: give the study a new `version`."
 
 
 def revisions(db: Database, study: str) -> list[Revision]:

@@ -1,4 +1,6 @@
-"""Storing complete sessions that were run elsewhere, for instance by a laboratory without a connection.
+"""Storing uploaded sessions.
+
+An uploaded session was run with another store, for instance in a laboratory without a connection to the server.
 
 Session names, pseudonyms and withdrawal codes are random. Laboratory codes of participants are not random: two
 laboratories may use the same code for two people. So the store recognizes an uploaded session by its name, pseudonym
@@ -21,17 +23,17 @@ from server.store.sql.session_rows import begin, insert_participant
 from server.store.sql.studies import Registered
 
 OTHER_CONTENT = (
-    "the session began with texts or items that this server does not know. Fix: serve the study's folder from the "
-    "laboratory; if only its wording changed, run `equipoise revise` on both machines."
+    "the session began with texts or items that this server does not know. Fix: serve the study folder of the "
+    "laboratory; if only the wording of the study changed, run `equipoise revise` on both machines."
 )
 UNDER_OTHER_CODES = "upload the sessions of that laboratory under other codes, with `equipoise lab upload --prefix B-`."
 
 
 def add_uploaded(db: Database, study: Study, start: SessionStart) -> bool:
-    """Store a session that was run elsewhere; return True if the session is new, False if it is stored already.
+    """Store an uploaded session; return True if the session is new, and False if the session is stored already.
 
-    If the store knows the laboratory code, the participant keeps the pseudonym in this store. Otherwise the participant
-    gets the uploaded pseudonym. See `Store.start_session`.
+    If the store knows the laboratory code, the participant keeps the pseudonym that belongs to the code in this store.
+    Otherwise the participant gets the uploaded pseudonym. See `Store.start_session`.
     """
     uploaded = start.uploaded
     assert uploaded is not None
@@ -67,7 +69,7 @@ def add_uploaded(db: Database, study: Study, start: SessionStart) -> bool:
 def _is_here(
     db: Database, registered: Registered, known: str | None, start: SessionStart, uploaded: UploadedSession
 ) -> bool:
-    """Return True if the session is stored, under any code; refuse a different session with the same name.
+    """Return True if the session is stored, even under another code; refuse a different session with the same name.
 
     `known` is the pseudonym of the participant who has the code in this store.
     """
@@ -91,15 +93,15 @@ def _is_here(
     is_theirs = not pseudonyms.isdisjoint({uploaded.participant, known} - {None})
     if content != brought or not is_theirs or uploaded.withdrawal_code not in {None, withdrawal_code}:
         raise Conflict(
-            f"Another session on this server has the name {uploaded.session}: its study, participant, session number, "
-            "group, seed or code differs from the uploaded session. Fix: upload the session from the store in which "
-            "the session was run."
+            f"This server has a different session with the name {uploaded.session}: the study, participant, session "
+            "number, group, seed or withdrawal code differs from the uploaded session. Fix: upload the session from "
+            "the store in which the session was run."
         )
     return True
 
 
 def _participant_elsewhere(db: Database, session: str) -> str | None:
-    """Return the uploaded pseudonym, if the pseudonym in this store differs; otherwise None."""
+    """Return the pseudonym that was uploaded with a session, if this store uses another pseudonym; otherwise None."""
     # Before `m010` the event was called `adopted`.
     found = db.execute(
         "SELECT details FROM events WHERE session = ? AND event IN ('uploaded', 'adopted') "
@@ -129,8 +131,8 @@ def _refuse_other_code(db: Database, known: str | None, start: SessionStart, upl
     brought = _code(start)
     if code is None:
         raise Conflict(
-            f"{who} is stored on this server without a code, and {brought} is another person on this server. Fix: "
-            f"{UNDER_OTHER_CODES}"
+            f"{who} is stored on this server without a code, and the code {brought} belongs to another person on this "
+            f"server. Fix: {UNDER_OTHER_CODES}"
         )
     prefix = code.removesuffix(brought)
     how = f"under the code {code}" if prefix == code else f"with `equipoise lab upload --prefix {prefix}`"
@@ -146,10 +148,10 @@ def _refuse_another_person(
 
     The session is refused if the participant with this code has a session with the same number in this store, or has
     withdrawn in one of the two stores. Otherwise two laboratories with the same codes would make one participant of two
-    people. A withdrawal in one laboratory would then refuse the participant of the other laboratory, or delete their
-    responses. Two kinds of stored sessions are exempt. A session without a response is exempt, because the reply to its
-    start was lost and the laboratory continued alone. An earlier session of the same uploaded participant is exempt,
-    because the participant began again.
+    people. After a withdrawal in one laboratory, the server would then refuse the participant of the other laboratory,
+    or delete the responses of this participant. Two kinds of stored sessions are exempt. A session without a response
+    is exempt, because the reply to the session's start was lost, and the laboratory continued without the server. An
+    earlier session of the same uploaded participant is exempt, because the participant began again.
     """
     there = db.execute(
         "SELECT session, status, session_number, n_answered FROM sessions JOIN studies USING (study_digest) "
@@ -163,9 +165,9 @@ def _refuse_another_person(
         if len(others) < len(there) or any(status == Status.WITHDRAWN for _, status, *_ in there):
             return
         raise Conflict(
-            f"Participant {code} has withdrawn where session {uploaded.session} was run, and there is a participant "
-            f"{code} on this server. Fix: if this is the same person, delete their responses on this server with "
-            f"`equipoise withdraw STUDY --participant {code}`; {if_other}"
+            f"Participant {code} has withdrawn in the laboratory that ran session {uploaded.session}, and there is a "
+            f"participant {code} on this server. Fix: if this is the same person, delete their responses on this "
+            f"server with `equipoise withdraw STUDY --participant {code}`; {if_other}"
         )
     for session, status, session_number, n_answered in others:
         if status == Status.WITHDRAWN:

@@ -17,7 +17,7 @@ from server.store.sqlite.write_ahead_log import log_beside, size_of
 logger = logging.getLogger("equipoise")
 
 BUSY_TIMEOUT_S = 10.0
-"""Longest wait of a commit for another process, such as an import during a running server."""
+"""Longest time for which a commit waits for another process, such as an import while the server runs."""
 
 
 def connect(path: Path, is_new: bool = False) -> sqlite3.Connection:
@@ -73,8 +73,8 @@ def migrate(path: Path, must_exist: bool = False) -> None:
                 migrations.apply(Database(connection))
     except (sqlite3.OperationalError, OSError) as error:
         raise InputError(
-            f"{path}: the store cannot be opened now ({error}). Fix: check that its folder is writable and that no "
-            "other program locks the file, then try again. The responses in the file are not changed."
+            f"{path}: the store cannot be opened now ({error}). Fix: check that the file's folder is writable and that "
+            "no other program locks the file, then try again. The responses in the file are not changed."
         ) from None
     except (sqlite3.DatabaseError, UnicodeError, LookupError) as error:  # For instance a changed byte in the schema.
         raise InputError(
@@ -96,7 +96,9 @@ def refuse_missing(path: Path, must_exist: bool) -> None:
         )
     if must_exist:
         what = "this file is empty" if path.exists() else "this file does not exist"
-        raise InputError(f"{path}: {what}, so there are no responses yet, or the name is wrong. Fix: check the name.")
+        raise InputError(
+            f"{path}: {what}, so there are no responses yet, or the name is wrong. Fix: check the name of the file."
+        )
 
 
 def warn_of_open_file(path: Path) -> None:
@@ -121,7 +123,7 @@ def refuse_network(path: PurePath) -> None:
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
-    """Switch the file to write-ahead logging; SQLite itself does not wait for another process that does the same."""
+    """Switch the file to write-ahead logging; SQLite itself does not wait if another process switches the file."""
     deadline = time.monotonic() + BUSY_TIMEOUT_S
     while True:
         try:
@@ -134,13 +136,16 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
 
 
 def refuse_strange(path: Path, how: str) -> None:
-    """Refuse a file that is not a store, or a store of a newer version; `how` is SQLite's option for opening it."""
+    """Refuse a file that is not a store, or a store of a newer version; `how` is an option for opening the file."""
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as connection:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         applied = {migration.name for migration in migrations.applied(Database(connection))}
     # A first start that was interrupted leaves an empty list of migrations and nothing else.
     if not applied and tables - {"_sqlite_migrations"}:
-        raise InputError(f"{path}: this is not an Equipoise store. Fix: move the file away; a new store will be made.")
+        raise InputError(
+            f"{path}: this is not an Equipoise store. Fix: move the file to another folder; Equipoise then makes a new "
+            "store."
+        )
     unknown = applied - set(KNOWN_MIGRATIONS)
     if unknown:
         raise InputError(

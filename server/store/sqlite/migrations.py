@@ -71,7 +71,7 @@ def m001_studies_sessions_responses(db: Database) -> None:
 
 @migrations()
 def m002_places_and_checksums(db: Database) -> None:
-    """Add slots in groups with a log of decisions, panel ids and checksum chains; order the responses by session."""
+    """Add the slots of groups, the log of decisions, panel ids and checksum chains. Order the responses by session."""
     for column, kind in {
         "place": str, "release_reason": str, "seen_at": str, "n_answered": int, "checksum": str,
     }.items():  # fmt: skip
@@ -127,7 +127,7 @@ def _keep_responses_by_session(db: Database) -> None:
 
 
 def _chain_what_is_there(db: SqliteDatabase) -> None:
-    """Give earlier sessions their slots, and their responses their checksums."""
+    """Give slots to the sessions from before this migration, and checksums to the responses of these sessions."""
     for study_digest, definition in db.execute("SELECT study_digest, definition FROM studies").fetchall():
         db.execute("INSERT INTO logs (study_digest, n_events, checksum) VALUES (?, 0, '')", (study_digest,))
         db.insert(
@@ -190,7 +190,7 @@ def _chain_answers(db: SqliteDatabase, session: str) -> tuple[int, str]:
 
 @migrations()
 def m003_visits_signals_demographics(db: Database) -> None:
-    """Add each opening of a session, questions about the participant, and the circumstances of a response."""
+    """Add the openings of sessions, the answers about participants, and the circumstances of responses."""
     for column, kind in {"visit": int, "input": str, "missing": str, "signals": str, "jspsych": str}.items():
         db.table("responses").add_column(column, kind)
     db.table("sessions").add_column("demographics", str)
@@ -205,7 +205,7 @@ def m003_visits_signals_demographics(db: Database) -> None:
 
 @migrations()
 def m004_timing_of_every_answer(db: Database) -> None:
-    """Add the columns of timing, if the store does not have these columns."""
+    """Add the columns for the timing of responses, if the store does not have these columns."""
     before = {column.name for column in db.table("responses").columns}
     db.execute("DROP VIEW trials")
     for column, kind in {"fixation_frames_intended": int, "frame_ms": float, "onset_source": str}.items():
@@ -261,7 +261,7 @@ def m008_revisions_and_exclusions(db: Database) -> None:
 
 @migrations()
 def m009_plain_names(db: Database) -> None:
-    """Use one word for one thing: slots, withdrawal codes, uploads, responses."""
+    """Give one name to each thing: to slots, withdrawal codes, uploads and responses."""
     db.execute("DROP VIEW trials")
     for old, new in {"place": "slot", "completion_code": "withdrawal_code", "adopted_at": "uploaded_at"}.items():
         db.execute(f"ALTER TABLE sessions RENAME COLUMN {old} TO {new}")
@@ -274,7 +274,7 @@ def m009_plain_names(db: Database) -> None:
 
 @migrations()
 def m010_plain_words(db: Database) -> None:
-    """Use one word for one thing: session numbers, the kind of an id, reasons for the release of a slot."""
+    """Give one name to each thing: to session numbers, the kind of an id, and reasons for the release of a slot."""
     db.execute("DROP VIEW trials")
     db.execute("ALTER TABLE sessions RENAME COLUMN occasion TO session_number")
     db.execute("ALTER TABLE identities RENAME COLUMN source TO id_kind")

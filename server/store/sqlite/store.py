@@ -1,7 +1,7 @@
 """The embedded store: one SQLite file in WAL mode, every commit synced, one writer thread.
 
-Only the writer thread changes which files the store has open: it switches to a backup that replaced the file, and
-rescues a log that was removed. If any other thread detects such a change, this thread asks the writer thread to act.
+Only the writer thread changes which files the store has open. It switches to a backup that replaced the file, and
+rescues a log that was removed. Any other thread that detects such a change asks the writer thread to act.
 """
 
 import glob
@@ -48,11 +48,13 @@ Result = TypeVar("Result")
 Job = Callable[[Database], Any]
 
 LEAST_ROOM_BYTES = 128 * 1024
-"""Smallest free space on the disk for another session. The start of a session needs about 40 KB in the log."""
+"""If the disk has less free space, the health check reports that the store cannot be used. The start of a session needs
+about 40 KB in the log.
+"""
 WRITER_CACHE_KB = 16 * 1024
-"""Memory of the writer for the upper levels of the trees of many millions of responses."""
+"""Memory of the writer, enough for the upper levels of the trees of many millions of responses."""
 MOVE_LOG_AFTER_ROWS = 4_000
-"""Number of changed rows, in about 10 MB of log, after which the pages of the log are moved to the file. A page of a
+"""After this number of changed rows (about 10 MB of log), the pages of the log are moved to the file. A page of a
 session under way is written to the log several times, but is moved to the file once. So a longer log means fewer
 writes.
 """
@@ -61,9 +63,9 @@ EMPTY_LOG_AFTER_S = 60.0
 that another process has deleted.
 """
 RETRY_TO_EMPTY_LOG_S = 0.5
-"""Interval of attempts to empty the log after a deletion, as long as readers prevent it."""
+"""Time between two attempts to empty the log after a deletion, as long as readers prevent the emptying."""
 READERS_PATIENCE_S = 2.0
-"""Longest wait of the writer for readers when the writer needs the log exclusively."""
+"""Longest time for which the writer waits for readers, if no reader may use the log during its work."""
 HANDS_OFF = "Never change the files -wal and -shm of the database while a program uses the database."
 DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
@@ -89,7 +91,8 @@ class SqliteStore(SqlStore):
     Raises
     ------
     InputError
-        If the file is not a store, is damaged, was written by a newer Equipoise, or is missing though its log exists.
+        If the file is not a store, is damaged, or was written by a newer Equipoise. Also if the file is missing
+        although its log exists.
     """
 
     def __init__(self, path: Path, must_exist: bool = False) -> None:
@@ -190,10 +193,10 @@ class SqliteStore(SqlStore):
             connection.execute("COMMIT")
 
     def close(self) -> None:
-        """Finish pending writes, move all data into the one file, and remove the log. Idempotent.
+        """Finish pending writes, move all data into the database file, and remove the log.
 
-        If another program has the store open, the log stays for that program. The file then has all data of the log
-        too, unless that program reads for longer than `READERS_PATIENCE_S`.
+        A second call changes nothing. If another program has the store open, the log stays for that program. The
+        database file then also has all data of the log, unless that program reads for longer than `READERS_PATIENCE_S`.
         """
         if not self._group.close():
             logger.error("%s: another program locks the store, so the log was not moved into the file", self.path)
@@ -216,7 +219,7 @@ class SqliteStore(SqlStore):
 
     @contextmanager
     def _reading(self) -> Iterator[Database]:
-        """Yield a connection for reading; after use the connection is kept for any thread."""
+        """Yield a connection for reading. After use, the connection is kept, and any thread may use it again."""
         generation = self._generation
         try:
             generation, connection = self._reader()
@@ -250,17 +253,20 @@ class SqliteStore(SqlStore):
     def _require_files(self) -> None:
         """Check that the file and its log are present, so that a connection reads all committed data.
 
+        If the log was removed, or another file replaced the store, the writer thread first rescues the log or opens the
+        other file.
+
         Raises
         ------
         StoreUnavailable
-            If the file is missing, or another file has its name. Data written to a file without a name would be lost,
-            and a new empty file would be a study without sessions.
+            If the file is missing, or the writer thread cannot rescue the log or open the other file. Data written to a
+            file without a name would be lost, and a new empty file would be a study without sessions.
         """
         if not self._has_its_files(self._writing):
             self._group.do(_nothing)  # The writer thread rescues the log, or switches to the new file.
 
     def _has_its_files(self, writing: _Writing | None) -> bool:
-        """Return True if the file and its log are the files that were opened."""
+        """Return True if the file and its log are still the files that were opened."""
         try:
             file = identity_of(self.path)
         except OSError as error:
@@ -268,13 +274,16 @@ class SqliteStore(SqlStore):
         return file == self._file and (writing is None or writing.log == log_identity(self.path))
 
     def _unavailable(self, error: sqlite3.Error, generation: int) -> StoreUnavailable:
-        """Return the exception for an error. After damage nothing more is written, because new data could be lost."""
+        """Return the exception for an error.
+
+        If the file is damaged, nothing more is written, because new data could be lost.
+        """
         is_damage = getattr(error, "sqlite_errorcode", 0) & 0xFF in DAMAGE
         with suppress(StoreUnavailable):
             # If a file was replaced or the log was cut just now, the file itself is not damaged.
             is_file_itself = self._has_its_files(self._writing) and not has_hole(self.path)
             if is_damage and self._damage is None and is_file_itself and generation == self._generation:
-                self._damage = f"the file is damaged ({error}); nothing is stored until a backup replaces it"
+                self._damage = f"the file is damaged ({error}); nothing is stored until a backup replaces the file"
                 logger.error("%s: %s", self.path, self._damage)
         return StoreUnavailable(str(error))
 
@@ -334,7 +343,7 @@ class SqliteStore(SqlStore):
         return self._writing.connection
 
     def _tidy(self, is_idle: bool) -> None:
-        """Move the log's content to the file: most of it in another thread during writes, the rest in this thread."""
+        """Move the log's content to the file. Another thread moves most of it, and this thread moves the rest."""
         if is_idle and self._writing is None and not size_of(log_beside(self.path)):
             return
         if self._moving is not None and self._moving.is_alive():
@@ -378,8 +387,8 @@ class SqliteStore(SqlStore):
         Raises
         ------
         StoreUnavailable
-            If that is impossible now: a reader is active, or the disk is full. The connection is kept for the next
-            attempt.
+            If the content cannot be moved now, because a reader is active or the disk is full. The connection is kept
+            for the next attempt.
         """
         assert self._writing is not None
         self._close_idle_readers()
@@ -430,7 +439,7 @@ class SqliteStore(SqlStore):
     def _put_log_aside(self) -> None:
         """Move the log's content to the file to which the log belongs, or rename the log if a reader is active.
 
-        Otherwise SQLite would write the log into the file that now has the store's name.
+        If the log kept its name, SQLite would write the log into the file that now has the store's name.
         """
         if self._writing is None:
             self._close_connections()
@@ -474,4 +483,4 @@ class SqliteStore(SqlStore):
 
 
 def _nothing(_: Database) -> None:
-    """Do nothing: a piece of work after which the writer does its housekeeping."""
+    """Do nothing. After this piece of work, the writer does its housekeeping."""

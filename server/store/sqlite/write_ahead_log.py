@@ -1,7 +1,7 @@
 """The write-ahead log of the SQLite file: the files of the log, and moving the log's pages into the database file.
 
-This module must not open and close the database file or the index itself: on POSIX systems that would release SQLite's
-locks on these two files. SQLite has no locks on the log, so the log may be opened.
+This module must not open and close the database file or the index of the log. On POSIX systems, closing one of these
+files would release SQLite's locks on the file. SQLite has no locks on the log, so the log may be opened.
 """
 
 import os
@@ -87,7 +87,7 @@ def move_log(db: Database) -> None:
 
 
 def put_log_aside(path: Path, log: LogIdentity, is_empty: bool) -> None:
-    """Delete or rename a log, so that SQLite does not write it into the file at `path`.
+    """Delete or rename a log, so that SQLite does not write the log into the file at `path`.
 
     Parameters
     ----------
@@ -110,8 +110,8 @@ def put_log_aside(path: Path, log: LogIdentity, is_empty: bool) -> None:
 def make_writable(path: Path) -> None:
     """Give the log's files the mode of the database file again.
 
-    SQLite makes the log's files with the present mode of the database file. If the database file was read-only then,
-    the log would otherwise stay read-only.
+    SQLite makes the log's files with the present mode of the database file. A log that was made while the database file
+    was read-only would otherwise stay read-only.
     """
     mode = path.stat().st_mode
     for file in (log_beside(path), index_beside(path)):
@@ -121,9 +121,9 @@ def make_writable(path: Path) -> None:
 
 
 def has_hole(path: Path) -> bool:
-    """Return True if the log does not begin with SQLite's header: another program emptied the log.
+    """Return True if the log has content, but not SQLite's header at its beginning.
 
-    After that, SQLite writes data behind a hole in the log.
+    This happens if another program empties the log: SQLite then writes data behind a hole in the log.
     """
     return _start_of_log(path) not in (b"", LOG_STARTS)
 
@@ -154,12 +154,14 @@ def _start_of_log(path: Path) -> bytes:
 
 
 def save_from_memory(connection: sqlite3.Connection, path: Path) -> None:
-    """Replace a database file whose log was cut by the content that the writing connection still has in memory.
+    """Replace a database file whose log was cut.
+
+    The new file gets the content that the writing connection still has in memory.
 
     Raises
     ------
     sqlite3.Error, OSError
-        If a page is neither in memory nor in the file, or the disk is full; then nothing is changed.
+        If a page is neither in memory nor in the file, or if the disk is full. The database file is then not changed.
     """
     aside = path.with_name(f"{path.name}-saved-{secrets.token_hex(4)}")
     descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -495,7 +495,7 @@ def test_the_next_session_belongs_to_the_same_uploaded_participant(lab: Experime
     assert lab.session["participant"] == other_lab.session["participant"]
     other_lab.start(session_number=3)
     assert lab.start(session_number=3, uploaded=other_lab.brought()).status_code == 201
-    assert "Another session" in refused(lab.start(session_number=4, uploaded=other_lab.brought()), 409)
+    assert "a different session with" in refused(lab.start(session_number=4, uploaded=other_lab.brought()), 409)
     assert lab.find(participant="P01", session_number="3").get_json()["session"] == other_lab.session["session"]
 
 
@@ -631,7 +631,7 @@ def test_an_upload_with_another_group_or_seed_is_refused(lab: Experimenter, othe
     other_lab.start()
     assert "differ" in refused(lab.start(uploaded=other_lab.brought(), group=3), 422)
     assert lab.start(uploaded=other_lab.brought(), group=1).status_code == 201
-    assert "Another session" in refused(lab.start(uploaded=other_lab.brought(seed=9)), 409)
+    assert "This server has a different session" in refused(lab.start(uploaded=other_lab.brought(seed=9)), 409)
 
 
 def test_a_web_session_cannot_send_its_completion_time(lab: Experimenter, any_store: Store) -> None:

@@ -77,7 +77,7 @@ def test_another_session_with_the_same_id_is_refused(lab: Laboratory, other: dic
     lab.add_uploaded(withdrawal_code="0123456789")
     before = verified(lab.store)
     with pytest.raises(
-        Conflict, match=r"^Another session on this server has the name 00000000000000aa: .* Fix: upload"
+        Conflict, match=r"^This server has a different session with the name 00000000000000aa: .* Fix: upload"
     ):
         lab.add_uploaded(**({"withdrawal_code": "0123456789", "participant": "p-bbbbbbbbbbbb"} | other))
     assert verified(lab.store) == before
@@ -89,9 +89,9 @@ def test_an_upload_with_the_id_of_another_versions_or_a_web_session_is_refused(l
     lab.store.register_study(later)
     person = Person(lab.store, lab.study)
     web = person.stored.session
-    with pytest.raises(Conflict, match="nother session on this server has the name"):
+    with pytest.raises(Conflict, match="different session with the name"):
         Laboratory(lab.store, later).add_uploaded()
-    with pytest.raises(Conflict, match="nother session on this server has the name"):
+    with pytest.raises(Conflict, match="different session with the name"):
         lab.add_uploaded(
             "P02", session=web.session, group=web.group, seed=web.seed, participant=web.participant.participant
         )

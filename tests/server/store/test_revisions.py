@@ -243,7 +243,9 @@ def test_a_change_of_substance_is_named_and_needs_a_new_version(any_store: Store
     Person(any_store, study)
     changed = change(REWORDINGS["title"][0](study))
     for accept in (any_store.register_study, partial(any_store.revise_study, reason="typo")):
-        with pytest.raises(InputError, match=r"changed since\. Fix: give the study a new `version`\.$") as refused:
+        with pytest.raises(
+            InputError, match=r"changed after the first session\. Fix: give the study a new `version`\.$"
+        ) as refused:
             accept(changed)
         assert name in str(refused.value)
         assert "`title`" not in str(refused.value), "what could be accepted is not what is in the way"
@@ -350,7 +352,10 @@ def test_a_change_of_unreadable_content_is_reported_without_details(any_store: S
         study, battery=Battery(**(study.battery.model_dump() | {"items": study.battery.items[1:]}))
     )
     assert any_store.changed_since(changed) == "something"
-    with pytest.raises(InputError, match=r"its definition, battery or texts changed since\. Fix: give the study a new"):
+    with pytest.raises(
+        InputError,
+        match=r"its definition, battery or texts changed after the first session\. Fix: give the study a new",
+    ):
         any_store.register_study(changed)
 
 

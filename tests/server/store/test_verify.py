@@ -73,7 +73,7 @@ DAMAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ("UPDATE sessions SET excluded_reason = 'x' WHERE session = '{excluded}'",),
     ),
     "the texts of a revision changed": (
-        "its definition, texts or items differ from those registered as revision 2",
+        "its definition, texts or items differ from the content that was registered as revision 2",
         ("UPDATE revisions SET texts = '{{}}'",),
     ),
     "a revision that nobody accepted": (

@@ -92,7 +92,7 @@ def test_a_revision_of_options_prints_them_before_and_after(stored: StoredStudy,
 def test_a_change_of_more_than_wording_is_refused_by_name(changed: StoredStudy, edit: Edit) -> None:
     edit(changed.folder / "study.yaml", "fixation_ms: 200", "fixation_ms: 900")
     sentence = refused("revise", changed.folder, "--reason", "a longer cross")
-    assert "`timing.fixation_ms` changed since. Fix: give the study a new `version`." in sentence
+    assert "`timing.fixation_ms` changed after the first session. Fix: give the study a new `version`." in sentence
 
 
 @pytest.mark.parametrize("reason", ["", "   ", "two\nlines", "x" * 501])

@@ -311,7 +311,7 @@ def test_sessions_that_began_before_a_revision_are_uploaded_after_it(lab, small,
     edit(small / "study.yaml", "title: ", "title: New ")
     upload = ["lab", "upload", str(small), "--into", into]
     refused = CliRunner().invoke(main, upload)
-    assert refused.exit_code == 2 and "only the wording of `title` changed since" in refused.stderr
+    assert refused.exit_code == 2 and "only the wording of `title` changed after the first session" in refused.stderr
     for store in ([], ["--store", into]):
         accepted = CliRunner().invoke(main, ["revise", str(small), "--reason", "clearer", *store])
         assert accepted.exit_code == 0, accepted.output

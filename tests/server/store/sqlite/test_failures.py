@@ -256,7 +256,7 @@ def test_after_damage_nothing_more_is_acknowledged_until_the_file_is_replaced(
         with pytest.raises(StoreUnavailable, match="malformed"):
             store.responses(filled.session)
         for write in (store.check, lambda: Person(store, small_study), filled.withdraw):
-            with pytest.raises(StoreUnavailable, match="nothing is stored until a backup replaces it"):
+            with pytest.raises(StoreUnavailable, match="nothing is stored until a backup replaces the file"):
                 write()
         assert filled.now.n_answered == 1
         assert len([record for record in caplog.records if "is damaged" in record.getMessage()]) == 1
