@@ -169,7 +169,10 @@ def _simulate(url: str, token: str, study: Study, numbers: range, seed: int, on_
 
 
 def _start_session(client: httpx.Client, token: str, consent_digest: str) -> tuple[dict[str, Any], str]:
-    """Begin a session. Return the session and its cookie. All sessions share the client, so it keeps no cookie."""
+    """Begin a session.
+
+    Return the session and its cookie. The client keeps no cookie, because all sessions share the client.
+    """
     start = {"start_id": str(uuid.uuid4()), "consent_digest": consent_digest, "kind": Kind.SIMULATED}
     reply = client.post("/api/session", json=start, headers={"Authorization": f"Bearer {token}"}).raise_for_status()
     client.cookies.clear()

@@ -9,7 +9,10 @@ from experiment.records import LabDevice
 from experiment.study.definition import Study
 
 REFRESH_TOLERANCE = 0.02
-"""Tolerance of the refresh rate, as in a browser. Screens of 59.94 Hz are sold as screens of 60 Hz."""
+"""Tolerance of the refresh rate.
+
+The web page has the same tolerance. Screens of 59.94 Hz are sold as screens of 60 Hz.
+"""
 
 
 def check_tasks(study: Study) -> None:

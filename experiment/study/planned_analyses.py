@@ -63,7 +63,8 @@ class PlannedContrasts(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     of: tuple[str, ...] = Field(
-        min_length=1, description="Factors whose levels are compared. The levels of several factors are crossed."
+        min_length=1,
+        description="Factors whose levels, or combinations of levels, are compared.",
     )
     by: tuple[str, ...] = Field(
         default=(),
@@ -129,7 +130,8 @@ class PlannedTest(_Planned):
         default=False, description="true: report a Bayes factor for no difference (t tests only)."
     )
     family: str = Field(
-        default="tests", description="Family of tests. The p values of a family are corrected together."
+        default="tests",
+        description="Name of a family of tests, whose p values are corrected together.",
     )
     who: Who = Field(default="people", description=_WHO)
 
@@ -145,7 +147,8 @@ class PlannedTest(_Planned):
             raise ValueError("a t test compares two levels. Fix: name two levels in `levels`.")
         if self.test not in {"t", "welch_t"} and (self.equivalence_margin is not None or self.bayes_factor):
             raise ValueError(
-                "`equivalence_margin` and `bayes_factor` are for t tests only. Fix: delete these keys, or set a t test."
+                "`equivalence_margin` and `bayes_factor` are for t tests only. Fix: delete these "
+                "keys, or set `test: t`."
             )
         return self
 
@@ -161,7 +164,11 @@ class PlannedComparison(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     by: tuple[str, ...] = Field(
-        default=(), description="Factors. Their levels are crossed. If omitted, there is one comparison per model."
+        default=(),
+        description=(
+            "Factors. There is one comparison for each model and each combination of levels. If omitted, there is one "
+            "comparison for each model."
+        ),
     )
     equivalence_margin: float | None = Field(
         default=None,

@@ -14,7 +14,10 @@ from experiment.lab.screens.text.paragraphs import paragraph
 from experiment.study.demographics import DemographicQuestion
 
 _LINES_IN_SIGHT = 4
-"""Largest number of lines of a typed text on the screen. Of a longer text, only the last lines are shown."""
+"""Largest number of lines of the typed text on the screen.
+
+If the text has more lines, only the last lines are shown.
+"""
 
 
 def form(

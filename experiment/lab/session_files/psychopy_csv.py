@@ -35,7 +35,7 @@ class Heading:
     devices: Mapping[int, LabDevice]
     """The machine of each visit, by the number of the visit.
 
-    Of visits on other machines, only the machine of the last visit is known.
+    If earlier visits were on other machines, only the machine of the last of these visits is known.
     """
 
 
