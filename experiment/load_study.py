@@ -168,6 +168,6 @@ def _check_factors(field: str, factors: Iterable[str], test_items: list[Item]) -
     for factor in factors:
         if factor not in known:
             raise InputError(
-                f"`{field}` names the factor `{factor}`, which no test item has. Fix: name one of "
-                f"{', '.join(sorted(known)) or 'none'}."
+                f"`{field}` names the factor `{factor}`, which no test item has. Fix: use a factor of the "
+                f"test items: {', '.join(sorted(known)) or 'none'}."
             )

@@ -133,7 +133,7 @@ def simulate(
     on_done
         Called after each participant, for a progress bar.
     first_number
-        Number of the first participant, from 0. Use the number of earlier simulated participants, so that no
+        Number of the first participant, from 0. If `n` participants were simulated before, use `n`, so that no
         participant takes the study twice.
 
     Raises
@@ -221,5 +221,8 @@ def _take_session(
 
 
 def _shown(task: str, content: dict[str, Any]) -> str:
-    """Return a digest of the content on the screen. The digest identifies the item: the server sends no item ids."""
+    """Return a digest of the content on the screen.
+
+    This digest identifies the item, because the server sends no item ids.
+    """
     return digest([task, content])

@@ -49,8 +49,8 @@ def present(
     """Show the fixation, then the stimulus; return as soon as the stimulus is on the screen.
 
     If flips wait for the screen, the fixation lasts the number of frames nearest to `fixation_ms`. A dropped frame
-    counts as a frame, so a dropped frame does not make the fixation longer. If flips do not wait, the stimulus is drawn
-    in advance. The window flips when `fixation_ms` have passed by the clock.
+    counts as a frame, so a dropped frame does not make the fixation longer. If flips do not wait for the screen, the
+    stimulus is drawn in advance, and the window flips when `fixation_ms` have passed by the clock.
 
     Parameters
     ----------

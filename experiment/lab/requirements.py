@@ -49,7 +49,7 @@ def check_device(study: Study, here: LabDevice) -> None:
     if needs.refresh_hz and hz and hz < needs.refresh_hz * (1 - REFRESH_TOLERANCE):
         raise InputError(
             f"{where}: the study needs a screen of {needs.refresh_hz} Hz, and this screen has {hz:.1f} Hz. Fix: set a "
-            "faster mode of the screen, or use another screen."
+            "higher refresh rate, or use another screen."
         )
 
 

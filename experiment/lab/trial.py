@@ -44,7 +44,10 @@ class Display(Protocol):
         """Return the next typed text, editing key or click."""
 
     def fixate(self, fixation: ScreenImage, stimulus: ScreenImage, fixation_ms: int, phase: Phase) -> "Onset":
-        """Show the fixation and then the stimulus. The onset of the stimulus is time zero. Discard earlier presses."""
+        """Show the fixation and then the stimulus.
+
+        The onset of the stimulus is time zero. Discard presses from before the fixation.
+        """
 
     def discard_early_presses(self, picture: ScreenImage, keys: Collection[str]) -> int:
         """Discard presses during the fixation. Return how many of these presses would have been responses.

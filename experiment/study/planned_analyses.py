@@ -44,9 +44,11 @@ class _Planned(BaseModel):
 
 
 class PlannedTable(_Planned):
-    """Number, mean, standard deviation and standard error of columns, by factors."""
+    """Number, mean, standard deviation and standard error of columns, for each combination of factor levels."""
 
-    by: tuple[str, ...] = Field(min_length=1, description="Factors. Their levels are crossed.")
+    by: tuple[str, ...] = Field(
+        min_length=1, description="Factors. The table has a row for each combination of levels."
+    )
     of: tuple[str, ...] = Field(min_length=1, description="Numeric or yes-no columns to average.")
     order_by: tuple[str, ...] = Field(
         default=(), description="Columns of the table to sort by; `-` before a name sorts from high to low."
@@ -186,7 +188,7 @@ class PlannedSignal(BaseModel):
 
     signal: Where = Field(min_length=1, description="Levels of the items for which `response` is the right answer.")
     noise: Where = Field(
-        default_factory=dict, description="Levels of the items to compare with; if omitted, all other items."
+        default_factory=dict, description="Levels of the items for comparison; if omitted, all other items."
     )
     response: str | tuple[str, ...] = Field(description="Text of the option, or a list of texts.")
     exploratory: bool = _EXPLORATORY

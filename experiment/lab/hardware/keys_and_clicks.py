@@ -42,7 +42,7 @@ KEYPAD_WITHOUT_NUM_LOCK = {
 The names from psychtoolbox do not depend on Num Lock.
 """
 PTB_PAUSE_S = 0.0005
-"""Pause between two polls of psychtoolbox. The time of a click can be late by this pause."""
+"""Pause between two polls of psychtoolbox. The time of a click can be too late by up to this pause."""
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ PHASE_CODES = {Phase.PRACTICE: 10, Phase.TEST: 20, Phase.ATTENTION_CHECK: 30}
 
 
 class TriggerEvent(IntEnum):
-    """Event of a trial that a code marks."""
+    """Event in a trial. A code is sent at each event."""
 
     FIXATION = 1
     STIMULUS = 2

@@ -268,7 +268,10 @@ class LabWindow:
         self._measure(nominal)
 
     def _measure(self, nominal: float | None) -> None:
-        """Measure the refresh. If flips seem not to wait, measure again, because the machine may have been busy."""
+        """Measure the refresh.
+
+        If flips seem not to wait for the screen, measure again: the machine may have been busy.
+        """
         for _ in range(MOST_MEASUREMENTS):
             self.flip_intervals_ms([0.0] * N_WARM_UP_FLIPS)
             plain_ms = self.flip_intervals_ms([0.0] * N_PLAIN_FLIPS)

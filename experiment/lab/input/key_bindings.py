@@ -106,7 +106,7 @@ def _of_task(task: str) -> _InputRules:
 
 
 def _digit(press: str) -> int | None:
-    """Return the digit of a key of the main block or of the numeric block; None for any other key."""
+    """Return the digit of a digit key, also on the keypad; None for any other key."""
     digit = press.removeprefix("num_")
     return int(digit) if digit in set("123456789") else None
 

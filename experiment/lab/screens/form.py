@@ -136,7 +136,7 @@ def _add_turning(column: ScreenColumn, question: DemographicQuestion, form_state
 
 
 def _add_typed(column: ScreenColumn, typed: str, size_px: int) -> None:
-    """Add the field with the typed text, and a caret after the text."""
+    """Add the field with the typed text, and a text cursor after the text."""
     sheet, pad_px = column.sheet, round(0.5 * size_px)
     text_px = column.width_px - 2 * pad_px - sheet.px(4)
     try:

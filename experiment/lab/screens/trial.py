@@ -45,7 +45,7 @@ def trial(sheet: Sheet, item_id: str, task: str, content: dict[str, Any], moment
     sheet
         The sheet.
     item_id, task, content
-        The item. The content has the defaults of the task filled in, as in a plan or a battery.
+        The item. Its content includes the task's default values, as in a plan or a battery.
     moment
         Properties of the trial at this moment.
 

@@ -57,7 +57,7 @@ class AttemptLog:
 
     @contextmanager
     def _keeping_problem(self, path: Path) -> Iterator[None]:
-        """Keep the reason of a failed write, and continue."""
+        """Store the reason of a failed write in `problem`, and continue."""
         try:
             yield
         except OSError as error:
