@@ -81,7 +81,7 @@ def plan_of(study: Study, session: OpenSession) -> Plan:
     Raises
     ------
     InputError
-        If the plans differ. Otherwise the server would store responses with items that the participant did not see.
+        If the plans differ. Without this check, responses could be stored with items that the participant did not see.
     """
     plan = plan_session(study, session.group, session.seed)
     # The server does not reveal which questions are attention checks.

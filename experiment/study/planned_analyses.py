@@ -47,7 +47,7 @@ class PlannedTable(_Planned):
     """Number, mean, standard deviation and standard error of columns, for each combination of factor levels."""
 
     by: tuple[str, ...] = Field(
-        min_length=1, description="Factors. The means are for each combination of levels in the data."
+        min_length=1, description="Factors. There is one mean for each combination of levels in the data."
     )
     of: tuple[str, ...] = Field(min_length=1, description="Numeric or yes-no columns to average.")
     order_by: tuple[str, ...] = Field(

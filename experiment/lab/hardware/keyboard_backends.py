@@ -46,7 +46,7 @@ def _may_monitor_input() -> bool:
 
 
 def letters_by_ptb_code() -> dict[int, str]:
-    """Return the letters of this machine's keyboard layout. The keys are psychtoolbox's key codes.
+    """Return a dictionary from psychtoolbox's key codes to the letters of this machine's keyboard layout.
 
     With psychtoolbox, PsychoPy uses the key names of an American keyboard. The key `a` of a French keyboard then has
     the name `q`. This function returns the letters of the actual layout on Linux, and an empty dictionary on other

@@ -1,4 +1,4 @@
-"""Effect of a press on a response. Each task has the same keys as on the web, and regions of its image to click.
+"""Effect of a press on a response. Each task has the same keys as on the web, and an image with clickable regions.
 
 A press is PsychoPy's name of a key, such as `1`, `num_1`, `a`, `left` or `return`, or the name of the clicked region,
 such as `2`, `west-5` or `submit`. A press without a meaning changes nothing.
@@ -32,7 +32,7 @@ class ResponseState:
     response: JsonValue = None
     """The response in the task's form, once it is final."""
     typed_side: Side | None = None
-    """Side of the Black Box whose letter was typed; None if the port's number was also typed."""
+    """Side of the Black Box whose letter was typed, until the port's number is typed; otherwise None."""
 
 
 NO_RESPONSE = ResponseState()

@@ -89,7 +89,7 @@ def paragraph(
     width_px
         Largest width of a line.
     style
-        Style of the text, if the text has no parts in several styles.
+        Style of the text, if `text` is not a sequence of parts.
     """
     spans = [Span(text, style)] if isinstance(text, str) else text
     spans = [Span(span.text.expandtabs(4), _style_for(sheet, span)) for span in spans]
