@@ -30,7 +30,7 @@ class _Reply(BaseModel):
 
 
 class SessionQuery(_Request):
-    """Query of `GET /api/lab/session`: a participant's session with a session number."""
+    """Query of `GET /api/lab/session`: a participant and a session number."""
 
     participant: str = Field(
         min_length=1,
@@ -64,7 +64,7 @@ class SlotQuery(SessionQuery):
 
 
 class UploadedSession(_Request):
-    """A session that was run on another machine, in the form in which the receiving server stores sessions."""
+    """A session that was run on another machine and is uploaded to this server."""
 
     session: str = Field(pattern=r"^[0-9a-f]{16}$", description="Name of the session.")
     participant: str = Field(
@@ -151,7 +151,7 @@ class PlannedTrial(_Reply):
 
 
 class LabFields(BaseModel):
-    """Fields of a session for a laboratory, which makes the session plan and uploads the session."""
+    """Fields of a session that only a laboratory receives, to check the session plan and to upload the session."""
 
     group: int
     seed: int

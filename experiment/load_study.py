@@ -52,7 +52,8 @@ def load_study(folder: Path) -> Study:
     battery_path = folder / definition.battery
     if not battery_path.is_file():
         raise InputError(
-            f"{path}: the battery `{definition.battery}` is not in the folder. Fix: add the file or correct `battery`."
+            f"{path}: the battery `{definition.battery}` is not in the study's folder. Fix: add the file or correct "
+            "`battery`."
         )
     battery = load_battery(battery_path)
     timeline = definition.timeline
@@ -121,7 +122,7 @@ def _test_items(definition: StudyDefinition, battery: Battery) -> list[Item]:
             )
         if apart.count(item_id) > 1:
             raise InputError(
-                f"the item `{item_id}` is a duplicate under practice and attention_checks. Fix: name the item once."
+                f"practice and attention_checks name the item `{item_id}` more than once. Fix: name the item once."
             )
     return [item for item in battery.items if item.item_id not in apart]
 
@@ -153,7 +154,7 @@ def _check_plugins(definition: StudyDefinition, battery: Battery, texts: Mapping
 
 
 def _named_factors(definition: StudyDefinition) -> dict[str, tuple[str, ...]]:
-    """Return the names of factors that are in each field of a study, by field."""
+    """Return the factors that each field of `study.yaml` names. The keys are names of fields."""
     design, max_run = definition.design, definition.order.max_run
     named = {"analysis.by": definition.analysis.by, "order.max_run.of": max_run.of if max_run else ()}
     if isinstance(design, LatinSquare):
@@ -167,6 +168,6 @@ def _check_factors(field: str, factors: Iterable[str], test_items: list[Item]) -
     for factor in factors:
         if factor not in known:
             raise InputError(
-                f"`{field}` names the factor `{factor}`, which no test item has. Fix: name one of "
-                f"{', '.join(sorted(known)) or 'none'}."
+                f"`{field}` names the factor `{factor}`, which no test item has. Fix: use a factor of the "
+                f"test items: {', '.join(sorted(known)) or 'none'}."
             )

@@ -83,7 +83,7 @@ class ExitReply(TypedDict):
 
 
 class ExitsReply(TypedDict):
-    """Exits before a session begins."""
+    """Exits of participants whose session cannot begin."""
 
     no_consent: ExitReply
     incompatible_device: ExitReply
@@ -191,7 +191,7 @@ class PracticeReply(TypedDict):
 
 
 class FeedbackReply(TypedDict):
-    """Feedback on a practice trial, after the response."""
+    """Feedback after the response to a practice trial."""
 
     correct: bool
     message: str

@@ -57,7 +57,7 @@ class Participant(BaseModel):
 
 
 class Session(BaseModel):
-    """One participant's pass through a study."""
+    """A session, in which one participant responds to the trials of a study."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -67,7 +67,8 @@ class Session(BaseModel):
     revision: int | None = Field(
         default=None,
         description=(
-            "Revision of the study's wording that the participant sees; None for sessions older than revisions."
+            "Revision of the study's wording that the participant sees; None for a session from before Equipoise had "
+            "revisions."
         ),
     )
     battery_digest: str = Field(description="Digest of the battery with the items.")

@@ -133,7 +133,7 @@ def simulate(
     on_done
         Called after each participant, for a progress bar.
     first_number
-        Number of the first participant, from 0. Use the number of earlier simulated participants, so that no
+        Number of the first participant, from 0. If `n` participants were simulated before, use `n`, so that no
         participant takes the study twice.
 
     Raises
@@ -169,7 +169,10 @@ def _simulate(url: str, token: str, study: Study, numbers: range, seed: int, on_
 
 
 def _start_session(client: httpx.Client, token: str, consent_digest: str) -> tuple[dict[str, Any], str]:
-    """Begin a session. Return the session and its cookie. All sessions share the client, so it keeps no cookie."""
+    """Begin a session.
+
+    Return the session and its cookie. The client keeps no cookie, because all sessions share the client.
+    """
     start = {"start_id": str(uuid.uuid4()), "consent_digest": consent_digest, "kind": Kind.SIMULATED}
     reply = client.post("/api/session", json=start, headers={"Authorization": f"Bearer {token}"}).raise_for_status()
     client.cookies.clear()
@@ -218,5 +221,8 @@ def _take_session(
 
 
 def _shown(task: str, content: dict[str, Any]) -> str:
-    """Return a digest of the content on the screen. The digest identifies the item: the server sends no item ids."""
+    """Return a digest of the content on the screen.
+
+    This digest identifies the item, because the server sends no item ids.
+    """
     return digest([task, content])

@@ -80,7 +80,9 @@ def test_an_older_store_is_read_without_being_changed(tmp_path: Path) -> None:
 def test_an_older_plan_is_read_with_a_warning(tmp_path: Path) -> None:
     path = tmp_path / "plan.yaml"
     path.write_text(PLAN, encoding="utf-8")
-    with pytest.warns(FutureWarning, match=r"plan\.yaml: `occasion` is now called `session_number`\. Fix: rename it"):
+    with pytest.warns(
+        FutureWarning, match=r"plan\.yaml: `occasion` is now called `session_number`\. Fix: use the new name"
+    ):
         plan = read_yaml(path, AnalysisPlan)
     assert plan.by == ("session_number",)
     assert plan.tables["retest"].where == {"session_number": 1, "place": "occasion"}

@@ -101,7 +101,7 @@ class PageReader:
         return answer_of(question, form_state)
 
     def _names(self, actions: Sequence[Action]) -> dict[str, str]:
-        """Return the names of actions, by the names of the keys and regions that trigger the actions."""
+        """Return a dictionary from the name of each key and region to the name of the action."""
         names = {action.name: action.name for action in actions}
         for action in actions:
             if action.key == self._onward_sign:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Onset:
-    """Onset of a stimulus, and the timing of its fixation. `experiment.records.Response` has the same names."""
+    """Onset of a stimulus, and the timing of the fixation before the stimulus."""
 
     onset_ns: int
     """Time of the flip that showed the stimulus, by `time.perf_counter_ns`."""
@@ -49,8 +49,8 @@ def present(
     """Show the fixation, then the stimulus; return as soon as the stimulus is on the screen.
 
     If flips wait for the screen, the fixation lasts the number of frames nearest to `fixation_ms`. A dropped frame
-    counts as a frame, so a dropped frame does not make the fixation longer. If flips do not wait, the stimulus is drawn
-    in advance. The window flips when `fixation_ms` have passed by the clock.
+    counts as a frame, so a dropped frame does not make the fixation longer. If flips do not wait for the screen, the
+    stimulus is drawn in advance, and the window flips when `fixation_ms` have passed by the clock.
 
     Parameters
     ----------
@@ -62,9 +62,8 @@ def present(
     fixation_ms
         Intended duration of the fixation.
     on_fixation, on_onset
-        Functions that are called at the flip of the fixation, and functions that are called at the flip of the
-        stimulus, such as triggers and `InputDevices.reset`. Their argument is the time of the flip, by
-        `time.perf_counter_ns`.
+        Functions to call at the flip of the fixation, and at the flip of the stimulus, such as `InputDevices.reset`.
+        The argument of each function is the time of the flip, by `time.perf_counter_ns`.
     """
     n_intended = round(fixation_ms / window.frame_ms) if fixation is not None else 0
     stamps_ns: list[int] = []

@@ -42,7 +42,10 @@ class SessionProgress:
         return trial.phase is Phase.PRACTICE and trial.trial_index > 0 and trial.trial_index % self._n_in_round == 0
 
     def advance(self, practice: PracticeResult | None) -> None:
-        """Move to the next trial. After a round of practice, move to the trial that `practice` requires."""
+        """Move to the next trial.
+
+        After a round of practice, the result of the round (`practice`) decides which trial is next.
+        """
         self.next_trial_index += 1
         if practice is not None:
             self.practice = practice
@@ -78,7 +81,7 @@ def plan_of(study: Study, session: OpenSession) -> Plan:
     Raises
     ------
     InputError
-        If the plans differ. Responses would be stored with items that the participant did not see.
+        If the plans differ. Without this check, responses could be stored with items that the participant did not see.
     """
     plan = plan_session(study, session.group, session.seed)
     # The server does not reveal which questions are attention checks.

@@ -9,7 +9,10 @@ from experiment.records import LabDevice
 from experiment.study.definition import Study
 
 REFRESH_TOLERANCE = 0.02
-"""Tolerance of the refresh rate, as in a browser. Screens of 59.94 Hz are sold as screens of 60 Hz."""
+"""Tolerance of the refresh rate.
+
+The web page has the same tolerance. Screens of 59.94 Hz are sold as screens of 60 Hz.
+"""
 
 
 def check_tasks(study: Study) -> None:
@@ -46,7 +49,7 @@ def check_device(study: Study, here: LabDevice) -> None:
     if needs.refresh_hz and hz and hz < needs.refresh_hz * (1 - REFRESH_TOLERANCE):
         raise InputError(
             f"{where}: the study needs a screen of {needs.refresh_hz} Hz, and this screen has {hz:.1f} Hz. Fix: set a "
-            "faster mode of the screen, or use another screen."
+            "higher refresh rate, or use another screen."
         )
 
 

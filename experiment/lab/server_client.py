@@ -1,4 +1,4 @@
-"""The client of the server's HTTP API, in the same process or over a network.
+"""The client of the server's HTTP API. The server runs in the same process or on another machine.
 
 For sessions of every source, the server makes plans and practice feedback, checks responses, and completes and
 withdraws sessions. The laboratory has no second implementation of these steps.

@@ -35,13 +35,19 @@ class Display(Protocol):
         """Show the screen with the change that a press has made. Presses during this call are kept."""
 
     def press(self, picture: ScreenImage, keys: Collection[str], until_ms: float | None = None) -> "Press | None":
-        """Return the next press of escape or one of `keys`, or the next click on a region; None after `until_ms`."""
+        """Return the next press of escape, of a key in `keys`, or on a region.
+
+        Return None if there is no such press until `until_ms`.
+        """
 
     def typing(self, picture: ScreenImage) -> "Press":
         """Return the next typed text, editing key or click."""
 
     def fixate(self, fixation: ScreenImage, stimulus: ScreenImage, fixation_ms: int, phase: Phase) -> "Onset":
-        """Show the fixation and then the stimulus. The onset of the stimulus is time zero. Discard earlier presses."""
+        """Show the fixation and then the stimulus.
+
+        The onset of the stimulus is time zero. Discard presses from before the fixation.
+        """
 
     def discard_early_presses(self, picture: ScreenImage, keys: Collection[str]) -> int:
         """Discard presses during the fixation. Return how many of these presses would have been responses.

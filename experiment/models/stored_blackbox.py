@@ -1,4 +1,4 @@
-"""Reading the stored model runs of the Black Box study (its `Predict` exports, JSON).
+"""Reading of the Black Box study's stored model runs, from JSON files that were exported in the mode `predict`.
 
 A file contains results: one result per model and atom configuration. A run is all results of one model under one
 condition. Each prediction belongs to the item of the battery with the same atoms and entry port.

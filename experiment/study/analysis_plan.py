@@ -14,18 +14,18 @@ from experiment.study.exclusion_rules import ExclusionRule
 from experiment.study.planned_analyses import Name, PlannedAnalyses, PlannedComparison, PlannedSignal
 
 FORMER_NAMES = {"calibration": "difficulty"}
-"""Present names of keys of an analysis plan, by their former names."""
+"""Renamed keys of an analysis plan: the former name and the present name of each key."""
 FORMER_COLUMNS = {"occasion": "session_number"}
-"""Present names of columns of a study's data, by their former names."""
+"""Renamed columns of a study's data: the former name and the present name of each column."""
 
 _COLUMNS = {"by", "of", "order_by", "per", "between", "within", "difficulty", "subject"}
 """Keys of an analysis plan whose values are names of columns."""
 _LEVELS = {"where", "reference", "signal", "noise"}
-"""Keys of an analysis plan whose values are mappings with names of columns as keys."""
+"""Keys of an analysis plan whose values are mappings. The keys of these mappings are names of columns."""
 
 
 def with_present_names(plan: dict[str, Any]) -> dict[str, Any]:
-    """Return the content of an analysis plan, with the present names of keys and of columns."""
+    """Return the content of an analysis plan with present names in place of the former names of keys and columns."""
     present = {FORMER_NAMES.get(name, name): value for name, value in plan.items()}
     return {name: _with_present_columns(name, value) for name, value in present.items()}
 
@@ -60,7 +60,7 @@ def _as_lists(value: Any) -> Any:
 
 
 def _warn_of_name(path: Any, former: str, present: str) -> None:
-    sentence = f"{path}: `{former}` is now called `{present}`. Fix: rename it in the file."
+    sentence = f"{path}: `{former}` is now called `{present}`. Fix: use the new name in the file."
     warnings.warn(sentence, FutureWarning, stacklevel=3)
 
 

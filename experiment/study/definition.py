@@ -36,7 +36,7 @@ class Order(BaseModel):
     attention_check_spacing: int = Field(
         default=3,
         ge=1,
-        description="Fewest test trials before the first attention check, between two checks, and after the last.",
+        description="Fewest test trials before the first attention check, between checks, and after the last check.",
     )
     max_run: MaxRun | None = Field(
         default=None, description="Longest run of trials with equal levels; no limit if omitted."

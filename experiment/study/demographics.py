@@ -1,4 +1,4 @@
-"""Questions about the participant, shown once on one page. The participant may skip each question."""
+"""Questions about the participant, shown once on one page. The participant may skip any question."""
 
 import re
 from typing import Annotated, Literal
@@ -40,8 +40,8 @@ class DemographicQuestion(BaseModel):
     def _fits_its_kind(self) -> "DemographicQuestion":
         if (self.answer == "choice") != (len(self.options) >= 2):
             raise ValueError(
-                "`options` do not fit the kind of question. Fix: give a choice two or more `options`, and other "
-                "questions no `options`."
+                "`options` do not fit the kind of question. Fix: write two or more `options` for a choice, and no "
+                "`options` for any other question."
             )
         if len(set(self.options)) < len(self.options):
             raise ValueError("two options are the same. Fix: make each option different.")
@@ -66,7 +66,7 @@ class DemographicQuestion(BaseModel):
                     "Fix: enter such a number, or skip the question."
                 )
         elif not isinstance(answer, str) or (self.options and answer not in self.options):
-            wanted = "one of its options" if self.options else "a text"
+            wanted = "one of the options" if self.options else "a text"
             raise InputError(
                 f"`{self.name}` needs {wanted}, not {answer!r}. Fix: enter {wanted}, or skip the question."
             )

@@ -44,9 +44,11 @@ class _Planned(BaseModel):
 
 
 class PlannedTable(_Planned):
-    """Number, mean, standard deviation and standard error of columns, by factors."""
+    """Number, mean, standard deviation and standard error of columns, for each combination of factor levels."""
 
-    by: tuple[str, ...] = Field(min_length=1, description="Factors. Their levels are crossed.")
+    by: tuple[str, ...] = Field(
+        min_length=1, description="Factors. There is one mean for each combination of levels in the data."
+    )
     of: tuple[str, ...] = Field(min_length=1, description="Numeric or yes-no columns to average.")
     order_by: tuple[str, ...] = Field(
         default=(), description="Columns of the table to sort by; `-` before a name sorts from high to low."
@@ -63,7 +65,8 @@ class PlannedContrasts(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     of: tuple[str, ...] = Field(
-        min_length=1, description="Factors whose levels are compared. The levels of several factors are crossed."
+        min_length=1,
+        description="Factors whose levels, or combinations of levels, are compared.",
     )
     by: tuple[str, ...] = Field(
         default=(),
@@ -129,7 +132,8 @@ class PlannedTest(_Planned):
         default=False, description="true: report a Bayes factor for no difference (t tests only)."
     )
     family: str = Field(
-        default="tests", description="Family of tests. The p values of a family are corrected together."
+        default="tests",
+        description="Name of a family of tests, whose p values are corrected together.",
     )
     who: Who = Field(default="people", description=_WHO)
 
@@ -145,7 +149,8 @@ class PlannedTest(_Planned):
             raise ValueError("a t test compares two levels. Fix: name two levels in `levels`.")
         if self.test not in {"t", "welch_t"} and (self.equivalence_margin is not None or self.bayes_factor):
             raise ValueError(
-                "`equivalence_margin` and `bayes_factor` are for t tests only. Fix: delete these keys, or set a t test."
+                "`equivalence_margin` and `bayes_factor` are for t tests only. Fix: delete these "
+                "keys, or set `test: t`."
             )
         return self
 
@@ -161,7 +166,11 @@ class PlannedComparison(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     by: tuple[str, ...] = Field(
-        default=(), description="Factors. Their levels are crossed. If omitted, there is one comparison per model."
+        default=(),
+        description=(
+            "Factors. There is one comparison for each model and each combination of levels. If omitted, there is one "
+            "comparison for each model."
+        ),
     )
     equivalence_margin: float | None = Field(
         default=None,
@@ -179,7 +188,7 @@ class PlannedSignal(BaseModel):
 
     signal: Where = Field(min_length=1, description="Levels of the items for which `response` is the right answer.")
     noise: Where = Field(
-        default_factory=dict, description="Levels of the items to compare with; if omitted, all other items."
+        default_factory=dict, description="Levels of the items for comparison; if omitted, all other items."
     )
     response: str | tuple[str, ...] = Field(description="Text of the option, or a list of texts.")
     exploratory: bool = _EXPLORATORY

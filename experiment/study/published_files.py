@@ -39,14 +39,15 @@ def may_be_published(folder: Path, name: str) -> bool:
 
 
 def is_in_folder(folder: Path, name: str) -> bool:
-    """Return True if a name is the name of a file inside a study's folder, or if no file can have the name.
+    """Return True if a file with this name would be inside the study's folder, or if no file can have this name.
 
     Parameters
     ----------
     folder
         The study's folder, which can be a symbolic link.
     name
-        The name in `study.yaml`. An absolute path (on any system) and `..` are refused. A symbolic link is followed.
+        The name in `study.yaml`. The result is False for an absolute path of any system, and for a name with `..`. A
+        symbolic link is followed.
     """
     parts = PureWindowsPath(name)  # Windows paths have / and \\ as separators.
     if parts.drive or parts.root or ".." in parts.parts:

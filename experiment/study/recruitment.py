@@ -58,15 +58,18 @@ class Exits(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    completed: Exit = Field(default_factory=Exit, description="All questions answered.")
+    completed: Exit = Field(default_factory=Exit, description="The participant responded to all questions.")
     failed_checks: Exit | None = Field(
         default=None,
         description=(
-            "All questions answered, but too many attention checks failed (preregistered rule); if omitted, the same "
-            "as `completed`."
+            "The participant responded to all questions, but failed more attention checks than the preregistered rule "
+            "allows; if omitted, the same as `completed`."
         ),
     )
-    practice_not_passed: Exit = Field(default_factory=Exit, description="Practice not passed, if the study then ends.")
+    practice_not_passed: Exit = Field(
+        default_factory=Exit,
+        description="The participant did not pass the practice, and the study then ends the session.",
+    )
     not_resumed: Exit = Field(
         default_factory=Exit, description="The participant came back too late or too often for the rules of `resume`."
     )
@@ -163,12 +166,12 @@ class Recruitment(BaseModel):
                 re.compile(pattern or "")
         except FutureWarning as warning:
             raise ValueError(
-                f"ambiguous regular expression ({warning}). Fix: write a backslash before each literal sign, "
+                f"this regular expression is ambiguous ({warning}). Fix: write a backslash before each literal sign, "
                 "such as `\\[`."
             ) from None
         except (re.error, OverflowError, RecursionError) as error:
             raise ValueError(
-                f"not a regular expression ({error}). Fix: write a regular expression, such as `[0-9]{{6}}`."
+                f"this is not a regular expression ({error}). Fix: write a regular expression, such as `[0-9]{{6}}`."
             ) from None
         return pattern
 
@@ -177,7 +180,7 @@ class Recruitment(BaseModel):
     def _is_a_site(cls, url: str | None) -> str | None:
         if url is not None and not re.fullmatch(HTTPS_SITE_PATTERN, url):
             raise ValueError(
-                "not an address of a study. Fix: write the address without parameters, such as "
+                "this is not an address of a study. Fix: write the address without parameters, such as "
                 "https://study.example.org/."
             )
         return url

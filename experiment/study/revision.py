@@ -18,7 +18,10 @@ from experiment.study.definition import Study, StudyDefinition, served_entries
 from experiment.study.demographics import Questionnaire
 
 WORDING = ("title", "completion_code", "timeline.consent_version", "battery")
-"""Entries of `study.yaml` that a revision may change, in addition to `texts`. `battery` is the name of the file."""
+"""Entries of `study.yaml` that a revision may change, in addition to `texts`.
+
+The entry `battery` is the name of the battery's file.
+"""
 LABELS = (
     "absorbed", "reflected", "leaves_at_entry", "side_", "port_spoken_", "ray_enters_", "blackbox_", "mark_", "cell",
     "keyboard_absorbed", "keyboard_reflected", "keyboard_places",
@@ -43,7 +46,7 @@ class Content:
 
     @classmethod
     def of(cls, study: Study) -> "Content":
-        """Return the content of a study from its folder."""
+        """Return the content of a study that was read from its folder."""
         return cls(study.definition, study.texts, study.battery.by_id, study.battery.digest)
 
 
@@ -134,7 +137,10 @@ def _is_reworded_file(name: str, before: Content, after: Content) -> bool:
 
 
 def _questions(name: str, content: Content) -> list[dict[str, Any]]:
-    """Return the questions about the participant without their wording. The options stay: answers contain them."""
+    """Return the questions about the participant without their wording.
+
+    The options are kept, because answers contain options.
+    """
     try:
         found = parse_yaml(content.texts[name], Path(name), Questionnaire).questions
     except InputError:  # An earlier version of Equipoise may have accepted this file.

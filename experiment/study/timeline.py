@@ -119,8 +119,8 @@ class Resume(BaseModel):
     otherwise: Literal["end", "restart"] = Field(
         default="end",
         description=(
-            "Consequence beyond `max_age_min` or `max_reloads`: the session ends, or the participant begins a new "
-            "session in the same group."
+            "Consequence if a participant comes back after `max_age_min`, or more often than `max_reloads`: the "
+            "session ends, or the participant begins a new session in the same group."
         ),
     )
     interrupted_trial: Literal["repeat", "skip"] = Field(

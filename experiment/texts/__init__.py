@@ -26,7 +26,7 @@ FORMER_NAMES = {
     "places_of_address_taken": "slots_of_address_taken",
     "lab_leave": "lab_stop_for_now",
 }
-"""Present names of texts, by their former names. A study's own texts may still have former names in `study.yaml`.
+"""Renamed texts: the former name and the present name of each text. `study.yaml` may still contain former names.
 
 Equipoise does not change `study.yaml`, so the digest of the study stays the same.
 """
@@ -37,7 +37,10 @@ class Texts:
     """A catalogue in which a study's own texts replace the usual texts."""
 
     language: str
-    """The language of the texts: English if the study's language has no catalogue."""
+    """The language of the texts.
+
+    This is English if the study's language has no catalogue and the study does not replace all texts.
+    """
     direction: Literal["ltr", "rtl"]
     """Direction in which the study's language is read."""
     by_name: Mapping[str, str]
@@ -66,7 +69,7 @@ def texts_in(language: str, own: Mapping[str, str]) -> Texts:
     Parameters
     ----------
     language
-        The study's language, such as `de` or `de-AT`. If it has no catalogue, the texts are English.
+        The study's language, such as `de` or `de-AT`. If this language has no catalogue, the catalogue is English.
     own
         The study's own texts, by name; see `check_own`.
     """
@@ -94,7 +97,7 @@ def check_own(own: Mapping[str, str], path: Path) -> None:
     Raises
     ------
     InputError
-        If a name is unknown, a text has an unknown placeholder, or a text has two entries: its former and its
+        If a name is unknown, a text has an unknown placeholder, or a text is given under both its former name and its
         present name.
     """
     known = catalogue("en")
@@ -122,7 +125,7 @@ def _check_former_name(former: str, own: Mapping[str, str], path: Path) -> None:
             f"`texts.{former}`."
         )
     warnings.warn(
-        f"{path}: `texts.{former}` is now called `texts.{present}`. Fix: rename it in the file.",
+        f"{path}: `texts.{former}` is now called `texts.{present}`. Fix: use the new name in the file.",
         FutureWarning,
         stacklevel=3,
     )

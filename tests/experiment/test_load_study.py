@@ -16,7 +16,7 @@ Edit = Callable[[Path, str, str], None]
     ("file", "old", "new", "message"),
     [
         ("study.yaml", "title:", "titel:", r"line \d+: `titel` is an unknown field"),
-        ("study.yaml", "battery: battery.jsonl", "battery: other.jsonl", r"`other.jsonl` is not in the folder"),
+        ("study.yaml", "battery: battery.jsonl", "battery: other.jsonl", r"`other.jsonl` is not in the study's folder"),
         ("study.yaml", "groups: 10", "groups: 0", r"line 16: `design.groups` must be at least 1"),
         ("study.yaml", "method: deal", "method: dale", r"'dale' is unknown. Fix: write one of"),
         (
@@ -27,7 +27,7 @@ Edit = Callable[[Path, str, str], None]
         ),
         ("study.yaml", "by: [outcome]", "by: [colour]", r"`analysis.by` names the factor `colour`"),
         ("study.yaml", "practice: [practice-1]", "practice: [practice-9]", r"the item `practice-9`.* is not in the"),
-        ("study.yaml", "practice: [practice-1]", "practice: [attention-1]", r"`attention-1` is a duplicate"),
+        ("study.yaml", "practice: [practice-1]", "practice: [attention-1]", r"`attention-1` more than once"),
         (
             "study.yaml",
             "of: [outcome]",

@@ -104,7 +104,7 @@ def test_an_error_in_a_studys_texts_names_the_file(study_folder: Path) -> None:
 @pytest.mark.parametrize(("former", "present"), FORMER_NAMES.items())
 def test_a_text_with_its_former_name_is_shown_with_a_warning(study_folder: Path, former: str, present: str) -> None:
     folder = with_lines(study_folder, "texts:", f"  {former}: Wait")
-    sentence = rf"study\.yaml: `texts\.{former}` is now called `texts\.{present}`\. Fix: rename it in the file\."
+    sentence = rf"study\.yaml: `texts\.{former}` is now called `texts\.{present}`\. Fix: use the new name in the file\."
     with pytest.warns(FutureWarning, match=sentence):
         study = load_study(folder)
     assert study.words.say(present) == "Wait"

@@ -1,4 +1,4 @@
-"""Times by `time.perf_counter_ns`, a clock that never jumps and that all programs of a machine share.
+"""Times from the clock `time.perf_counter_ns`, which never jumps and is the same for all programs of a machine.
 
 `time.monotonic_ns` is not used, because it advances in steps of 15.6 ms on Windows up to Python 3.12.
 """
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 AWAKE_S = 0.002
-"""Longest time by which a sleep can end too late, in seconds."""
+"""Time for which `wait_until` polls the clock at the end, in seconds. A sleep alone can end too late."""
 
 
 def intervals_ms(stamps_ns: Sequence[int]) -> list[float]:

@@ -12,8 +12,8 @@ Backend = Literal["ptb", "event"]
 def ptb_obstacle() -> str | None:
     """Return the reason why psychtoolbox cannot read the keyboard; None if psychtoolbox can read the keyboard.
 
-    Call this function after a window is open. Conditions in which psychtoolbox crashes are checked first, because a
-    crash cannot be caught.
+    Call this function after a window is open. It first checks the conditions in which psychtoolbox crashes, because
+    Python cannot catch such a crash.
     """
     if sys.platform.startswith("linux"):
         if not has_real_time_privileges():
@@ -46,11 +46,12 @@ def _may_monitor_input() -> bool:
 
 
 def letters_by_ptb_code() -> dict[int, str]:
-    """Return the letters of this machine's keyboard layout by psychtoolbox's key codes.
+    """Return a dictionary from psychtoolbox's key codes to the letters of this machine's keyboard layout.
 
     With psychtoolbox, PsychoPy uses the key names of an American keyboard. The key `a` of a French keyboard then has
-    the name `q`. This function returns the right letters on Linux, and nothing on other systems. On Windows, the key
-    codes follow the layout. On macOS, this program cannot find out the layout.
+    the name `q`. This function returns the letters of the actual layout on Linux, and an empty dictionary on other
+    systems. On Windows, psychtoolbox's key codes already follow the layout. On macOS, this program cannot find out the
+    layout.
     """
     if not sys.platform.startswith("linux"):
         return {}

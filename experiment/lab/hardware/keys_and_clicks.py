@@ -1,8 +1,7 @@
 """Key presses and clicks, with their times by `time.perf_counter_ns`.
 
-The time of a press is recorded as near to the device as possible. If psychtoolbox works, it reads the keyboard in a
-separate thread. Otherwise the window's events are polled without a pause. A response box that acts as a keyboard counts
-as a keyboard.
+If psychtoolbox works, it reads the keyboard in a separate thread and records the time of each press. Otherwise this
+program polls the window's events without a pause. A response box that acts as a keyboard counts as a keyboard.
 """
 
 import time
@@ -38,12 +37,12 @@ KEYPAD_WITHOUT_NUM_LOCK = {
     "num_prior": "num_9",
     "num_delete": "num_decimal",
 }
-"""Names of keypad keys with Num Lock on, by the window's names of the same keys with Num Lock off.
+"""The window's names of keypad keys with Num Lock off, each with the name of this key with Num Lock on.
 
-The names from psychtoolbox are the same with Num Lock on and off.
+The names from psychtoolbox do not depend on Num Lock.
 """
 PTB_PAUSE_S = 0.0005
-"""Pause between two polls of psychtoolbox. The time of a click can be late by this pause."""
+"""Pause between two polls of psychtoolbox. The time of a click can be too late by up to this pause."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,10 @@ class InputDevices:
 
     backend: Backend
     obstacle: str | None
-    """Reason why psychtoolbox does not read the keys; None if it does, or if the caller requested a backend."""
+    """Reason why psychtoolbox does not read the keys.
+
+    None if psychtoolbox reads the keys, or if the caller chose a backend.
+    """
 
     def __init__(self, window: "LabWindow", backend: Backend | None = None) -> None:
         self._window = window
@@ -110,7 +112,10 @@ class InputDevices:
         self.n_focus_lost = 0
 
     def reset(self, at_ns: int) -> None:
-        """Set time zero, by `time.perf_counter_ns`. All earlier presses except an escape no longer count."""
+        """Set time zero, a time by `time.perf_counter_ns`.
+
+        Presses before time zero are then ignored, except an escape.
+        """
         self._zero_ns = at_ns
 
     def reset_on_flip(self, window: "LabWindow") -> None:
@@ -121,8 +126,8 @@ class InputDevices:
         """Discard presses before time zero, and return how many of these presses would have been responses.
 
         The presses between `clear` and time zero are counted. Call this method directly after the flip that sets time
-        zero. During a flip, no device is polled. If the poll records the time of a press, a press during the flip
-        therefore gets a time that is too late.
+        zero. During a flip, no device is polled. A click, or a key press without psychtoolbox, gets the time of the
+        next poll. After the flip, this method therefore counts every such press as a press before time zero.
         """
         self._listen()
         early = [each for each in self._heard if each.name != ESCAPE and self._is_early(each)]
@@ -163,9 +168,9 @@ class InputDevices:
         return self._wait(self._listen, lambda each: keys is None or each.name in keys, until_ms, regions)
 
     def wait_for_typing(self, regions: Sequence[Region] = ()) -> Press:
-        """Wait for a typed text, such as a letter, for one of `EDITING_KEYS`, or for a click; return the press.
+        """Wait for a typed character, an editing key (`EDITING_KEYS`) or a click, and return this press.
 
-        With both backends, texts follow the participant's keyboard layout.
+        With both backends, characters follow the participant's keyboard layout.
         """
         press = self._wait(
             self._listen_to_typing, lambda each: bool(each.text) or each.name in EDITING_KEYS, None, regions

@@ -112,7 +112,10 @@ def screen_finding(size_px: tuple[int, int], least_px: tuple[int, int], full_scr
         )
     if not full_screen:
         return MachineFinding(
-            "Screen", "warning", found, "measure on the full screen: in a window, flips are less regular."
+            "Screen",
+            "warning",
+            found,
+            "use the full screen, because flips are less regular in a smaller window.",
         )
     return MachineFinding("Screen", "good", found)
 
@@ -129,8 +132,8 @@ def synchronisation_finding(refresh: Refresh) -> MachineFinding:
         found,
         "switch on vertical synchronisation (vsync) for this program in the graphics driver, use the "
         "manufacturer's driver, switch off triple buffering, variable refresh and desktop effects, use one screen "
-        "only, and use no remote desktop. Until flips wait for the screen, the clock times the fixations, and a "
-        "fixation may be wrong by a frame.",
+        "only, and use no remote desktop. As long as flips do not wait for the screen, the clock times the fixations, "
+        "and a fixation may be wrong by one frame.",
     )
 
 
@@ -157,7 +160,7 @@ def keyboard_finding(backend: Backend, obstacle: str | None, poll_ms: float, key
     """Judge the keyboard backend; `key` is the received key, or None if no press was received."""
     found = (
         f"the window's events, because {obstacle or 'they were requested'}; the time of a press is the time at which "
-        "the system delivers the press"
+        "the operating system delivers the press"
     )
     if backend == "ptb":
         found = "psychtoolbox, which records the time of presses in a separate thread"

@@ -39,7 +39,11 @@ def _is_x11() -> bool:
 
 
 def _x11_screens(number: int) -> list[Any]:
-    """Return the parts of X's first screen. If `number` is larger, return X's screens up to `number`."""
+    """Return the monitors of the first screen of the X server.
+
+    If `number` is larger than the last index of these monitors, return the screens of the X server with the numbers 0
+    to `number`.
+    """
     from pyglet.canvas.xlib import NoSuchDisplayException  # noqa: PLC0415 - not on other systems
 
     parts = list(pyglet.canvas.Display(x_screen=0).get_screens())
@@ -53,7 +57,10 @@ def _x11_screens(number: int) -> list[Any]:
 
 
 def _hz_by_xrandr(screen: Any) -> float | None:
-    """Return the refresh rate of a screen's output. Under X, pyglet returns the pixel clock instead of this rate."""
+    """Return a screen's refresh rate from the X server.
+
+    On X, pyglet returns the pixel clock instead of the refresh rate.
+    """
     from Xlib import display  # noqa: PLC0415 - not on other systems
     from Xlib.ext import randr  # noqa: PLC0415
 

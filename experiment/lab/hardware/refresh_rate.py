@@ -13,13 +13,13 @@ COMMON_HZ = 60.0
 N_PLAIN_FLIPS = 60
 N_BUSY_FLIPS = 60
 BUSY_SHARES = tuple((7 * n % 15) / 20 for n in range(15))
-"""Duration of the work before each busy flip, in frames: 0 to 0.7, in a mixed but fixed order."""
+"""Duration of the work in each busy interval (see `judge_refresh`), in frames: 0 to 0.7, in a mixed but fixed order."""
 RESTS = tuple(1.25 + (7 * n % 20) * 1.5 / 20 for n in range(20))
-"""Duration of the rest before each rested flip, in frames: 1.25 to 2.75, in a mixed but fixed order."""
+"""Duration of each rest before a rested interval (see `judge_refresh`), in frames: 1.25 to 2.75, in a fixed order."""
 FRAME_RANGE_MS = (2.0, 50.0)
-"""Frames of 500 Hz to 20 Hz; no screen of a laboratory is faster or slower."""
+"""Durations of a frame at 500 Hz and at 20 Hz. No screen of a laboratory is faster or slower."""
 REGULAR = 0.1
-"""Largest difference between an interval and a frame, as a share of the frame. 0.5 ms is always allowed."""
+"""An interval counts as one frame if the difference is at most this share of a frame, or at most 0.5 ms."""
 SHARE_OF_PLAIN = 0.95
 SHARE_OF_BUSY = 0.9
 SHARE_OF_RESTED = 0.75
@@ -34,9 +34,9 @@ class Refresh:
     nominal_hz: float | None
     """Rate of the screen's mode; None if the mode has no rate."""
     measured_hz: float
-    """Rate that follows from the median interval between flips."""
+    """Rate computed from the median interval between flips."""
     jitter_ms: float
-    """Standard deviation of the intervals that are single frames."""
+    """Standard deviation of the intervals that count as one frame."""
     is_synchronised: bool
     """True if flips wait for the screen."""
     reason: str
@@ -56,24 +56,26 @@ def judge_refresh(
 ) -> Refresh:
     """Judge from intervals between flips whether flips wait for the screen.
 
+    The intervals between flips are measured in three ways. A plain interval is without work. A busy interval includes
+    work for 0 to 70 % of a frame before the second flip. A rested interval is between the first two flips after a rest
+    of more than a frame.
+
     Flips wait for the screen if all of these conditions hold. Otherwise fixations are timed by the clock.
 
-    - The median of the plain intervals is possible for a screen: 2 to 50 ms. This median is the duration of a frame.
-    - At least 95 % of the plain intervals are one frame, plus or minus a tenth of the frame.
-    - At least 90 % of the busy intervals are one frame. The median of the busy intervals differs from the median of the
-      plain intervals by at most 2 %. Before each busy flip the program works for 0 to 70 % of a frame. If flips do not
-      wait for the screen, the intervals are longer by the duration of the work. This condition detects flips that are
-      regular only because each drawing takes the same time.
-    - At least 75 % of the rested intervals are one frame. A rested interval is between the first two flips after a rest
-      of more than a frame. A driver that queues images, such as triple buffering or a compositor, accepts the first
-      images at once, a frame or more before they are visible. Consecutive flips then look regular. Each trial begins
-      after a rest.
+    - The median of the plain intervals is between 2 and 50 ms. This median is the duration of a frame.
+    - At least 95 % of the plain intervals are one frame long, plus or minus a tenth of the frame.
+    - At least 90 % of the busy intervals are one frame long. The median of the busy intervals differs from the median
+      of the plain intervals by at most 2 %. If flips do not wait for the screen, each busy interval is longer by the
+      duration of the work. This condition detects flips that are regular only because each drawing takes the same time.
+    - At least 75 % of the rested intervals are one frame long. With triple buffering or a compositor, the driver queues
+      images. The driver then accepts the first images after a rest at once, a frame or more before these images are
+      visible. Only a rest shows this fault, because the later flips are regular. Each trial begins after a rest.
     - The median of the plain intervals is within 3 % of the screen's nominal interval, if that interval is known.
 
     Parameters
     ----------
     plain_ms, busy_ms
-        Intervals between consecutive flips in ms: without work, and with work before each flip.
+        Intervals between consecutive flips in ms, without work and with work before each flip.
     rested_ms
         Intervals between the first two flips after a rest, in ms.
     nominal_hz
@@ -94,7 +96,7 @@ def judge_refresh(
 def n_dropped(intervals_ms: Sequence[float], frame_ms: float) -> int:
     """Return the number of dropped frames.
 
-    In an interval of more than 1.5 frames, all frames but the first are dropped.
+    In an interval of more than 1.5 frames, every frame after the first frame counts as dropped.
     """
     return sum(round(each) - 1 for each in (ms / frame_ms for ms in intervals_ms) if each > 1.5)
 
@@ -119,7 +121,7 @@ def _objection(
         return f"flips come every {frame_ms:.2f} ms, which is impossible for a screen"
     share = _share_of_frames(plain_ms, frame_ms)
     if share < SHARE_OF_PLAIN:
-        return f"only {share:.0%} of the intervals between flips are one frame of {frame_ms:.2f} ms"
+        return f"only {share:.0%} of the intervals between flips are one frame long ({frame_ms:.2f} ms)"
     busy_frame_ms = statistics.median(busy_ms)
     is_same_under_work = abs(busy_frame_ms - frame_ms) <= SAME_UNDER_WORK * frame_ms
     if _share_of_frames(busy_ms, frame_ms) < SHARE_OF_BUSY or not is_same_under_work:

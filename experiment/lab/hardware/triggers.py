@@ -1,6 +1,6 @@
 """Event codes for EEG, eye trackers and similar devices, sent at the flip of the marked event.
 
-A text names the destination of the codes:
+The destination of the codes is written in one of these forms:
 
 - `serial:/dev/ttyUSB0` or `serial:COM3`: a serial port, which receives one byte. The options `baud=115200` and
   `pulse_ms=10` can follow, separated by commas. `serial:loop://` returns the codes to this program, for tests.
@@ -9,10 +9,10 @@ A text names the destination of the codes:
 - `lsl:Equipoise`: an outlet of LabStreamingLayer with this name, of type `Markers`, with one channel of integers.
 
 Serial and parallel ports keep a level. A code is therefore followed by 0 after `pulse_ms`, or by the next code if that
-code is sent sooner. The default of 10 ms is two samples at 200 Hz. With `pulse_ms=0`, no 0 is sent; some devices end
-the pulse themselves.
+code is sent sooner. The default of 10 ms is two samples at 200 Hz. With `pulse_ms=0`, no 0 is sent. Use this option for
+a device that ends each pulse itself.
 
-Codes are the sum of a phase and an event, from 11 to 33:
+The code depends on the phase of the trial and on the event:
 
 | | fixation | stimulus | response |
 |---|---|---|---|
@@ -38,7 +38,7 @@ PHASE_CODES = {Phase.PRACTICE: 10, Phase.TEST: 20, Phase.ATTENTION_CHECK: 30}
 
 
 class TriggerEvent(IntEnum):
-    """Event of a trial that a code marks."""
+    """Event in a trial. A code is sent at each event."""
 
     FIXATION = 1
     STIMULUS = 2

@@ -1,8 +1,8 @@
-"""The laboratory's window, which measures the refresh and shows prepared images, pixel for pixel.
+"""The laboratory's window, which measures the screen's refresh and shows prepared images without scaling.
 
-An image becomes a texture before it is needed (`LabWindow.prepare`). To show the image, the window copies the
-texture and flips. The time of a flip is recorded by `time.perf_counter_ns`. PsychoPy's clock is not used: with
-psychtoolbox it is wall time, which can be changed during a session.
+An image becomes a texture before it is needed (`LabWindow.prepare`). To show the image, the window copies the texture
+and flips. The time of a flip is recorded by `time.perf_counter_ns`. PsychoPy's clock is not used, because with
+psychtoolbox this clock is wall time, which can change during a session.
 """
 
 import ctypes
@@ -63,14 +63,17 @@ class LabWindow:
     Raises
     ------
     InputError
-        If, on entry, the screen or the monitor does not exist, or no window can be opened.
+        When the context is entered: if the screen or the monitor does not exist, or no window can be opened.
     """
 
     size_px: tuple[int, int]
     """Width and height of the drawing area, in pixels."""
     refresh: Refresh
     flip_ms: float
-    """Duration of a flip that does not wait, in ms; used with pacing by the clock."""
+    """Duration of a flip that does not wait for the screen, in ms.
+
+    With pacing by the clock, flips begin this much earlier.
+    """
 
     def __init__(
         self,
@@ -265,7 +268,10 @@ class LabWindow:
         self._measure(nominal)
 
     def _measure(self, nominal: float | None) -> None:
-        """Measure the refresh. If flips seem not to wait, measure again, because the machine may have been busy."""
+        """Measure the refresh.
+
+        If flips seem not to wait for the screen, measure again: the machine may have been busy.
+        """
         for _ in range(MOST_MEASUREMENTS):
             self.flip_intervals_ms([0.0] * N_WARM_UP_FLIPS)
             plain_ms = self.flip_intervals_ms([0.0] * N_PLAIN_FLIPS)
@@ -280,9 +286,9 @@ class LabWindow:
 
 
 def _hear_held_keys_once(handle: Any) -> None:
-    """Make X distinguish a key that is held down from a key that is pressed repeatedly.
+    """Make the X server distinguish a key that is held down from a key that is pressed repeatedly.
 
-    pyglet relies on this distinction on all its connections to X, but requests it on the first connection only.
+    pyglet needs this distinction on all connections to the X server, but requests it on the first connection only.
     """
     if sys.platform.startswith("linux"):
         from pyglet.window.xlib import XkbSetDetectableAutoRepeat  # noqa: PLC0415 - not on other systems

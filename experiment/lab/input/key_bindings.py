@@ -1,4 +1,4 @@
-"""Effect of a press on a response. Each task has the same keys as on the web, and the clickable regions of its image.
+"""Effect of a press on a response. Each task has the same keys as on the web, and an image with clickable regions.
 
 A press is PsychoPy's name of a key, such as `1`, `num_1`, `a`, `left` or `return`, or the name of the clicked region,
 such as `2`, `west-5` or `submit`. A press without a meaning changes nothing.
@@ -32,7 +32,7 @@ class ResponseState:
     response: JsonValue = None
     """The response in the task's form, once it is final."""
     typed_side: Side | None = None
-    """Side of the Black Box whose letter was typed, as long as the number of the port is not typed yet."""
+    """Side of the Black Box whose letter was typed, until the port's number is typed; otherwise None."""
 
 
 NO_RESPONSE = ResponseState()
@@ -82,8 +82,8 @@ def check_task(item_id: str, task: str) -> None:
     """
     if task == JsPsychPlugin.name:
         raise InputError(
-            f"the item `{item_id}` has the task jspsych, which only a browser can show. Fix: remove the item from the "
-            "study for the laboratory."
+            f"the item `{item_id}` has the task jspsych, which only a browser can show. Fix: in the laboratory, use a "
+            "study without this item."
         )
     _of_task(task)
 
@@ -101,13 +101,12 @@ def _of_task(task: str) -> _InputRules:
         return _INPUT_RULES[task]
     except KeyError:
         raise InputError(
-            f"the task {task} cannot be shown in the laboratory. Fix: remove the items of this task from the "
-            "study for the laboratory."
+            f"the task {task} cannot be shown in the laboratory. Fix: in the laboratory, use a study without this task."
         ) from None
 
 
 def _digit(press: str) -> int | None:
-    """Return the digit of a key of the main block or of the numeric block; None for any other key."""
+    """Return the digit of a digit key, also on the keypad; None for any other key."""
     digit = press.removeprefix("num_")
     return int(digit) if digit in set("123456789") else None
 

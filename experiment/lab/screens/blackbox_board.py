@@ -31,7 +31,7 @@ from experiment.lab.screens.text.paragraphs import Paragraph, paragraph
 from experiment.lab.screens.trial_header import TrialMoment
 
 _TURNED = {Side.NORTH: (1, 0), Side.EAST: (0, 1), Side.SOUTH: (-1, 0), Side.WEST: (0, -1)}
-"""Cosine and sine of the angle that turns an arrow of the top edge to another edge."""
+"""Cosine and sine of the angle by which an arrow is rotated at each side. An arrow at the top is not rotated."""
 _INWARD = [(-0.2, 0.0), (0.2, 0.0), (0.0, 0.275)]
 _OUTWARD = [(-0.2, 0.275), (0.2, 0.275), (0.0, 0.0)]
 
@@ -92,7 +92,7 @@ class Board:
             self._draw_feedback(self._showing.feedback.solution)
 
     def _draw_feedback(self, solution: Any) -> None:
-        """Draw the ray's actual path, with ports that cannot be chosen."""
+        """Draw the ray's actual path and the ports. The ports can no longer be clicked."""
         outcome, path = solution["outcome"], solution["path"]
         leaves = {"absorbed": None, "reflected": self._entry}.get(outcome, outcome)
         for port in all_ports(self._size):
@@ -218,7 +218,7 @@ class Board:
         return self._left + (column + 0.5) * self._cell_px, self._top + (row + 0.5) * self._cell_px
 
     def _edge(self, name: str, inside: float = 0.0) -> Point:
-        """Return the middle of the edge between a port and the board, or a point `inside` cells from that middle."""
+        """Return the middle of the edge between a port and the board, moved into the board by `inside` cells."""
         port = Port.parse(name, self._size)
         x, y = self._centre(self._frame_cell(port))
         half = (0.5 + inside) * self._cell_px

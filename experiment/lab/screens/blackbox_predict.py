@@ -59,7 +59,7 @@ def letters_px(sheet: Sheet, content: dict[str, Any], moment: TrialMoment) -> in
 
 
 class _Layout:
-    """Sizes of the board and the panel, which are side by side below the progress."""
+    """Sizes of the board and the panel, which are side by side below the line with the progress."""
 
     def __init__(self, sheet: Sheet, content: dict[str, Any], moment: TrialMoment) -> None:
         self._sheet, self._content, self._moment = sheet, content, moment
@@ -73,7 +73,7 @@ class _Layout:
         self.panel_px = min(width_px - self.board_px - self.gap_px, round(0.62 * sheet.column_px))
 
     def fitting_panel(self) -> tuple[int, ScreenColumn]:
-        """Return the largest font size that fits, and the panel in this size."""
+        """Return the largest font size in which the panel fits, and the panel in this font size."""
         sheet = self._sheet
         column_of = partial(_panel, sheet, self._content, self._moment, self.panel_px)
         sizes_px = sheet.item_sizes_px(self._moment.feedback is not None)
@@ -154,7 +154,10 @@ def _draw_answer_button(
 
 
 def _add_answer_line(column: ScreenColumn, content: dict[str, Any], moment: TrialMoment, size_px: int) -> None:
-    """Add the current choice in words. There is space for the longest choice, so that a choice moves nothing."""
+    """Add the current choice in words.
+
+    Space for the longest choice is reserved, so that the texts below do not move.
+    """
     sheet, say = column.sheet, column.sheet.words.say
     answer = moment.response_state
     entry = _in_words(sheet.words, content["entry"], content["entry"])

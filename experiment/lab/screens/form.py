@@ -14,7 +14,10 @@ from experiment.lab.screens.text.paragraphs import paragraph
 from experiment.study.demographics import DemographicQuestion
 
 _LINES_IN_SIGHT = 4
-"""Largest number of lines of a typed text on the screen. Of a longer text, only the last lines are shown."""
+"""Largest number of lines of the typed text on the screen.
+
+If the text has more lines, only the last lines are shown.
+"""
 
 
 def form(
@@ -133,7 +136,7 @@ def _add_turning(column: ScreenColumn, question: DemographicQuestion, form_state
 
 
 def _add_typed(column: ScreenColumn, typed: str, size_px: int) -> None:
-    """Add the field with the typed text, and a caret after the text."""
+    """Add the field with the typed text, and a text cursor after the text."""
     sheet, pad_px = column.sheet, round(0.5 * size_px)
     text_px = column.width_px - 2 * pad_px - sheet.px(4)
     try:

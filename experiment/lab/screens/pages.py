@@ -13,7 +13,7 @@ from experiment.lab.screens.text.paragraphs import Paragraph, paragraph
 
 _HEADING_SIZES = {1: 1.4, 2: 1.2, 3: 1.1}
 _SMALLEST_ON_ONE_PAGE = 0.9
-"""Smallest font size for keeping a text on one page, as a share of the font size of running text."""
+"""A text stays on one page if the text fits when its font size is reduced to this share."""
 
 
 def pages(
@@ -127,7 +127,10 @@ def _paged(sheet: Sheet, blocks: list[Block], foot_px: int) -> list[list[_Piece]
 
 
 def _on_one_page(sheet: Sheet, blocks: list[Block], foot_px: int) -> list[_Piece] | None:
-    """Return the pieces of a text in the largest letters in which the text fits one page; None if it does not fit."""
+    """Return the pieces of a text in the largest font size in which one page is enough.
+
+    Return None if one page is not enough in any font size.
+    """
     for size_px in range(sheet.body_px, round(_SMALLEST_ON_ONE_PAGE * sheet.body_px) - 1, -1):
         filled = _filled([_pieces(sheet, block, size_px) for block in blocks], sheet.inside_px[1] - foot_px)
         if len(filled) <= 1:
@@ -157,7 +160,7 @@ def _filled(blocks: list[list[_Piece]], height_px: int) -> list[list[_Piece]]:
 
 
 def _pieces(sheet: Sheet, block: Block, size_px: int) -> list[_Piece]:
-    """Split a block at the lines where a page may end, but not after its first line or before its last line."""
+    """Split a block where a page may end. A page may not end after the block's first line or before its last line."""
     gap_px = round((0.4 if block.indent else 0.7) * size_px)
     size_px = round(_HEADING_SIZES.get(block.heading, 1.0) * size_px)
     lines = paragraph(sheet, block.spans, size_px, sheet.column_px - _inset_px(block, size_px)) if block.spans else None
@@ -172,7 +175,7 @@ def _pieces(sheet: Sheet, block: Block, size_px: int) -> list[_Piece]:
 
 
 def _foot_px(sheet: Sheet, actions: Sequence[Action], n_pages: int) -> int:
-    """Return the height of the bottom of a page: the actions, the page number, and the distance from the text."""
+    """Return the height of the actions and the page number at the bottom of a page, with the distance from the text."""
     rows = ButtonRows(sheet, actions, sheet.body_px, _buttons_px(sheet, n_pages))
     return 2 * round(1.4 * sheet.body_px) + rows.height_px
 

@@ -38,16 +38,16 @@ def fixation(sheet: Sheet) -> ScreenImage:
 
 
 def trial(sheet: Sheet, item_id: str, task: str, content: dict[str, Any], moment: TrialMoment) -> ScreenImage:
-    """Draw a moment of a trial.
+    """Draw the screen of a trial at one moment.
 
     Parameters
     ----------
     sheet
         The sheet.
     item_id, task, content
-        The item. The content has the defaults of the task filled in, as in a plan or a battery.
+        The item. Its content includes the task's default values, as in a plan or a battery.
     moment
-        The moment.
+        Properties of the trial at this moment.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def with_even_letters(sheet: Sheet, items: Iterable[Item], moment: TrialMoment) 
     items
         The items.
     moment
-        A moment of a test trial with the longest text of the progress, and with the time limit.
+        Properties of a test trial with the longest text about the progress, and with the texts about time.
 
     Raises
     ------

@@ -29,7 +29,7 @@ class ShownFeedback:
 
 @dataclass(frozen=True)
 class TrialMoment:
-    """A moment of a trial."""
+    """Properties of a trial at one moment, for drawing the screen."""
 
     progress: str = ""
     """Progress, such as `Question 3 of 24`."""
@@ -47,7 +47,7 @@ class TrialMoment:
 
 
 def add_progress(column: ScreenColumn, moment: TrialMoment, size_px: int) -> None:
-    """Add the progress."""
+    """Add the text about the progress."""
     column.text(moment.progress, round(0.85 * size_px), round(0.6 * size_px), INK_SOFT)
 
 

@@ -1,1 +1,1 @@
-"""Files of a laboratory session in addition to the store: the attempts, the frames, and PsychoPy's table."""
+"""Files that a laboratory session writes in addition to the store: attempts, frames, and PsychoPy's table."""

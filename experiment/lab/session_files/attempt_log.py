@@ -57,11 +57,11 @@ class AttemptLog:
 
     @contextmanager
     def _keeping_problem(self, path: Path) -> Iterator[None]:
-        """Keep the reason of a failed write, and continue."""
+        """Store the reason of a failed write in `problem`, and continue."""
         try:
             yield
         except OSError as error:
-            self.problem = f"{path}: cannot be written ({error.strerror}). Every response is in the store."
+            self.problem = f"{path}: this file cannot be written ({error.strerror}). Every response is in the store."
 
     def _count(self, trial_index: int) -> int:
         self._n_begun[trial_index] = self.n_begun(trial_index) + 1

@@ -35,7 +35,7 @@ class Heading:
     devices: Mapping[int, LabDevice]
     """The machine of each visit, by the number of the visit.
 
-    Of visits on other machines, only the machine of the last visit is known.
+    If earlier visits were on other machines, only the machine of the last of these visits is known.
     """
 
 
@@ -74,7 +74,7 @@ def psychopy_csv(study: Study, heading: Heading, trials: Iterable[Mapping[str, A
 
 
 def write_psychopy_csv(path: Path, study: Study, heading: Heading, trials: Iterable[Mapping[str, Any]]) -> None:
-    """Replace the file. The new file is complete or absent, and only its owner can read it."""
+    """Replace the file. The new file appears only when it is complete, and only the owner can read the file."""
     with atomic_write(path, is_private=True) as file:
         file.write(psychopy_csv(study, heading, trials).decode())
 

@@ -77,10 +77,13 @@ def test_yes_no_and_off_are_read_as_texts(asking: Callable[[str], Study]) -> Non
         (questions("{name: age, ask: How old?, answer: number, min: 18}"), r"`questions.0.min` is an unknown field"),
         (questions("{name: age, ask: How old?, answer: number, low: 18.5}"), r"`questions.0.low` must be a whole"),
         (questions("{name: age, ask: How old?, answer: number, low: 9, high: 8}"), r"`low` is greater than `high`"),
-        (questions("{name: age, ask: How old?, answer: number, options: [a, b]}"), r"give a choice two or more"),
-        (questions("{name: g, ask: Gender?, answer: text, options: [a, b]}"), r"give a choice two or more"),
-        (questions("{name: g, ask: Gender?, answer: choice}"), r"give a choice two or more `options`"),
-        (questions("{name: g, ask: Gender?, answer: choice, options: [a]}"), r"give a choice two or more `options`"),
+        (
+            questions("{name: age, ask: How old?, answer: number, options: [a, b]}"),
+            r"two or more `options` for a choice",
+        ),
+        (questions("{name: g, ask: Gender?, answer: text, options: [a, b]}"), r"two or more `options` for a choice"),
+        (questions("{name: g, ask: Gender?, answer: choice}"), r"two or more `options` for a choice"),
+        (questions("{name: g, ask: Gender?, answer: choice, options: [a]}"), r"two or more `options` for a choice"),
         (questions("{name: g, ask: Gender?, answer: choice, options: [a, a]}"), r"two options are the same"),
         (
             questions("{name: g, ask: Gender?, answer: choice, options: [a, 1]}"),

@@ -213,7 +213,9 @@ def test_a_null_level_is_refused_in_one_sentence_without_internal_types():
 def test_a_former_key_is_read_under_its_present_name_with_a_warning(tmp_path: Path) -> None:
     path = tmp_path / "plan.yaml"
     path.write_text("calibration: inference_level\n", encoding="utf-8")
-    with pytest.warns(FutureWarning, match=r"plan\.yaml: `calibration` is now called `difficulty`\. Fix: rename it"):
+    with pytest.warns(
+        FutureWarning, match=r"plan\.yaml: `calibration` is now called `difficulty`\. Fix: use the new name"
+    ):
         plan = read_yaml(path, AnalysisPlan)
     assert plan == AnalysisPlan(difficulty="inference_level")
     assert AnalysisPlan.model_validate({"calibration": "inference_level"}) == plan, (

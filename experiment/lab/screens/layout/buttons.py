@@ -17,7 +17,7 @@ class Action:
     """Name of the action's region, such as `next`."""
     label: str
     key: str = ""
-    """Participants' name of the action's key, such as `Enter`. The name is drawn beside the label."""
+    """Name of the key for this action, such as `Enter`, as drawn beside the label."""
 
 
 @dataclass(frozen=True)

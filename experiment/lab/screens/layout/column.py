@@ -1,4 +1,4 @@
-"""A column of parts below each other. Parts are measured before drawing, so that an overflow is known in advance."""
+"""A column of parts below each other. The parts are measured before drawing, to check that the column fits."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -76,7 +76,7 @@ class ScreenColumn:
 def first_that_fits(
     column_of: Callable[[int], ScreenColumn], sizes_px: Iterable[int], height_px: int
 ) -> tuple[int, ScreenColumn] | None:
-    """Return the first font size in which a column fits the height, and this column; None if no size fits."""
+    """Return the first font size in which the column is not too high, and the column; None if there is no such size."""
     for size_px in sizes_px:
         column = column_of(size_px)
         if column.height_px <= height_px:

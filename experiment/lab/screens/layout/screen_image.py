@@ -1,4 +1,4 @@
-"""A screen as a value: the image, its clickable regions, and its texts."""
+"""One screen: the image, and the clickable regions and texts of the image."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from PIL import Image
 ESCAPE = "escape"
 """Name of the key with which a participant asks to leave, and of the region with the same effect."""
 Box = tuple[int, int, int, int]
-"""Left, top, right and bottom in px from the top left of the image; right and bottom are outside the box."""
+"""Left, top, right and bottom in px from the top left of the image. The pixels at `right` and `bottom` are outside."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class ScreenImage:
     """All text of the image, in reading order."""
 
     def region_at(self, x_px: float, y_px: float) -> str | None:
-        """Return the name of the region at a point, counted from the top left; None outside all regions."""
+        """Return the name of the region at a point, in px from the top left; None if no region contains the point."""
         for region in self.regions:
             left, top, right, bottom = region.box_px
             if left <= x_px < right and top <= y_px < bottom:

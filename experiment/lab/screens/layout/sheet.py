@@ -50,7 +50,7 @@ class Sheet:
 
     @property
     def direction(self) -> Direction:
-        """Side where the study's lines start."""
+        """Direction in which the study's lines are read."""
         return self.words.direction
 
     @property
@@ -59,19 +59,22 @@ class Sheet:
         return min(height, 0.75 * width) / 768
 
     def px(self, at_768: float) -> int:
-        """Return a length for this window that is `at_768` px on a screen of 1024 x 768. It is at least one pixel."""
+        """Convert a length on a screen of 1024 x 768 px to a length in this window.
+
+        The result is at least one pixel.
+        """
         return max(1, round(at_768 * self._unit_px))
 
     @property
     def body_px(self) -> int:
-        """Size of running text: 1/40 of the height."""
+        """Font size of running text: 1/40 of the window's height, or less in a narrow window."""
         return self.px(768 / 40)
 
     @property
     def body_sizes_px(self) -> Iterator[int]:
         """Font sizes for running text that must fit one screen, from large to small.
 
-        The smallest is 1/48 of the height.
+        The smallest font size is 1/48 of the window's height, or less in a narrow window.
         """
         return iter(range(self.body_px, ceil(16 * self._unit_px) - 1, -1))
 

@@ -22,7 +22,7 @@ from experiment.study.definition import Study
 Style = Literal["regular", "bold", "italic", "mono"]
 
 _NOT_FOR_READING = ("lastresort", "last resort", "adobeblank", "notdef", "emoji", "unifont")
-"""Parts of font names. Fonts with these names have placeholders for all letters, or pictures, and are not used."""
+"""Parts of the names of fonts that are never used. Such fonts contain pictures, or the same sign for all letters."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Typeface:
     mono: Path
 
     def font(self, style: Style, size_px: int, shapes: bool = False) -> ImageFont.FreeTypeFont:
-        """Return a font. If `shapes` is True, the layout of the font joins and orders letters."""
+        """Return a font. If `shapes` is True, Pillow joins and orders the letters of a text in this font."""
         return _font(self._path(style), size_px, shapes)
 
     def has(self, style: Style, text: str) -> bool:
@@ -85,7 +85,7 @@ def missing_glyphs(texts: Iterable[str], typeface: Typeface = DEJAVU) -> tuple[s
 def font_for(texts: Iterable[str]) -> Typeface:
     """Return fonts that have every character of the texts: DejaVu Sans if possible, otherwise an installed font.
 
-    A study uses one font family, so that no line mixes letters of two designs.
+    Running text uses one font family, so that no line mixes letters of two designs.
 
     Raises
     ------
@@ -105,9 +105,9 @@ def font_for(texts: Iterable[str]) -> Typeface:
     more = f" and {len(missing) - 10} more" if len(missing) > 10 else ""
     raise InputError(
         f"no font of this machine has all the characters of the study's texts; DejaVu Sans lacks {named}{more}. "
-        "Fix: install one font that has these characters and all other characters of the study (Debian and Ubuntu: "
-        "fonts-noto-cjk for Chinese, Japanese and Korean, fonts-freefont-ttf for many others), or replace these "
-        "characters. No text font has emoji."
+        "Fix: install one font that has all characters of the study, or replace these characters. On Debian and "
+        "Ubuntu, install fonts-noto-cjk for Chinese, Japanese and Korean, or fonts-freefont-ttf for many other "
+        "scripts. No such font has emoji, so replace emoji with words."
     )
 
 

@@ -81,7 +81,10 @@ def _may_break(text: str, piece_start: int, index: int) -> bool:
 
 
 def _allows_breaks(character: str) -> bool:
-    """Return True if lines may end on both sides of a character. Korean is excluded, because it has spaces."""
+    """Return True if lines may end on both sides of a character.
+
+    Korean is excluded, because Korean is written with spaces.
+    """
     is_hangul = "\uac00" <= character <= "\ud7a3"
     return unicodedata.east_asian_width(character) in {"W", "F"} and not is_hangul
 

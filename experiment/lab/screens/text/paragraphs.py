@@ -89,7 +89,7 @@ def paragraph(
     width_px
         Largest width of a line.
     style
-        Style of a text that is not a sequence of spans.
+        Style of the text, if `text` is not a sequence of parts.
     """
     spans = [Span(text, style)] if isinstance(text, str) else text
     spans = [Span(span.text.expandtabs(4), _style_for(sheet, span)) for span in spans]
@@ -142,8 +142,8 @@ def _style_for(sheet: Sheet, span: Span) -> Style:
 def _orderly(spans: list[Span], direction: Direction) -> tuple[Span, ...]:
     """Return spans that can be drawn one after another.
 
-    Letters are ordered within each span. If two spans have words against the direction of the line, the line is drawn
-    in one style, because the right order of words matters more than emphasis.
+    Letters are ordered within each span. If two or more spans have words that are read against the direction of the
+    line, the order of these spans could be wrong. The whole line is then drawn in one style, without emphasis.
     """
     if sum(goes_against(span.text, direction) for span in spans) > 1:
         return (Span("".join(span.text for span in spans)),)
