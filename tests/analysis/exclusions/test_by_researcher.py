@@ -67,7 +67,7 @@ def test_of_two_completed_sessions_the_researcher_chooses_by_excluding_the_other
         result = apply_exclusions(tidy_trials(view(first, second)), plan)
         assert dispositions(result) == {"A": "included"}
         assert set(result.trials["session"][result.trials["excluded_by"].isna()]) == {"second"}
-    with pytest.raises(InputError, match="exclude the other session with `equipoise exclude`"):
+    with pytest.raises(InputError, match="exclude all but one of these sessions with `equipoise exclude`"):
         apply_exclusions(tidy_trials(view(session(participant="A", session="first"), second)), planned())
 
 
