@@ -61,7 +61,7 @@ def cohens_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     if one.shape != two.shape or one.ndim != 1 or not one.size:
         raise InputError(
             "kappa needs one label of each rater for each item. Fix: give two lists of labels of the same length, "
-            "at least 1."
+            "with at least one label."
         )
     categories = np.union1d(one, two)
     expected = sum(float((one == category).mean() * (two == category).mean()) for category in categories)
@@ -129,8 +129,8 @@ def error_consistency(first: npt.ArrayLike, second: npt.ArrayLike) -> ErrorConsi
     one, two = np.asarray(first, dtype="float64"), np.asarray(second, dtype="float64")
     if one.shape != two.shape or one.ndim != 1 or not one.size:
         raise InputError(
-            "error consistency needs one value of each subject for each item. Fix: give two lists of values with the "
-            "same length, at least 1."
+            "error consistency needs one value of each subject for each item. Fix: give two lists of values of the "
+            "same length, with at least one value."
         )
     observed = (one * two + (1 - one) * (1 - two)).mean()
     expected, kappa = beyond_expected(observed, one.mean(), two.mean())

@@ -145,10 +145,10 @@ def grimmer(
 
     .. math:: Q = (n - \mathrm{ddof})\, k^2 s^2 + S^2 / n.
 
-    Anaya (2016) and Allard (2018) require a whole number :math:`Q` within the bounds, and :math:`S` and :math:`Q` must
-    be both even or both odd. This condition is necessary but not sufficient. With few participants, or near the ends of
-    a scale, there may still be no whole numbers with this :math:`S` and :math:`Q`. This function searches for such
-    whole numbers. The function returns False if and only if no such whole numbers exist.
+    Anaya (2016) and Allard (2018) require a whole number :math:`Q` within these limits, and :math:`S` and :math:`Q`
+    must be both even or both odd. This condition is necessary but not sufficient. With few participants, or near the
+    ends of a scale, there may still be no whole numbers with this :math:`S` and :math:`Q`. This function searches for
+    such whole numbers. The function returns False if and only if no such whole numbers exist.
 
     References
     ----------

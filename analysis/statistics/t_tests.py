@@ -27,7 +27,7 @@ class MeanDifference:
     standard_error: float
     df: float
     n: int
-    """Units: participants of both groups, or pairs."""
+    """Number of units: participants of both groups, or pairs."""
     effect_name: str
     effect: float
     """The estimate in standard deviations."""

@@ -106,8 +106,9 @@ def fit_mixed_model(
         The reference level of each factor. A level with the same text also matches: `1` matches `"1"`. A factor that is
         not in this mapping has its first level in natural order as the reference level.
     reml : bool
-        True for restricted maximum likelihood, which only linear models with random effects use. False for maximum
-        likelihood, which a comparison of models with different fixed effects needs.
+        True for restricted maximum likelihood. Only linear models with random effects use restricted maximum
+        likelihood. False for maximum likelihood. If you compare models with different fixed effects, use maximum
+        likelihood.
     confidence : float
         Coverage of the intervals.
 

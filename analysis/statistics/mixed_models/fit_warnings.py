@@ -137,8 +137,8 @@ def separation_warnings(
 def duplicate_warnings(data: pd.DataFrame, formula: Formula, frame: ModelFrame) -> tuple[str, ...]:
     """Return a sentence if some rows are equal to other rows in every column of the data.
 
-    If the data have only the formula's columns, equal rows are normal for an outcome with few values. Then no sentence
-    is returned.
+    If the data have only the formula's columns, equal rows are normal for an outcome with few values. In this case, the
+    function returns no sentence.
     """
     # Rows that are equal in all columns are equal in the formula's columns, which are faster to compare.
     codes = [factor.codes for factor in frame.factors.values()]

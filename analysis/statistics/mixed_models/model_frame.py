@@ -153,7 +153,8 @@ def _complete_rows(
     counts = ", ".join(f"{count} in `{name}`" for name, count in lacking.items())
     if not kept.any():
         raise InputError(
-            f"every row lacks a value that `{formula.text}` needs (missing values: {counts}). Fix: complete the data."
+            f"every row lacks a value that `{formula.text}` needs (missing values: {counts}). Fix: fill in "
+            "missing values."
         )
     dropped = len(kept) - int(kept.sum())
     if not dropped:

@@ -55,9 +55,9 @@ def test_a_share_of_repeated_responses_counts_as_all_pairs_of_these_responses():
 
 def test_responses_that_cannot_be_compared_are_refused_with_one_sentence():
     for first, second in (([], []), ([1, 0], [1])):
-        with pytest.raises(InputError, match="at least 1"):
+        with pytest.raises(InputError, match="at least one label"):
             cohens_kappa(first, second)
-        with pytest.raises(InputError, match="at least 1"):
+        with pytest.raises(InputError, match="at least one value"):
             error_consistency(first, second)
     with pytest.raises(InputError, match="the same category"):
         cohens_kappa(["a", "a"], ["a", "a"])
