@@ -17,27 +17,29 @@ def exclusions_by_group(exclusions: Exclusions) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The columns `kind`, `group` and `COUNTS`. Each kind has a row `total`. `excluded_trials` is the number of
-        excluded trials of included participants. `trials_of_excluded_participants` is the number of all trials of
-        excluded participants. In each row, `planned_trials` is the sum of `excluded_trials`,
-        `trials_of_excluded_participants` and `final_trials`. Participants without a group are in the group `none`.
+        The columns `kind` (`human` or `simulated`), `group`, and the columns in `COUNTS`. For each kind, the last row
+        has the group `total`. `excluded_trials` is the number of excluded trials of included participants.
+        `trials_of_excluded_participants` is the number of all trials of excluded participants. In each row,
+        `planned_trials` is the sum of `excluded_trials`, `trials_of_excluded_participants` and `final_trials`.
+        Participants without a group are in the group `none`.
 
     Raises
     ------
     RuntimeError
-        If a row does not add up, or if the table disagrees with the table of participants. A table with this error must
-        not be published.
+        If the numbers in a row do not add up, or if the row `total` disagrees with `Exclusions.participants`. Do not
+        publish a table with this error.
 
     Notes
     -----
-    Exclusion tables in published counterbalanced studies have these columns, except
-    `trials_of_excluded_participants`. Without this column, a reader cannot check whether the numbers of trials agree
-    with the numbers of participants.
+    Published studies with counterbalance groups have exclusion tables with these columns, except the column
+    `trials_of_excluded_participants`. Without this last column, a reader cannot check whether the numbers of trials
+    agree with the numbers of participants.
 
     A trial is counted in the group of its session. A participant with several sessions may be in several groups. Such a
     participant is counted in each of these groups, and once in the total. In a group, the participant counts as
-    excluded if none of the participant's trials in this group is in the analysis. The participants of the groups then
-    add up to more than the total (`notes_on_several_groups`). Planned and final trials always add up to the total.
+    excluded if none of the participant's trials in this group is in the analysis. Then the groups together have more
+    participants than the row `total`, and `notes_on_several_groups` returns a note on this. Planned and final trials
+    always add up to the total.
     """
     by = ["kind", "participant", "group"]
     trials = exclusions.trials[[*by, "excluded_by"]]
@@ -57,7 +59,7 @@ def exclusions_by_group(exclusions: Exclusions) -> pd.DataFrame:
 
 
 def notes_on_several_groups(exclusions: Exclusions) -> list[str]:
-    """Return a note if a participant was in several groups, because the sum of the groups then exceeds the total."""
+    """Return a note if a participant was in several groups. Then the groups have more participants than the total."""
     sessions = sessions_of(exclusions.trials)
     placed = sessions[sessions["kind"].isin(list(PEOPLE))].assign(group=lambda own: _named(own["group"]))
     n_groups = placed.groupby("unit")["group"].nunique()
@@ -66,9 +68,9 @@ def notes_on_several_groups(exclusions: Exclusions) -> list[str]:
         return []
     return [
         f"{count(n_people, 'participant was', 'participants were')} in more than one counterbalance group. Such a "
-        "participant is counted in each of their groups, and once in the total. In a group, the participant counts as "
-        "excluded if none of the participant's trials in this group is in the analysis. So the participants of the "
-        "groups add up to more than the total."
+        "participant is counted in each of these groups, and once in the total. In a group, the participant counts as "
+        "excluded if none of the participant's trials in this group is in the analysis. So the groups together have "
+        "more participants than the total."
     ]
 
 
@@ -77,7 +79,7 @@ def _named(groups: pd.Series) -> pd.Series:
 
 
 def _counted(work: pd.DataFrame) -> pd.DataFrame:
-    """Return `COUNTS` by kind and group.
+    """Return a table with the columns in `COUNTS`. The table has one row for each kind and group.
 
     If no trial of a participant remains in a group after the exclusions, the participant counts as excluded in this
     group.
@@ -100,7 +102,7 @@ def _counted(work: pd.DataFrame) -> pd.DataFrame:
 
 
 def _check(groups: pd.DataFrame, total: pd.DataFrame, participants: pd.DataFrame) -> None:
-    """Check that rows add up, groups add up to their total, and the total agrees with the table of participants."""
+    """Check the sums in each row, the sums of the groups, and that `total` agrees with the table of participants."""
     parts = ["trials_of_excluded_participants", "excluded_trials", "final_trials"]
     people = ["excluded_participants", "final_participants"]
     rows = pd.concat([groups, total])

@@ -1,16 +1,16 @@
-"""Sessions that the researcher excluded with `equipoise exclude`: the step in the flow, and the reasons."""
+"""The sessions that the researcher excluded with `equipoise exclude`, and notes on these exclusions."""
 
 import pandas as pd
 
 from analysis.sentences import count
 
 BY_RESEARCHER = "excluded_by_researcher"
-"""Name of the step in the flow. The flow has this step only if the researcher excluded a session."""
+"""Name of this step of the exclusions. The flow table has this step only if the researcher excluded a session."""
 BY_RESEARCHER_WORDS = "excluded by the researcher, not by a rule; see the reasons in the notes"
 
 
 def excluded_sessions(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return one row for each session that the researcher excluded, in the order of the exclusions.
+    """Return one row for each session that the researcher excluded, sorted by the time of the exclusion.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ def exclusion_deviations(trials: pd.DataFrame) -> list[str]:
         _when(status, completed_at, at) == _AFTER for _, status, completed_at, at, _ in excluded.itertuples(index=False)
     )
     return [
-        f"The researcher excluded {count(len(excluded), 'session')} without a rule of the plan; {n_after:,} of these "
-        "exclusions were made after the last response of the session."
+        f"The researcher excluded {count(len(excluded), 'session')} without a rule of the plan. Number of "
+        f"sessions that the researcher excluded after their last response: {n_after:,}."
     ]
 
 

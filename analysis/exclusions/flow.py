@@ -1,11 +1,11 @@
-"""The preregistered exclusions in the order of the plan, and a flow table that adds up.
+"""Apply the preregistered exclusions in the order of the plan, and count the excluded participants and trials.
 
 Every recruited participant and every planned test trial is in exactly one row of the flow. The rows are `withdrawn`,
 `not_completed`, `excluded_by_researcher` (only if the researcher excluded sessions), the rules in the order of the
 plan, `unanswered`, and `included`. The definitions are:
 
-- Only test trials are counted. Practice trials and attention checks are marked `not_a_test_trial`. So a missing
-  `excluded_by` in the marked table always means that the trial is in the analysis.
+- Only test trials are counted. In the column `excluded_by`, practice trials and attention checks have the value
+  `not_a_test_trial`. So a missing value of `excluded_by` always means that the trial is in the analysis.
 - A participant is in the row of the step after which no test trial of this participant remains. For instance, if
   `trial_rt` excludes all remaining trials of a participant, the participant is in the row `trial_rt`. A participant
   whose remaining trials are all unanswered is in the row `unanswered`.
@@ -14,16 +14,17 @@ plan, `unanswered`, and `included`. The definitions are:
 - Bounds are inclusive: a response time equal to `min_ms` or `max_ms` is not excluded. If a trial lacks the value that a
   rule needs, the rule does not exclude the trial, and a note states the number of such trials.
 - Only the attention checks of completed sessions count. An unanswered attention check counts as failed.
-- A session that the researcher excluded counts as not completed. So the rule `duplicates` can keep another session of
-  the participant.
+- A session that the researcher excluded counts as not completed. So the rule `duplicates` can keep another completed
+  session of this participant.
 - No rule applies to models. The unanswered and invalid trials of a model remain, and count as not correct. A run that
   was not completed is excluded.
 - A person with several sessions is one participant. The trials of a withdrawn session are excluded at the step
   `withdrawn`, and the trials of an incomplete session are excluded at the step `not_completed`. The participant remains
-  if another session was completed.
-- It is an error if two completed sessions of one person have the same session number, or if one of the two sessions has
-  no session number. The rule `duplicates` resolves the error. Completed sessions with different session numbers are
-  planned sessions in the laboratory. All planned sessions remain, and a note states this.
+  if the participant completed another session.
+- If a person completed two sessions, the two sessions must have different session numbers. Otherwise `apply_exclusions`
+  raises an error. The rule `duplicates` prevents this error, because the rule keeps only the first session. Completed
+  sessions with different session numbers are planned sessions in the laboratory. All planned sessions remain, and a
+  note states the number of participants with several planned sessions.
 - A rule about a participant (failed checks, a median, a share) uses all sessions of the participant together.
 
 The rules are in `analysis.exclusions.rules`.
@@ -58,12 +59,12 @@ class Exclusions:
     participants: pd.DataFrame
     """One row per participant or run. `disposition` is the step that excluded the participant, or `included`.
 
-    If a participant has several sessions, `source` and `group` list the values of all sessions, and counts are over all
-    sessions. `status`, `started_at` and `completed_at` have the values of the first completed session. If no session
-    was completed, these three columns have the values of the first session.
+    If a participant has several sessions, `source` and `group` list the values of all sessions, and the counts include
+    all sessions. `status`, `started_at` and `completed_at` have the values of the first completed session. If no
+    session was completed, these three columns have the values of the first session.
     """
     flow: pd.DataFrame
-    """One row per kind and step.
+    """One row for each step, separately for people, simulated participants and models.
 
     A row has the numbers of participants and test trials that the step excluded, and the numbers that remain after the
     step.
@@ -98,7 +99,7 @@ def apply_exclusions(trials: pd.DataFrame, plan: AnalysisPlan) -> Exclusions:
 
 
 def excluded_by(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.Series:
-    """Return the column `excluded_by` of `Exclusions.trials`; the tables are not computed."""
+    """Return only the column `excluded_by` of `Exclusions.trials`, without computing the tables."""
     return _applied(trials, plan)[0].excluded_by.astype("str")
 
 
@@ -168,7 +169,7 @@ class _Tally:
         self._disposition[before & ~self._present()] = step
 
     def close(self) -> None:
-        """Mark the remaining participants as included. A participant who had no test trials is in `unanswered`."""
+        """Mark the remaining participants as included. Participants without test trials are `unanswered`."""
         self._disposition[self._present()] = INCLUDED
         self._disposition[pd.isna(self._disposition)] = "unanswered"
 
@@ -229,16 +230,18 @@ def check_flow(flow: pd.DataFrame, excluded_by: pd.Series, disposition: pd.Serie
     n_test = int((excluded_by.isna() | (excluded_by != NOT_A_TEST_TRIAL)).sum())
     if flow["n_participants"].sum() != len(disposition) or flow["n_trials"].sum() != n_test:
         raise RuntimeError(
-            f"The exclusion flow does not add up: {flow['n_participants'].sum()} of {len(disposition)} participants "
-            f"and {flow['n_trials'].sum()} of {n_test} trials. Please report this as a bug of Equipoise."
+            f"The exclusion flow does not add up. Its rows have {flow['n_participants'].sum()} participants and "
+            f"{flow['n_trials'].sum()} trials, but the data have {len(disposition)} participants and {n_test} test "
+            "trials. Please report this as a bug of Equipoise."
         )
     for kind, rows in flow.groupby("kind"):
         before, included = rows.iloc[-2], rows.iloc[-1]
         for left, number in (("participants_left", "n_participants"), ("trials_left", "n_trials")):
             if before[left] != included[number]:
                 raise RuntimeError(
-                    f"The exclusion flow does not add up: {before[left]} {left.replace('_', ' ')} of kind {kind}, but "
-                    f"{included[number]} included. Please report this as a bug of Equipoise."
+                    f"The exclusion flow of the kind `{kind}` does not add up. After the last step, `{left}` is "
+                    f"{before[left]}, but `{number}` of the row `{INCLUDED}` is {included[number]}. Please report "
+                    "this as a bug of Equipoise."
                 )
 
 
@@ -274,7 +277,7 @@ def _participants(marked: pd.DataFrame, tally: _Tally) -> pd.DataFrame:
 
 
 def _of_all_sessions(sessions: pd.DataFrame, column: str) -> pd.Series:
-    """Return the value of a column for each participant. Different values of several sessions are joined to a text."""
+    """Return the value of a column for each participant. Join different values of several sessions into one text."""
     different = sessions[["unit", column]].dropna().drop_duplicates()
     if not different["unit"].duplicated().any():
         return different.set_index("unit")[column]
@@ -284,7 +287,8 @@ def _of_all_sessions(sessions: pd.DataFrame, column: str) -> pd.Series:
 def _several_sessions_notes(trials: pd.DataFrame, table: pd.DataFrame) -> list[str]:
     """Return a note on participants with several planned sessions.
 
-    Raise an error if two completed sessions of one participant have the same session number, or if one has no number.
+    Raise an error if two completed sessions of one participant have the same session number, or if one of these
+    sessions has no session number.
     """
     of_people = (table["kind"] != "model") & (table["status"] == "completed") & ~table["by_researcher"]
     sessions = table.loc[of_people, ["unit", "session", "session_number"]].drop_duplicates("session")
@@ -295,14 +299,14 @@ def _several_sessions_notes(trials: pd.DataFrame, table: pd.DataFrame) -> list[s
         whose = several[several["unit"] == unplanned["unit"].iloc[0]]
         raise InputError(
             f"participant `{trials['participant'].loc[whose.index[0]]}` completed the study more than once "
-            f"(sessions {' and '.join(sorted(whose['session']))}). Fix: decide which session counts, and exclude "
-            "the other session with `equipoise exclude` (or add the exclusion rule `duplicates`, which keeps the first "
-            "session of each participant)."
+            f"(sessions {' and '.join(sorted(whose['session']))}). Fix: exclude all but one of these sessions with "
+            "`equipoise exclude`, or add the exclusion rule `duplicates`, which keeps the first session."
         )
     n = several["unit"].nunique()
     if n == 0:
         return []
     return [
-        f"{count(n, 'participant')} completed several planned sessions. All these sessions count; the column "
-        "`session_number` has their numbers. A rule about a participant uses all sessions of the participant together."
+        f"{count(n, 'participant')} completed several planned sessions. All these sessions are in the analysis; the "
+        "column `session_number` has the session numbers. A rule about a participant uses all sessions of the "
+        "participant together."
     ]

@@ -1,8 +1,8 @@
-"""The exclusion rules, one function for each rule. A function returns the excluded trials, and notes.
+"""The exclusion rules. Each rule has a function, which returns the excluded trials and notes.
 
 A rule uses the trials that remain after the earlier steps. No rule applies to models. A trial may lack the value that a
-rule needs, such as the response time or the record of the focus. The rule does not exclude such a trial, and a note
-states the number of such trials.
+rule needs, such as the response time, or the number of times that the participant left the page. The rule does not
+exclude such a trial, and a note states the number of such trials.
 """
 
 from collections.abc import Callable
@@ -71,7 +71,7 @@ def _attention_check(rule: AttentionCheckRule, table: pd.DataFrame, left: pd.Ser
     n_failed = (~checks["correct"]).groupby(checks["unit"]).sum()
     n_without = int((~pd.Series(table.loc[left, "unit"].unique()).isin(n_failed.index)).sum())
     participants = count(n_without, "participant")
-    note = f"{participants} without an attention check: the rule `attention_check` did not exclude them."
+    note = f"The rule `attention_check` did not exclude {participants} without an attention check."
     return _exclude_participants(table, n_failed.index[n_failed > rule.max_failed], [note] * (n_without > 0))
 
 
@@ -151,7 +151,7 @@ def _untimed(rule: str, table: pd.DataFrame, left: pd.Series) -> list[str]:
     n_untimed = int((left & table["answered"] & table["rt_ms"].isna()).sum())
     if n_untimed == 0:
         return []
-    return [f"{count(n_untimed, 'answered test trial')} without a response time: the rule `{rule}` did not use them."]
+    return [f"The rule `{rule}` did not use {count(n_untimed, 'answered test trial')} without a response time."]
 
 
 def _not_recorded(rule: str, table: pd.DataFrame, left: pd.Series) -> list[str]:
@@ -159,7 +159,7 @@ def _not_recorded(rule: str, table: pd.DataFrame, left: pd.Series) -> list[str]:
     if n_not_recorded == 0:
         return []
     trials = count(n_not_recorded, "answered test trial")
-    return [f"{trials} without a record of the focus: the rule `{rule}` did not use them."]
+    return [f"The rule `{rule}` did not use {trials} without a record of whether the participant left the page."]
 
 
 def rule_words(rule: ExclusionRule) -> str:

@@ -1,4 +1,4 @@
-"""Proportion correct, by subject and factors, with intervals over participants."""
+"""The proportion of correct responses for each subject and each level of the factors, with confidence intervals."""
 
 import re
 from collections.abc import Sequence
@@ -32,17 +32,18 @@ def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.
     by : sequence of str
         Factors. If there are no factors, the table has one row per subject.
     plan : AnalysisPlan
-        Confidence and bootstrap settings.
+        The plan states the confidence level and the settings of the bootstrap.
 
     Returns
     -------
     DataFrame
         `kind, subject, <by...>, n_participants, n_trials, n_correct, accuracy, ci_low, ci_high`. A subject is `people`,
-        `simulated participants`, or the label of a model's run. A cell without trials has no row. A participant without
-        trials in a cell is not counted in this cell. If an item does not have a factor, its trials are in a cell where
-        the level of this factor is missing. A model's unanswered trials count as not correct.
-        `intervals.proportion_interval` computes the intervals. The bootstrap of each cell starts from the plan's seed,
-        so the interval of a cell does not depend on the other cells.
+        `simulated participants`, or the label of a model's run. A cell is one subject at one combination of the
+        factors' levels. A cell without trials has no row. A participant without trials in a cell is not counted in this
+        cell. If an item has no level of a factor, the trials of the item are in a cell in which the level of this
+        factor is missing. A model's unanswered trials count as not correct. `intervals.proportion_interval` computes
+        the intervals. The bootstrap of each cell starts from the plan's seed, so the interval of a cell does not depend
+        on the other cells.
     """
     check_factors(trials, by)
     kept = kept_trials(trials, [*COUNTED_COLUMNS, *by])
@@ -57,12 +58,12 @@ def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.
 
 @dataclass(frozen=True)
 class FactorAccuracy:
-    """The accuracy by one factor of the plan."""
+    """The table of accuracy for one factor in the plan's `by`."""
 
     factor: str
     """The factor."""
     name: str
-    """File name of the table and of the figure, without an ending."""
+    """File name of the table and of the figure, without the file extension."""
     table: pd.DataFrame
     """The table of `accuracy`."""
 
@@ -74,7 +75,7 @@ def accuracy_by_factor(trials: pd.DataFrame, plan: AnalysisPlan) -> list[FactorA
 
 
 def _file_names(factors: Sequence[str]) -> dict[str, str]:
-    """Return a file name for each factor, valid on any system. If two names are equal, all names are numbered."""
+    """Return a valid file name for each factor. If two names are equal, add a number to all names."""
     names = [re.sub(r"[^A-Za-z0-9_-]+", "_", factor).strip("_").lower() or "factor" for factor in factors]
     if len(set(names)) < len(names):
         names = [f"{name}_{index}" for index, name in enumerate(names, start=1)]
@@ -102,7 +103,7 @@ def participant_counts(kept: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 
 def interval_of(members: pd.DataFrame, plan: AnalysisPlan) -> Interval:
-    """Return the interval of the pooled proportion correct. `members` are rows of `participant_counts`."""
+    """Return the confidence interval of the proportion correct. `members` are rows of `participant_counts`."""
     return proportion_interval(
         members["n_correct"].to_numpy(dtype="int64"),
         members["n_trials"].to_numpy(dtype="int64"),
@@ -113,25 +114,29 @@ def interval_of(members: pd.DataFrame, plan: AnalysisPlan) -> Interval:
 
 
 def check_factors(trials: pd.DataFrame, by: Sequence[str]) -> None:
-    """Raise InputError if a name in `by` is not a factor, is a duplicate, or is the name of a column of the tables."""
+    """Raise InputError if a name in `by` is not a factor, occurs twice, or is a column name of the result tables."""
     there = factor_columns(trials)
     for name in by:
         if name not in there:
-            have = f"name one of {', '.join(there)}" if there else "remove `by`, as the items have no factors"
+            have = (
+                f"choose one of the factors {', '.join(there)}"
+                if there
+                else "remove `by`, as the items have no factors"
+            )
             raise InputError(f"there is no factor `{name}` in the data. Fix: in the study's analysis, {have}.")
         if name in TABLE_COLUMNS:
             raise InputError(
-                f"the factor `{name}` has the name of a column of the tables. Fix: rename the factor, or leave it out "
-                "of `by`."
+                f"the factor `{name}` has the same name as a column of the result tables. Fix: remove `{name}` from "
+                "`by`, or rename the factor in the battery."
             )
     if len(set(by)) < len(by):
-        raise InputError("duplicate factor in `by`. Fix: name each factor once.")
+        raise InputError("`by` lists a factor twice. Fix: list each factor once.")
 
 
 def ordered_table(
     rows: list[tuple[Any, ...]], who: Sequence[str], by: Sequence[str], measures: Sequence[str], kept: pd.DataFrame
 ) -> pd.DataFrame:
-    """Return the rows as a table that is sorted by subject and level. Each factor keeps its type."""
+    """Return the rows as a table that is sorted by subject and level. Each factor keeps its data type."""
     n_who = len(who)
 
     def place(row: tuple[Any, ...]) -> Any:

@@ -1,4 +1,4 @@
-"""The plan's comparisons of people with models. If the plan has a margin, the comparisons test equivalence too."""
+"""The plan's comparisons of people with models. A comparison with a margin is also a test of equivalence."""
 
 import pandas as pd
 
@@ -16,17 +16,17 @@ def comparison(trials: pd.DataFrame, planned: PlannedComparison, plan: AnalysisP
     trials : DataFrame
         The tidy table with `excluded_by`.
     planned : PlannedComparison
-        Factors and margin.
+        The factors and the margin of the comparison.
     plan : AnalysisPlan
-        Confidence and bootstrap settings.
+        The plan states the confidence level and the settings of the bootstrap.
 
     Returns
     -------
     DataFrame
-        The columns of `differences`. If the plan has a margin, the table also has `equivalence_margin`,
-        `equivalence_ci_low`, `equivalence_ci_high` and `is_equivalent`. `is_equivalent` is true if the interval of
-        equivalence is within the margin. With a confidence of 95 %, the interval of equivalence is the 90 % interval,
-        as in two one-sided tests at 5 %.
+        The columns of `differences`. If `planned` has a margin, the table also has `equivalence_margin`,
+        `equivalence_ci_low`, `equivalence_ci_high` and `is_equivalent`. `is_equivalent` is true if the whole interval
+        of equivalence is between minus the margin and plus the margin. With a confidence of 95 %, the interval of
+        equivalence is the 90 % interval, as in two one-sided tests at 5 %.
 
     References
     ----------

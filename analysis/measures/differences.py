@@ -1,4 +1,4 @@
-"""Differences in accuracy (people minus model), over the same items with the same weights."""
+"""Differences in accuracy: people minus model. Both accuracies use the same items with the same weights."""
 
 import math
 from collections.abc import Sequence
@@ -34,28 +34,28 @@ def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> 
     by : sequence of str
         Factors. If there are no factors, the table has one row for each pair of people and run.
     plan : AnalysisPlan
-        Confidence and bootstrap settings.
+        The plan states the confidence level and the settings of the bootstrap.
 
     Returns
     -------
     DataFrame
-        `kind, people, model, <by...>` and `MEASURES`. `kind` and `people` are `human` and `people`, or `simulated` and
-        `simulated participants`; people and simulated participants are never pooled. `n_items` is the number of items
-        that the run was asked and people responded to. Both accuracies use only these items. `n_items_only_model` is
-        the number of items that only the run was asked. `n_items_only_people` is the number of items that only people
-        responded to. A model's unanswered or invalid trials count as not correct, as in `accuracy`. A positive
-        difference means that people are more accurate. `accuracy_ratio` is the model's accuracy divided by people's
-        accuracy. The ratio is missing if people's accuracy is 0. The upper bound of the ratio is infinite if the
-        interval of people's accuracy reaches 0.
+        `kind, people, model, <by...>` and `MEASURES`. If `kind` is `human`, `people` is `people`. If `kind` is
+        `simulated`, `people` is `simulated participants`. People and simulated participants are never pooled. `n_items`
+        is the number of items that the run was asked and people responded to. Both accuracies use only these items.
+        `n_items_only_model` is the number of items that only the run was asked. `n_items_only_people` is the number of
+        items that only people responded to. A model's unanswered or invalid trials count as not correct, as in
+        `accuracy`. A positive difference means that people are more accurate. `accuracy_ratio` is the model's accuracy
+        divided by people's accuracy. The ratio is missing if people's accuracy is 0. The upper bound of the ratio is
+        infinite if the interval of people's accuracy reaches 0.
 
     Notes
     -----
     The trials of all people are pooled, so the weight of an item is the number of people's responses to this item. The
-    items of the model have the same weights (`intervals.weighted_accuracy`). Otherwise a difference could come from
-    items that people were asked more often. The interval of a difference or ratio combines the intervals of the two
-    accuracies (`intervals.mover_difference`, `mover_ratio`). This interval generalizes to other participants and to
-    other responses to the same items, but not to other items. The interval is not adjusted for the number of
-    comparisons.
+    items of the model have the same weights (`intervals.weighted_accuracy`). With other weights, people and the model
+    could differ only because people responded to some items more often. The interval of a difference or ratio combines
+    the intervals of the two accuracies (`intervals.mover_difference`, `mover_ratio`). This interval generalizes to
+    other participants and to other responses to the same items, but not to other items. The interval is not adjusted
+    for the number of comparisons.
     """
     check_factors(trials, by)
     kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", "response", *by])
@@ -121,7 +121,7 @@ def _n_items(trials: pd.DataFrame, by: Sequence[str]) -> dict[tuple[object, ...]
 
 
 def _by_cell(table: pd.DataFrame, by: Sequence[str]) -> dict[tuple[object, ...], pd.DataFrame]:
-    """Return the rows of each cell. The keys are the levels of the cells; missing levels count as one level."""
+    """Return the rows of each cell. The keys are the levels of the cells. All missing levels count as one level."""
     groups = table.groupby(["kind", *by], dropna=False, sort=False)
     return {tuple(str(level_order(level)) for level in cell[1:]): rows for cell, rows in groups}
 

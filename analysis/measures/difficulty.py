@@ -31,7 +31,7 @@ class _Levels:
     names: list[Any]
     """The levels, in order."""
     numbers: Floats
-    """The value of each level in the trend."""
+    """Each level as a number. These numbers are the predictor in the trend."""
     n_items: list[int]
     n_trials: list[int]
     weights: Floats
@@ -50,18 +50,18 @@ class _Levels:
         return float(weights @ self.accuracy), mover_contrast(weights, self.accuracy, self.intervals)
 
     def slope(self, confidence: float) -> tuple[float, Interval]:
-        """Return the change of accuracy if the level grows by 1."""
+        """Return the change of accuracy if the level grows by 1, and the interval."""
         return self.contrast(trend_weights(self.numbers, self.weights), self.slopes, confidence)
 
     def change(self, confidence: float) -> tuple[float, Interval]:
-        """Return the accuracy at the last level minus the accuracy at the first level."""
+        """Return the accuracy at the last level minus the accuracy at the first level, and the interval."""
         ends = np.zeros(len(self.names))
         ends[0], ends[-1] = -1, 1
         return self.contrast(ends, self.changes, confidence)
 
 
 def accuracy_by_level(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> pd.DataFrame:
-    """Return the accuracy of people and of each model's run at each level of a factor, over the shared items.
+    """Return the accuracy of people and of each model's run at each level of a factor.
 
     Parameters
     ----------
@@ -70,17 +70,17 @@ def accuracy_by_level(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> 
     factor : str
         A factor whose levels have an order, such as `inference_level`.
     plan : AnalysisPlan
-        Confidence and bootstrap settings.
+        The plan states the confidence level and the settings of the bootstrap.
 
     Returns
     -------
     DataFrame
         `people, kind, subject, <factor>, n_items, n_items_only_model, n_items_only_people, n_trials, accuracy, ci_low,
         ci_high`. The column `people` states with whom a run is compared: `people` or `simulated participants`. These
-        two kinds are never pooled. If the data have no participants of these kinds, `people` is missing, and the rows
-        of a run use all items of the run. The weight of an item is the number of people's responses to this item, as in
-        `differences`. The rows of a run leave out the items that only the run was asked and the items that only people
-        responded to. `n_items_only_model` and `n_items_only_people` are the numbers of these items. Items without the
+        two kinds are never pooled. If the data have only runs, `people` is missing, and the rows of a run use all items
+        of the run. The weight of an item is the number of people's responses to this item, as in `differences`. The
+        rows of a run leave out the items that only the run was asked and the items that only people responded to.
+        `n_items_only_model` and `n_items_only_people` are the numbers of these items. Items without a level of the
         factor are left out of all rows.
     """
     kept = _with_level(trials, factor)
@@ -106,7 +106,7 @@ def accuracy_by_level(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> 
 
 
 def _only(pair: Compared, kept: pd.DataFrame, factor: str) -> dict[Any, tuple[int, int]]:
-    """Return, for each level, the number of items that only the run has and the number that only people have."""
+    """Return the numbers of items that only the run was asked and that only people responded to, by level."""
     asked = kept[(kept["kind"] == "model") & (kept["run"] == pair.model)]
     answered = kept[(kept["kind"] == pair.kind) & kept["response"].notna()]
     of_run, of_people = (
@@ -129,17 +129,18 @@ def trends(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> pd.DataFram
     -------
     DataFrame
         `TREND_COLUMNS`, one row for each subject of `accuracy_by_level` with two levels or more. `slope` is the change
-        of accuracy with one step of the factor. It is negative if accuracy falls. `change` is the accuracy at the last
-        level minus the accuracy at the first level. `slope_difference` is the slope of people over the shared items,
-        minus the slope of the run. It is 0 if the accuracies of people and of the run change equally.
+        of accuracy if the level grows by 1. `slope` is negative if accuracy falls from level to level. `change` is the
+        accuracy at the last level minus the accuracy at the first level. `slope_difference` is the slope of people over
+        the shared items, minus the slope of the run. `slope_difference` is 0 if the accuracies of people and of the run
+        change equally.
 
     Notes
     -----
-    The slope is that of the least-squares line through all trials (`trends.trend_weights`). Levels that are numbers,
-    such as 0, 2 and 3, are used unchanged; levels that are texts become 0, 1, 2, ... in natural order. The weight of a
-    level is the number of people's responses, also for a run. So a difference in slope does not come from different
-    weights. Intervals of people are percentiles over resampled participants (`bootstrap.resampled_sums`). Intervals of
-    runs, of single participants and of differences combine separate intervals (`trends.mover_contrast`).
+    The slope is the slope of the least-squares line through all trials (`trends.trend_weights`). Levels that are
+    numbers, such as 0, 2 and 3, are used unchanged; levels that are texts become 0, 1, 2, ... in natural order. The
+    weight of a level is the number of people's responses, also for a run. So a difference in slope does not come from
+    different weights. Intervals of people are percentiles over resampled participants (`bootstrap.resampled_sums`).
+    Intervals of runs, of single participants and of differences combine separate intervals (`trends.mover_contrast`).
     """
     kept = _with_level(trials, factor)
     numbers = _numbers(kept[factor])
@@ -177,7 +178,7 @@ def _with_level(trials: pd.DataFrame, factor: str) -> pd.DataFrame:
 
 
 def _numbers(levels: pd.Series) -> dict[Any, float]:
-    """Return the value of each level in the trend, with the levels in order."""
+    """Return the levels in order, each with its number in the trend."""
     ordered = sorted(levels.unique().tolist(), key=level_order)
     if pd.api.types.is_numeric_dtype(levels) and not pd.api.types.is_bool_dtype(levels):
         return {level: float(level) for level in ordered}

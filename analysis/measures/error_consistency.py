@@ -14,10 +14,11 @@ from analysis.statistics.intervals import percentile_interval
 from experiment.study.analysis_plan import AnalysisPlan
 
 FEWEST_ITEMS = 10
-"""Fewest shared items for a comparison of the errors of two subjects. With fewer items, kappa has little meaning."""
+"""For a comparison, two subjects need at least this number of shared items. With fewer items, kappa has little
+meaning."""
 MOST_PAIRED = 300
-"""Most participants who are compared with each other. If there are more, this number of participants is chosen at
-random."""
+"""At most this number of participants are compared with each other. If there are more participants, this number of
+participants is chosen at random."""
 CONSISTENCY_COLUMNS = [
     "kind", "people", "compared_with", "n_items", "n_items_only_model", "n_items_only_people", "n_participants",
     "n_pairs", "n_pairs_left_out", "observed", "expected", "kappa", "ci_low", "ci_high", "reason",
@@ -33,17 +34,18 @@ def error_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     trials : DataFrame
         The tidy table with `excluded_by`, from `apply_exclusions`.
     plan : AnalysisPlan
-        Confidence and bootstrap settings.
+        The plan states the confidence level and the settings of the bootstrap.
 
     Returns
     -------
     DataFrame
         `CONSISTENCY_COLUMNS`. For each kind of people, one row compares people with each other (`compared_with` is
         `each other`). The kappa of this row is the reference for the kappas of models. For each run, one row compares
-        the run with people. A pair is two participants, or a participant and the run. Only the items that both have are
-        used. `observed`, `expected` and `kappa` are means over pairs. A pair has no kappa if both share fewer than
-        `FEWEST_ITEMS` items, or if both are always right, or if both are always wrong. Such pairs are left out;
-        `n_pairs_left_out` is their number. `reason` says why a value is missing.
+        the run with people. A pair is two participants, or a participant and the run. Each pair is compared only on its
+        shared items: the items that both participants responded to, or that the participant responded to and the run
+        was asked. `observed`, `expected` and `kappa` are means over pairs. A pair has no kappa if both subjects share
+        fewer than `FEWEST_ITEMS` items, or if both are always right, or if both are always wrong. Such pairs are left
+        out; `n_pairs_left_out` is their number. `reason` says why a value is missing.
 
     Notes
     -----
@@ -83,7 +85,7 @@ def error_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
 
 
 def _with_model(shares: pd.DataFrame, asked: pd.DataFrame, plan: AnalysisPlan) -> dict[str, float | int | str]:
-    """Return the error consistency of participants with a run. `shares` has their accuracies at each item."""
+    """Return the error consistency of participants with a run. `shares` has an accuracy per participant and item."""
     x = shares["correct"].to_numpy()
     y = shares["item_id"].map(_shares(asked, ["item_id"])).to_numpy()
     of_participant = (
@@ -123,7 +125,7 @@ def _with_each_other(responses: pd.DataFrame, plan: AnalysisPlan) -> dict[str, f
 
 
 def _shares(trials: pd.DataFrame, by: list[str]) -> pd.Series:
-    """Return the share of correct responses; 0 or 1 if an item was answered once."""
+    """Return the share of correct responses in each group of trials. The columns in `by` define the groups."""
     return trials["correct"].fillna(False).astype("float64").groupby([trials[name] for name in by]).mean()
 
 
@@ -146,7 +148,7 @@ def _means(
 
 
 def _interval(sums: Floats, kappa: Floats, n_participants: int, plan: AnalysisPlan) -> dict[str, float | int | str]:
-    """Return the interval of the mean kappa, from resampled sums of kappas and of pairs that have a kappa."""
+    """Return the interval of the mean kappa. A row of `sums` has the sum and the number of kappas of a resample."""
     if not len(kappa):
         return {}
     if np.ptp(kappa) == 0 or n_participants < 3:

@@ -34,8 +34,8 @@ def invalid_responses(trials: pd.DataFrame) -> pd.DataFrame:
 def stored_scoring(trials: pd.DataFrame) -> pd.DataFrame:
     """Compare the stored scoring of each imported run with the scoring by Equipoise.
 
-    `n` is the number of test trials with a stored correctness. The trials of incomplete runs are included. Both
-    accuracies are computed from these trials.
+    `n` is the number of test trials with a stored correctness. The trials of incomplete runs are included. The accuracy
+    by the stored scoring and the accuracy by Equipoise's scoring are computed from these `n` trials.
     """
     rows = []
     for (run, model), responses in _runs(_with_stored_scoring(trials)):

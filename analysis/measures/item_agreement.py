@@ -1,4 +1,4 @@
-"""Agreement on which items are difficult: item accuracies of a model and of people."""
+"""Agreement of models and people on which items are difficult, computed from the accuracies at each item."""
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,8 @@ _NEEDED = [*COUNTED_COLUMNS, "item_id", "response"]
 
 def item_table(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the accuracy of people and of each model's run at every shared item.
+
+    Shared items are items that the run was asked and people responded to.
 
     Parameters
     ----------
@@ -74,7 +76,7 @@ def item_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     trials : DataFrame
         The tidy table with `excluded_by`.
     plan : AnalysisPlan
-        Confidence and bootstrap settings.
+        The plan states the confidence level and the settings of the bootstrap.
 
     Returns
     -------
@@ -89,8 +91,8 @@ def item_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     -----
     See `agreement_measures.pearson`, `spearman` and `split_half_reliability`. Every item has the same weight, whatever
     its number of responses. A model that was asked each item once has item accuracies of 0 or 1. The correlation of
-    such a model stays below the ceiling even if the model is like people. Repeated runs of the model would show how far
-    below.
+    such a model stays below the ceiling even if the model is like people. Repeated runs of the model would show how
+    much lower the correlation is for this reason.
     """
     kept = kept_trials(trials, _NEEDED)
     pairs = compared(kept)

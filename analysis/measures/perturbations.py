@@ -37,10 +37,10 @@ def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFra
     Parameters
     ----------
     trials : DataFrame
-        The tidy table with `excluded_by`, from `apply_exclusions`. Its battery has perturbed and unperturbed items
+        The tidy table with `excluded_by`, from `apply_exclusions`. The battery has perturbed and unperturbed items
         (`batteries.vignettes.perturbation`).
     plan : AnalysisPlan
-        Confidence and bootstrap settings.
+        The plan states the confidence level and the settings of the bootstrap.
 
     Returns
     -------
@@ -51,8 +51,8 @@ def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFra
         `n_items` is the number of items with a response to the unperturbed version and to the version with this
         perturbation. Items with only one of these two versions are left out of both accuracies.
         `n_items_only_perturbed` and `n_items_only_unperturbed` are the numbers of such items. `difference` is the
-        accuracy at perturbed items minus the accuracy at unperturbed items. It is negative if the perturbation lowers
-        the accuracy.
+        accuracy at perturbed items minus the accuracy at unperturbed items. The difference is negative if the
+        perturbation lowers the accuracy.
 
     Raises
     ------
@@ -62,11 +62,13 @@ def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFra
     Notes
     -----
     Two items are versions of the same item if all factors except the perturbation are equal. The accuracies of a run
-    are means over items. The bootstrap for the interval of a run resamples items. A resampled item keeps both
-    accuracies, so the interval allows for the correlation of the two accuracies. The accuracies of people are shares of
-    pooled trials. The bootstrap for the interval of people resamples participants. If all resamples have the same
-    difference, the bootstrap interval would have no width. Then Wilson's score intervals of the two accuracies are
-    combined (`intervals.mover_difference`), with the number of items or participants as the number of trials.
+    are means over items. The bootstrap for the interval of a run resamples items. The two accuracies of an item are
+    always resampled together, so the interval takes the correlation of the two accuracies into account. The accuracies
+    of people are shares of correct trials among the trials of all participants. The bootstrap for the interval of
+    people resamples participants. If all resamples have the same difference, the bootstrap interval would have no
+    width. Then the interval is computed from Wilson's score intervals of the two accuracies
+    (`intervals.mover_difference`). In Wilson's intervals, the number of items or participants is the number of trials.
+    For a single participant, Wilson's intervals use the participant's trials.
 
     References
     ----------
@@ -102,7 +104,7 @@ def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFra
 
 
 def _with_perturbation(kept: pd.DataFrame, others: list[str]) -> pd.DataFrame:
-    """Return each trial's unit, correctness, unperturbed item (`base`), and kind and level of perturbation."""
+    """Return the trials with the columns `unit`, `correct`, `perturbation`, `level` and `base` (unperturbed item)."""
     perturbations = kept[list(PERTURBATION_COLUMNS)].drop_duplicates()
     perturbations[["perturbation", "level"]] = [_perturbation(dict(zip(PERTURBATION_COLUMNS, row, strict=True)))
                                          for row in perturbations.itertuples(index=False)]  # fmt: skip
@@ -161,7 +163,7 @@ def _effect(perturbed: pd.DataFrame, unperturbed: pd.DataFrame, *, is_run: bool,
 
 
 def _interval(values: Any, first: float, second: float, plan: AnalysisPlan) -> Interval:
-    """Return the interval of the difference of two accuracies, from the contribution of each item or participant."""
+    """Return the interval of the difference of two accuracies. A row of `values` is one item or participant."""
     if len(values) > 1:
         sums = resampled_sums(values, plan.bootstrap_resamples, plan.bootstrap_seed)
         sums = sums[(sums[:, 1] > 0) & (sums[:, 3] > 0)]

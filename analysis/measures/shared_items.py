@@ -1,4 +1,4 @@
-"""Pairs of people and a run, with the trials on the items that both have, for fair comparisons."""
+"""Pairs of people and one run, compared only on the items that the run was asked and people responded to."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ COMPARED_COLUMNS = ("kind", "people", "model", "n_items", "n_items_only_model", 
 
 @dataclass(frozen=True)
 class Compared:
-    """People of one kind and one run, with the trials on the items that both have."""
+    """One run, and the people of one kind, with their trials on the shared items."""
 
     kind: str
     """`human` or `simulated`."""
@@ -27,14 +27,14 @@ class Compared:
     model: str
     """The label of the run."""
     responses: pd.DataFrame
-    """The trials of people with a response. All runs with the same shared items have the same object."""
+    """The trials of people with a response. Runs with the same shared items use the same DataFrame."""
     asked: pd.DataFrame
     """The trials of the run, with or without a response."""
     n_items: int
     n_items_only_model: int
-    """Number of items that the run was asked, but none of these people responded to. These items are left out."""
+    """Number of items that the run was asked, but that no person responded to. These items are left out."""
     n_items_only_people: int
-    """Number of items that these people responded to, but the run was not asked. These items are left out too."""
+    """Number of items that people responded to, but that the run was not asked. These items are also left out."""
 
     @property
     def names(self) -> dict[str, str]:
@@ -88,7 +88,7 @@ def compared(kept: pd.DataFrame) -> list[Compared]:
 
 
 def of_responses(pairs: Sequence[Compared], compute: Callable[[pd.DataFrame], T]) -> list[T]:
-    """Return the result that `compute` returns for the responses of people, for each pair.
+    """For each pair, return the result of `compute` for the people's responses.
 
     The result is computed only once for all runs with the same shared items.
     """
@@ -120,7 +120,7 @@ class Subject:
     def responses_to_item(self) -> pd.Series:
         """Weight of each item of a run: the number of people's responses.
 
-        If the data have only runs, the weight is the number of the run's own trials.
+        If the data have only runs, the weight is the number of the run's trials on this item.
         """
         return (self.pair.responses if self.pair else self.trials)["item_id"].value_counts()
 

@@ -49,12 +49,12 @@ def signal_measures(
     trials : DataFrame
         The tidy table with `excluded_by`, from `apply_exclusions`; its items are `multiple_choice`.
     plan : AnalysisPlan
-        Confidence and bootstrap settings.
+        The plan states the confidence level and the settings of the bootstrap.
     signal : mapping
-        Levels of the items that are a signal, such as `{"capability_type": "metacognition_check"}`.
+        The factor levels that identify the signal items, such as `{"capability_type": "metacognition_check"}`.
     noise : mapping, optional
-        Levels of the items without a signal, such as `{"capability_type": ("comprehension_check", "knowledge_check")}`.
-        By default, these are all items that are not a signal.
+        The factor levels that identify the items without a signal, such as `{"capability_type": ("comprehension_check",
+        "knowledge_check")}`. By default, all other items are items without a signal.
     response : str or sequence of str
         The text of the answer option that reports a signal, such as `There is not enough information to know.`. Give
         several texts if this option has different texts. Capitals, spaces around the text and a final full stop make no
@@ -64,9 +64,9 @@ def signal_measures(
     -------
     DataFrame
         `SIGNAL_COLUMNS`, one row for people and one row for each run. The row of a run uses only the items that people
-        responded to; for the compared subjects, see `difficulty.accuracy_by_level`. `difference` is the hit rate minus
-        the false alarm rate. Items that do not offer the response are left out of all rows; `n_items_without_response`
-        is the number of these items. Invalid or missing responses of a model count as a response other than `response`;
+        responded to. The subjects are the same as in `difficulty.accuracy_by_level`. `difference` is the hit rate minus
+        the false alarm rate. Items that do not offer the response are left out of all rows. `n_items_without_response`
+        is the number of these items. Invalid or missing responses of a model count as a response other than `response`.
         `n_invalid` is the number of such responses. `reason` says why a value is missing.
 
     Raises
@@ -78,10 +78,10 @@ def signal_measures(
     Notes
     -----
     See `signal_detection_measures.signal_detection`. People's trials are pooled. The weight of an item is the number of
-    people's responses to this item, for people and for runs. The number of trials of a run is Kish's effective number
-    of trials. Intervals of people are percentiles over resampled participants. For one participant or a run, the rates
-    have Wilson's score intervals, and the difference has a MOVER interval. The intervals of d' and of the criterion are
-    then ± z standard errors.
+    people's responses to this item, for people and for runs. For a run, the number of trials in the formulas is Kish's
+    effective number of trials. Intervals of people are percentiles over resampled participants. For one participant or
+    a run, the rates have Wilson's score intervals, and the difference has a MOVER interval. The intervals of d' and of
+    the criterion are then the estimate ± z standard errors.
 
     References
     ----------
@@ -92,7 +92,9 @@ def signal_measures(
     offered = work[work["said"].notna()]
     for what, is_kind in (("signal", offered["is_signal"]), ("noise", ~offered["is_signal"])):
         if not is_kind.any():
-            raise InputError(f"no item of the {what} offers the response {_quoted(response)}. Fix: correct the plan.")
+            raise InputError(
+                f"no {what} item offers the response {_quoted(response)}. Fix: correct `response` in the plan."
+            )
     without = work[work["said"].isna()]
     rows = []
     for subject in subjects_compared(offered):
@@ -106,7 +108,7 @@ def signal_measures(
 
 
 def _said(trials: pd.DataFrame, signal: Where, noise: Where | None, response: str | Sequence[str]) -> pd.DataFrame:
-    """Return the signal and noise trials with a column `said`, which is true if a trial has the response.
+    """Return the signal and noise trials with a column `said`, which is true if the trial has this response.
 
     `said` is missing if the item does not offer the response.
     """
@@ -182,7 +184,7 @@ def _measures(subject: Subject, plan: AnalysisPlan) -> dict[str, Any]:
 
 
 def _counts_of_run(trials: pd.DataFrame, n_responses: pd.Series) -> _Counts:
-    """Return a run's counts, weighted by people's responses to its items, with Kish's effective number of trials."""
+    """Return a run's counts with Kish's effective numbers of trials. Items are weighted by people's responses."""
     said = trials["said"].astype("float64").groupby([trials["is_signal"], trials["item_id"]]).agg(["mean", "size"])
     counts = []
     for is_signal in (True, False):

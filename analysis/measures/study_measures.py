@@ -1,4 +1,4 @@
-"""Agreement of people and models beyond accuracy: items, errors, levels of difficulty, signals, perturbed text."""
+"""Measures of people and models beyond accuracy: items, errors, levels of difficulty, signals, perturbed text."""
 
 import pandas as pd
 
@@ -18,7 +18,7 @@ TITLES = {
     "difficulty_trends": "Slope of accuracy over difficulty",
     "perturbations": "Accuracy with perturbed text",
 }
-"""Headings in the order of the report. The heading of a signal is its name."""
+"""The heading of each measure, in the order of the report. The heading of a signal is the name of the signal."""
 
 
 def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[str]) -> dict[str, pd.DataFrame]:
@@ -30,7 +30,7 @@ def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[
         The tidy table with `excluded_by`.
     plan : AnalysisPlan
         `difficulty` states the factor of difficulty, and `signals` states the responses to measure. Agreement on items,
-        agreement in errors, and the effects of perturbations are measured if possible.
+        agreement in errors, and the effects of perturbations are measured if the data allow it.
     not_computed : list of str
         A list; this function appends a sentence about each result that cannot be computed.
     """
@@ -57,10 +57,10 @@ def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[
 
 
 def _named_by_responses(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the trials with new names of participants that depend only on the responses.
+    """Return the trials with new names of the participants. The new names depend only on the responses.
 
     The bootstrap resamples participants in the order of their names. Pseudonyms are random, so the same responses in
-    another store would have other intervals. With the new names, the intervals are the same.
+    another store would have other intervals. With the new names, the same responses always have the same intervals.
     """
     responses = pd.DataFrame({"item_id": trials["item_id"], "correct": trials["correct"].astype("str")})
     digests = pd.Series(pd.util.hash_pandas_object(responses, index=False).to_numpy(), index=trials.index)

@@ -29,7 +29,7 @@ CORRECTIONS = {"holm": holm, "bh": benjamini_hochberg}
 
 
 def planned_test_analysis(trials: PlannedTrials, plan: PlannedAnalyses, name: str) -> PowerAnalysis:
-    """Return the power analysis of the test `name` of a plan, corrected for several tests as in the plan.
+    """Return the power analysis of the test `name` of a plan. Correct its p value for several tests as in the plan.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ def planned_test_analysis(trials: PlannedTrials, plan: PlannedAnalyses, name: st
 
     Notes
     -----
-    The other tests of the family are run on the same responses. Tests that need other data than the simulated data
-    count as not significant, so the power is a lower bound.
+    The other tests of the test's family are run on the same responses, to correct the p value. Tests of the family that
+    need other data than the simulated data count as not significant. So the power is then a lower bound.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def planned_test_analysis(trials: PlannedTrials, plan: PlannedAnalyses, name: st
         counts = "counts" if len(rest) == 1 else "count"
         unknown = f" {', '.join(rest)} cannot be simulated and {counts} as not significant." if rest else ""
         notes.append(
-            f"The p value is corrected for the {len(family)} tests of its family, as the plan says "
+            f"The p value is corrected for the {len(family)} tests of its family, as in the plan "
             f"({plan.correction}).{unknown}"
         )
     unit = "correct responses" if planned.summary == "sum" else "accuracy"
@@ -141,7 +141,7 @@ def _notes_on_test(table: pd.DataFrame, planned: PlannedTest) -> list[str]:
         if (levels > 1).any():
             notes.append(
                 f"The test compares levels of `{planned.between}` between units, but the same units have several of "
-                "these levels. Fix: plan the test with `within`."
+                "these levels. Fix: write `within` instead of `between` in the plan of this test."
             )
     return notes
 
@@ -160,9 +160,9 @@ def planned_model_analysis(
     name : str
         The model.
     term : str, optional
-        A term of the formula, such as `condition:level`, which is tested as in the table `anova` of the model. Or a
-        coefficient, such as `conditionB`, which is tested as in the table `coefficients`. `term` may be omitted if the
-        formula has only one term.
+        A term of the formula or a coefficient. A term, such as `condition:level`, is tested as in the table `anova` of
+        the model. A coefficient, such as `conditionB`, is tested as in the table `coefficients`. `term` may be omitted
+        if the formula has only one term.
 
     Raises
     ------
@@ -214,7 +214,7 @@ def planned_model_analysis(
     notes = []
     if planned.who == "everyone":
         notes.append(
-            "The plan fits this model to people and models together, but this is the power with people's trials alone."
+            "The plan fits this model to people and models together, but this power is for people's trials alone."
         )
     if any(set(wanted.split(":")) < set(one) for one in formula.terms):
         notes.append(
@@ -244,12 +244,12 @@ def _test_of(model: MixedModel, wanted: str) -> tuple[float, float | None]:
 def _term(asked: str | None, terms: list[str], coefficients: list[str], what: str) -> str:
     if asked is None:
         if len(terms) != 1:
-            raise InputError(f"{what} has the terms {', '.join(terms) or 'none'}. Fix: name the term to test.")
+            raise InputError(f"{what} has the terms {', '.join(terms) or 'none'}. Fix: choose the term to test.")
         return terms[0]
     same = [term for term in terms if sorted(term.split(":")) == sorted(asked.split(":"))]
     if not same and asked not in coefficients:
         raise InputError(
-            f"{what} has no term `{asked}`. Fix: name one of its terms ({', '.join(terms) or 'none'}) or "
+            f"{what} has no term `{asked}`. Fix: choose one of its terms ({', '.join(terms) or 'none'}) or "
             f"coefficients ({', '.join(coefficients)})."
         )
     return same[0] if same else asked

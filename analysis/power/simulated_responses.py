@@ -26,12 +26,12 @@ NOT_FACTORS = ("group", "item_id", "task", "chance")
 _Z = np.linspace(-8.5, 8.5, 851)
 _DENSITY = norm.pdf(_Z) / norm.pdf(_Z).sum()
 _FURTHEST_LOGIT = 500.0
-"""Bound of the logits of accuracies other than 0 and 1."""
+"""Largest absolute mean logit that is searched."""
 
 
 @dataclass(frozen=True)
 class Effect:
-    """A difference that is added to the accuracy at the items with these levels."""
+    """A difference in accuracy. It is added to the baseline at the items with certain levels."""
 
     levels: Mapping[str, Level]
     difference: float
@@ -51,13 +51,13 @@ class Population:
     item_sd: float
     """Standard deviation of the items' intercepts, in log-odds."""
     item: tuple[str, ...] = ("item_id",)
-    """The columns that identify an item; trials with equal values in these columns share an intercept."""
+    """The columns that identify an item; all trials of an item have the same item intercept."""
     excluded: float = 0.0
     """Probability that a participant is excluded. All responses of an excluded participant are lost."""
 
     @property
     def sd(self) -> float:
-        """Standard deviation of the sum of both intercepts."""
+        """Standard deviation of the sum of the participant's intercept and the item's intercept."""
         return math.hypot(self.participant_sd, self.item_sd)
 
 
@@ -68,7 +68,7 @@ class PlannedTrials:
     table: pd.DataFrame
     """One row per trial: `participant`, and the columns of the design."""
     participants: npt.NDArray[np.intp]
-    """The number of the participant of each trial, counted from 0."""
+    """For each trial, the number of the participant, counted from 0."""
 
     @cached_property
     def n(self) -> int:
@@ -147,7 +147,7 @@ def _rows_with(design: pd.DataFrame, effect: Effect) -> Bools:
     for factor in effect.levels:
         if factor not in factors:
             raise InputError(
-                f"{what}: the test items have no factor `{factor}`. Fix: name one of {', '.join(factors) or 'none'}."
+                f"{what}: the test items have no factor `{factor}`. Fix: choose one of {', '.join(factors) or 'none'}."
             )
     rows: Bools = matching(design, dict(effect.levels), what).to_numpy(dtype=bool)
     if not rows.any():
@@ -176,7 +176,7 @@ def conditional_logits(accuracy: Floats, sd: float) -> Floats:
 
     .. math:: \pi = \int \frac{\phi(z)}{1 + e^{-(\eta + \sigma z)}} \, dz.
 
-    The trapezoid rule, which is precise for such integrals, computes the integral. Because the logistic function is
+    The trapezoid rule computes the integral. This rule is precise for such integrals. Because the logistic function is
     curved, :math:`\eta` is further from 0 than the logit of :math:`\pi`. For accuracies above one half, the accuracy of
     the average participant is higher than the average accuracy of the participants.
 
@@ -261,7 +261,7 @@ def simulated_responses(
     for column in population.item:
         if column not in trials.table.columns:
             raise InputError(
-                f"there is no column `{column}` to identify the items. Fix: name one of "
+                f"there is no column `{column}` to identify the items. Fix: choose one of "
                 f"{', '.join(trials.table.columns)}."
             )
     items = trials.table.groupby(list(population.item), sort=False, dropna=False).ngroup().to_numpy()

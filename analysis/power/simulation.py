@@ -1,6 +1,6 @@
 """Power by simulation: the share of simulated studies of a given size in which an analysis finds an effect.
 
-Studies in which the analysis failed are counted too.
+If the analysis of a study fails, the study counts as a study in which no effect was found.
 """
 
 from collections.abc import Callable, Sequence
@@ -76,8 +76,8 @@ def contrast_t(trials: PlannedTrials, effects: Sequence[Effect]) -> PowerAnalysi
 
     Notes
     -----
-    A cell :math:`c` is a combination of levels with the effect and reference levels. Let :math:`k_c` be the number of
-    reference levels in cell :math:`c`, and :math:`m_{pc}` the accuracy of participant :math:`p` in cell :math:`c`. A
+    In a cell :math:`c`, each factor has either the effect's level or the reference level. Let :math:`k_c` be the number
+    of reference levels in cell :math:`c`, and :math:`m_{pc}` the accuracy of participant :math:`p` in cell :math:`c`. A
     one-sample t test compares the contrast :math:`\sum_c (-1)^{k_c} m_{pc}` with 0. Participants who lack trials in a
     cell are left out.
 
@@ -114,7 +114,7 @@ def contrast_t(trials: PlannedTrials, effects: Sequence[Effect]) -> PowerAnalysi
     )
     missing = 1 - complete
     note = (
-        f"{100 * missing:.0f} % of the participants see no items of at least one cell of the comparison. These "
+        f"{100 * missing:.0f} % of the participants have no trials in at least one cell of the comparison. These "
         "participants are left out."
     )
     return PowerAnalysis(title, run, notes=(note,) if missing else ())
@@ -125,7 +125,7 @@ def paired_contrast(
 ) -> tuple[Run, float]:
     """Return the function that runs the t test of a contrast, and the share of participants with trials in all cells.
 
-    The contrast of a participant is the sum of the cell means, each with its sign.
+    The contrast of a participant is the sum of the cell means, each multiplied by the sign of the cell.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def paired_contrast(
     n_cells : int
         Number of cells.
     sums : bool
-        True to use a cell's sum instead of its mean.
+        True to use the sum of each cell instead of the mean.
 
     Raises
     ------
@@ -215,7 +215,7 @@ def simulated_power(
     population : Population
         The variation of participants and items, and the share of excluded participants.
     ns : sequence of int
-        Numbers of participants. The participants of a smaller number are the first participants of a larger number.
+        Numbers of participants. For a smaller number, only the first participants are used.
     simulations : int
         Number of simulated studies for each number of participants.
     alpha : float
@@ -240,7 +240,7 @@ def simulated_power(
         - `power`, `ci_low`, `ci_high`: share of significant studies with Wilson's 95 % score interval. Without
           an effect, this share is the false-positive rate
         - `mean_estimate`: mean of the estimates
-        - `power_with_singular`: power if the p values of singular models are accepted
+        - `power_with_singular`: the power if the p values of singular models are also counted
         - `not_converged`, `singular`, `not_computable`: shares of studies whose model did not converge or was singular,
           or whose responses could not be analysed; all of these count as not significant
 
@@ -261,7 +261,7 @@ def simulated_power(
 
     Examples
     --------
-    Every participant is correct in 90 % of trials of A and in 50 % of B; every study finds this difference.
+    The accuracy is 90 % in A and 50 % in B. Every simulated study finds this difference.
 
     >>> from analysis.power.simulated_responses import accuracies, planned_trials
     >>> design = pd.DataFrame({"group": 1, "item_id": range(40), "condition": ["A", "B"] * 20, "chance": 0.25})

@@ -17,8 +17,8 @@ MOST_UNDEFINED = 0.05
 """Largest accepted share of bootstrap resamples without a correlation. If the share is larger, there is no interval."""
 _NUMBERS_AT_ONCE = 2_000_000
 _ROUNDING = 1e-20
-"""A product of two variances up to this size counts as 0, because it is a rounding error. The values are from 0 to
-1."""
+"""A product of two variances counts as 0 if the product is at most this number, because it is then a rounding error.
+The variances are of values between 0 and 1."""
 
 
 def cohens_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
@@ -60,8 +60,8 @@ def cohens_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     one, two = np.asarray(first), np.asarray(second)
     if one.shape != two.shape or one.ndim != 1 or not one.size:
         raise InputError(
-            "kappa needs one label of each rater for each item. Fix: give two lists of labels with the same length, "
-            "at least 1."
+            "kappa needs one label of each rater for each item. Fix: give two lists of labels of the same length, "
+            "with at least one label."
         )
     categories = np.union1d(one, two)
     expected = sum(float((one == category).mean() * (two == category).mean()) for category in categories)
@@ -129,8 +129,8 @@ def error_consistency(first: npt.ArrayLike, second: npt.ArrayLike) -> ErrorConsi
     one, two = np.asarray(first, dtype="float64"), np.asarray(second, dtype="float64")
     if one.shape != two.shape or one.ndim != 1 or not one.size:
         raise InputError(
-            "error consistency needs one value of each subject for each item. Fix: give two lists of values with the "
-            "same length, at least 1."
+            "error consistency needs one value of each subject for each item. Fix: give two lists of values of the "
+            "same length, with at least one value."
         )
     observed = (one * two + (1 - one) * (1 - two)).mean()
     expected, kappa = beyond_expected(observed, one.mean(), two.mean())
@@ -173,12 +173,12 @@ class Correlation:
 
 
 def pearson(x: Floats, y: Floats, *, confidence: float, resamples: int, seed: int) -> Correlation:
-    r"""Return Pearson's correlation of two values of each item, with a percentile bootstrap interval over items.
+    r"""Return Pearson's correlation of two variables over items, with a percentile bootstrap interval.
 
     Parameters
     ----------
     x, y : array of float, shape (items,)
-        Two values of each item.
+        The two variables, with one value for each item.
     confidence : float
         Coverage.
     resamples, seed : int
@@ -208,7 +208,7 @@ def pearson(x: Floats, y: Floats, *, confidence: float, resamples: int, seed: in
 
 
 def spearman(x: Floats, y: Floats, *, confidence: float, resamples: int, seed: int) -> Correlation:
-    """Return Spearman's rank correlation of two values of each item, with a bootstrap interval over items.
+    """Return Spearman's rank correlation of two variables over items, with a bootstrap interval.
 
     The parameters, the errors and the treatment of constant resamples are the same as in `pearson`. Equal values have
     the mean of their ranks. The ranks are computed again in each bootstrap resample.
@@ -232,7 +232,8 @@ def _correlation(x: Floats, y: Floats, confidence: float, resamples: int, seed: 
         raise InputError("a correlation needs at least 3 items, with two values of each item. Fix: collect more items.")
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         raise InputError(
-            "all items have the same value, so there is nothing to correlate. Fix: leave the correlation out."
+            "one of the two variables has the same value for all items, so the correlation cannot be computed. Fix: "
+            "leave the correlation out."
         )
     # Items with the same two values are exchangeable, so only the frequency of each pair in a resample matters.
     scaled = np.column_stack([(values - values.min()) / np.ptp(values) for values in (x, y)])
@@ -252,7 +253,7 @@ def _correlation(x: Floats, y: Floats, confidence: float, resamples: int, seed: 
 
 
 def _weighted_correlations(pairs: Floats, weights: npt.NDArray[np.int64], *, ranked: bool) -> Floats:
-    """Return one correlation for each row of `weights`, which has the frequency of each pair.
+    """Return one correlation for each row of `weights`. A row has the frequency of each pair of values.
 
     The correlation is NaN if one of the two variables is constant.
     """
@@ -270,7 +271,7 @@ def _weighted_correlations(pairs: Floats, weights: npt.NDArray[np.int64], *, ran
 
 
 def _ranks(column: Floats, weights: npt.NDArray[np.int64]) -> Floats:
-    """Return the mean rank of each value, for each row of `weights`, which has the frequency of each value."""
+    """Return the mean rank of each value, for each row of `weights`. A row has the frequency of each value."""
     dense = rankdata(column, method="dense").astype("int64") - 1
     n_of_value = np.zeros((len(weights), dense.max() + 1))
     for place, rank in enumerate(dense):
@@ -298,8 +299,8 @@ def split_half_reliability(
     -------
     float
         The expected correlation between the item accuracies of these participants and the item accuracies of the same
-        number of other participants. It is 0 if the halves do not agree at all. The reliability does not depend on the
-        order of the responses.
+        number of other participants. The result is 0 if the halves do not agree at all. The reliability does not depend
+        on the order of the responses.
 
     Raises
     ------
@@ -309,9 +310,9 @@ def split_half_reliability(
 
     Notes
     -----
-    In each split, :math:`r` is Pearson's correlation between the item accuracies of the two halves. It is computed from
-    the items that both halves responded to. The Spearman-Brown formula extrapolates the mean :math:`\bar r` over the
-    splits to the full number of participants:
+    In each split, :math:`r` is Pearson's correlation between the item accuracies of the two halves. Only the items that
+    both halves responded to are used. The Spearman-Brown formula extrapolates the mean :math:`\bar r` over the splits
+    to the full number of participants:
 
     .. math:: \rho = \frac{2 \bar r}{1 + \bar r}.
 
@@ -354,8 +355,8 @@ def split_half_reliability(
             correlations.append(np.corrcoef(x, y)[0, 1])
     if not correlations:
         raise InputError(
-            "in no split did both halves of the participants respond to 3 items with different accuracies. Fix: "
-            "collect more data."
+            "a split-half reliability needs at least 3 items with different accuracies to which both halves of the "
+            "participants responded. Fix: collect more data."
         )
     mean = max(float(np.mean(correlations)), 0.0)
     return 2 * mean / (1 + mean)

@@ -98,9 +98,10 @@ def repeated_measures_anova(table: pd.DataFrame) -> HypothesisTest:
     Returns
     -------
     HypothesisTest
-        `df`, `df_error` and `p_value` are corrected. A warning states epsilon. The warning also states the uncorrected
-        p value if the corrected and the uncorrected p value differ within three decimals. `effect` is partial eta
-        squared. `estimate` is missing.
+        `df` and `df_error` are multiplied by the Greenhouse-Geisser epsilon, and `p_value` is computed with these
+        degrees of freedom. If epsilon is below 1, a warning states epsilon. The warning also states the uncorrected p
+        value if the two p values differ when rounded to three decimals. `effect` is partial eta squared. `estimate` is
+        missing.
 
     Raises
     ------

@@ -51,8 +51,9 @@ def bayes_factor_t(t: float, n_first: int, n_second: int | None = None, *, scale
         (2 \pi)^{-1/2} g^{-3/2} e^{-1/(2g)} \, dg.
 
     The trapezoidal rule computes the integral over :math:`x = \log g`. The computation uses logarithms, so that no
-    number overflows. As a function of :math:`x`, the integrand is smooth and at least about 1 wide, and it falls at
-    least exponentially at both ends. For such integrands, the trapezoidal rule is exact except for rounding errors.
+    number overflows. As a function of :math:`x`, the integrand is smooth, and the peak is at least about 1 wide. At
+    both ends, the integrand falls at least exponentially. For such integrands, the trapezoidal rule is exact except for
+    rounding errors.
 
     References
     ----------
@@ -123,8 +124,8 @@ def bayes_factor_proportions(table: pd.DataFrame) -> float:
 
     .. math:: BF_{10} = \frac{B(a + 1, b + 1)\, B(c + 1, d + 1)}{B(a + c + 1, b + d + 1)}
 
-    with Euler's beta function :math:`B`. This Bayes factor is the one of Gunel and Dickey for independent multinomial
-    rows with prior concentration 1.
+    with Euler's beta function :math:`B`. This Bayes factor is the Bayes factor of Gunel and Dickey for independent
+    multinomial rows with prior concentration 1.
 
     References
     ----------
@@ -148,7 +149,9 @@ def bayes_factor_proportions(table: pd.DataFrame) -> float:
         )
     for name, total in zip(table.index, counts.sum(axis=1), strict=True):
         if total == 0:
-            raise InputError(f"the row {name} of the table is empty. Fix: leave out the comparison with {name}.")
+            raise InputError(
+                f"all counts in the row {name} of the table are 0. Fix: leave out the comparison with {name}."
+            )
     (a, b), (c, d) = counts.tolist()
     return _exponential(float(betaln(a + 1, b + 1) + betaln(c + 1, d + 1) - betaln(a + c + 1, b + d + 1)))
 
@@ -184,7 +187,7 @@ def bayes_factor_words(bf10: float) -> str:
     'evidence barely worth mentioning for the null hypothesis'
     """
     if not bf10 >= 0:
-        raise InputError(f"the Bayes factor is {bf10}. Fix: give a number from zero up.")
+        raise InputError(f"the Bayes factor is {bf10}. Fix: give zero or a positive number.")
     if bf10 == 1:
         return "evidence for neither hypothesis"
     strength = math.inf if bf10 == 0 else max(bf10, 1 / bf10)

@@ -30,9 +30,9 @@ def resampled_sums(values: npt.NDArray[np.int64] | Floats, resamples: int, seed:
     -----
     Units with the same values are exchangeable. Let the :math:`n` units have :math:`m` different rows of values, and
     let :math:`n_j` units have row :math:`j`. The numbers of units with each row in a resample follow a multinomial
-    distribution with :math:`n` trials and probabilities :math:`n_j / n`. These numbers are drawn instead of single
-    units. The distribution of the sums is the same as in the usual bootstrap, but the computation time depends on
-    :math:`m` instead of :math:`n`.
+    distribution with :math:`n` trials and probabilities :math:`n_j / n`. The function draws these numbers instead of
+    single units. The distribution of the sums is the same as in the usual bootstrap, but the computation time depends
+    on :math:`m` instead of :math:`n`.
 
     References
     ----------

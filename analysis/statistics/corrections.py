@@ -104,12 +104,12 @@ def _checked(p_values: npt.ArrayLike) -> Floats:
     p = np.asarray(p_values, dtype=float)
     if p.ndim != 1 or len(p) == 0:
         raise InputError(
-            "a correction needs one list of the p values of a family. Fix: give a list with at least one p value."
+            "a correction needs the p values of a family in one list. Fix: give a list with at least one p value."
         )
     unusable = int((~((p >= 0) & (p <= 1))).sum())
     if unusable:
         raise InputError(
-            f"{unusable} of {len(p)} p values are missing or not between 0 and 1. Fix: exclude from the family the "
-            "tests that could not be computed."
+            f"{unusable} of {len(p)} p values are missing or not between 0 and 1. Fix: remove the tests without a "
+            "valid p value from the family."
         )
     return p

@@ -14,7 +14,8 @@ from batteries.errors import InputError
 Counts = npt.NDArray[np.int64]
 
 FEW_DISCORDANT = 25
-"""Fewest discordant pairs for McNemar's chi-square test. With fewer discordant pairs, the exact test is computed."""
+"""McNemar's chi-square test needs at least this number of discordant pairs (pairs of two different responses). With
+fewer discordant pairs, the exact test is computed."""
 
 
 def chi_square(table: pd.DataFrame) -> HypothesisTest:
@@ -28,7 +29,8 @@ def chi_square(table: pd.DataFrame) -> HypothesisTest:
     Returns
     -------
     HypothesisTest
-        `effect` is Cramér's V, without correction for bias. A warning states how many expected counts are under 5.
+        `effect` is Cramér's V, without correction for bias. If some expected counts are under 5, a warning states their
+        number.
 
     Raises
     ------
@@ -97,7 +99,7 @@ def goodness_of_fit(counts: npt.ArrayLike, probabilities: npt.ArrayLike) -> Hypo
     Returns
     -------
     HypothesisTest
-        `effect` is Cohen's w. A warning states how many expected counts are under 5.
+        `effect` is Cohen's w. If some expected counts are under 5, a warning states their number.
 
     Raises
     ------
@@ -163,17 +165,18 @@ def mcnemar(table: pd.DataFrame) -> HypothesisTest:
     Parameters
     ----------
     table : DataFrame, shape (2, 2)
-        Counts of pairs. A row is a first response, and a column is a second response. Rows and columns have the same
-        labels in the same order.
+        Counts of pairs. The rows are the first responses, and the columns are the second responses. Rows and columns
+        have the same labels in the same order.
 
     Returns
     -------
     HypothesisTest
-        With fewer than 25 discordant pairs, the test is the exact binomial test. Its `statistic` is `b`, the number of
-        pairs in the first row and second column. With 25 discordant pairs or more, `statistic` is `chisq`, without
-        continuity correction. `n` is the number of all pairs. `estimate` is the share of the first label among the
-        first responses, minus the share of the first label among the second responses. `effect` is Cohen's g: the
-        number `b` divided by the number of discordant pairs, minus one half.
+        A pair is discordant if its two responses differ. With fewer than 25 discordant pairs, the test is the exact
+        binomial test, and `statistic` is `b`, the number of pairs in the first row and second column. With 25
+        discordant pairs or more, `statistic` is `chisq`, without continuity correction. `n` is the number of all pairs.
+        `estimate` is the share of the first label among the first responses, minus the share of the first label among
+        the second responses. `effect` is Cohen's g: the number `b` divided by the number of discordant pairs, minus one
+        half.
 
     Raises
     ------
@@ -330,7 +333,7 @@ def checked_counts(table: pd.DataFrame) -> Counts:
     numbers = _numbers(table)
     wrong = int((~((numbers >= 0) & (numbers <= 2**53) & (numbers == np.floor(numbers)))).sum())
     if wrong:
-        raise InputError(f"{wrong} cells of the table are not counts. Fix: give whole numbers from 0 up.")
+        raise InputError(f"{wrong} cells of the table are not counts. Fix: give 0 or positive whole numbers.")
     return numbers.astype(np.int64)
 
 

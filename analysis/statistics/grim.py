@@ -8,7 +8,7 @@ from math import ceil, floor, isqrt
 from batteries.errors import InputError
 
 MOST_DIGITS = 200
-"""Number of digits in the computations. A printed number has at most half as many digits."""
+"""Number of digits in the computations. A printed number may have at most half as many digits."""
 
 
 def rounding_bounds(printed: str | Decimal) -> tuple[Fraction, Fraction]:
@@ -53,14 +53,15 @@ def grim(mean: str | Decimal, n: int, *, items: int = 1, scale: tuple[int, int] 
     n : int
         Number of participants.
     items : int
-        Number of whole numbers, such as ratings, in the value of each participant.
+        The value of each participant is a mean of this number of whole numbers, such as ratings.
     scale : tuple of int, optional
         Lowest and highest response.
 
     Raises
     ------
     InputError
-        If `mean` is not a number, `n` or `items` is not positive, or the scale is empty.
+        If `mean` is not a number, `n` or `items` is not positive, or the lowest response is not below the highest
+        response.
 
     Notes
     -----
@@ -124,29 +125,30 @@ def grimmer(
     n : int
         Number of participants, at least 2.
     items : int
-        Number of whole numbers, such as ratings, in the value of each participant.
+        The value of each participant is a mean of this number of whole numbers, such as ratings.
     scale : tuple of int, optional
         Lowest and highest response.
     ddof : int
         The variance is the sum of squared deviations divided by `n - ddof`. `ddof` is 1 for the variance of a sample,
-        or 0.
+        and 0 for the variance of a population.
 
     Raises
     ------
     InputError
-        If `mean` or `sd` is not a number, `n` is below 2, `items` is not positive, or the scale is empty.
+        If `mean` or `sd` is not a number, `n` is below 2, `items` is not positive, or the lowest response is not below
+        the highest response.
 
     Notes
     -----
     Let :math:`y_i` be the sum of participant :math:`i` over the :math:`k` items, :math:`S = \sum y_i` and :math:`Q =
-    \sum y_i^2`. The printed mean bounds :math:`S` as in `grim`, and the printed standard deviation bounds
+    \sum y_i^2`. The printed mean limits :math:`S` as in `grim`, and the printed standard deviation :math:`s` limits
 
     .. math:: Q = (n - \mathrm{ddof})\, k^2 s^2 + S^2 / n.
 
-    Anaya (2016) and Allard (2018) require a whole number :math:`Q` within the bounds, and :math:`S` and :math:`Q` must
-    be both even or both odd. This condition is necessary but not sufficient. With few participants, or near the ends of
-    a scale, there may still be no whole numbers with this :math:`S` and :math:`Q`. This function searches for such
-    whole numbers. It returns False if and only if no data set exists.
+    Anaya (2016) and Allard (2018) require a whole number :math:`Q` within these limits, and :math:`S` and :math:`Q`
+    must be both even or both odd. This condition is necessary but not sufficient. With few participants, or near the
+    ends of a scale, there may still be no whole numbers with this :math:`S` and :math:`Q`. This function searches for
+    such whole numbers. The function returns False if and only if no such whole numbers exist.
 
     References
     ----------
@@ -163,7 +165,7 @@ def grimmer(
     (False, True)
     """
     if n < 2:
-        raise InputError(f"n is {n}, and a standard deviation needs at least 2 participants. Fix: correct n.")
+        raise InputError(f"n is {n}, but a standard deviation needs at least 2 participants. Fix: correct n.")
     sums = _sums(mean, n, items, scale)
     least_sd, greatest_sd = rounding_bounds(sd)
     if greatest_sd < 0:
@@ -216,7 +218,7 @@ def _extreme_squares(n: int, total: int, top: int) -> tuple[int, int]:
 def _exists(n: int, total: int, squares: int, top: int) -> bool:
     """Return True if `n` whole numbers from 0 to `top` can have the sum `total` and the sum of squares `squares`.
 
-    `total` and `squares` are both even or both odd.
+    The caller makes sure that `total` and `squares` are both even or both odd.
     """
     if n == 0:
         return total == squares == 0
@@ -266,5 +268,5 @@ def _decimal(printed: str | Decimal) -> Decimal:
 
 def _positive(number: int, name: str) -> int:
     if number < 1:
-        raise InputError(f"{name} is {number}. Fix: give 1 or more.")
+        raise InputError(f"{name} is {number}. Fix: give a whole number of at least 1.")
     return number

@@ -15,7 +15,7 @@ class HypothesisTest:
     p_value: float
     """Two-sided p value, except in tests of equivalence."""
     n: int
-    """Number of units that the test counted: participants, pairs, or counts in a table."""
+    """Number of units in the test: participants, pairs, or the sum of the counts in a table."""
     df: float | None = None
     """Degrees of freedom; for an F test, the degrees of freedom of the effect."""
     df_error: float | None = None

@@ -1,6 +1,6 @@
 """Confidence intervals of proportions, and of differences and ratios of proportions: Wilson, bootstrap and MOVER.
 
-MOVER, the method of variance estimates recovery, combines the separate intervals of independent estimates.
+MOVER is the method of variance estimates recovery. MOVER combines the separate intervals of independent estimates.
 """
 
 import math
@@ -29,12 +29,14 @@ def wilson(n_correct: float, n_trials: float, confidence: float = 0.95) -> Inter
     Parameters
     ----------
     n_correct, n_trials : float
-        Numbers of successes and trials. These numbers need not be whole (see `proportion_interval`).
+        Numbers of successes and trials. These numbers need not be whole numbers (see `weighted_accuracy`).
     confidence : float
         Coverage.
 
     Notes
     -----
+    With :math:`k` successes in :math:`n` trials, the bounds are
+
     .. math:: \frac{k + z^2/2 \pm z \sqrt{k (n - k)/n + z^2/4}}{n + z^2}
 
     For whole numbers, the interval equals ``scipy.stats.binomtest(k, n).proportion_ci(method="wilson")``.
@@ -232,7 +234,8 @@ def mover_ratio(first: float, first_ci: Interval, second: float, second_ci: Inte
         L = \frac{p_1 p_2 - \sqrt{(p_1 p_2)^2 - l_1 u_2 (2 p_1 - l_1)(2 p_2 - u_2)}}{u_2 (2 p_2 - u_2)}, \quad
         U = \frac{p_1 p_2 + \sqrt{(p_1 p_2)^2 - u_1 l_2 (2 p_1 - u_1)(2 p_2 - l_2)}}{l_2 (2 p_2 - l_2)};
 
-    :math:`L` is computed in the form :math:`l_1 (2 p_1 - l_1) / (p_1 p_2 + \sqrt{\cdot})`, which has no pole.
+    :math:`L` is computed in the form :math:`l_1 (2 p_1 - l_1) / (p_1 p_2 + \sqrt{\cdot})`. This form also works if
+    :math:`u_2 = 2 p_2`.
 
     References
     ----------

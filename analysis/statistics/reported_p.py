@@ -15,10 +15,10 @@ Bounds = tuple[Fraction, Fraction]
 """The lowest and the highest value that round to the printed value."""
 
 DF_POINTS = 9
-"""Number of points, between the bounds of rounded degrees of freedom, at which p is computed."""
+"""Number of points at which p is computed between the bounds of rounded degrees of freedom."""
 
 MOST_DF = 10**6
-"""Largest degrees of freedom in the search. The t distribution is then practically normal."""
+"""Largest degrees of freedom in the search. With this number, the t distribution is practically normal."""
 
 
 def possible_p(kind: str, statistic: Bounds, dfs: Sequence[Bounds]) -> Interval:
@@ -40,9 +40,9 @@ def possible_p(kind: str, statistic: Bounds, dfs: Sequence[Bounds]) -> Interval:
 
     Notes
     -----
-    If the statistic grows, p falls. If the degrees of freedom grow, p rises or falls; the p value of F may rise and
-    fall. So for rounded degrees of freedom, p is computed at nine points between the bounds. A correlation is tested by
-    :math:`t = r \sqrt{\nu / (1 - r^2)}`.
+    If the statistic grows, p falls. If the degrees of freedom grow, p may rise or fall. The p value of F may even
+    change direction. So for rounded degrees of freedom, p is computed at nine points between the bounds. A correlation
+    is tested by :math:`t = r \sqrt{\nu / (1 - r^2)}`.
 
     References
     ----------
@@ -67,7 +67,7 @@ def possible_p(kind: str, statistic: Bounds, dfs: Sequence[Bounds]) -> Interval:
 
 
 def possible_df(kind: str, statistic: Bounds, p: Interval) -> Interval | None:
-    """Return the lowest and the highest whole degrees of freedom with which a statistic can have a p value.
+    """Return the lowest and the highest whole number of degrees of freedom with which the p value is possible.
 
     Parameters
     ----------

@@ -15,17 +15,17 @@ class SignalDetection:
     """Measures of hits and false alarms: numbers for one subject, or arrays for many subjects."""
 
     hit_rate: Any
-    """Share of signal trials with the response that a signal is present."""
+    """Share of the signal trials in which the subject responded that a signal is present."""
     false_alarm_rate: Any
-    """Share of trials without signal with the response that a signal is present."""
+    """Share of the trials without a signal in which the subject responded that a signal is present."""
     difference: Any
     """Hits minus false alarms."""
     d_prime: Any
-    """Sensitivity; 0 if signal and noise are not distinguished."""
+    """Sensitivity; 0 if the subject does not distinguish signal and noise."""
     d_prime_se: Any
     """Standard error of `d_prime`, assuming independent trials."""
     criterion: Any
-    """Bias; positive if the response is given too seldom, negative if too often."""
+    """Bias: positive if the subject responds too seldom that a signal is present, and negative if too often."""
     criterion_se: Any
     """Standard error of `criterion`, assuming independent trials."""
 
@@ -38,17 +38,17 @@ def signal_detection(
     Parameters
     ----------
     hits, n_signal : float or array of float, shape (subjects,)
-        Number of signal trials with the response that a signal is present, and number of all signal trials. These
-        numbers need not be whole.
+        `hits` is the number of signal trials in which the subject responded that a signal is present. `n_signal` is the
+        number of all signal trials, which is above 0. These numbers need not be whole numbers.
     false_alarms, n_noise : float or array of float, shape (subjects,)
-        Number of trials without signal with the response that a signal is present, and number of all trials without
-        signal. There must be signal trials and trials without signal.
+        `false_alarms` is the number of trials without a signal in which the subject responded that a signal is present.
+        `n_noise` is the number of all trials without a signal, which is above 0.
 
     Notes
     -----
     Hit rate and false alarm rate are the observed shares. For :math:`d'` and :math:`c` the log-linear correction adds
-    half a trial to hits and false alarms, and one trial to the trials. So :math:`d'` and :math:`c` are finite even if a
-    rate is 0 or 1:
+    1/2 to the hits and to the false alarms, and 1 to both numbers of trials. So :math:`d'` and :math:`c` are finite
+    even if a rate is 0 or 1:
 
     .. math::
         H = \frac{h + 1/2}{n_s + 1}, \quad F = \frac{f + 1/2}{n_n + 1}, \quad

@@ -27,7 +27,7 @@ class MeanDifference:
     standard_error: float
     df: float
     n: int
-    """Units: participants of both groups, or pairs."""
+    """Number of units: participants of both groups, or pairs."""
     effect_name: str
     effect: float
     """The estimate in standard deviations."""
@@ -121,7 +121,7 @@ def paired_t(first: Floats, second: Floats, *, confidence: float = 0.95) -> Hypo
 
     Notes
     -----
-    With :math:`m` and :math:`s` the mean and standard deviation of the :math:`n` differences,
+    Let the :math:`n` differences have the mean :math:`m` and the standard deviation :math:`s`. Then
 
     .. math:: t = \frac{m}{s / \sqrt{n}}, \quad \nu = n - 1, \quad d_z = m / s.
 

@@ -13,7 +13,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def trend_weights(levels: npt.ArrayLike, n_trials: npt.ArrayLike) -> Floats:
-    r"""Return the weight of the proportion at each level in the linear trend.
+    r"""Return the weight of each level's proportion in the slope of the linear trend.
 
     Parameters
     ----------
@@ -25,8 +25,8 @@ def trend_weights(levels: npt.ArrayLike, n_trials: npt.ArrayLike) -> Floats:
     Returns
     -------
     array of float, shape (levels,)
-        The weights. The sum of the proportions times these weights is the slope of the least-squares line through all
-        trials. The slope is the change of the proportion if the level grows by 1.
+        The weights. The slope of the least-squares line through all trials is the sum of the proportions, each
+        multiplied by its weight. The slope is the change of the proportion if the level grows by 1.
 
     Raises
     ------

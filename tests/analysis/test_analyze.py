@@ -182,7 +182,8 @@ def test_people_without_a_completed_session_are_in_the_notes_of_a_report_on_mode
 
 def test_a_missing_factor_is_refused_before_anything_is_written(rows, tmp_path):
     with pytest.raises(
-        InputError, match=r"no factor `colour` in the data. Fix: in the study's analysis, name one of condition"
+        InputError,
+        match=r"no factor `colour` in the data. Fix: in the study's analysis, choose one of the factors condition",
     ):
         run(rows, tmp_path / "out", AnalysisPlan(by=["colour"]))
     assert not list(tmp_path.iterdir())

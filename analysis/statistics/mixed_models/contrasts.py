@@ -82,7 +82,8 @@ def pairwise_contrasts(
     """
     if adjust not in ADJUSTMENTS:
         raise InputError(
-            f"the correction is `{adjust}`. Fix: give one of {', '.join(f'`{name}`' for name in ADJUSTMENTS)}."
+            f"the correction `{adjust}` is unknown. Fix: choose one of "
+            f"{', '.join(f'`{name}`' for name in ADJUSTMENTS)}."
         )
     of, by = factor_names(model, of, by)
     compared = cells_of(model, of)

@@ -62,10 +62,11 @@ def design_columns(intercept: bool, terms: Sequence[Term], n_levels: Mapping[str
 
     Notes
     -----
-    Let :math:`f` be a factor in a term :math:`T`. If :math:`T \setminus f` is empty or is part of an earlier term,
-    :math:`f` has an indicator for each level except the reference level. Otherwise :math:`f` has an indicator for each
-    level. Without an intercept, the first factor of the first term with a factor has an indicator for each level. In an
-    interaction, the level of the first factor changes fastest.
+    Let :math:`f` be a factor in a term :math:`T`, and let :math:`T \setminus f` be the term without this factor. If
+    :math:`T \setminus f` is empty or is part of an earlier term, :math:`f` has an indicator for each level except the
+    reference level. Otherwise :math:`f` has an indicator for each level. Without an intercept, the first factor of the
+    first term with a factor has an indicator for each level. In an interaction, the level of the first factor changes
+    fastest.
 
     References
     ----------
@@ -88,7 +89,7 @@ def design_columns(intercept: bool, terms: Sequence[Term], n_levels: Mapping[str
 
 
 def n_design_columns(intercept: bool, terms: Sequence[Term], n_levels: Mapping[str, int]) -> int:
-    """Return the number of columns of `design_columns`. The columns are not made, because they may be too many."""
+    """Return the number of columns of `design_columns`. The columns are not made, because there may be too many."""
     return intercept + sum(math.prod(map(len, places.values())) for places in _level_places(intercept, terms, n_levels))
 
 

@@ -34,8 +34,8 @@ def variance_shares(fixed: float, random: float | None, residual: float) -> Vari
     Parameters
     ----------
     fixed : float
-        Variance of the predictions of the fixed effects, on the scale of the linear predictor. It is the variance over
-        the rows, divided by `n - 1`.
+        Variance of the predictions of the fixed effects, on the scale of the linear predictor. It is the sum of squared
+        deviations over the rows, divided by `n - 1`.
     random : float or None
         Variance of all random effects together (see `random_effect_variance`). None for a model without random effects.
     residual : float

@@ -66,8 +66,8 @@ class MixedModel:
     columns: tuple[DesignColumn, ...]
     """The columns of the design, including redundant columns."""
     retained: npt.NDArray[np.bool_]
-    """For each column of the design: True if the column has a coefficient, because it is not a combination of earlier
-    columns."""
+    """For each column of the design: True if the column has a coefficient. A combination of earlier columns has no
+    coefficient."""
     redundancies: Floats
     """Combinations of the design's columns that are 0 in every row; shape (columns, redundant columns)."""
     levels: Mapping[str, tuple[object, ...]]
@@ -103,11 +103,12 @@ def fit_mixed_model(
     family : {"gaussian", "binomial"}
         `gaussian` for a linear model; `binomial` for a logistic model of an outcome of 0 and 1, or no and yes.
     reference : mapping of str to object
-        The reference level of each factor. The level is also found if only its text is equal. A factor that is not in
-        this mapping has its first level in natural order as the reference level.
+        The reference level of each factor. A level with the same text also matches: `1` matches `"1"`. A factor that is
+        not in this mapping has its first level in natural order as the reference level.
     reml : bool
-        True for restricted maximum likelihood, which only linear models with random effects use. False for maximum
-        likelihood, which a comparison of models with different fixed effects needs.
+        True for restricted maximum likelihood. Only linear models with random effects use restricted maximum
+        likelihood. False for maximum likelihood. If you compare models with different fixed effects, use maximum
+        likelihood.
     confidence : float
         Coverage of the intervals.
 
@@ -174,8 +175,8 @@ def fit_mixed_model(
             )
     if not effects and found.residual_variance <= EXACT_SHARE * frame.outcome.var():
         raise InputError(
-            f"`{formula}` predicts `{asked.outcome}` exactly, so there is no error variance, which tests need. Fix: "
-            "check that no predictor is a copy of the outcome."
+            f"`{formula}` predicts `{asked.outcome}` exactly. So the error variance is 0, and tests are impossible. "
+            "Fix: check that no predictor is a copy of the outcome."
         )
 
     random, correlations = random_tables(asked, effects, found, columns, frame)
@@ -240,8 +241,8 @@ def _slope_columns(
     levels_only = len(bracket.slopes) == 1 and len(bracket.slopes[0]) == 1 and bracket.slopes[0][0] in frame.factors
     if not (bracket.intercept or levels_only):
         raise InputError(
-            f"the formula `{formula}` has random slopes without a random intercept for `{bracket.group_name}`. The "
-            "engine fits such slopes only for the levels of one factor, as in `(0 + prompt | participant)`. Fix: "
+            f"the formula `{formula}` has random slopes without a random intercept for `{bracket.group_name}`. "
+            "Equipoise can fit such slopes only for the levels of one factor, as in `(0 + prompt | participant)`. Fix: "
             "write `1 +` at the start of the bracket."
         )
     # Random effects for the levels of one factor are another form of a random intercept with random slopes.
@@ -250,9 +251,9 @@ def _slope_columns(
     for column in wanted:
         if frozenset(column.parts) not in places:
             raise InputError(
-                f"the formula `{formula}` has random slopes of `{':'.join(column.term)}`, which is not a fixed effect "
-                "of the formula, so the mean of the slopes would be fixed at 0. Fix: add this term before the "
-                "brackets."
+                f"the formula `{formula}` has random slopes of `{':'.join(column.term)}`, but this term is not a fixed "
+                "effect of the formula. The mean of these slopes would then be fixed at 0. Fix: add "
+                f"`{':'.join(column.term)}` before the brackets."
             )
     return tuple(places[frozenset(column.parts)] for column in wanted)
 
@@ -270,7 +271,7 @@ def _redundancies(design: Sequence[Floats], retained: npt.NDArray[np.bool_]) -> 
 
 
 def _typical(values: Floats) -> float:
-    """Return the mean of a covariate, or the middle between its two values if it has only two, as in emmeans."""
+    """Return the mean of a covariate. If it has only two values, return the middle between them, as in emmeans."""
     low, high = float(values.min()), float(values.max())
     two_valued = bool(((values == low) | (values == high)).all())
     return (low + high) / 2 if two_valued else float(values.mean())

@@ -62,25 +62,26 @@ def redundancy_warnings(
         empty = _empty_cells(columns, frame)
         why = f" No row has {_cells_in_words(empty, frame)}." if empty else ""
         said.append(
-            f"Redundant, so left out: {_quoted(left_out)}. Each of these coefficients is a combination of other "
-            f"coefficients.{why} Means and contrasts that need these coefficients are missing."
+            f"These coefficients are redundant and were left out: {_quoted(left_out)}. Each of these coefficients is a "
+            f"combination of other coefficients.{why} Means and contrasts that need these coefficients are missing."
         )
     small = [
         name for name, values in frame.covariates.items() if 0 < values.std() < SMALL_SPREAD * abs(float(values.mean()))
     ]
     if left_out and small:
         said.append(
-            f"Covariates too far from 0, compared with their variation: {_quoted(small)}. Fix: subtract the mean of "
-            "each covariate first."
+            f"These covariates are too far from 0, compared with their variation: {_quoted(small)}. Fix: subtract the "
+            "mean of each of these covariates before the fit."
         )
     if estimates.nearly_redundant:
         nearly = _quoted([names[place] for place in estimates.nearly_redundant])
         said.append(
-            f"Almost redundant: {nearly}. The data hardly distinguish these coefficients from other coefficients."
+            f"These coefficients are almost redundant: {nearly}. The data hardly distinguish these coefficients from "
+            "other coefficients."
         )
     twice = dict.fromkeys(name for name in names if names.count(name) > 1)
     if twice:
-        said.append(f"Duplicate names of coefficients: {_quoted(list(twice))}. Fix: rename columns or levels.")
+        said.append(f"Several coefficients have the same name: {_quoted(list(twice))}. Fix: rename columns or levels.")
     return tuple(said)
 
 
@@ -91,12 +92,12 @@ def separation_warnings(
 
     Notes
     -----
-    There are two criteria. The first one is exact. If all outcomes are the same in a cell of a fixed term of factors,
-    the likelihood grows without end with the log-odds of this cell (Albert & Anderson, 1984). The second criterion is
-    for covariates: a coefficient or standard error is beyond 10 on the log-odds scale. The coefficient of a covariate
-    is counted per standard deviation of the covariate. The second criterion does not apply to a term that is part of an
-    interaction with a covariate. The coefficients of such a term are estimated where the covariate is 0, which may be
-    far from all data.
+    There are two criteria. The first one is exact. A cell is a combination of levels in a fixed term of factors. If all
+    outcomes in a cell are the same, the likelihood grows without end with the log-odds of this cell (Albert & Anderson,
+    1984). The second criterion is for covariates: a coefficient or standard error is beyond 10 on the log-odds scale.
+    The coefficient of a covariate is multiplied by the standard deviation of the covariate. The second criterion does
+    not apply to a term that is part of an interaction with a covariate. The coefficients of such a term are estimated
+    where the covariate is 0, which may be far from all data.
 
     References
     ----------
@@ -107,9 +108,9 @@ def separation_warnings(
     cells = _constant_cells(formula, frame)
     for value, which in itertools.groupby(sorted(cells, key=lambda cell: cells[cell]), key=lambda cell: cells[cell]):
         said.append(
-            f"Every outcome is {value:g} at {_cells_in_words(list(which), frame)} (separation): the log-odds there "
-            "have no finite estimate, and results that use these log-odds are meaningless. Fix: exclude the rows with "
-            "these levels, because they have no information on the other coefficients."
+            f"Every outcome is {value:g} at {_cells_in_words(list(which), frame)} (separation). The log-odds at these "
+            "levels have no finite estimate, and results that use these log-odds are meaningless. Fix: exclude the "
+            "rows with these levels; these rows have no information on the other coefficients."
         )
     retained = [place for place, kept in enumerate(estimates.retained) if kept]
     with_covariates = [frozenset(c.term) for c in columns if any(level is None for _, level in c.parts)]
@@ -136,8 +137,8 @@ def separation_warnings(
 def duplicate_warnings(data: pd.DataFrame, formula: Formula, frame: ModelFrame) -> tuple[str, ...]:
     """Return a sentence if some rows are equal to other rows in every column of the data.
 
-    If the data have only the formula's columns, equal rows are normal for an outcome with few values. Then no sentence
-    is returned.
+    If the data have only the formula's columns, equal rows are normal for an outcome with few values. In this case, the
+    function returns no sentence.
     """
     # Rows that are equal in all columns are equal in the formula's columns, which are faster to compare.
     codes = [factor.codes for factor in frame.factors.values()]

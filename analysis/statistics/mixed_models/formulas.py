@@ -68,9 +68,9 @@ def parse_formula(text: str) -> Formula:
     ----------
     text : str
         `outcome ~ terms`. Terms are joined by `+`. `a:b` is an interaction; `a * b` means `a + b + a:b`; `(a + b)^2`
-        means all main effects and all interactions of two. `- a` removes a term; `0` or `- 1` removes the intercept.
-        Random effects are `(1 | g)`, `(1 + x | g)`, `(1 | a:b)`, and `(1 | a/b)` for `(1 | a) + (1 | a:b)`. Names with
-        characters other than letters, digits, dots and underscores are in backticks.
+        means all main effects and all interactions of two variables. `- a` removes a term; `0` or `- 1` removes the
+        intercept. Random effects are `(1 | g)`, `(1 + x | g)`, `(1 | a:b)`, and `(1 | a/b)` for `(1 | a) + (1 | a:b)`.
+        Names with characters other than letters, digits, dots and underscores must be in backticks.
 
     Raises
     ------
@@ -126,8 +126,8 @@ class _Parser:
             if groups.count(group) > 1:
                 raise self._error(
                     f"has more than one random effect for `{bracket.group_name}`; put all these effects in one "
-                    f"bracket, such as `(1 + slope | {bracket.group_name})`, because the engine estimates their "
-                    "correlations"
+                    f"bracket, such as `(1 + slope | {bracket.group_name})`, because the correlations of "
+                    "these effects are estimated"
                 )
         return Formula(self.text, outcome, _INTERCEPT in found, terms, tuple(random))
 
@@ -153,11 +153,11 @@ class _Parser:
             sign = self._next()[1]
 
     def _addend(self) -> tuple[bool, _Terms]:
-        """Return whether the next terms are removed from the formula, and the terms. `0` removes the intercept."""
+        """Return True if the formula removes the next terms, and these terms. `0` removes the intercept."""
         if self._peek()[0] == "number":
             number = self._next()[1]
             if number not in ("0", "1") or self._peek()[1] in ("*", ":", "^"):
-                raise self._error(f"has the number {number}; the only numbers that can be terms are 1 and 0")
+                raise self._error(f"has the number {number}; only the numbers 0 and 1 can be terms")
             return number == "0", [_INTERCEPT]
         return False, self._product()
 
@@ -218,7 +218,7 @@ class _Parser:
             raise self._error("has a random effect without a term before `|`")
         if bar == "||" and slopes:
             raise self._error(
-                "has `||` (random slopes without correlations), which the engine cannot fit; write `|`, or leave the "
+                "has `||` (random slopes without correlations), which Equipoise cannot fit; write `|`, or leave the "
                 "slope out"
             )
         nested: tuple[str, ...] = ()
@@ -250,7 +250,7 @@ class _Parser:
         while place < len(text):
             match = _TOKEN.match(text, place)
             if match is None:
-                raise self._error(f"cannot be read; the part from `{text[place:].strip()[:20]}` on is invalid")
+                raise self._error(f"cannot be read; the part that begins with `{text[place:].strip()[:20]}` is invalid")
             kind = str(match.lastgroup)
             tokens.append(("name" if kind == "quoted" else kind, match[kind]))
             place = match.end()
@@ -278,7 +278,7 @@ class _Parser:
     def _name(self, otherwise: str) -> str:
         kind, value = self._peek()
         if kind != "name":
-            raise self._error(f"{otherwise}, but {f'`{value}` is' if value else 'nothing more is'} there")
+            raise self._error(f"{otherwise}; {f'`{value}` is' if value else 'the formula ends'} at this position")
         self.place += 1
         return value
 

@@ -89,14 +89,14 @@ def factor_names(model: MixedModel, of: Sequence[str], by: Sequence[str]) -> tup
     asked = [*of, *by]
     known = ", ".join(f"`{name}`" for name in model.levels) or "none"
     if not of:
-        raise InputError(f"marginal means need a factor. Fix: name one of {known}.")
+        raise InputError(f"marginal means need a factor. Fix: choose one of {known}.")
     for name in asked:
         if name in model.covariates:
             raise InputError(
-                f"`{name}` is a covariate and has no levels. Fix: name one of the model's factors, {known}."
+                f"`{name}` is a covariate and has no levels. Fix: choose one of the model's factors, {known}."
             )
         if name not in model.levels:
-            raise InputError(f"`{name}` is not a factor of `{model.formula}`. Fix: name one of {known}.")
+            raise InputError(f"`{name}` is not a factor of `{model.formula}`. Fix: choose one of {known}.")
         if asked.count(name) > 1:
             raise InputError(f"duplicate factor `{name}`. Fix: give each factor once, in `of` or in `by`.")
     return of, by
@@ -124,7 +124,7 @@ def mean_row(model: MixedModel, cell: Mapping[str, int]) -> Floats:
 
 
 def combination_table(model: MixedModel, rows: Floats, confidence: float) -> pd.DataFrame:
-    """Return the Wald table of combinations of the design's columns.
+    """Return the table of `wald_table` for combinations of the design's columns.
 
     If a combination cannot be estimated, the numbers in its row are missing.
     """

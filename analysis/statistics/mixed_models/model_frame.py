@@ -14,7 +14,7 @@ from batteries.errors import InputError
 
 FAMILIES = ("gaussian", "binomial")
 NUMBER_KINDS = ("integer", "floating", "mixed-integer-float")
-"""The words of pandas for columns of numbers."""
+"""The names of pandas for the types of columns with numbers."""
 LARGEST = 1e30
 """Largest number in the data. Powers and products of numbers up to this size can still be computed."""
 MOST_NAMED = 20
@@ -55,8 +55,8 @@ def model_frame(data: pd.DataFrame, formula: Formula, family: str, reference: Ma
     formula, family
         The model. The family is `gaussian`, or `binomial` with an outcome of 0 and 1, or no and yes.
     reference : mapping of str to object
-        The reference level of each factor. It becomes the first level of the factor. The level is also found if only
-        its text is equal. Columns that are not in the formula are ignored.
+        The reference level of each factor. It becomes the first level of the factor. A level with the same text also
+        matches: `1` matches `"1"`. Columns that are not in the formula are ignored.
 
     Raises
     ------
@@ -147,13 +147,14 @@ def _check_columns(data: pd.DataFrame, formula: Formula, reference: Mapping[str,
 def _complete_rows(
     formula: Formula, missing: Mapping[str, npt.NDArray[np.bool_]]
 ) -> tuple[npt.NDArray[np.bool_], tuple[str, ...]]:
-    """Return True for each complete row, and a sentence about the other rows."""
+    """Return True for each complete row, and a sentence about the incomplete rows."""
     kept = ~np.logical_or.reduce(list(missing.values()))
     lacking = {name: count for name in formula.columns if (count := int(missing[name].sum()))}
     counts = ", ".join(f"{count} in `{name}`" for name, count in lacking.items())
     if not kept.any():
         raise InputError(
-            f"every row lacks a value that `{formula.text}` needs (missing values: {counts}). Fix: complete the data."
+            f"every row lacks a value that `{formula.text}` needs (missing values: {counts}). Fix: fill in "
+            "missing values."
         )
     dropped = len(kept) - int(kept.sum())
     if not dropped:
@@ -162,7 +163,7 @@ def _complete_rows(
 
 
 def _factor(name: str, codes: Codes, levels: Sequence[object], reference: object) -> tuple[Factor, list[object]]:
-    """Return a factor, with the reference level as its first level, and the levels without rows."""
+    """Return a factor, and the levels that no row has. The first level of the factor is the reference level."""
     present = np.bincount(codes, minlength=len(levels)) > 0
     try:
         order = sorted(range(len(levels)), key=lambda place: level_order(levels[place]))
@@ -238,8 +239,8 @@ def _check_numbers(name: str, values: Floats, outcome_of: str | None) -> None:
         raise InputError(f"`{name}` has infinite values. Fix: correct these values or make them missing.")
     if not (largest == 0 or 1 / LARGEST < largest < LARGEST):
         raise InputError(
-            f"the numbers of `{name}` have the largest absolute value {largest:.3g}, which is too large or too small "
-            "to compute with. Fix: use other units."
+            f"the largest absolute value of `{name}` is {largest:.3g}, which is too large or too small for the "
+            f"computation. Fix: use other units for `{name}`."
         )
     if outcome_of is None:
         return
@@ -254,7 +255,7 @@ def _check_numbers(name: str, values: Floats, outcome_of: str | None) -> None:
 
 
 def _group_codes(columns: Sequence[tuple[Codes, Sequence[object]]]) -> Codes:
-    """Return the group of each row, as a number. Several columns are combined to one grouping.
+    """Return the group of each row, as a number. Several columns are combined into one grouping.
 
     The groups are numbered in the order of their first rows.
     """
@@ -277,8 +278,8 @@ def _check_random(random: RandomTerm, codes: Codes, frame: ModelFrame) -> None:
     n_effects = n_groups * n_design_columns(random.intercept, random.slopes, frame.n_levels)
     if n_effects >= frame.n:
         raise InputError(
-            f"`{group}` has {n_effects} random effects for {n_groups} levels, but the model has only {frame.n} rows, "
-            "so the random effects cannot be distinguished from the residual. Fix: use fewer random effects."
+            f"`{group}` has {n_groups} levels and {n_effects} random effects, but the model has only {frame.n} rows. "
+            "So the random effects cannot be distinguished from the residual. Fix: use fewer random effects."
         )
     for variable in dict.fromkeys(variable for slope in random.slopes for variable in slope):
         values = frame.factors[variable].codes if variable in frame.factors else frame.covariates[variable]

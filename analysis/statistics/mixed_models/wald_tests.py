@@ -22,8 +22,8 @@ class Satterthwaite:
 
     .. math:: \nu = \frac{2\,(l^\top V l)^2}{g^\top A g}, \quad g_k = l^\top \frac{\partial V}{\partial \theta_k} l,
 
-    with :math:`A` the covariance of the estimated variance parameters :math:`\theta`. These are the degrees of freedom
-    of R's lmerTest.
+    where :math:`A` is the covariance of the estimated variance parameters :math:`\theta`. These are the degrees of
+    freedom of R's lmerTest.
 
     References
     ----------
@@ -41,7 +41,7 @@ class Satterthwaite:
     def df(self, rows: Floats, covariance: Floats) -> Floats:
         """Return the degrees of freedom of each combination of coefficients.
 
-        A row has the weights of the coefficients in one combination.
+        Each row of `rows` has the weights of the coefficients in one combination.
         """
         variances = _quadratic(rows, covariance)
         slopes = np.column_stack([_quadratic(rows, gradient) for gradient in self.gradients])

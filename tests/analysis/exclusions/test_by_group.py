@@ -111,7 +111,7 @@ def test_trials_of_a_participant_with_several_sessions_are_counted_in_the_group_
     assert counts(table, "human", "total") == (2, 13, 0, 0, 0, 2, 13), "a participant is one of the total"
     (sentence,) = notes_on_several_groups(result)
     assert sentence.startswith("1\u00a0participant was in more than one counterbalance group.")
-    assert "add up to more than the total" in sentence
+    assert "have more participants than the total" in sentence
 
 
 def test_a_participant_included_with_one_group_is_excluded_from_the_other_group_but_not_from_the_total(view, session):

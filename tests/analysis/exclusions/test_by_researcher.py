@@ -67,7 +67,7 @@ def test_of_two_completed_sessions_the_researcher_chooses_by_excluding_the_other
         result = apply_exclusions(tidy_trials(view(first, second)), plan)
         assert dispositions(result) == {"A": "included"}
         assert set(result.trials["session"][result.trials["excluded_by"].isna()]) == {"second"}
-    with pytest.raises(InputError, match="exclude the other session with `equipoise exclude`"):
+    with pytest.raises(InputError, match="exclude all but one of these sessions with `equipoise exclude`"):
         apply_exclusions(tidy_trials(view(session(participant="A", session="first"), second)), planned())
 
 
@@ -77,7 +77,8 @@ def test_the_notes_state_whether_an_exclusion_was_after_the_last_response(view, 
     )
     assert "before the last response" in exclusion_notes(trials)[0]
     (deviation,) = exclusion_deviations(trials)
-    assert deviation.startswith("The researcher excluded 2\u00a0sessions without a rule of the plan; 1 of these")
+    assert deviation.startswith("The researcher excluded 2\u00a0sessions without a rule of the plan.")
+    assert deviation.endswith("after their last response: 1.")
 
 
 def test_an_export_keeps_revisions_and_exclusions_and_older_data_keep_their_digest(view, session, tmp_path):

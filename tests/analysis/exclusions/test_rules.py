@@ -216,14 +216,15 @@ def test_only_trials_with_a_focus_loss_are_excluded(view, session, row):
     result = applied(rows, {"rule": "trial_focus_lost"})
     assert excluded_trials(result, "trial_focus_lost") == 1
     assert result.notes == [
-        "1\u00a0answered test trial without a record of the focus: the rule `trial_focus_lost` did not use them."
+        "The rule `trial_focus_lost` did not use 1\u00a0answered test trial without a record of whether the "
+        "participant left the page."
     ]
 
 
 def test_a_participant_without_a_record_of_the_focus_is_kept_with_a_note(view, session):
     result = applied(view(session(source="lab", focus_lost=None)), {"rule": "focus_lost"})
     assert dispositions(result) == {"P01": "included"}
-    assert "4\u00a0answered test trials without a record of the focus" in result.notes[0]
+    assert "4\u00a0answered test trials without a record of whether" in result.notes[0]
 
 
 # implausibly fast

@@ -86,12 +86,13 @@ def test_levels_are_in_natural_order_and_keep_their_type(view, row):
 def test_factors_that_cannot_be_used_are_named(three_kinds, view, session):
     trials = marked(three_kinds)
     with pytest.raises(
-        InputError, match=r"no factor `colour` in the data. Fix: in the study's analysis, name one of condition"
+        InputError,
+        match=r"no factor `colour` in the data. Fix: in the study's analysis, choose one of the factors condition",
     ):
         accuracy(trials, ["colour"], PLAN)
     with pytest.raises(InputError, match="the items have no factors"):
         accuracy(marked(view(session())), ["colour"], PLAN)
-    with pytest.raises(InputError, match="name of a column of the tables"):
+    with pytest.raises(InputError, match="same name as a column of the result tables"):
         accuracy(marked(view(session(factors={"subject": "physics"}))), ["subject"], PLAN)
     with pytest.raises(InputError, match="apply the exclusions first"):
         accuracy(trials.drop(columns="excluded_by"), [], PLAN)

@@ -149,7 +149,7 @@ def test_invalid_arguments_are_named(view, row):
     for changes, message in (
         ({"signal": {"questions": "metacognition"}}, "no column `questions`"),
         ({"signal": {"question": "meta"}}, "no level meta. Fix: name one of comprehension, knowledge, metacognition"),
-        ({"response": "I do not know"}, "no item of the signal offers the response “I do not know”"),
+        ({"response": "I do not know"}, "no signal item offers the response “I do not know”"),
         ({"noise": {"question": ("metacognition", "knowledge")}}, "both signal and noise"),
     ):
         with pytest.raises(InputError, match=message):

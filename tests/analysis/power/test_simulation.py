@@ -292,7 +292,7 @@ def test_participants_without_one_side_of_the_comparison_are_left_out_with_a_not
     trials = planned_trials(design, 6)
     analysis = contrast_t(trials, [EFFECT])
     assert analysis.notes == (
-        "50 % of the participants see no items of at least one cell of the comparison. These participants are left "
+        "50 % of the participants have no trials in at least one cell of the comparison. These participants are left "
         "out.",
     )
     correct, kept = responses_without_exclusions(trials)
@@ -310,7 +310,7 @@ def test_a_factor_between_participants_has_no_paired_test():
 @pytest.mark.parametrize(
     ("baseline", "levels", "difference", "message"),
     [
-        (0.8, {"colour": "red"}, 0.1, "the test items have no factor `colour`. Fix: name one of story, condition"),
+        (0.8, {"colour": "red"}, 0.1, "the test items have no factor `colour`. Fix: choose one of story, condition"),
         (0.8, {"item_id": "s01-A0"}, 0.1, "no factor `item_id`"),
         (0.8, {"condition": "C"}, 0.1, "`condition` has no level C. Fix: name one of A, B"),
         (0.8, {"condition": "B"}, 0.2, "would be 1 where condition = B"),
@@ -452,7 +452,7 @@ def test_a_planned_test_is_corrected_for_its_family(correction, factor):
     assert bool(analysis.notes) == (correction == "holm")
     if analysis.notes:
         assert analysis.notes == (
-            "The p value is corrected for the 3 tests of its family, as the plan says (holm). `slow` cannot be "
+            "The p value is corrected for the 3 tests of its family, as in the plan (holm). `slow` cannot be "
             "simulated and counts as not significant.",
         )
 
@@ -462,7 +462,7 @@ def test_a_test_that_does_not_fit_the_design_has_a_note():
     plan = plan_of(tests={"welch": {**TESTS["welch"], "equivalence_margin": 0.1}})
     difference, between = planned_test_analysis(trials, plan, "welch").notes
     assert "not of the test of equivalence" in difference
-    assert "plan the test with `within`" in between
+    assert "write `within` instead of `between`" in between
     assert not planned_test_analysis(trials, plan_of(tests={"items": TESTS["items"]}), "items").notes
 
 
@@ -542,11 +542,11 @@ def test_data_that_a_model_leaves_out_are_in_the_notes():
     ("name", "term", "message"),
     [
         ("against", None, "uses runs of models, but only people's responses are simulated"),
-        ("logistic", None, "has the terms condition, level, condition:level. Fix: name the term to test"),
+        ("logistic", None, "has the terms condition, level, condition:level. Fix: choose the term to test"),
         (
             "logistic",
             "age",
-            "has no term `age`. Fix: name one of its terms .condition, level, condition:level. or coefficients",
+            "has no term `age`. Fix: choose one of its terms .condition, level, condition:level. or coefficients",
         ),
         ("none", None, "the plan has no model `none`. Fix: choose one of its models .logistic, linear, against."),
         ("times", None, "uses `rt_ms`, but only `correct` is simulated"),

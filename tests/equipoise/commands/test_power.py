@@ -187,7 +187,7 @@ def test_a_study_with_the_design_deal(sample_study):
         (["--effect", "condition=B:0.1", "--model", "against"], "the model `against` uses runs of models"),
         (
             ["--effect", "condition=B:0.1", "--model", "answers", "--term", "x"],
-            "has no term `x`. Fix: name one of its terms (condition",
+            "has no term `x`. Fix: choose one of its terms (condition",
         ),
         (
             ["--effect", "condition=B:0.1", "--term", "x"],

@@ -76,7 +76,7 @@ def test_a_model_without_problems_has_no_warnings(name):
 def test_a_coefficient_of_an_empty_cell_is_left_out_with_a_warning():
     model = fitted("an empty cell")
     (warning,) = model.warnings
-    assert warning.startswith("Redundant, so left out: `conditionneutral:promptplus`")
+    assert warning.startswith("These coefficients are redundant and were left out: `conditionneutral:promptplus`")
     assert "No row has `condition` neutral and `prompt` plus." in warning
     assert model.covariance.shape == (len(model.coefficients),) * 2
 

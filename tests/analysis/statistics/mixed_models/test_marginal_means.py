@@ -114,7 +114,7 @@ def test_a_single_name_means_a_list_of_one_name():
 @pytest.mark.parametrize(
     ("of", "by", "complaint"),
     [
-        ([], [], "need a factor. Fix: name one of `condition`, `prompt`"),
+        ([], [], "need a factor. Fix: choose one of `condition`, `prompt`"),
         (["load"], [], "`load` is a covariate"),
         (["item"], [], "`item` is not a factor of"),
         (["condition"], ["condition"], "duplicate factor `condition`"),
@@ -128,7 +128,7 @@ def test_a_name_that_is_not_a_factor_of_the_model_is_refused(of, by, complaint):
 
 
 def test_an_unknown_correction_is_refused():
-    with pytest.raises(InputError, match="give one of `holm`, `tukey`, `bh`, `none`"):
+    with pytest.raises(InputError, match="choose one of `holm`, `tukey`, `bh`, `none`"):
         pairwise_contrasts(fitted("crossed intercepts"), ["condition"], adjust="bonferroni")
 
 
