@@ -37,7 +37,7 @@ def forest_plot(
     table : DataFrame
         One row per estimate: coefficients, differences from people, configurations of a leaderboard.
     name : str
-        The file's name.
+        The name of the figure's files, without the ending.
     label, estimate, ci_low, ci_high : str
         Columns of the table. A missing estimate or interval is not drawn, and the figure states that it is missing. An
         interval that is much wider than the other intervals is cut off, and an arrow marks the cut. The numbers at the
@@ -52,8 +52,8 @@ def forest_plot(
     Returns
     -------
     Drawing or None
-        None if there is no estimate. If the table has more than `MOST_ROWS` rows, the first rows are drawn, and the
-        data of the figure have all rows.
+        None if there is no estimate. If the table has more than `MOST_ROWS` rows, only the first rows are drawn, but
+        the data of the figure have all rows.
     """
     finite = table.assign(**{column: _finite(table[column]) for column in (estimate, ci_low, ci_high)})
     if finite[estimate].isna().all():

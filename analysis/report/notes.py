@@ -16,7 +16,7 @@ from experiment.study.analysis_plan import AnalysisPlan
 
 
 def exclusion_steps_words(flow: pd.DataFrame) -> str:
-    """Return the steps that excluded participants in words, for the error message if no trial remains."""
+    """Describe the steps that excluded participants, for the error message if no trial remains."""
     rows: list[dict[str, Any]] = flow[flow["n_participants"] > 0].to_dict("records")  # type: ignore[assignment]
     parts = [
         f"{row['n_participants']} of kind {row['kind']} excluded at `{row['step']}` ({row['criterion']})"
