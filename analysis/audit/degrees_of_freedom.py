@@ -120,7 +120,7 @@ def _welch(test: ReportedTest, wanted: str) -> tuple[str, str, str] | None:
     if high < least or low > most:
         return None
     said = ROUNDED_DF.search(test.words) is not None
-    range_words = f"with Welch's test, df is {least} to {most}"
+    range_words = f"with Welch's test, df is between {least} and {most}"
     if said or df != int(df):
         return CONSISTENT, f"{least} to {most}", f"{range_words}; df = {df} is printed."
     if first and second:

@@ -143,7 +143,10 @@ def _without_df(test: ReportedTest, p: Printed, expected: list[ExpectedDf], desi
         wanted = " or ".join(f"df = {one}" for one in expected)
         return Finding(test.row.name, CHECK, str(p), wanted, verdict, f"{needs}{twice}, but {given}.")
     if test.kind == "t" and test.is_named and design.participants and fitting.low > design.participants - 1:
-        words = f"{needs}, but {counted(design.participants, 'participant')} give at most {design.participants - 1}."
+        words = (
+            f"{needs}, but {counted(design.participants, 'participant')} can give at most "
+            f"df = {design.participants - 1}."
+        )
         return Finding(test.row.name, CHECK, str(p), f"df = {design.participants - 1}", INCONSISTENT, words)
     return Finding(test.row.name, CHECK, str(p), "", CONSISTENT, f"{needs}; no degrees of freedom are printed.")
 

@@ -17,7 +17,7 @@ import pandas as pd
 from batteries.errors import InputError
 
 NOT_CONVERTED = (ValueError, TypeError, OverflowError, RecursionError)
-"""Errors of functions that convert a cell. They mean that the cell is invalid."""
+"""Errors of functions that convert a cell. Such an error means that the cell is invalid."""
 _DECODER = json.JSONDecoder()
 
 

@@ -18,7 +18,7 @@ JSON = ("factors", "content", "key", "response", "signals", "jspsych")
 VIEW_COLUMNS = (*TEXT, *WHOLE, *DECIMAL, *YES_NO, *JSON)
 LATER_COLUMNS = ("fixation_frames_intended", "frame_ms", "onset_source", "visit", "input", "missing", "signals",
                  "jspsych", "session_number", "study_revision", "excluded_at", "excluded_reason")  # fmt: skip
-"""Columns that stores and exports of an earlier Equipoise do not have. The tidy table then has missing values."""
+"""Columns that stores and exports of an earlier Equipoise lack. In the tidy table, their values are then missing."""
 
 FORMER_COLUMNS = {"session_number": "occasion"}
 """The former names of columns. Stores and exports of an earlier Equipoise use the former names."""
@@ -46,7 +46,7 @@ DERIVED = ("correct", "score", "chance", "excluded_by", *PATTERNS, "rt")
 """Columns that are computed from the raw data. The data digest does not include these columns."""
 
 SINCE_THE_DIGEST = ("session_number", "study_revision", "excluded_at", "excluded_reason")
-"""Columns added after the data digest was defined. The digest includes only those of these columns that have values."""
+"""Columns that are newer than the data digest. If such a column has no values, the digest omits the column."""
 
 FIXED_COLUMNS = frozenset((*VIEW_COLUMNS, *BEFORE_FACTORS, *AFTER_FACTORS, *DERIVED))
 

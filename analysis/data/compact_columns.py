@@ -2,8 +2,8 @@
 
 Equal cells are stored once, and numbers are stored without Python objects.
 
-The columns are those of the view `trials`. Only `jspsych` is parsed while the columns are filled. Nearly all of its
-texts differ, so unparsed they would take more memory than all other columns together.
+The columns are those of the view `trials`. Only `jspsych` is parsed while the columns are filled. Nearly all texts of
+`jspsych` differ. Without parsing, these texts would take more memory than all other columns together.
 `benchmarks/accuracy_pipeline.py` measures the memory.
 """
 

@@ -13,7 +13,7 @@ from experiment.study.planned_analyses import Level, Where
 def levels_of(data: pd.DataFrame, column: str, what: str) -> dict[str, Any]:
     """Return the levels of a column in natural order. The keys are the texts of the levels.
 
-    `what` is the part of the plan that errors name, such as "the test `warm_up`".
+    For error messages, `what` is a part of the plan, such as "the test `warm_up`".
     """
     require_columns(data, [column], what)
     distinct = sorted(data[column].dropna().unique().tolist(), key=level_order)
@@ -38,7 +38,7 @@ def matching(data: pd.DataFrame, where: Where, what: str) -> pd.Series:
     where : mapping
         The requested level or levels of each column.
     what : str
-        The part of the plan that errors name, such as "the test `warm_up`".
+        A part of the plan, such as "the test `warm_up`", for error messages.
 
     Raises
     ------

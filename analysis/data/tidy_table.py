@@ -294,7 +294,7 @@ def _scores(
 
 
 def _together(parts: Sequence[npt.NDArray[np.intp]]) -> Cells:
-    """Return one cell per row, for the combination of its `parts`. Its value is the first row with this combination."""
+    """Return a cell for the combination of `parts` in each row. The value of a cell is the first row with this cell."""
     number = np.zeros(len(parts[0]), dtype="int64")
     for part in parts:
         number = pd.factorize(number * (int(part.max()) + 2) + part + 1)[0]

@@ -20,7 +20,7 @@ points. The data of the figure have all intervals."""
 def item_scatter(
     items: pd.DataFrame, name: str, people: str, model: str, *, confidence: float = 0.95
 ) -> Drawing | None:
-    """Draw a scatter plot with one point per item: the accuracy of people and of a model. Draw the line of equality.
+    """Draw a scatter plot of the accuracy of people and of a model at each item, with the line of equality.
 
     Items at the same position are drawn as one disc. The area of the disc is proportional to the number of items.
     Positions are not jittered. If there are at most `MOST_INTERVALS` positions, Wilson's intervals are drawn for

@@ -77,7 +77,8 @@ def _reworded(texts: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
 def _is_one(own: pd.DataFrame) -> bool:
     """Return True if the contents with one item id differ only by an allowed change of the wording.
 
-    Such a change is allowed only within a version of the study. So any two versions must have one content in common.
+    Such a change is allowed only within a version of the study. So any two versions must have at least one content
+    in common.
     """
     of_versions = [set(contents) for _, contents in own.groupby(VERSION)["content"]]
     if any(one.isdisjoint(other) for one, other in combinations(of_versions, 2)):

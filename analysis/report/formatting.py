@@ -64,7 +64,7 @@ def shown(table: pd.DataFrame, confidence: float | None = None) -> ShownTable:
 def heading(name: str, confidence: float | None = None) -> str:
     r"""Return a column's name in words.
 
-    The confidence interval for an equivalence test has a smaller coverage than `confidence`: 90 % instead of 95 %.
+    The interval for an equivalence test has a smaller coverage than `confidence`, such as 90 % instead of 95 %.
 
     Examples
     --------

@@ -25,9 +25,9 @@ def test_all_totals_are_the_sums_of_their_rows(audited):
 def test_the_single_half_has_more_trials_than_its_participants_can_give(audited):
     assert found(audited, "Single-total", "trials") == ["impossible"]
     explanations = sentences(audited[(audited["row"] == "Single-total") & (audited["check"] == "trials")])
-    assert "53 participants with 24 trials each have at most 1,272, but 1,303 are printed." in explanations
+    assert "53 participants with 24 trials each have at most 1,272 trials, but 1,303 are printed." in explanations
     assert (
-        "1,303 + 89 = 1,392 = 58 x 24, as if trials of the 5 excluded participants were among the final trials."
+        "1,303 + 89 = 1,392 = 58 x 24, so trials of excluded participants (5) may be among the final trials."
         in explanations
     )
 
@@ -195,13 +195,21 @@ def test_missing_cells_and_numbers_in_a_frame_are_read_as_printed():
     [
         ("group|n", {}, "has no rows"),
         ("group|n|n\na|1|2", {}, "duplicate column `n`"),
-        ("group|M|Mean\na|1|2", {}, "`M`, `Mean` could each be `mean`. Fix: choose one column with --column mean='M'"),
+        (
+            "group|M|Mean\na|1|2",
+            {},
+            "`M`, `Mean` could all have the meaning `mean`. Fix: choose one column with --column mean='M'",
+        ),
         ("group|n\na|1", {"columns": {"trails": "n"}}, "Fix: write `trials`"),
         ("group|n\na|1", {"columns": {"trials": "m"}}, "there is no column `m`. Fix: name one of `group`, `n`"),
         ("group|n\na|1", {"totals": ["All"]}, "there is no row `All`. Fix: name one of `a`"),
         ("group|n\na|1", {"participants": 0}, "participants is 0"),
         ("group|n\na|1", {"scale": (7, 1)}, "give the lowest response first"),
-        ("group|n\na|1", {}, "nothing in this table can be checked. The audit recognizes the columns label, part"),
+        (
+            "group|n\na|1",
+            {},
+            "nothing in this table can be checked. The audit recognizes columns with the meanings label, part",
+        ),
         ("group|n|M\na|9|1.5", {}, "can be checked .GRIM, GRIMMER. only for whole numbers"),
     ],
 )

@@ -206,7 +206,7 @@ def test_zero_shot_compared_with_one_shot_has_the_paired_form_too(answers, tmp_p
     found = planned_tests(lambda _: answers, plan_of_table_5(tmp_path, [name])).set_index("form")
     paired = found.loc[PAIRED]
     assert (paired["n"], round(paired["statistic"], 4), round(paired["p_value"], 4)) == (n, t, p)
-    assert "within units" in found.loc[AS_PLANNED, "warnings"]
+    assert "not independent within units" in found.loc[AS_PLANNED, "warnings"]
 
 
 # Rows and units of a test
