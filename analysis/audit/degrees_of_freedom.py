@@ -162,7 +162,4 @@ def as_if_twice(test: ReportedTest, low: Decimal | float, high: Decimal | float)
     n = row_n(test.row)
     if test.kind != "t" or n is None or not low <= 2 * n - 2 <= high or high == inf:
         return ""
-    return (
-        f" (2 x {n} - 2 = {2 * n - 2}: the test may treat the same {n} participants as two groups, which is right only "
-        f"if each group had {n} participants)"
-    )
+    return f" (2 x {n} - 2 = {2 * n - 2}, which is right only for two groups of {n} participants each)"
