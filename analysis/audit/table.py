@@ -80,7 +80,7 @@ class Row:
     cells: Mapping[str, str]
     """The printed cell of each column. The keys are headers."""
     roles: Mapping[str, str]
-    """The header of the column with each role."""
+    """The header of the column for each role. The keys are roles."""
     is_total: bool
 
     def text(self, role: str) -> str:
@@ -108,7 +108,7 @@ class PublishedTable:
 
     rows: tuple[Row, ...]
     roles: Mapping[str, str]
-    """The header of the column with each role."""
+    """The header of the column for each role. The keys are roles."""
     headers: tuple[str, ...]
 
     @property

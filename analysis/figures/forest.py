@@ -141,8 +141,8 @@ def _draw(rows: Sequence[_Row], reference: float, x_label: str, note: str) -> Fi
 def _limits(rows: Sequence[_Row], reference: float) -> tuple[float, float]:
     """Return the limits of the axis, which contain all estimates.
 
-    Intervals extend the axis by at most twice their median width, or twice the range of the estimates if this range is
-    greater.
+    At each end, the axis extends beyond the estimates, because it also contains the intervals. This extension is at
+    most twice the median width of the intervals, or twice the range of the estimates if this range is greater.
     """
     estimates = [row.estimate for row in rows if np.isfinite(row.estimate)] + [reference]
     bounds = [bound for row in rows for bound in (row.ci_low, row.ci_high) if np.isfinite(bound)]
