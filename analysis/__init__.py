@@ -3,12 +3,12 @@
 Its packages, in the order in which the data pass through them:
 
     data/               reads a store, an export or any CSV file into the tidy table; `batteries` scores the responses
-    provenance/         the digest of the data, study versions, changes of items
-    preregistration/    locked plans, and deviations from a locked plan
-    exclusions/         the preregistered rules, and flow tables that add up
+    provenance/         the digest of the data, the versions of the study, and items that changed between versions
+    preregistration/    locked analysis plans, and deviations from a locked plan
+    exclusions/         the preregistered exclusion rules, and tables with the number of participants at each step
     measures/           accuracy, agreement between people and models, difficulty, signal detection
     statistics/         intervals, tests and mixed models
-    planned/            the tables, models and tests of the plan, and the sensitivity of results to each exclusion rule
+    planned/            the tables, statistical models and tests of the plan, also without single exclusion rules
     power/              simulated studies, to find the number of participants
     figures/            the figures
     report/             one self-contained HTML page

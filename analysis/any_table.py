@@ -1,4 +1,4 @@
-"""Analyze any tidy file by a plan, and write a folder with tables, models, figures and a report."""
+"""Analyze any tidy CSV file with an analysis plan, and write a folder with the results and a report."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,22 +28,24 @@ def analyze_table(
     registration: Registration = NOT_LOCKED,
     made_at: datetime | None = None,
 ) -> TableAnalysis:
-    """Analyse a tidy CSV file by a plan, and write `tables/`, `models/`, `tests.csv`, `figures/` and `report.html`.
+    """Analyse a tidy CSV file with an analysis plan.
+
+    Write `tables/`, `models/`, `tests.csv`, `figures/` and `report.html` in the folder of the results.
 
     Parameters
     ----------
     path : Path
         The file: a header, and one row per observation.
     plan : PlannedAnalyses
-        Tables, models and tests. The field `who` of a table, model or test has no effect, because only a study
-        distinguishes people from models.
+        Tables, statistical models and tests. Their field `who` has no effect, because only the data of a study
+        distinguish people from language models.
     out : Path
         The folder for the results. The function makes the folder if it does not exist. After a failure the folder is
         unchanged.
     software_version : str
         Version of Equipoise.
     registration : Registration
-        The statement of the report on the preregistration of the plan.
+        The statement on the preregistration of the plan, for the report.
     made_at : datetime, optional
         Time of the analysis; now by default.
 

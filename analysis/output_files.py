@@ -73,7 +73,7 @@ def csv_bytes(table: pd.DataFrame, *, heading: bool = True) -> bytes:
     table : DataFrame
         Any table.
     heading : bool
-        True to write the header first. False if earlier rows of the same file are already written.
+        True to write the header first. False to write further rows of a file that already has a header.
     """
     file = io.BytesIO()
     if heading:
@@ -87,8 +87,8 @@ def csv_bytes(table: pd.DataFrame, *, heading: bool = True) -> bytes:
 
 
 def _only_cell(value: Any) -> str:
-    """Return the text of a cell in a table with one column.
+    """Return the line for a cell in a table with only one column.
 
-    An empty cell is written as two quotation marks, because programs ignore an empty line in a CSV file.
+    For an empty cell, the line is two quotation marks, because programs ignore an empty line in a CSV file.
     """
     return cell_text(value) or '""'

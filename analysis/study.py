@@ -1,4 +1,4 @@
-"""The analysis of a study by a preregistered plan: tables, models, figures and a report."""
+"""The analysis of a study with a preregistered plan: tables, statistical models, figures and a report."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -34,7 +34,9 @@ def analyze_trials(
     made_at: datetime | None = None,
     notes: Sequence[str] = (),
 ) -> Analysis:
-    """Analyse a tidy table by a plan, and write `tables/`, `models/`, `figures/`, `report.html` and `provenance.json`.
+    """Analyse a tidy table with an analysis plan.
+
+    Write `tables/`, `models/`, `figures/`, `report.html` and `provenance.json` in the folder of the results.
 
     Parameters
     ----------
@@ -51,7 +53,7 @@ def analyze_trials(
     software_version : str
         Version of Equipoise.
     registration : Registration
-        The statement of the report on the preregistration of the plan
+        The statement on the preregistration of the plan, for the report
         (`analysis.preregistration.deviations.registration_of`).
     made_at : datetime, optional
         Time of the analysis; now by default.
@@ -62,8 +64,8 @@ def analyze_trials(
     Raises
     ------
     InputError
-        If no trial remains after the exclusions, if the data lack something that the plan names, if a result cannot be
-        computed, if an item changed between sessions, or if `out` cannot be used.
+        If no trial remains after the exclusions, if the data lack something that the plan requires, if a result cannot
+        be computed, if an item changed between sessions, or if `out` cannot be used.
     """
     for factors in (plan.by, *(compared.by for compared in plan.comparisons.values())):
         check_factors(trials, factors)

@@ -45,7 +45,7 @@ def study_tables(trials: pd.DataFrame, exclusions: Exclusions, plan: AnalysisPla
     Raises
     ------
     InputError
-        If the data lack something that the plan names, or a comparison cannot be computed.
+        If the data lack something that the plan requires, or if a comparison cannot be computed.
     """
     marked = exclusions.trials
     planned = run_planned(study_rows(marked), plan_for(marked, plan), as_far_as_possible=True)

@@ -4,11 +4,11 @@ The audit does not need the data. It needs the table as printed, and the design 
 
     headers_and_cells.py      the meaning of each column, and each number as it was printed
     table.py                  the table with the meanings of its rows and columns, and the form of a finding
-    count_checks.py           totals, trials compared with participants, counts that were doubled
+    count_checks.py           totals, numbers of trials, and counts in which every row was counted twice
     means_and_percentages.py  means, standard deviations and percentages: GRIM and GRIMMER
     reported_tests.py         hypothesis tests in the rows of the table
-    degrees_of_freedom.py     degrees of freedom compared with participants
-    p_values.py               p values compared with statistics, conclusions compared with p values
+    degrees_of_freedom.py     degrees of freedom compared with the number of participants
+    p_values.py               p values compared with test statistics, and conclusions compared with p values
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -66,9 +66,9 @@ def audit_table(
     trials : int, optional
         Number of trials of one participant in one row of the table.
     items : int, optional
-        Number of responses in the mean of one participant; 1 if not given.
+        Number of responses that were averaged for one participant; 1 by default.
     scale : tuple of int, optional
-        Lowest and highest response. A scale implies that responses are whole numbers.
+        Lowest and highest response. If a scale is given, responses are whole numbers.
     whole_numbers : bool
         True if responses are whole numbers. Means and standard deviations of other responses are not checked.
     totals : sequence of str
@@ -86,7 +86,8 @@ def audit_table(
     Raises
     ------
     InputError
-        If the table is empty or not recognized, an argument names a missing row or column, or nothing can be checked.
+        If the table is empty, if an argument contains the name of a row or column that does not exist, or if no
+        number can be checked.
 
     Examples
     --------
@@ -115,6 +116,6 @@ def _nothing(found: list[Finding]) -> str:
     reasons = " ".join(dict.fromkeys(finding.explanation for finding in found[:3]))
     why = f"nothing in this table can be checked: {reasons}" if reasons else "nothing in this table can be checked."
     return (
-        f"{why} The audit recognizes the columns {', '.join(ROLES)}. Fix: state the role of each column with --column "
-        "MEANING=HEADER."
+        f"{why} The audit recognizes columns with the meanings {', '.join(ROLES)}. Fix: state the meaning of each "
+        "column with --column MEANING=HEADER."
     )

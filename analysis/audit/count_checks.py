@@ -1,4 +1,4 @@
-"""Checks of counts: totals and their rows, trials and participants, and rows that were counted twice."""
+"""Checks of counts: totals, numbers of trials and of participants, and rows that were counted twice."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -37,13 +37,14 @@ UNLIKELY = Fraction(1, 1000)
 """Probability below which a common divisor of all counts is suspicious."""
 
 FEWEST_COUNTS = 5
-"""Fewest different counts for which a common divisor is searched. A few round numbers often have a common divisor."""
+"""Smallest number of different counts in which a common divisor is searched. A few round numbers often have one."""
 
 
 def totals(table: PublishedTable, _design: Design) -> Iterator[Finding]:
     """Compare each total with the sum of its rows.
 
-    If other totals divide these rows among them, also compare the total with the sum of the other totals.
+    If each of these rows belongs to exactly one smaller total, also compare the total with the sum of the smaller
+    totals.
     """
     for place, row in enumerate(table.rows):
         if not row.is_total:
@@ -58,10 +59,10 @@ def totals(table: PublishedTable, _design: Design) -> Iterator[Finding]:
 
 
 def _parts(table: PublishedTable, place: int) -> list[Row]:
-    """Return the rows of the total at `place`.
+    """Return the rows that the total at `place` adds up.
 
-    These are the rows whose labels begin with the name in the total's label. A plain `Total` has all rows. If there are
-    several plain totals, each has the rows since the previous total.
+    For `Single-total`, these are the rows whose labels begin with `single`. A plain `Total` adds up all rows. If there
+    are several plain totals, each of them adds up the rows after the previous total.
     """
     stem = total_stem(table.rows[place].label)
     begin = [row for row in table.parts if stem and plain(row.label).startswith(stem)]
@@ -74,7 +75,7 @@ def _parts(table: PublishedTable, place: int) -> list[Row]:
 
 
 def _subtotals(table: PublishedTable, place: int, parts: list[Row]) -> list[Row]:
-    """Return the other totals if they divide the rows of the total at `place`: each row is in exactly one of them."""
+    """Return the smaller totals if each row of the total at `place` belongs to exactly one smaller total."""
     others = {n: _parts(table, n) for n, row in enumerate(table.rows) if row.is_total and n != place}
     smaller = {n: rows for n, rows in others.items() if len(rows) < len(parts)}
     of = [row.name for rows in smaller.values() for row in rows]
@@ -82,9 +83,9 @@ def _subtotals(table: PublishedTable, place: int, parts: list[Row]) -> list[Row]
 
 
 def _is_count(table: PublishedTable, header: str) -> bool:
-    """Return True if a column has counts, according to its role.
+    """Return True if the role of a column is a count.
 
-    A column without a role has counts if all its cells are whole numbers.
+    A column without a role is a count if all its cells are whole numbers.
     """
     roles = [role for role, named in table.roles.items() if named == header]
     if roles:
@@ -174,13 +175,13 @@ def _all_recruited(table: PublishedTable, recruited: int) -> Iterator[Finding]:
 
 
 def trials(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Compare the trials of each row with the trials that its participants can have, before and after exclusions."""
+    """Compare the number of trials in each row with the number that the participants of the row can have."""
     each = design.trials
     if each is None:
         if {"participants", "trials"} <= set(table.roles):
             words = (
-                "trials cannot be compared with participants. Fix: give the number of one participant's trials "
-                "with --trials."
+                "numbers of trials cannot be compared with numbers of participants. Fix: give the number of trials "
+                "of one participant with --trials."
             )
             yield Finding(THE_TABLE, "trials", "", "", NOT_CHECKABLE, words)
         return
@@ -195,30 +196,30 @@ def trials(table: PublishedTable, design: Design) -> Iterator[Finding]:
 
 
 def _most(row: Row, n_participants: int, n_trials: int, each: int) -> Finding:
-    """Check that the included participants can have the included trials."""
+    """Check that the final participants can have as many trials as the row states."""
     most = n_participants * each
-    give = f"{counted(n_participants, 'participant')} with {counted(each, 'trial')} each have at most {most:,}"
+    give = f"{counted(n_participants, 'participant')} with {counted(each, 'trial')} each have at most {most:,} trials"
     if n_trials <= most:
         words = f"{give}; {n_trials:,} are printed."
         return Finding(row.name, "trials", str(n_trials), f"at most {most}", CONSISTENT, words)
     words = f"{give}, but {n_trials:,} are printed."
     if most and n_trials % most == 0:
         words = (
-            f"{give}; {n_trials:,} is exactly {n_trials // most} times this number, as if every trial were counted "
+            f"{give}. {n_trials:,} is exactly {n_trials // most} times this number, as if every trial were counted "
             f"{n_trials // most} times."
         )
     excluded = row.whole("excluded_trials")
     whole, n_left_out = n_trials + (excluded or 0), row.whole("excluded_participants")
     if excluded is not None and n_left_out and whole == (n_participants + n_left_out) * each:
         words += (
-            f" {n_trials:,} + {excluded:,} = {whole:,} = {n_participants + n_left_out:,} x {each:,}, as if trials of "
-            f"the {counted(n_left_out, 'excluded participant')} were among the final trials."
+            f" {n_trials:,} + {excluded:,} = {whole:,} = {n_participants + n_left_out:,} x {each:,}, so "
+            f"trials of excluded participants ({n_left_out:,}) may be among the final trials."
         )
     return Finding(row.name, "trials", str(n_trials), f"at most {most}", IMPOSSIBLE, words)
 
 
 def _books(row: Row, n_participants: int, n_trials: int, each: int) -> Finding:
-    """Check that final and excluded trials together are all trials of the final or of the recruited participants."""
+    """Check that final and excluded trials add up to all trials of the final or of the recruited participants."""
     excluded, n_left_out = row.whole("excluded_trials") or 0, row.whole("excluded_participants") or 0
     whole, final, recruited = n_trials + excluded, n_participants * each, (n_participants + n_left_out) * each
     added = f"{n_trials:,} final and {excluded:,} excluded trials are {whole:,}"
@@ -228,7 +229,7 @@ def _books(row: Row, n_participants: int, n_trials: int, each: int) -> Finding:
         words, verdict = f"{added} = {n_who:,} x {each:,}, the trials of all {who} participants.", CONSISTENT
     else:
         times = f" (it is {whole // each:,} x {each:,})" if whole % each == 0 else ""
-        wanted = f"the {counted(n_participants, 'final participant')} have {final:,}"
+        wanted = f"the {counted(n_participants, 'final participant')} have {final:,} trials"
         if n_left_out:
             wanted += f", and all {n_participants + n_left_out:,} recruited participants have {recruited:,}"
         words = f"{added}{times}, but {wanted}."
@@ -254,7 +255,7 @@ def _two_ways(table: PublishedTable, each: int) -> Iterator[Finding]:
 
 
 def counted_twice(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Find tables in which every row was counted more than once."""
+    """Find tables in which every row of the data was counted more than once."""
     yield from _multiples(table, design)
     yield from _common_divisor(table)
 
@@ -274,7 +275,7 @@ def _multiples(table: PublishedTable, design: Design) -> Iterator[Finding]:
 def _either(
     table: PublishedTable, counts: list[tuple[Row, int]], n_participants: int, each: int | None
 ) -> Iterator[Finding]:
-    """Check numbers that may be numbers of participants or numbers of trials."""
+    """Check a column that may have numbers of participants or numbers of trials."""
     for row, number in counts:
         most = f"at most {n_participants}"
         if number <= n_participants:
@@ -294,12 +295,12 @@ def _either(
 def _of_trials(table: PublishedTable, counts: list[tuple[Row, int]], design: Design, role: str) -> Iterator[Finding]:
     """Check numbers of trials.
 
-    If the number of participants is unknown, check whether all numbers are the same multiple of one participant's
-    trials.
+    If the number of participants is unknown, check whether every number is the same multiple of the number of trials
+    of one participant.
     """
     each, n_participants = design.trials or 0, design.participants or 1
     most, header = n_participants * each, table.roles[role]
-    by = f"{counted(n_participants, 'participant')} with {counted(each, 'trial')} each can give at most {most:,}"
+    by = f"{counted(n_participants, 'participant')} with {counted(each, 'trial')} each can give at most {most:,} trials"
     for row, number in counts if design.participants is not None else ():
         verdict = CONSISTENT if number <= most else IMPOSSIBLE
         yield Finding(row.name, "trials", str(number), f"at most {most}", verdict, f"{by}; {number:,} are printed.")
@@ -308,9 +309,8 @@ def _of_trials(table: PublishedTable, counts: list[tuple[Row, int]], design: Des
     if len(times) == 1 and (often := times.pop()) > 1 and often.denominator == 1:
         who = counted(n_participants, "participant") if design.participants is not None else "one participant or run"
         words = (
-            f"every one of the {counted(len(parts), 'number')} in `{header}` is exactly {often} x {most:,}, "
-            f"{'twice' if often == 2 else f'{often} times'} the trials of {who} with {counted(each, 'trial')} each, "
-            f"as if every row of the data were counted {often} times."
+            f"all {counted(len(parts), 'number')} in `{header}` are exactly {often} x {most:,}, but {who} can give at "
+            f"most {most:,} trials. It looks as if every row of the data were counted {often} times."
         )
         if design.participants is None:
             words += (
@@ -334,7 +334,7 @@ def _or_column(role: str, header: str) -> str:
 
 
 def _common_divisor(table: PublishedTable) -> Iterator[Finding]:
-    """Find a number that divides every count of right answers, as if each response was counted several times."""
+    """Find a number that divides every count of right answers: each response may have been counted several times."""
     counts = {number for row in table.parts if (number := row.whole("correct"))}
     if len(counts) < FEWEST_COUNTS:
         return
@@ -355,7 +355,7 @@ def _common_divisor(table: PublishedTable) -> Iterator[Finding]:
 
 
 def _chance_of_divisor(divisor: int, n: int) -> Fraction:
-    """Return an upper bound of the probability that a number of this size or larger divides `n` numbers.
+    """Return an upper bound of the probability that `divisor` or a larger number divides all of `n` numbers.
 
     A number d divides all n numbers with probability 1/d^n. The sum of these probabilities over d and all larger
     numbers is at most the first probability plus the integral from d.

@@ -1,4 +1,4 @@
-"""Checks whether degrees of freedom are possible with the participants of a test."""
+"""Checks whether degrees of freedom fit the number of participants of a test."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class ExpectedDf:
 
 
 def expected_dfs(test: ReportedTest) -> list[ExpectedDf]:
-    """Return the possible degrees of freedom of a row's test, from its participants, groups or table."""
+    """Return the degrees of freedom that fit the participants, groups or table size in the row of a test."""
     row, n = test.row, row_n(test.row)
     paired, independent = PAIRED.search(test.words), INDEPENDENT.search(test.words)
     match test.kind:
@@ -45,13 +45,13 @@ def expected_dfs(test: ReportedTest) -> list[ExpectedDf]:
             return [within] if paired else [between] if independent else [between, within]
         case "chi2" if shape := read_shape(row.text("shape")):
             df = (shape[0] - 1) * (shape[1] - 1) if min(shape) > 1 else max(shape) - 1
-            return [ExpectedDf((df,), f"a table of {shape[0]} x {shape[1]}")]
+            return [ExpectedDf((df,), f"the {shape[0]} x {shape[1]} cells of the table")]
         case _:
             return []
 
 
 def row_n(row: Row) -> int | None:
-    """Return the number of all participants of a row."""
+    """Return the number of participants in a row."""
     return row.whole("n") or row.whole("participants")
 
 
@@ -69,7 +69,7 @@ def _of_t(row: Row, n: int | None, paired: bool, independent: bool) -> list[Expe
 
 
 def degrees_of_freedom(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Compare the printed degrees of freedom with those expected from participants, groups or size of the table."""
+    """Compare the printed with the expected degrees of freedom of each test."""
     for test in reported_tests(table):
         if test.dfs:
             found = _compared(test, design)
@@ -80,13 +80,13 @@ def degrees_of_freedom(table: PublishedTable, design: Design) -> Iterator[Findin
 
 
 def _compared(test: ReportedTest, design: Design) -> tuple[str, str, str] | None:
-    """Return verdict, expected value and sentence; None if no degrees of freedom are expected."""
+    """Return verdict, expected value and sentence. Return None if the expected degrees of freedom are unknown."""
     expected = expected_dfs(test)
-    given = "; ".join(f"{one.why} give {one}" for one in expected)
+    given = "; ".join(f"{one.why} give df = {one}" for one in expected)
     wanted = " or ".join(str(one) for one in expected)
     fitting = next((one for one in expected if one.dfs == test.dfs), None)
     if fitting is not None:
-        return CONSISTENT, wanted, f"{fitting.why} give {fitting}."
+        return CONSISTENT, wanted, f"{fitting.why} give df = {fitting}."
     if test.kind == "F" and not expected:
         return _f_without_groups(test)
     if test.kind == "t":
@@ -95,12 +95,12 @@ def _compared(test: ReportedTest, design: Design) -> tuple[str, str, str] | None
             return welch
     if expected:
         printed = ", ".join(str(df) for df in test.dfs)
-        words = f"{given}; {printed} is printed{as_if_twice(test, test.dfs[0], test.dfs[0])}."
+        words = f"{given}; df = {printed} is printed{as_if_twice(test, test.dfs[0], test.dfs[0])}."
         exact = test.is_named or test.kind in {"r", "chi2"} or bool(test.row.whole("n1"))
         return INCONSISTENT if exact else SUSPICIOUS, wanted, words
     if test.kind == "t" and design.participants is not None and test.is_named and test.dfs[0] > design.participants - 1:
-        most = f"{counted(design.participants, 'participant')} can give at most {design.participants - 1}"
-        words = f"{most}; {test.dfs[0]} is printed."
+        most = f"{counted(design.participants, 'participant')} can give at most df = {design.participants - 1}"
+        words = f"{most}; df = {test.dfs[0]} is printed."
         return INCONSISTENT, f"at most {design.participants - 1}", words
     return None
 
@@ -120,13 +120,13 @@ def _welch(test: ReportedTest, wanted: str) -> tuple[str, str, str] | None:
     if high < least or low > most:
         return None
     said = ROUNDED_DF.search(test.words) is not None
-    range_words = f"Welch's test gives {least} to {most}"
+    range_words = f"with Welch's test, df is between {least} and {most}"
     if said or df != int(df):
-        return CONSISTENT, f"{least} to {most}", f"{range_words}; {df} is printed."
+        return CONSISTENT, f"{least} to {most}", f"{range_words}; df = {df} is printed."
     if first and second:
         words = (
-            f"groups of {first} and {second} give {most}; the printed {df} fits Welch's test ({least} to {most}) "
-            "with rounded degrees of freedom, or participants are missing."
+            f"groups of {first} and {second} give df = {most}, but df = {df} is printed. This may be Welch's test "
+            f"with rounded degrees of freedom ({least} to {most}), or data of participants may be missing."
         )
         return SUSPICIOUS, wanted, words
     return None
@@ -150,19 +150,16 @@ def _f_without_groups(test: ReportedTest) -> tuple[str, str, str] | None:
         )
     if "one way" in test.words.replace("-", " "):
         words = (
-            f"in a one-way analysis of {n} participants, both degrees of freedom add up to {n - 1}. If the conditions "
-            f"are within participants, the error has {effect} x {n - 1} degrees of freedom."
+            f"in a one-way analysis of {n} participants, the degrees of freedom of effect and error add up to {n - 1}. "
+            f"If the conditions are within participants, the error has {effect} x {n - 1} degrees of freedom."
         )
         return INCONSISTENT, str(n - 1), words
     return None
 
 
 def as_if_twice(test: ReportedTest, low: Decimal | float, high: Decimal | float) -> str:
-    """Return a remark if degrees of freedom are those of a t test that counts the same participants as two groups."""
+    """Return a remark if the degrees of freedom suggest a t test that counted one group as two groups."""
     n = row_n(test.row)
     if test.kind != "t" or n is None or not low <= 2 * n - 2 <= high or high == inf:
         return ""
-    return (
-        f" (2 x {n} - 2 = {2 * n - 2}, as if the same {n} participants were two groups; this is right only if each "
-        f"group had {n} participants)"
-    )
+    return f" (2 x {n} - 2 = {2 * n - 2}, which is right only for two groups of {n} participants each)"

@@ -90,7 +90,7 @@ ROLES = {
 STATISTICS = ("t", "F", "chi2", "z", "r")
 
 _NUMBER = r"[-+]?(?:\d{1,12}(?:\.\d{0,20})?|\.\d{1,20})(?:e(?:\+?0?\d|-\d{1,2}))?"
-"""Numbers up to the size that tables print. Longer texts are not numbers, or were misread."""
+"""Numbers of a size that is usual in tables. Longer texts are not read as numbers."""
 _CELL = re.compile(
     rf"(?:[a-z][\w ]*(?=[=<>]))?(?P<relation>[<>=])?\s*(?P<number>{_NUMBER})\s*(?P<percent>%?)"
     r"(?:\s*[*+†‡a-d]{0,3}|\s*(?:±|\(|\[).*)"
@@ -138,7 +138,7 @@ class PrintedResult:
 
     statistic: Decimal
     kind: str | None = None
-    """One of `STATISTICS`; None if the cell does not state it."""
+    """One of `STATISTICS`; None if the cell does not state the kind of the test."""
     dfs: tuple[Decimal, ...] = ()
     p: Printed | None = None
 
@@ -159,7 +159,7 @@ def plain(text: str) -> str:
 
 
 def role_of(header: str) -> str | None:
-    """Return the role of a column by its header, or None if the header is unknown."""
+    """Return the role of the column with this header, or None if the header is unknown."""
     words = plain(header).replace("-", " ")
     return next((role for role, known in ROLES.items() if words in known.headers), None)
 
@@ -172,7 +172,7 @@ def is_empty(cell: str) -> bool:
 def read_number(cell: str) -> Printed | None:
     """Return the number at the start of a cell, or None if the cell has no readable number.
 
-    Stars, brackets with any content, or a plus-minus sign with any text may follow the number.
+    After the number, there may be stars, brackets with any content, or a plus-minus sign with any text.
 
     Examples
     --------

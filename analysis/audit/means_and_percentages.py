@@ -21,17 +21,17 @@ from analysis.audit.table import (
 from analysis.statistics.grim import grim, grimmer, nearest_means
 
 MOST_NUMBERS = 10**6
-"""Number of responses above which standard deviations are not checked."""
+"""Standard deviations of more than this number of responses are not checked."""
 
 
 def means(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Check means and standard deviations of whole numbers by GRIM and GRIMMER."""
+    """Check means of whole numbers by GRIM, and standard deviations by GRIMMER."""
     if not {"mean", "mean_sd"} & set(table.roles):
         return
     if not (design.whole_numbers or design.scale or design.items or "items" in table.roles):
         words = (
-            "means and standard deviations can be checked (GRIM, GRIMMER) only for whole numbers; if the responses "
-            "were whole numbers, add --scale, --items or --whole-numbers."
+            "means and standard deviations can be checked (GRIM, GRIMMER) only if the responses are whole numbers. In "
+            "this case, add --scale, --items or --whole-numbers."
         )
         yield Finding(THE_TABLE, "mean", "", "", NOT_CHECKABLE, words)
         return
@@ -42,8 +42,8 @@ def means(table: PublishedTable, design: Design) -> Iterator[Finding]:
             continue
         if not n:
             words = (
-                "the number of participants of this mean is missing. Fix: state the column of participants with "
-                "--column n=NAME."
+                "the number of participants of this mean is missing. Fix: state the column with the numbers of "
+                "participants with --column n=HEADER."
             )
             yield Finding(row.name, "mean (GRIM)", str(mean), "", NOT_CHECKABLE, words)
             continue
@@ -66,11 +66,11 @@ def _mean(row: Row, mean: Printed, n: int, items: int, design: Design) -> Findin
     check, numbers = "mean (GRIM)", _whole_numbers(n, items)
     low, high = mean.bounds
     if design.scale and (high < design.scale[0] or low > design.scale[1]):
-        words = f"no mean of responses from {design.scale[0]} to {design.scale[1]} is {mean}."
+        words = f"responses from {design.scale[0]} to {design.scale[1]} cannot have the mean {mean}."
         return Finding(row.name, check, str(mean), f"{design.scale[0]} to {design.scale[1]}", IMPOSSIBLE, words)
     if not grim(mean.number, n, items=items, scale=design.scale):
         below, above = nearest_means(mean.number, n, items=items)
-        words = f"no mean of {numbers} rounds to {mean}; the nearest are {below} and {above}."
+        words = f"no mean of {numbers} rounds to {mean}; the nearest possible means are {below} and {above}."
         return Finding(row.name, check, str(mean), f"{below} or {above}", IMPOSSIBLE, words)
     if n * items >= 10**mean.decimals:
         words = (
@@ -84,7 +84,9 @@ def _sd(row: Row, mean: Printed, sd: Printed, n: int, items: int, design: Design
     check = "SD (GRIMMER)"
     if n < 2 or n * items > MOST_NUMBERS:
         words = (
-            "one value has no standard deviation." if n < 2 else "this many numbers can have every standard deviation."
+            "one value has no standard deviation."
+            if n < 2
+            else "standard deviations of so many numbers are not checked, because nearly every one is possible."
         )
         return Finding(row.name, check, str(sd), "", NOT_CHECKABLE, words)
     scale = f" from {design.scale[0]} to {design.scale[1]}" if design.scale else ""
@@ -103,7 +105,7 @@ def _whole_numbers(n: int, items: int) -> str:
 
 
 def percentages(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Check if percentages and proportions are possible with their number of responses."""
+    """Check if percentages and proportions are possible with the number of responses in their row."""
     if "percentage" not in table.roles:
         return
     hundred = _in_percent(table)
@@ -144,20 +146,20 @@ def _share(row: Row, printed: Printed, share: Decimal, hundred: bool, design: De
     """Check by GRIM whether a percentage is possible with a whole number of right answers."""
     check = "percentage (GRIM)"
     if not 0 <= share <= 1:
-        words = f"{printed} is not a share: it must lie between 0 and {100 if hundred else 1}."
+        words = f"{printed} is impossible: the number must be between 0 and {100 if hundred else 1}."
         return Finding(row.name, check, str(printed), f"0 to {100 if hundred else 1}", IMPOSSIBLE, words)
     n_trials, n, items = row.whole("trials"), _n(row), row.whole("items") or design.items
     if not n_trials and not n:
         words = (
-            "the number of responses of the percentage is missing. Fix: state the column of responses with --column "
-            "n=NAME."
+            "the number of responses of this percentage is missing. Fix: state the column with the numbers of "
+            "responses with --column n=HEADER."
         )
         return Finding(row.name, check, str(printed), "", NOT_CHECKABLE, words)
     if not n_trials and items is None and design.trials is not None:
         words = (
             f"each of the {n:,} participants gave several responses. If all participants gave the same number of "
-            "responses, give this number with --items. Or state the column of all responses with --column "
-            "trials=NAME."
+            "responses, give this number with --items. If not, state the column with the numbers of all responses "
+            "with --column trials=HEADER."
         )
         return Finding(row.name, check, str(printed), "", NOT_CHECKABLE, words)
     answers = n_trials or (n or 0) * (items or 1)
@@ -174,11 +176,11 @@ def _share(row: Row, printed: Printed, share: Decimal, hundred: bool, design: De
     words = f"no number of right answers in {what} gives {printed}: {below:,} is {near[0]}, {below + 1:,} is {near[1]}"
     if n_trials and (row.whole("participants") or design.participants or 2) > 1:
         # If numbers of trials differ, the mean of the participants' shares is not a share of all trials.
-        words += "; if this percentage is the mean of the percentages of participants, it cannot be checked."
+        words += ". If this percentage is the mean of the percentages of participants, it cannot be checked."
         return Finding(row.name, check, str(printed), f"{near[0]} or {near[1]}", SUSPICIOUS, words)
     words += (
         "."
         if items or n_trials
-        else "; if each participant gave several responses, give the number of these responses with --items."
+        else ". If each participant gave several responses, give the number of these responses with --items."
     )
     return Finding(row.name, check, str(printed), f"{near[0]} or {near[1]}", IMPOSSIBLE, words)

@@ -34,7 +34,7 @@ _REJECTED = re.compile(r"\breject|\bsignif|^yes$|\baccept\w* h1|^\*+$")
 
 
 def p_values(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Compare each p value with its test statistic, and find statistics that were printed instead of p values."""
+    """Compare each p value with its test statistic, and find test statistics in the column of p values."""
     for test in reported_tests(table):
         impossible = _impossible(test)
         if impossible is not None:
@@ -44,7 +44,7 @@ def p_values(table: PublishedTable, design: Design) -> Iterator[Finding]:
             yield found
             if not (found.verdict == CONSISTENT and test.dfs) and _same(test.statistic, test.p):
                 words = (
-                    f"the p value {test.p} has the same digits as its test statistic, as if the statistic were "
+                    f"the p value {test.p} has the same digits as the test statistic, as if the statistic were "
                     "printed instead of the p value."
                 )
                 yield Finding(test.row.name, "p like its statistic", str(test.p), "another number", SUSPICIOUS, words)
@@ -97,7 +97,10 @@ def _recomputed(test: ReportedTest, p: Printed, design: Design) -> Finding:
         if _fits(p, possible_p(test.kind, test.bounds, bounds)):
             return _with_df(test, p, bounds, f"{test.with_dfs(one.dfs)} ({one.why})")
     if test.kind == "F":
-        words = f"p of {test.with_dfs()} needs two degrees of freedom. Fix: add a column `df`, or `df1` and `df2`."
+        words = (
+            f"to compute p of {test.with_dfs()}, two degrees of freedom are needed. Fix: add a column `df`, or `df1` "
+            "and `df2`."
+        )
         return Finding(test.row.name, CHECK, str(p), "", NOT_CHECKABLE, words)
     return _without_df(test, p, expected, design)
 
@@ -109,7 +112,7 @@ def _with_df(test: ReportedTest, p: Printed, dfs: Sequence[Bounds], shown: str) 
         return Finding(test.row.name, CHECK, str(p), expected, CONSISTENT, f"{shown} has p {expected}.")
     words = f"{shown} has p {expected}, but p {_with_sign(p)} is printed"
     if test.kind in TWO_SIDED and _fits(p, Interval(possible.low / 2, possible.high / 2)):
-        words += ", which is half of the computed p value: a one-sided test must be reported as one-sided."
+        words += ", which is half of the computed p value. Was the test one-sided? Then the paper must state this."
         return Finding(test.row.name, CHECK, str(p), expected, SUSPICIOUS, words)
     printed_as, really = _is_significant(p), True if possible.high < LEVEL else False if possible.low > LEVEL else None
     if None not in (printed_as, really) and printed_as != really:
@@ -118,16 +121,16 @@ def _with_df(test: ReportedTest, p: Printed, dfs: Sequence[Bounds], shown: str) 
 
 
 def _without_df(test: ReportedTest, p: Printed, expected: list[ExpectedDf], design: Design) -> Finding:
-    """Search degrees of freedom with which the printed p is possible, if the table does not print any."""
+    """Search degrees of freedom that fit the printed p value, if the table does not print degrees of freedom."""
     assert test.kind is not None
     low, high = _bounds(p)
     fitting = possible_df(test.kind, test.bounds, Interval(low, high))
-    given = "; ".join(f"{one.why} give {one}" for one in expected)
+    given = "; ".join(f"{one.why} give df = {one}" for one in expected)
     if fitting is None:
         if test.kind in TWO_SIDED and possible_df(test.kind, test.bounds, Interval(2 * low, min(1.0, 2 * high))):
             words = (
-                f"p {_with_sign(p)} of {test.with_dfs()} fits only a one-sided test; a one-sided test must be "
-                "reported as one-sided."
+                f"p {_with_sign(p)} of {test.with_dfs()} fits only a one-sided test. Was the test one-sided? "
+                "Then the paper must state this."
             )
             return Finding(test.row.name, CHECK, str(p), "", SUSPICIOUS, words)
         words = f"{test.with_dfs()} cannot have p {_with_sign(p)} with any degrees of freedom{_neighbours(test, p)}."
@@ -140,13 +143,16 @@ def _without_df(test: ReportedTest, p: Printed, expected: list[ExpectedDf], desi
         wanted = " or ".join(f"df = {one}" for one in expected)
         return Finding(test.row.name, CHECK, str(p), wanted, verdict, f"{needs}{twice}, but {given}.")
     if test.kind == "t" and test.is_named and design.participants and fitting.low > design.participants - 1:
-        words = f"{needs}, but {counted(design.participants, 'participant')} give at most {design.participants - 1}."
+        words = (
+            f"{needs}, but {counted(design.participants, 'participant')} can give at most "
+            f"df = {design.participants - 1}."
+        )
         return Finding(test.row.name, CHECK, str(p), f"df = {design.participants - 1}", INCONSISTENT, words)
     return Finding(test.row.name, CHECK, str(p), "", CONSISTENT, f"{needs}; no degrees of freedom are printed.")
 
 
 def _neighbours(test: ReportedTest, p: Printed) -> str:
-    """Return the possible p values of a chi-square just below and above the impossible printed p value."""
+    """Return the two p values nearest to an impossible printed p value that a chi-square can have."""
     low, _ = _bounds(p)
     above = possible_df("chi2", test.bounds, Interval(low, 1.0)) if test.kind == "chi2" else None
     if above is None:
@@ -172,7 +178,7 @@ def _fits(p: Printed, possible: Interval) -> bool:
 
 
 def _is_significant(p: Printed) -> bool | None:
-    """Return True if p is below the level, and None if p may be below or above the level."""
+    """Return True if p is below the significance level, False if not, and None if the printed p leaves this open."""
     if p.relation == "<":
         return True if p.number <= LEVEL else None
     if p.relation == ">":
@@ -185,7 +191,7 @@ def _same(statistic: Decimal, p: Printed) -> bool:
 
 
 def _shown(possible: Interval, p: Printed) -> str:
-    """Return computed p values with as many decimals as the printed p value, at least three."""
+    """Return the range of the computed p value, with the decimals of the printed p value, but at least three."""
     decimals = max(3, p.decimals)
     low, high = (f"{bound:.{decimals}f}" for bound in possible)
     if float(high) == 0:

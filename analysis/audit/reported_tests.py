@@ -30,10 +30,10 @@ class ReportedTest:
 
     row: Row
     kind: str | None
-    """One of `STATISTICS`; None if the row does not name the test."""
+    """One of `STATISTICS`; None if the row does not state the kind of the test."""
     statistic: Decimal
     dfs: tuple[Decimal, ...]
-    """The printed degrees of freedom; empty if the row does not print them."""
+    """The printed degrees of freedom; empty if the row does not have degrees of freedom."""
     p: Printed | None
     words: str
     """The name of the test in the row, in the form that `plain` returns."""
@@ -51,7 +51,7 @@ class ReportedTest:
 
     @property
     def is_named(self) -> bool:
-        """True if the row names a simple test, whose degrees of freedom are known."""
+        """True if the row states the name of a simple test. The degrees of freedom of a simple test are known."""
         plain_test = any(re.search(_KINDS[kind], self.words) for kind in ("t", "r", "chi2"))
         return plain_test or bool(PAIRED.search(self.words) or INDEPENDENT.search(self.words))
 
@@ -88,7 +88,7 @@ def _reported(row: Row, role: str, result: PrintedResult, words: str) -> Reporte
 
 
 def _dfs(row: Row, kind: str | None, result: PrintedResult) -> tuple[Decimal, ...]:
-    """Return the degrees of freedom of a test, from the cell of the statistic or from other columns of the row."""
+    """Return the degrees of freedom of a test, from the cell of the statistic or from columns such as `df`."""
     n_needed = {"F": 2, "z": 0}.get(kind or "", 1)
     first, second = row.number("df1"), row.number("df2")
     ways = (

@@ -35,10 +35,10 @@ THE_TABLE = "the whole table"
 """Label for findings about all rows."""
 
 WORDS = ("label", "test", "conclusion")
-"""Roles of columns with words."""
+"""Roles of columns whose cells are words."""
 _TOTAL = re.compile(r"\b(?:sub|grand)?[ -]?totals?\b|\bsums?\b|\boverall\b")
 _OF_EVERYTHING = {"", "all", "n", "sample", "participants", "all participants", "trials"}
-"""Words that may be next to `total` in the label of the total of all rows."""
+"""A total with one of these words in its label, such as `Total sample`, is the total of all rows."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Design:
     trials: int | None = None
     """Number of trials of one participant in one row of the table."""
     items: int | None = None
-    """Number of responses in the mean of one participant."""
+    """Number of responses that were averaged for one participant."""
     scale: tuple[int, int] | None = None
     """Lowest and highest response."""
     whole_numbers: bool = False
@@ -80,11 +80,11 @@ class Row:
     cells: Mapping[str, str]
     """The printed cell of each column. The keys are headers."""
     roles: Mapping[str, str]
-    """The header of the column with each role."""
+    """The header of the column for each role. The keys are roles."""
     is_total: bool
 
     def text(self, role: str) -> str:
-        """Return the printed cell of a column, or an empty text if there is no such column."""
+        """Return the printed cell in the column with this role, or an empty text if no column has the role."""
         return self.cells[self.roles[role]].strip() if role in self.roles else ""
 
     def printed(self, role: str) -> Printed | None:
@@ -108,7 +108,7 @@ class PublishedTable:
 
     rows: tuple[Row, ...]
     roles: Mapping[str, str]
-    """The header of the column with each role."""
+    """The header of the column for each role. The keys are roles."""
     headers: tuple[str, ...]
 
     @property
@@ -120,13 +120,13 @@ class PublishedTable:
 def read_table(table: pd.DataFrame, columns: Mapping[str, str], totals: Sequence[str]) -> PublishedTable:
     """Return the table with the role of each column.
 
-    The role comes from `columns` (role to header), or from the header of the column.
+    If `columns` has the header of the column, `columns` determines the role. Otherwise the header determines the role.
 
     Raises
     ------
     InputError
-        If the table is empty, a header is a duplicate, a named role, column or row does not exist, or two columns could
-        have the same role.
+        If the table is empty, if a header is a duplicate, if a requested role, column or row does not exist, or if two
+        columns could have the same role.
     """
     headers = [str(header) for header in table.columns]
     if table.empty:
@@ -207,7 +207,7 @@ def _roles(headers: list[str], columns: Mapping[str, str], cells: list[dict[str,
         if role not in ROLES:
             near = get_close_matches(role, ROLES, n=1)
             hint = f"write `{near[0]}`." if near else f"write one of {', '.join(ROLES)}."
-            raise InputError(f"`{role}` is an unknown role of a column. Fix: {hint}")
+            raise InputError(f"`{role}` is not a known meaning of a column. Fix: {hint}")
         if header not in headers:
             raise InputError(f"there is no column `{header}`. Fix: name one of {_listed(headers)}.")
     roles = dict(columns)
@@ -223,8 +223,8 @@ def _roles(headers: list[str], columns: Mapping[str, str], cells: list[dict[str,
     for known, named in found.items():
         if len(named) > 1:
             raise InputError(
-                f"the columns {_listed(named)} could each be `{known}`. Fix: choose one column with --column "
-                f"{known}={named[0]!r}."
+                f"the columns {_listed(named)} could all have the meaning `{known}`. Fix: choose one column with "
+                f"--column {known}={named[0]!r}."
             )
         if named:
             roles[known] = named[0]

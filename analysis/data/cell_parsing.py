@@ -1,6 +1,7 @@
-"""Columns of raw cells, in which each distinct cell is converted once, and the parsing of JSON cells.
+"""Columns of raw cells, and the parsing of JSON cells.
 
-`benchmarks/accuracy_pipeline.py` measures the time and memory that this saves with a million responses.
+Equal cells of a column are converted only once. `benchmarks/accuracy_pipeline.py` measures the time and memory that
+this method saves with a million responses.
 """
 
 import json
@@ -16,23 +17,23 @@ import pandas as pd
 from batteries.errors import InputError
 
 NOT_CONVERTED = (ValueError, TypeError, OverflowError, RecursionError)
-"""Errors of a cell that cannot be converted."""
+"""Errors of functions that convert a cell. Such an error means that the cell is invalid."""
 _DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True)
 class Cells:
-    """A column of raw cells. Each distinct cell is converted once, and its value is copied to its rows."""
+    """A column of raw cells. Equal cells are converted once, and the value is copied to all rows with this cell."""
 
     name: str
     distinct: list[Any]
-    """The distinct cells."""
+    """The different cells of the column, each once."""
     number: npt.NDArray[np.integer[Any]]
-    """Index of each row's distinct cell, or -1 for an empty cell; in the smallest integer type, to save memory."""
+    """The cell of each row, as an index in `distinct`; -1 for an empty cell. A small integer type saves memory."""
 
     @classmethod
     def of(cls, name: str, cells: pd.Series) -> "Cells":
-        """Return a column as cells."""
+        """Return the cells of a column."""
         if isinstance(cells.dtype, pd.CategoricalDtype):
             codes, distinct = cells.cat.codes.to_numpy(), cells.cat.categories
             # Without this check, some categories could have no row.
@@ -42,11 +43,11 @@ class Cells:
         return cls(name, distinct.tolist(), number)
 
     def first_row(self, number: int) -> int:
-        """Return the first row whose distinct cell has this index."""
+        """Return the first row with the cell that has this index in `distinct`."""
         return int(np.argmax(self.number == number))
 
     def converted(self, convert: Callable[[Any], Any], what: str, where: str) -> list[Any]:
-        """Return the converted value of each distinct cell. In errors, `what` states what a cell must be."""
+        """Return the converted value of each cell in `distinct`. For errors, `what` states the required kind."""
         values = []
         for number, cell in enumerate(self.distinct):
             try:
@@ -56,7 +57,7 @@ class Cells:
         return values
 
     def spread(self, values: Sequence[Any], dtype: str, empty: Any = None) -> pd.Series:
-        """Return the value of each row's cell; `values` has one value for each distinct cell."""
+        """Return the value of each row. `values` has one value for each cell in `distinct`."""
         column = pd.Series([*values, empty], dtype=dtype)
         if dtype == "Int64" and column.between(-(2**31), 2**31 - 1).fillna(True).all():
             column = column.astype("Int32")  # Int32 takes half the memory.
@@ -72,7 +73,7 @@ class Cells:
 
 
 def not_converted(cell: Any, row: int, column: str, what: str, where: str) -> InputError:
-    """Return the error of an invalid cell; `row` counts from 0."""
+    """Return the error for an invalid cell. The first row is 0."""
     shown = str(cell) if len(str(cell)) < 60 else f"{str(cell)[:60]}..."
     return InputError(
         f"{where}, row {row + 1}: `{column}` is {shown!r}, which is not {what}. Fix: export the data again."
@@ -80,7 +81,7 @@ def not_converted(cell: Any, row: int, column: str, what: str, where: str) -> In
 
 
 def json_value(cell: Any) -> Any:
-    """Parse a JSON text in half the time of `json.loads`, which also searches for spaces around the text."""
+    """Parse a JSON text in half the time of `json.loads`: spaces around the text are searched only if necessary."""
     try:
         value, end = _DECODER.raw_decode(cell)
     except (ValueError, TypeError):
@@ -99,7 +100,7 @@ def json_object(cell: Any) -> dict[str, Any] | None:
 def json_objects(texts: Sequence[str]) -> list[dict[str, Any] | None]:
     """Return the JSON object of each text, or None for `null`.
 
-    This takes half the time of parsing one text after another.
+    Parsing all texts together takes half the time of parsing one text after another.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Columns as text. Each distinct value is formatted once, even if many cells have this value."""
+"""Columns as text. If many cells have the same value, the value is formatted only once."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,14 +9,14 @@ import pandas as pd
 from analysis.data.time_columns import time_texts
 
 ROWS_AT_ONCE = 20_000
-"""Number of rows that are written at once. So the text of a long table is never completely in memory."""
+"""Number of rows that are written together. The text of a long table is never completely in memory."""
 
 
 def cell_texts(column: pd.Series, write: Callable[[Any], str]) -> list[str]:
-    """Return the text that `write` returns for each cell of a column. `write` gets None for a missing value.
+    """Return the text of each cell of a column, made by the function `write` from the value of the cell.
 
-    `write` must return the same text for equal values. Values other than texts, numbers and truth values are compared
-    by identity.
+    For a missing value, `write` gets None. For equal values, `write` must return equal texts. Lists and dictionaries
+    are written once for each object, even if two objects are equal.
     """
     if isinstance(column.dtype, pd.DatetimeTZDtype):
         column = time_texts(column)
@@ -33,7 +33,7 @@ def cell_texts(column: pd.Series, write: Callable[[Any], str]) -> list[str]:
 
 
 class _Written(dict[Any, str]):
-    """The text of each value. A text is made when the value is first needed."""
+    """The text of each value. `write` makes a text when the text is first needed."""
 
     def __init__(self, write: Callable[[Any], str]) -> None:
         self._write = write

@@ -1,4 +1,4 @@
-"""The columns of the view `trials` and of the tidy table, and the words that all tables share."""
+"""The columns of the view `trials` and of the tidy table, and the names of participants in all tables."""
 
 from collections.abc import Hashable
 from typing import Any
@@ -18,10 +18,10 @@ JSON = ("factors", "content", "key", "response", "signals", "jspsych")
 VIEW_COLUMNS = (*TEXT, *WHOLE, *DECIMAL, *YES_NO, *JSON)
 LATER_COLUMNS = ("fixation_frames_intended", "frame_ms", "onset_source", "visit", "input", "missing", "signals",
                  "jspsych", "session_number", "study_revision", "excluded_at", "excluded_reason")  # fmt: skip
-"""Columns that stores and exports of an earlier Equipoise do not have. Their values are then missing."""
+"""Columns that stores and exports of an earlier Equipoise lack. In the tidy table, their values are then missing."""
 
 FORMER_COLUMNS = {"session_number": "occasion"}
-"""The former name of each column that has another name in stores and exports of an earlier Equipoise."""
+"""The former names of columns. Stores and exports of an earlier Equipoise use the former names."""
 
 NEVER_EMPTY = ("study", "study_version", "battery", "session", "participant", "kind", "source", "status",
                "trial_index", "phase", "item_id", "task", "factors", "content", "key")  # fmt: skip
@@ -31,9 +31,9 @@ BEFORE_FACTORS = ("study", "study_version", "study_revision", "battery", "sessio
                   "excluded_reason", "trial_index", "phase", "item_id", "task")  # fmt: skip
 SIGNALS = ("signal_hidden", "signal_away_ms", "signal_fullscreen_left", "signal_pasted", "signal_copied",
            "signal_resized", "signal_too_early", "signal_untrusted")  # fmt: skip
-"""Signals that a browser records during a trial, as whole numbers. Without a browser, they are missing."""
+"""Signals that a browser records during a trial, as whole numbers. Without a browser, the signals are missing."""
 LAB_SIGNALS = ("signal_too_early",)
-"""Signals that laboratory sessions record too."""
+"""Signals that the laboratory program records too."""
 PATTERNS = ("implausibly_fast", "same_response_run")
 """Patterns in the responses themselves; see `analysis.data.response_patterns`."""
 JSPSYCH = ("trial_type", "plugin_version", "time_elapsed", "rt")
@@ -46,7 +46,7 @@ DERIVED = ("correct", "score", "chance", "excluded_by", *PATTERNS, "rt")
 """Columns that are computed from the raw data. The data digest does not include these columns."""
 
 SINCE_THE_DIGEST = ("session_number", "study_revision", "excluded_at", "excluded_reason")
-"""Columns added after the data digest was published. The digest includes such a column only if it has values."""
+"""Columns that are newer than the data digest. If such a column has no values, the digest omits the column."""
 
 FIXED_COLUMNS = frozenset((*VIEW_COLUMNS, *BEFORE_FACTORS, *AFTER_FACTORS, *DERIVED))
 
@@ -61,7 +61,7 @@ KINDS = ("human", "simulated", "model")
 """The kinds of participants, in the order of every table."""
 
 PEOPLE = {"human": "people", "simulated": "simulated participants"}
-"""The name of the subject in tables, for each kind of people. Responses of different kinds are never pooled."""
+"""The name of people and of simulated participants in tables. Responses of the two kinds are never pooled."""
 
 
 def factor_columns(trials: pd.DataFrame) -> list[str]:
@@ -70,7 +70,7 @@ def factor_columns(trials: pd.DataFrame) -> list[str]:
 
 
 def dtype_of_levels(levels: pd.Series) -> Any:
-    """Return the type of a factor's column in a table of results, without the memory-saving types of the trials."""
+    """Return the type of a factor's column in tables of results. The tidy table has smaller types, to save memory."""
     if isinstance(levels.dtype, pd.CategoricalDtype):
         return "str"
     return "Int64" if levels.dtype == "Int32" else levels.dtype
@@ -88,7 +88,7 @@ def units(trials: pd.DataFrame) -> pd.Series:
 
 
 def subject_order(kind: Hashable, subject: Hashable) -> tuple[int, object]:
-    """Return a sort key: people, simulated participants, then models by their labels."""
+    """Return a sort key for the order: people, simulated participants, then models by the labels of their runs."""
     return KINDS.index(str(kind)), level_order(subject)
 
 
@@ -96,7 +96,7 @@ SESSION_COLUMNS = ["session", "kind", "study", "study_version", "battery", "sour
 
 
 def sessions_of(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return `SESSION_COLUMNS` and `unit` (the participant or the run), with one row per session, sorted by name.
+    """Return one row per session with `SESSION_COLUMNS` and `unit` (the participant or the run), sorted by session.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """Columns that are filled row by row and need little memory.
 
-Repeated cells are stored once, and numbers are stored without Python objects.
+Equal cells are stored once, and numbers are stored without Python objects.
 
 The columns are those of the view `trials`. Only `jspsych` is parsed while the columns are filled. Nearly all texts of
-`jspsych` differ, and these texts would take more memory than all other columns together.
+`jspsych` differ. Without parsing, these texts would take more memory than all other columns together.
 `benchmarks/accuracy_pipeline.py` measures the memory.
 """
 
@@ -23,12 +23,12 @@ from analysis.data.time_columns import time_column, time_texts, times_of
 
 ROWS_AT_ONCE = 200
 OFTEN_NEW = ("shown_at", "received_at")
-"""Columns of times, nearly all of which differ."""
+"""Columns of times in which nearly all cells differ."""
 OFTEN_NEW_NUMBERS = ("rt_ms", "fixation_ms")
-"""Columns of numbers, nearly all of which differ."""
+"""Columns of numbers in which nearly all cells differ."""
 NOTES = ("trial_type", "plugin_version", "time_elapsed", "is_noted")
-"""The columns that replace `jspsych`: jsPsych's further data of a trial, and a flag that is true if there are such
-data."""
+"""The columns that replace `jspsych`: three values that jsPsych recorded, and a flag that is true if the trial has data
+of jsPsych."""
 
 Read = Callable[[Any], Any]
 
@@ -86,7 +86,7 @@ class RawColumns:
 
 
 class RepeatedColumn(dict[Any, int]):
-    """A column with few distinct cells, stored as the distinct cells and the index of the cell of each row."""
+    """A column with few different cells. Each cell is stored once; each row has the index of its cell."""
 
     def __init__(self, read: Read | None = None) -> None:
         self._read = read
@@ -108,7 +108,7 @@ class RepeatedColumn(dict[Any, int]):
 
 
 class TextColumn:
-    """Cells of a column that are all different."""
+    """A column in which nearly all cells differ."""
 
     def __init__(self, read: Read | None = None) -> None:
         self._read = read
@@ -124,7 +124,7 @@ class TextColumn:
 
 
 class TimeColumn:
-    """Times, nearly all of which differ.
+    """A column of times in which nearly all cells differ.
 
     If a time does not have the store's format, all times are stored as texts.
     """
@@ -157,7 +157,7 @@ class TimeColumn:
 
 
 class NumberColumn:
-    """Numbers, nearly all of which differ.
+    """A column of numbers in which nearly all cells differ.
 
     If a cell is not a number, such as a text from a CSV file, all cells are stored as objects.
     """
@@ -193,7 +193,7 @@ class NotesColumn:
         self._not_converted: tuple[Any, int, str] | None = None
 
     def take(self, cells: Sequence[Any]) -> None:
-        """Append the texts of further rows; None for a row without a text."""
+        """Append the texts of further rows. A row without a text has None."""
         texts = [self._read(cell) for cell in cells] if self._read else cells
         try:
             notes = json_objects(["null" if text is None else text for text in texts])
@@ -206,7 +206,7 @@ class NotesColumn:
         self._is_noted.extend(note is not None for note in notes)
 
     def _one_by_one(self, texts: Sequence[Any]) -> tuple[list[dict[str, Any] | None], list[float]]:
-        """Return the data and times of texts, some of which are invalid. Keep the first invalid text for the error."""
+        """Parse texts of which some are invalid. Return data and times. Keep the first invalid text for the error."""
         notes: list[dict[str, Any] | None] = []
         times = []
         for row, text in enumerate(texts, start=len(self._is_noted)):
@@ -222,7 +222,7 @@ class NotesColumn:
         return notes, times
 
     def columns(self, where: str) -> dict[str, pd.Series]:
-        """Return the columns `NOTES` of all rows; see `RawColumns.series`."""
+        """Return the columns `NOTES` of all rows. The parameter and the error are those of `RawColumns.series`."""
         if self._not_converted:
             cell, row, what = self._not_converted
             raise not_converted(cell, row, "jspsych", what, where)
@@ -234,7 +234,7 @@ class NotesColumn:
 
 
 def notes_of(cells: pd.Series, where: str) -> dict[str, pd.Series]:
-    """Return the columns `NOTES` of a column `jspsych`; see `RawColumns.series`."""
+    """Return the columns `NOTES` from a column `jspsych`. For `where` and the error, see `RawColumns.series`."""
     notes = NotesColumn()
     for first in range(0, len(cells), ROWS_AT_ONCE):
         some = cells.iloc[first : first + ROWS_AT_ONCE]
@@ -243,7 +243,7 @@ def notes_of(cells: pd.Series, where: str) -> dict[str, pd.Series]:
 
 
 def categories(values: list[Any], number: npt.NDArray[Any]) -> pd.Series:
-    """Return the value of each index in `number`, as categories. Values may repeat or be missing."""
+    """Return a column of categories. `number` has the index in `values` for each row. `values` may have duplicates."""
     codes, distinct = pd.factorize(pd.Series(values, dtype=object))
     return pd.Series(pd.Categorical.from_codes(codes[number], distinct, validate=False), copy=False)
 
@@ -270,15 +270,15 @@ def _time_elapsed(note: dict[str, Any] | None) -> float:
 
 
 _M_MMAP_THRESHOLD = -3
-"""The parameter of glibc's `mallopt(3)` for the size above which a block is mapped and released separately."""
+"""The parameter of glibc's `mallopt(3)` for a threshold: a larger block is allocated and released separately."""
 _THRESHOLD_BYTES = 2**20
 
 
 def give_back_freed_arrays() -> None:
-    """Return the memory of each array of a megabyte or more to the system when the array is freed.
+    """Set the C library glibc to return the memory of each freed array of a megabyte or more to the system.
 
-    By default glibc raises its threshold to 32 MB when such arrays are freed. It then keeps their memory in a
-    fragmented heap: 140 MB for a million responses. The settings of other C libraries are not changed.
+    By default glibc raises this threshold to 32 MB when such arrays are freed. Then glibc keeps the memory of freed
+    arrays: 140 MB for a million responses. The settings of other C libraries are not changed.
     """
     if sys.platform == "linux":
         mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # musl does not have it.

@@ -24,8 +24,8 @@ def read_data_file(path: Path) -> pd.DataFrame:
     """Return the rows of a CSV file, with a type for each column.
 
     A column of numbers becomes numbers. A column of true and false becomes yes and no. Any other column becomes text.
-    Empty cells and `NA`, `NaN`, `N/A`, `null` are missing. If an export of Equipoise guarded a text against
-    spreadsheets, the guard is removed.
+    Empty cells and `NA`, `NaN`, `N/A`, `null` are missing. An export of Equipoise adds an apostrophe before a text that
+    a spreadsheet would read as a formula. This apostrophe is removed.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def read_data_file(path: Path) -> pd.DataFrame:
 
 
 def _typed(values: pd.Series) -> pd.Series:
-    """Return a column as numbers, yes and no, or text.
+    """Return a column as numbers, as yes and no, or as text.
 
     Values with a leading zero are text (`01` is not `1`). Whole numbers that are too large for a float are text too.
     """
@@ -57,7 +57,7 @@ def _typed(values: pd.Series) -> pd.Series:
 
 
 def is_export(path: Path) -> bool:
-    """Return True if a CSV file is an export of a store's view `trials`, which has its own reader."""
+    """Return True if a CSV file is an export of a store's view `trials`. `trials_reader` reads such exports."""
     try:
         with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
             heading = next(csv.reader(file), [])
@@ -67,7 +67,7 @@ def is_export(path: Path) -> bool:
 
 
 def _columns(path: Path, text: str) -> dict[str, list[str | None]]:
-    """Return the cells of each column by its name. Refuse files that would need a silent correction."""
+    """Return the cells of each column. The keys are the names of the columns. Refuse a file with a faulty header."""
     table = parse_csv(text, path)
     for number, name in enumerate(table.header, start=1):
         if not name:
@@ -75,13 +75,13 @@ def _columns(path: Path, text: str) -> dict[str, list[str | None]]:
     refuse_duplicate_columns(table.header, path)
     rows = [row for row in table.rows if row]
     if not rows:
-        raise InputError(f"{path}: there are no rows under the heading. Fix: export the data again.")
+        raise InputError(f"{path}: there are no rows under the header. Fix: export the data again.")
     columns = zip(table.header, zip(*rows, strict=True), strict=True)
     return {name: [None if cell in MISSING else cell for cell in cells] for name, cells in columns}
 
 
 def columns_in_words(data: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per column, with the kind, the levels or range, and the number of missing values."""
+    """Describe each column in one row: kind, range or levels, number of different values, number of missing values."""
     rows = []
     for name in data.columns:
         values = data[name]

@@ -1,6 +1,6 @@
 """Suspicious patterns of responses: responses faster than reading, and the same response several times in a row.
 
-The patterns are recorded for the reader of the data. They exclude no trial, unless the study's plan says so.
+The patterns are columns of the tidy table. A trial with a pattern is excluded only if the study's plan has such a rule.
 """
 
 import json
@@ -16,7 +16,7 @@ from batteries.tasks import task_named
 FASTEST_CHOICE_MS = 200
 """Shorter times are anticipations and fast guesses (Ratcliff, 1993, Psychological Bulletin 114, 510-532)."""
 FASTEST_MS_PER_WORD = 60
-"""A thousand words a minute: faster than any reader (Brysbaert, 2019, finds 175 to 300 words a minute)."""
+"""This time is a thousand words a minute. Readers need more time: 175 to 300 words a minute (Brysbaert, 2019)."""
 
 
 def patterns(trials: pd.DataFrame) -> pd.DataFrame:
@@ -30,9 +30,9 @@ def patterns(trials: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `implausibly_fast`: true if the response came within 200 ms plus 60 ms for each word; missing without a response
-        time. `same_response_run`: number of equal responses in a row, up to and including the response of this trial.
-        Practice trials are not counted. It is missing without a response.
+        `implausibly_fast` is true if the response came within 200 ms plus 60 ms for each word. It is missing without a
+        response time. `same_response_run` is the number of equal responses in a row, up to and including the response
+        of this trial. It is missing without a response and in practice trials, which are not counted.
     """
     found = pd.DataFrame(index=trials.index, columns=list(PATTERNS))
     found["implausibly_fast"] = _implausibly_fast(trials)
@@ -79,9 +79,9 @@ def _numbered(responses: list[object]) -> npt.NDArray[np.int64]:
 
 
 def _objects(values: list[object]) -> tuple[npt.NDArray[np.intp], list[int]]:
-    """Return a number for each value, and the first row of each number.
+    """Return a number for each object, and the first row with each number.
 
-    Two values have the same number only if they are the same object.
+    Two rows have the same number only if their values are one object, not if they are equal objects.
     """
     number, distinct = pd.factorize(np.fromiter(map(id, values), dtype="int64", count=len(values)))
     first = np.zeros(len(distinct), dtype="int64")

@@ -13,7 +13,7 @@ from experiment.study.planned_analyses import Level, Where
 def levels_of(data: pd.DataFrame, column: str, what: str) -> dict[str, Any]:
     """Return the levels of a column in natural order. The keys are the texts of the levels.
 
-    In errors, `what` is the name of the requester.
+    For error messages, `what` is a part of the plan, such as "the test `warm_up`".
     """
     require_columns(data, [column], what)
     distinct = sorted(data[column].dropna().unique().tolist(), key=level_order)
@@ -38,20 +38,20 @@ def matching(data: pd.DataFrame, where: Where, what: str) -> pd.Series:
     where : mapping
         The requested level or levels of each column.
     what : str
-        The name of the requester, such as "the test `warm_up`", for error messages.
+        A part of the plan, such as "the test `warm_up`", for error messages.
 
     Raises
     ------
     InputError
-        If a column or a level is not in the data: a filter that matches nothing is a mistake.
+        If a column or a level is not in the data, because such a filter is a mistake in the plan.
     """
     return _matching(data, where, what).fillna(False).astype(bool)
 
 
 def _matching(data: pd.DataFrame, where: Where, what: str) -> pd.Series:
-    """Return the result of `matching`, but keep unknown results missing.
+    """Return the result of `matching`, but a missing value if the result for a row is unknown.
 
-    The result is unknown if a value of the row is missing, and no other column excludes the row.
+    The result is unknown if the row has a missing value, and no other column excludes the row.
     """
     chosen = pd.Series(True, index=data.index, dtype="boolean")
     for column, asked in where.items():
@@ -64,7 +64,9 @@ def _matching(data: pd.DataFrame, where: Where, what: str) -> pd.Series:
 def _known(asked: Level | Sequence[Level], known: Mapping[str, Any], column: str, what: str) -> list[str]:
     texts = [level_text(level) for level in (asked if isinstance(asked, (tuple, list)) else (asked,))]
     if not texts:
-        raise InputError(f"{what}: no level of `{column}` is named. Fix: name a level, or leave the column out.")
+        raise InputError(
+            f"{what}: the list of levels of `{column}` is empty. Fix: write a level, or delete `{column}`."
+        )
     for text in texts:
         if text not in known:
             raise InputError(f"{what}: `{column}` has no level {text}. Fix: name one of {', '.join(known) or 'none'}.")
@@ -86,12 +88,12 @@ def ordered_levels(data: pd.DataFrame, column: str, asked: Sequence[Level], what
 def add_flags(data: pd.DataFrame, flags: Mapping[str, Where]) -> pd.DataFrame:
     """Return the data with a yes-no column for each flag.
 
-    The value is true if the row has the levels of the flag. It is missing if this is unknown because of a missing
-    value.
+    The value of a flag is true if the row has the levels of the flag. If a missing value makes this unknown, the value
+    of the flag is missing.
     """
     for name, where in flags.items():
         if not where:
-            raise InputError(f"the flag `{name}` is empty. Fix: name a column and its level.")
+            raise InputError(f"the flag `{name}` is empty. Fix: write a column and its level under the flag.")
         if name in data.columns:
             raise InputError(
                 f"the flag `{name}` has the name of a column of the data. Fix: give the flag another name."
@@ -100,12 +102,14 @@ def add_flags(data: pd.DataFrame, flags: Mapping[str, Where]) -> pd.DataFrame:
 
 
 def chosen_rows(data: pd.DataFrame, where: Where, what: str) -> pd.DataFrame:
-    """Return the rows with the requested levels. Raise InputError if there are none."""
+    """Return the rows with the requested levels. Raise InputError if no row has these levels."""
     if data.empty:
         raise InputError(f"{what}: there are no rows to choose from. Fix: collect or export the data again.")
     rows = data[matching(data, where, what)]
     if rows.empty:
-        raise InputError(f"{what}: no row has all of {where_words(where)}. Fix: correct the levels in `where`.")
+        raise InputError(
+            f"{what}: no row has all of these levels: {where_words(where)}. Fix: correct the levels in `where`."
+        )
     return rows
 
 

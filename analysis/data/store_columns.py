@@ -1,7 +1,7 @@
 """Fast reading of the raw columns of a store's view `trials`.
 
-An SQLite aggregate function receives the rows, because this is faster than fetching the rows. The columns of a session
-or an item are looked up once for each session or item. `benchmarks/accuracy_pipeline.py` measures the time of both
+An SQLite aggregate function receives the rows, because fetching the rows takes longer. Values that are the same for
+all trials of a session or of an item are read only once. `benchmarks/accuracy_pipeline.py` measures the time of both
 methods.
 """
 
@@ -32,7 +32,7 @@ def read_columns(store: sqlite3.Connection, names: dict[str, str], where: str) -
     store : sqlite3.Connection
         The opened store. Begin a transaction first, so that all queries read one state of the store.
     names : dict
-        The SQL expression of each of `VIEW_COLUMNS`.
+        The SQL expression of each column in `VIEW_COLUMNS`.
     where : str
         The name of the store in error messages.
 
@@ -58,14 +58,14 @@ class _AggregateColumns(RawColumns):
     """Columns that an SQLite aggregate function fills through `step`."""
 
     def finalize(self) -> int:
-        """End the aggregate, as SQLite requires; the columns keep the rows."""
+        """End the aggregate function, as SQLite requires. The rows remain in the columns."""
         return 0
 
 
 def _looked_up(
     store: sqlite3.Connection, names: dict[str, str], rows: dict[str, pd.Series], group: npt.NDArray[Any]
 ) -> dict[str, pd.Series]:
-    """Return the columns whose values are equal within a group. They are read from the first row of each group."""
+    """Return columns whose values are equal within each group. Read the values from the first row of the group."""
     number, _ = pd.factorize(group)
     first = np.unique(number, return_index=True)[1]
     trials = zip(rows["session"].iloc[first], rows["trial_index"].iloc[first], strict=True)

@@ -1,4 +1,4 @@
-"""The one tidy table: one row per trial, its factors as columns, scored by the graders of `batteries`."""
+"""The tidy table: one row per trial, one column per factor, and scores by the graders of `batteries`."""
 
 import json
 import math
@@ -41,10 +41,10 @@ PATTERN_INPUTS = ("kind", "session", "trial_index", "phase", "task", "content", 
 def read_trials(path: Path) -> pd.DataFrame:
     """Return the tidy table of a store, or of a CSV export of its view `trials`.
 
-    Every planned trial is included, also practice trials and attention checks (`phase`). The grader of the item's task
-    computes `correct` and `score`, in the same way for people and models. `correct` and `score` are missing if there is
-    no response. A model's invalid response (`valid` false) is kept unchanged, with `correct` false and `score` 0.
-    `chance` is the accuracy of a random response.
+    The table has every trial of each session plan, also practice trials and attention checks (`phase`). The grader of
+    the item's task computes `correct` and `score`, in the same way for people and models. `correct` and `score` are
+    missing if there is no response. An invalid response of a model (`valid` is false) is kept unchanged; then `correct`
+    is false and `score` is 0. `chance` is the accuracy of a random response.
 
     Columns of text are categories in alphabetical order. `shown_at` and `received_at` are UTC times, or texts if a time
     does not have the store's format. Factors keep the type and text that they have in the battery (`"01"` is not `1`).
@@ -58,13 +58,13 @@ def read_trials(path: Path) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If the file cannot be read as trials; the message names the file, the row and the correction.
+        If the file cannot be read as trials. The message states the file, the row and the correction.
     """
     return tidy_trials(read_raw_rows(path), str(path))
 
 
 def tidy_trials(rows: pd.DataFrame, where: str = "trials") -> pd.DataFrame:
-    """Return the tidy table of rows with the columns of the view `trials`; see `read_trials`.
+    """Return the tidy table (see `read_trials`) from rows of the view `trials`.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def _as_text(cells: pd.Series) -> pd.Series:
 
 
 def _is_finite(cells: pd.Series) -> bool:
-    """Return True if all cells are numbers, each finite or missing."""
+    """Return True if the column has only finite numbers and missing values."""
     return cells.dtype == "float64" and not np.isinf(cells).any()
 
 
@@ -167,7 +167,8 @@ def _refuse_unknown_words(cells: dict[str, Cells], where: str) -> None:
     unnamed = is_model.to_numpy() & (cells["run"].number < 0)
     if unnamed.any():
         raise InputError(
-            f"{where}, row {int(np.argmax(unnamed)) + 1}: a trial of a model has no `run`. Fix: give the run a label."
+            f"{where}, row {int(np.argmax(unnamed)) + 1}: a trial of a model has no `run`. Fix: write the label of the "
+            "run in the column `run`."
         )
 
 
@@ -199,7 +200,7 @@ def _refuse_contradictions(cells: dict[str, Cells], trial_index: pd.Series, wher
 
 
 def _factors(cells: Cells, distinct: list[Any], item_ids: pd.Series, where: str) -> dict[str, pd.Series]:
-    """Return one column per factor. If the levels have one type, they keep the type; otherwise they become text."""
+    """Return one column per factor. Levels of one type keep the type. Levels of several types become text."""
     names: dict[str, None] = {}
     for levels, item in zip(distinct, item_ids.iloc[_first_rows(cells.number, len(distinct))], strict=True):
         if not isinstance(levels, dict):
@@ -250,7 +251,7 @@ def _one_type(levels: list[Any], name: str, where: str) -> tuple[list[Any], str]
 
 
 def _signals(cells: Cells, table: dict[str, pd.Series], where: str) -> dict[str, pd.Series]:
-    """Return one column per signal: zero if it was recorded and did not occur, missing if it was not recorded."""
+    """Return one column per signal. A signal that did not occur is 0. A signal that was not recorded is missing."""
     is_recorded = table["received_at"].notna() & (table["missing"] != "interrupted")
     from_browser, from_lab = (is_recorded & (table["source"] == source) for source in ("web", "lab"))
     recorded = [signals or {} for signals in cells.converted(json_object, "a JSON object", where)]
@@ -266,7 +267,7 @@ def _signals(cells: Cells, table: dict[str, pd.Series], where: str) -> dict[str,
 def _scores(
     cells: dict[str, Cells], values: dict[str, list[Any]], table: dict[str, pd.Series], where: str
 ) -> dict[str, pd.Series]:
-    """Return `correct`, `score` and `chance`; equal responses to equal items are graded once."""
+    """Return `correct`, `score` and `chance`. Equal responses to equal items are graded only once."""
     is_valid = table["valid"].fillna(True).to_numpy(dtype=bool)
     parts = [*(cells[column].number for column in ("task", "content", "key", "response")), is_valid.astype("intp")]
     responses = _together(parts)
@@ -293,7 +294,7 @@ def _scores(
 
 
 def _together(parts: Sequence[npt.NDArray[np.intp]]) -> Cells:
-    """Return the combination of the parts of each row, as one cell. The value of a cell is its first row."""
+    """Return a cell for the combination of `parts` in each row. The value of a cell is the first row with this cell."""
     number = np.zeros(len(parts[0]), dtype="int64")
     for part in parts:
         number = pd.factorize(number * (int(part.max()) + 2) + part + 1)[0]
@@ -301,7 +302,7 @@ def _together(parts: Sequence[npt.NDArray[np.intp]]) -> Cells:
 
 
 def _first_rows(number: npt.NDArray[Any], n_distinct: int) -> npt.NDArray[np.int64]:
-    """Return the first row of each index from 0."""
+    """Return, for each index from 0, the first row with this index."""
     first = np.zeros(n_distinct, dtype="int64")
     first[number[::-1]] = np.arange(len(number))[::-1]
     return first

@@ -1,4 +1,4 @@
-"""Columns of times in little memory: nearly all times differ, and a text takes ten times the memory of a number."""
+"""Columns of times, stored as numbers. A time as text takes ten times the memory, and nearly all times differ."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ _STORED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0
 
 
 def times_of(texts: Sequence[Any]) -> npt.NDArray[np.datetime64] | None:
-    """Return texts as UTC times, or None if a text does not have the store's format. Texts may be missing."""
+    """Return the UTC times in texts. Return None if a text does not have the store's format. Texts may be missing."""
     times = np.full(len(texts), np.datetime64("NaT"), dtype="datetime64[ms]")
     present = [text for text in texts if text is not None]
     if not all(isinstance(text, str) and _STORED.fullmatch(text) for text in present):
@@ -28,14 +28,14 @@ def times_of(texts: Sequence[Any]) -> npt.NDArray[np.datetime64] | None:
 
 
 def time_column(times: npt.NDArray[np.datetime64]) -> pd.Series:
-    """Return UTC times as a column."""
+    """Return a column of UTC times."""
     return pd.Series(pd.DatetimeIndex(times, tz="UTC"))
 
 
 def compact_times(column: pd.Series) -> pd.Series:
-    """Return a column of texts as times if `times_of` can read all texts; otherwise return the texts.
+    """Convert a column of texts to times if `times_of` can read all texts. Otherwise return the texts.
 
-    `time_texts` converts the times back to the same texts.
+    `time_texts` converts such times back to texts. The texts are then the same as before.
     """
     if isinstance(column.dtype, pd.DatetimeTZDtype):
         return column
@@ -51,7 +51,7 @@ def compact_times(column: pd.Series) -> pd.Series:
 
 
 def time_texts(times: pd.Series) -> pd.Series:
-    """Return the texts of a column of times."""
+    """Return a column of times as texts in the store's format."""
     is_present = times.notna().to_numpy()
     texts = np.full(len(times), None, dtype=object)
     texts[is_present] = _written(times.dt.tz_localize(None).to_numpy()[is_present])

@@ -1,4 +1,4 @@
-"""Raw rows: the view `trials` of a store, opened read-only, or a CSV export with the same columns.
+"""Read raw rows from the view `trials` of a store (opened read-only), or from a CSV export of this view.
 
 `benchmarks/accuracy_pipeline.py` measures the time and memory of reading a million responses.
 """
@@ -30,8 +30,8 @@ RAW_COLUMNS = (*(column for column in VIEW_COLUMNS if column != "jspsych"), *NOT
 def read_raw_rows(path: Path) -> pd.DataFrame:
     """Return the raw columns of the view `trials` (`RAW_COLUMNS`). Only `jspsych` is parsed.
 
-    Columns that are not in `RAW_COLUMNS` are not read. Columns with repeated cells are categories. The order of these
-    categories has no meaning.
+    Other columns are not read. Columns in which many cells are equal are categories. The order of the categories has no
+    meaning.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def read_raw_rows(path: Path) -> pd.DataFrame:
     ------
     InputError
         If the file does not exist, is neither a store nor an export, or cannot be read now. Also if a newer Equipoise
-        wrote the store, or a cell of `jspsych` is not a JSON object.
+        wrote the store, or if a cell of `jspsych` is not a JSON object.
     """
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
@@ -89,7 +89,7 @@ def _rows_of_store(path: Path) -> pd.DataFrame:
 
 
 def _wal(path: Path) -> Path:
-    """Return the path of SQLite's write-ahead log, which has the pages that are not yet in the store."""
+    """Return the path of SQLite's write-ahead log. This file has data that are not yet in the store's file."""
     return path.resolve().with_name(f"{path.resolve().name}-wal")
 
 
@@ -112,13 +112,13 @@ def _select_trials(path: Path, how: str) -> pd.DataFrame:
 
 
 def _name_in(column: str, present: list[str]) -> str:
-    """Return the SQL expression for a column of the view: its name or its former name, or NULL if it does not exist."""
+    """Return the SQL expression for a column: its name or former name in this view, or NULL if the view lacks it."""
     name = column if column in present else FORMER_COLUMNS.get(column, column)
     return f'"{name}"' if name in present else "NULL"
 
 
 def _refuse_newer_store(path: Path, store: sqlite3.Connection) -> None:
-    """Refuse a store with an unknown migration, because the meaning of the store's view is then unknown too."""
+    """Refuse a store with an unknown migration, because its view `trials` may then have another meaning."""
     if not store.execute("PRAGMA table_info(_sqlite_migrations)").fetchall():
         return
     applied = store.execute("SELECT name FROM _sqlite_migrations WHERE migration_set = 'equipoise'")
@@ -164,8 +164,8 @@ def _refuse_missing_columns(path: Path, present: list[str]) -> None:
     if missing:
         names = ", ".join(f"`{column}`" for column in missing)
         raise InputError(
-            f"{path}: no column {names}. Fix: use a store or an unchanged export of its view `trials` (columns "
-            "separated by commas)."
+            f"{path}: there is no column {names}. Fix: use a store or an unchanged export of its view `trials` "
+            "(columns separated by commas)."
         )
     twice = sorted({column for column in present if present.count(column) > 1})
     if twice:

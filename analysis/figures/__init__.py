@@ -1,4 +1,4 @@
-"""The figures. Each is a `Drawing`: SVG for a page, PDF for a journal, alternative text, and the drawn numbers.
+"""The figures. Each figure is a `Drawing`: SVG for a page, PDF for a journal, alternative text, and the drawn numbers.
 
     accuracy.py              `accuracy_figure`: one panel per level, one row per subject
     accuracy_panels.py       `accuracy_panels`: accuracy by one factor in panels of a second factor
@@ -12,9 +12,9 @@
     counterbalance.py        `counterbalance_matrix`: the conditions of each group
     drawing/                 the sheet in points, axes, text, lines, and the styles of subjects
 
-Every figure is 88 or 180 mm wide, and its text is at least 7 points high. A missing interval is not drawn; the figure
-or its description states that the interval is missing. A function returns None if there is nothing to draw, or if the
-drawing would not fit on a page. The docstring of each function lists the cases in which it returns None.
+Every figure is 88 or 180 mm wide. The text of a figure is at least 7 points high. A missing interval is not drawn; the
+figure or the alternative text states that the interval is missing. A function returns None if there is nothing to
+draw, or if the drawing would not fit on a page. The docstring of the function lists these cases.
 """
 
 from analysis.figures.accuracy import MOST_LEVELS, accuracy_figure

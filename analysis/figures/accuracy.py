@@ -40,7 +40,7 @@ def accuracy_figure(table: pd.DataFrame, by: str | None, chance: float, confiden
     confidence : float
         Coverage of the intervals, for the axis.
     name : str
-        The file's name.
+        The name of the figure's files, without the ending.
     """
     subjects = subjects_of(table)
     levels = [None] if by is None else sorted(table[by].drop_duplicates().tolist(), key=level_order)
@@ -125,7 +125,7 @@ def _subject_rows(
 
 
 def cells_of(table: pd.DataFrame, factor: str, level: Any) -> pd.DataFrame:
-    """Return the rows with a level of a factor. For a missing level, return the rows without a level."""
+    """Return the rows of one level of a factor. If `level` is missing, return the rows without a level."""
     return table[table[factor].isna() if pd.isna(level) else table[factor].eq(level)]
 
 

@@ -43,7 +43,7 @@ def accuracy_panels(
     confidence : float
         Coverage of the intervals, for the axis.
     name : str
-        The file's name.
+        The name of the figure's files, without the ending.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def accuracy_panels(
 
 
 _LEFT, _GAP, _ABOVE, _PANEL_HEIGHT, _PITCH = 40.0, 14.0, 26.0, 126.0, 4.0
-"""In points: space left of the panels, between panels and above a panel; panel height; distance between subjects."""
+"""Space in points: left of the panels, between panels, above a panel. Height of a panel. Distance between subjects."""
 
 
 def _columns(n_panels: int) -> list[int]:
@@ -128,7 +128,7 @@ class _KeyEntry:
     x: float
     words: str
     subject: Subject | None
-    """None for the chance line."""
+    """The subject of the entry; None for the line at chance."""
 
 
 def _key(subjects: list[Subject], chance: str, width: float) -> list[_KeyEntry]:

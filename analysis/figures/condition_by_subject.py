@@ -35,7 +35,7 @@ def condition_by_subject(
     condition : str
         The factor.
     name : str
-        The file's name.
+        The name of the figure's files, without the ending.
     chance : float
         Mean chance level of the trials.
     confidence : float

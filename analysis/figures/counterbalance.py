@@ -43,7 +43,7 @@ def counterbalance_matrix(trials: pd.DataFrame, name: str, factors: Sequence[str
         The tidy table with `excluded_by`. Test trials of people are drawn. If there are no people, test trials of
         simulated participants are drawn.
     name : str
-        The file's name.
+        The name of the figure's files, without the ending.
     factors : sequence of str
         The first factor defines the rows, such as the scenario. The other factors together define the conditions, such
         as condition and inference level. With one factor, the cells contain only numbers. Without factors, the rows are

@@ -27,7 +27,7 @@ def difficulty_figure(
     table : DataFrame
         `subject, kind, level, accuracy, ci_low, ci_high`; levels are drawn in natural order, at equal distances.
     name : str
-        The file's name.
+        The name of the figure's files, without the ending.
     confidence : float
         Coverage of the intervals, for the axis.
     chance : float, optional

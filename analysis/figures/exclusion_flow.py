@@ -30,7 +30,7 @@ def exclusion_flow(flow: pd.DataFrame, kind: str, name: str) -> Drawing | None:
     kind : str
         `human`, `simulated` or `model`.
     name : str
-        The file's name.
+        The name of the figure's files, without the ending.
 
     Returns
     -------

@@ -37,7 +37,7 @@ def forest_plot(
     table : DataFrame
         One row per estimate: coefficients, differences from people, configurations of a leaderboard.
     name : str
-        The file's name.
+        The name of the figure's files, without the ending.
     label, estimate, ci_low, ci_high : str
         Columns of the table. A missing estimate or interval is not drawn, and the figure states that it is missing. An
         interval that is much wider than the other intervals is cut off, and an arrow marks the cut. The numbers at the
@@ -52,8 +52,8 @@ def forest_plot(
     Returns
     -------
     Drawing or None
-        None if there is no estimate. If the table has more than `MOST_ROWS` rows, the first rows are drawn, and the
-        data of the figure have all rows.
+        None if there is no estimate. If the table has more than `MOST_ROWS` rows, only the first rows are drawn, but
+        the data of the figure have all rows.
     """
     finite = table.assign(**{column: _finite(table[column]) for column in (estimate, ci_low, ci_high)})
     if finite[estimate].isna().all():
@@ -141,8 +141,8 @@ def _draw(rows: Sequence[_Row], reference: float, x_label: str, note: str) -> Fi
 def _limits(rows: Sequence[_Row], reference: float) -> tuple[float, float]:
     """Return the limits of the axis, which contain all estimates.
 
-    Intervals extend the axis by at most twice their median width, or twice the range of the estimates if this range is
-    greater.
+    At each end, the axis extends beyond the estimates, because it also contains the intervals. This extension is at
+    most twice the median width of the intervals, or twice the range of the estimates if this range is greater.
     """
     estimates = [row.estimate for row in rows if np.isfinite(row.estimate)] + [reference]
     bounds = [bound for row in rows for bound in (row.ci_low, row.ci_high) if np.isfinite(bound)]

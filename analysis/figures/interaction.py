@@ -25,7 +25,7 @@ def interaction_plot(
         table. A line with an empty name has no label. `people` and `simulated participants` each have the same style in
         all figures.
     name : str
-        The file's name.
+        The name of the figure's files, without the ending.
     estimate, ci_low, ci_high : str
         Columns of the estimate and its interval; missing values are not drawn.
     y_label : str

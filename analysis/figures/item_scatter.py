@@ -20,7 +20,7 @@ points. The data of the figure have all intervals."""
 def item_scatter(
     items: pd.DataFrame, name: str, people: str, model: str, *, confidence: float = 0.95
 ) -> Drawing | None:
-    """Draw people's accuracy and the model's accuracy at each item as a scatter plot, with the line of equality.
+    """Draw a scatter plot of the accuracy of people and of a model at each item, with the line of equality.
 
     Items at the same position are drawn as one disc. The area of the disc is proportional to the number of items.
     Positions are not jittered. If there are at most `MOST_INTERVALS` positions, Wilson's intervals are drawn for
@@ -33,7 +33,7 @@ def item_scatter(
         numbers of responses. An item without one of the two accuracies is not drawn. The description states the number
         of items that are not drawn.
     name : str
-        The file's name.
+        The name of the figure's files, without the ending.
     people, model : str
         Names of the subjects.
     confidence : float

@@ -1,4 +1,4 @@
-"""Response times of people on a logarithmic axis, with the plan's thresholds or by the levels of a factor."""
+"""Response times of people on a logarithmic axis: with the thresholds of the plan, or by the levels of a factor."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -48,7 +48,7 @@ def response_times_figure(trials: pd.DataFrame, plan: AnalysisPlan, name: str) -
     plan : AnalysisPlan
         The plan. The thresholds of its exclusion rules `trial_rt` and `median_rt` are drawn.
     name : str
-        The file's name.
+        The name of the figure's files, without the ending.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def rt_distributions(trials: pd.DataFrame, by: str | None, name: str) -> Drawing
     by : str or None
         The factor. None for one row of people, and one row of simulated participants.
     name : str
-        The file's name.
+        The name of the figure's files, without the ending.
 
     Returns
     -------
@@ -197,12 +197,12 @@ def _ridges(
 
 
 def _density(log_rt: np.ndarray[Any, np.dtype[np.float64]], grid: Any) -> Any:
-    """Return the density of logarithms on a grid. Return None if there is one value, or if all values are equal."""
+    """Return the density of the logarithms at the points of a grid, or None if all values are equal."""
     return gaussian_kde(log_rt)(grid) if len(log_rt) > 1 and np.ptp(log_rt) > 1e-6 else None
 
 
 def _timed(trials: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """Return the response times to draw, with `columns` only, because the table of trials may be large."""
+    """Return the trials to draw. Return only the response times and `columns`, because the table may be large."""
     return trials[["rt_ms", *columns]][
         (trials["kind"] != "model") & (trials["phase"] == "test") & (trials["status"] == "completed")
         & trials["response"].notna() & (trials["rt_ms"] > 0)
@@ -235,7 +235,7 @@ def _label_log_x(sheet: FigureSheet, axes: Axes, limits: tuple[float, float], ti
 
 
 def _draw_bounds(sheet: FigureSheet, axes: Axes, rule: RtRule | None, limits: tuple[float, float]) -> None:
-    """Draw the thresholds of a rule. Their labels are above the axes; labels that would overlap are moved apart."""
+    """Draw the thresholds of a rule, with labels above the axes. Labels that would overlap are moved apart."""
     if rule is None:
         return
     words = {bound: f"excluded {side} {milliseconds(bound)}"

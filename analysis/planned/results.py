@@ -1,4 +1,4 @@
-"""Compute all tables, statistical models and tests of a plan. The rows may have any columns."""
+"""Compute all tables, statistical models and tests of a plan, from rows with any columns."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -45,8 +45,8 @@ def run_planned(rows_of: RowsOf, plan: PlannedAnalyses, *, as_far_as_possible: b
     plan
         The plan. Its flags are added to the rows.
     as_far_as_possible
-        True to continue if a result cannot be computed, for instance during data collection. `not_computed` then has a
-        sentence for each missing result.
+        True to omit results that cannot be computed, for instance during data collection. `not_computed` then has a
+        sentence for each omitted result.
 
     Raises
     ------

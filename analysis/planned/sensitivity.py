@@ -33,7 +33,7 @@ def sensitivity(trials: pd.DataFrame, plan: AnalysisPlan, planned: Exclusions) -
         The tables `sensitivity_accuracy` and `sensitivity_differences`. If the plan has tests or models, also the
         tables `sensitivity_tests` and `sensitivity_models`. The first column is `rules`: `as planned`, `without
         <rule>`, or `without any rule`. A result that cannot be computed has no row. The dictionary is empty if the plan
-        has no rules.
+        has no exclusion rules.
     """
     if not plan.exclusions:
         return {}

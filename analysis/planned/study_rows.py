@@ -67,7 +67,7 @@ _NOT_FOR_TABLES = ["content", "key", "excluded_by"]
 
 
 def study_rows(trials: pd.DataFrame) -> RowsOf:
-    """Return a function for `run_planned`. It returns the trials in the analysis of people, of models, or of both.
+    """Return the function `rows_of` for `run_planned`. This function returns the rows of people, models or everyone.
 
     Parameters
     ----------
@@ -76,9 +76,9 @@ def study_rows(trials: pd.DataFrame) -> RowsOf:
 
     Notes
     -----
-    The rows have the columns of the tidy table and the column `subject` (people, or the run of a model). `correct` is 1
-    or 0; for a missing response of a model, `correct` is 0. Simulated participants are never pooled with people: the
-    rows include simulated participants only if there are no people.
+    The rows are the trials in the analysis, with the columns of the tidy table and the column `subject` (people, or the
+    run of a model). `correct` is 1 or 0; for a missing response of a model, `correct` is 0. Simulated participants are
+    never pooled with people: the rows include simulated participants only if there are no people.
     """
     kept_trials(trials.head(0))  # Refuses a table to which no exclusions were applied.
     people = "human" if (trials["kind"] == "human").any() else "simulated"

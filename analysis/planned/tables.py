@@ -1,4 +1,4 @@
-"""The tables of a plan: number of rows, mean, standard deviation and standard error by factors."""
+"""The tables of a plan: number of rows, mean, standard deviation and standard error for combinations of levels."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The hypothesis tests of a plan. If a unit has values at several levels, the paired form of the test is added."""
+"""The hypothesis tests of a plan. The paired form of a test is added if units have values at several levels."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -51,7 +51,7 @@ def planned_tests(
     Parameters
     ----------
     rows_of
-        Function that returns the rows for a test. The `where` of the test selects from these rows.
+        Function that returns the rows for a test. From these rows, the `where` of the test selects the rows to compare.
     plan
         The plan with its `tests` and its confidence.
     not_computed
@@ -64,9 +64,9 @@ def planned_tests(
         form `paired form` is added if the same unit has values at several levels, but the planned test treats these
         values as independent. The form `equivalence` is added if the test has a margin. `p_holm` and `p_bh` are the p
         values after correction within a family of tests. Confirmatory and exploratory tests are corrected separately.
-        The p value of a paired form is corrected in the same family, in the place of its planned test. Equivalence
-        tests are a separate family. `levels` has the levels in the order of the subtraction. `warnings` has the reasons
-        why a result may be misleading.
+        To correct a paired form, its p value replaces the p value of the planned test in the family. Equivalence tests
+        are a separate family. `levels` has the levels in the order of the subtraction. `warnings` has the reasons why a
+        result may be misleading.
 
     Raises
     ------
@@ -142,8 +142,8 @@ def _forms(
         if n_in_several := values.n_in_several:
             units = "unit has" if n_in_several == 1 else "units have"
             warnings.append(
-                f"{n_in_several:,} {units} values at more than one level of `{planned.factor}`. So the data are within "
-                "units, but the planned test treats them as independent."
+                f"{n_in_several:,} {units} values at more than one level of `{planned.factor}`. These values are not "
+                "independent within units, but the planned test treats them as independent."
             )
             try:
                 paired = _paired(values, levels, planned, confidence)
@@ -213,7 +213,8 @@ def _paired(values: _Values, levels: list[Any], planned: PlannedTest, confidence
 
 
 _ONE_ANSWER = (
-    "a paired test of counts needs one yes or no in `{of}` for each unit and level. Fix: select rows with `where`."
+    "a paired test of counts needs exactly one value in `{of}`, yes or no, for each unit and level. "
+    "Fix: select such rows with `where`."
 )
 
 

@@ -1,1 +1,1 @@
-"""Lock a plan before data are seen, and find the deviations from a locked plan."""
+"""Lock an analysis plan before data are seen, and find the deviations of an analysis from the locked plan."""

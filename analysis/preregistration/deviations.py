@@ -13,13 +13,14 @@ from experiment.study.planned_analyses import PlannedAnalyses
 Plan = TypeVar("Plan", bound=PlannedAnalyses)
 
 NAMED = ("tables", "models", "tests", "comparisons", "signals")
-"""Parts of a plan whose entries have names. Exploratory entries may be added to these parts."""
+"""Parts of a plan whose entries have names. The researcher may add exploratory entries to these parts."""
 
 
 def deviations(lock: Lock, plan: PlannedAnalyses, of: dict[str, str]) -> list[str]:
     """Return one sentence for each difference between the locked plan and the plan of this analysis.
 
-    `of` is the subject of the plan of this analysis. A subject that differs from the locked subject has a sentence too.
+    `of` states the data of this analysis, such as the digest of the battery. There is also a sentence for each entry of
+    `of` that differs from the lock.
     """
     locked, run = lock.content, plan_content(plan)
     sentences = [
@@ -61,7 +62,7 @@ def _shown(value: object) -> str:
 def with_exploratory_marked(plan: Plan, locks: Sequence[Lock]) -> Plan:
     """Return the plan. Mark as exploratory each table, model, test, comparison or signal that differs from the lock.
 
-    An entry also differs from the lock if it uses a flag whose definition changed.
+    Also mark an entry that uses a flag whose definition changed.
     """
     if not locks:
         return plan
@@ -98,7 +99,7 @@ def _uses(planned: Any, flags: set[str]) -> bool:
 
 @dataclass(frozen=True)
 class Registration:
-    """The statement of the report on the preregistration of a plan."""
+    """The statement on the preregistration of a plan, for the report."""
 
     words: str
     deviations: list[str]
@@ -129,12 +130,12 @@ def registration_of(
     locks
         The locks of the plan (`read_locks`).
     plan, of
-        The plan of this analysis, and the subject of the plan.
+        The plan of this analysis, and its data (see `Lock.of`).
     first_at
         Start of the first session of a person in the data (UTC, ISO 8601); None if unknown.
     by_researcher
-        Sentences on sessions that the researcher excluded. Such an exclusion is a deviation although the plan is the
-        same.
+        Sentences on sessions that the researcher excluded. Such an exclusion is a deviation, even if the plan is
+        identical to the locked plan.
     """
     if not locks:
         return NOT_LOCKED

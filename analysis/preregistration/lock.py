@@ -26,7 +26,7 @@ class Lock(BaseModel):
     plan: dict[str, Any]
     """The plan without default values."""
     of: dict[str, str]
-    """Subject of the plan, such as the digest of the study's battery."""
+    """The data for which the plan was made, such as the digest of the study's battery."""
     n_sessions: int | None
     """Number of sessions that had started at the time of the lock; None if unknown."""
     locked_at: str
@@ -37,7 +37,7 @@ class Lock(BaseModel):
 
     @property
     def content(self) -> dict[str, Any]:
-        """The plan, in which the present names replace the former names of entries."""
+        """The plan. Entries with a former name have their present name."""
         return with_present_names(self.plan)
 
     @property
@@ -54,7 +54,7 @@ class _LockFile(BaseModel):
 
 
 def plan_content(plan: PlannedAnalyses) -> dict[str, Any]:
-    """Return the content of a plan with present names and without default values.
+    """Return the content of a plan, with the present names of entries and without default values.
 
     Because default values are omitted, a new optional field in the definition of plans does not change a lock.
     """

@@ -1,1 +1,1 @@
-"""Provenance of the numbers: digests, study versions, and changes of items between them."""
+"""Provenance of the numbers: digests of the data, versions of the study, and changes of items."""

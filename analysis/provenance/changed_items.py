@@ -68,17 +68,17 @@ def _item_texts(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def _reworded(texts: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """Return each item that has more than one content, and the rows of this item."""
+    """Return the id and the rows of each item that has more than one content."""
     contents = texts[["item_id", "content"]].drop_duplicates()["item_id"]
     some = texts[texts["item_id"].isin(contents[contents.duplicated()])]
     return [(str(item_id), own) for item_id, own in some.groupby("item_id")]
 
 
 def _is_one(own: pd.DataFrame) -> bool:
-    """Return True if all contents of an item are wordings of one item.
+    """Return True if the contents with one item id differ only by an allowed change of the wording.
 
-    The contents may differ only in wording. Because the wording may change only within a version of the study, any two
-    versions must have a content in common.
+    Such a change is allowed only within a version of the study. So any two versions must have at least one content
+    in common.
     """
     of_versions = [set(contents) for _, contents in own.groupby(VERSION)["content"]]
     if any(one.isdisjoint(other) for one, other in combinations(of_versions, 2)):

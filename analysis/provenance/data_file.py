@@ -39,7 +39,7 @@ class DataFileProvenance:
 def data_file_provenance(
     path: Path, plan: PlannedAnalyses, software_version: str, made_at: datetime
 ) -> DataFileProvenance:
-    """Return the provenance of an analysis of the file `path` by `plan`."""
+    """Return the provenance of an analysis of the file `path` with the plan `plan`."""
     return DataFileProvenance(
         data=path.name,
         data_sha256=hashlib.sha256(path.read_bytes()).hexdigest(),

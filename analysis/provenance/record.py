@@ -1,4 +1,4 @@
-"""Provenance of the numbers in a report: study, data digest, plan, software and time (design, invariant 8)."""
+"""Provenance of the numbers in a report: study, data digest, plan, software and time."""
 
 import hashlib
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from experiment.study.analysis_plan import AnalysisPlan
 
 
 def data_digest(trials: pd.DataFrame | Path) -> str:
-    """Return the SHA-256 (hexadecimal) of the trials. The order of rows and columns does not change the digest.
+    """Return a digest of the trials (SHA-256, hexadecimal). The order of rows and columns does not change the digest.
 
     Each row becomes canonical JSON: columns are sorted by name, and missing values are null. The derived columns
     (`correct`, `score`, `chance`, `excluded_by`) are omitted. An empty column of `SINCE_THE_DIGEST` is omitted too.
@@ -73,7 +73,7 @@ class Provenance:
 def provenance_of(
     trials: pd.DataFrame, plan: AnalysisPlan, software_version: str, made_at: datetime, notes: Sequence[str] = ()
 ) -> Provenance:
-    """Return the provenance of an analysis of `trials` by `plan`. `notes` are further notes for the reader."""
+    """Return the provenance of an analysis of `trials` with `plan`. `notes` are further notes for the reader."""
     studies = trials[["study", "study_version"]].drop_duplicates().sort_values(["study", "study_version"])
     return Provenance(
         studies=[f"{study}, version {version}" for study, version in studies.itertuples(index=False)],

@@ -18,7 +18,7 @@ _encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
 
 
 def row_digests(table: pd.DataFrame, names: Mapping[str, str]) -> bytearray:
-    """Return the SHA-256 digests of the rows, one after another.
+    """Return the SHA-256 digests of all rows, joined in the order of the rows.
 
     Each cell is written as JSON, `"name":value`; a missing value is null. The text of a row is its cells, sorted by
     name and separated by commas.

@@ -26,7 +26,7 @@ HEADINGS = {
 
 @dataclass(frozen=True)
 class ShownColumn:
-    """A column's heading, and True if its cells are right-aligned."""
+    """The heading of a column. `is_number` is true if the cells are right-aligned."""
 
     heading: str
     is_number: bool
@@ -64,7 +64,7 @@ def shown(table: pd.DataFrame, confidence: float | None = None) -> ShownTable:
 def heading(name: str, confidence: float | None = None) -> str:
     r"""Return a column's name in words.
 
-    The interval of an equivalence test has a smaller coverage: 90 % for tests at 5 %.
+    The interval for an equivalence test has a smaller coverage than `confidence`, such as 90 % instead of 95 %.
 
     Examples
     --------

@@ -20,7 +20,7 @@ ADJUSTMENTS = {
     "holm": ("Holm's method (1979)", "holm"),
     "bh": ("the method of Benjamini and Hochberg (1995)", "benjamini_hochberg"),
 }
-"""Adjustments of contrasts: words for the methods section, and the cited work."""
+"""For each adjustment of contrasts: its name in the methods section, and the key of the work to cite."""
 
 CORRECTIONS = {"holm": "Holm's method", "bh": "the method of Benjamini and Hochberg"}
 

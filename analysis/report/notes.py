@@ -16,7 +16,7 @@ from experiment.study.analysis_plan import AnalysisPlan
 
 
 def exclusion_steps_words(flow: pd.DataFrame) -> str:
-    """Return the steps that excluded participants in words, for the error message if no trial remains."""
+    """Describe the steps that excluded participants, for the error message if no trial remains."""
     rows: list[dict[str, Any]] = flow[flow["n_participants"] > 0].to_dict("records")  # type: ignore[assignment]
     parts = [
         f"{row['n_participants']} of kind {row['kind']} excluded at `{row['step']}` ({row['criterion']})"
@@ -54,8 +54,8 @@ def study_notes(exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: A
     for row in tables["invalid"].to_dict("records"):
         if row["n_invalid"] or row["n_unanswered"]:
             notes.append(
-                f"{row['run']}: {row['n_invalid']} invalid responses and {row['n_unanswered']} unanswered trials, of "
-                f"{count(row['n_trials'], 'trial')}, count as not correct."
+                f"Of {count(row['n_trials'], 'trial')} of {row['run']}, {row['n_invalid']} invalid responses and "
+                f"{row['n_unanswered']} unanswered trials count as not correct."
             )
     for factor in (name for name in plan.by if kept[name].isna().any()):
         without = kept[kept[factor].isna()]

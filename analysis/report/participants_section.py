@@ -82,7 +82,7 @@ def _days(times: pd.Series) -> list[str]:
 
 
 def _flows(flow: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the flow of each kind with its totals. The flow of models omits the rules that do not apply to models."""
+    """Return the flow and its totals for each kind of participants. For models, omit the rules for people."""
     flows = []
     for kind in [kind for kind in KINDS if (flow["kind"] == kind).any()]:
         rows = flow[flow["kind"] == kind]

@@ -130,7 +130,7 @@ def _test_summary(tests: pd.DataFrame, plan: PlannedAnalyses) -> list[str]:
         sentences.append(f"Significant planned tests{correction}: {len(significant)} of {len(planned)}{names}.")
     paired = tests.loc[tests["form"] == PAIRED, "name"]
     if len(paired):
-        sentences.append(f"The data of {', '.join(paired)} are within units; see the paired forms of these tests.")
+        sentences.append(f"Units have values at several levels in {', '.join(paired)}; see the paired forms.")
     equal = tests.loc[(tests["form"] == EQUIVALENCE) & (tests["p_value"] < 1 - plan.confidence), "name"]
     if len(equal):
         sentences.append(f"Equivalence shown (difference smaller than the margin): {', '.join(equal)}.")

@@ -88,7 +88,7 @@ def _items(items: pd.DataFrame, plan: AnalysisPlan) -> list[Drawing | None]:
 
 
 def _row_factor(trials: pd.DataFrame, plan: AnalysisPlan) -> list[str]:
-    """Return the counterbalanced factor, such as the scenario, in a list. The list is empty if there is none.
+    """Return a list with the counterbalanced factor, such as the scenario, or an empty list.
 
     Every group has all levels of a counterbalanced factor. If there are several such factors, the factor with the most
     levels is returned.

@@ -91,7 +91,7 @@ def _kinds(trials: pd.DataFrame) -> dict[str, Any]:
 
 
 def _items(trials: pd.DataFrame) -> dict[str, Any]:
-    """Return the tasks, the numbers of items, and the accuracies of random responses and of one constant response."""
+    """Return the tasks, the numbers of items, and the accuracies of random and of the best constant responses."""
     test = trials[trials["phase"] == "test"]
     kept = trials[["item_id", "key", "chance"]][trials["excluded_by"].isna()]
     constant_response, constant_accuracy = _best_constant_response(kept)

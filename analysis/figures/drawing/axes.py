@@ -17,7 +17,7 @@ from analysis.sentences import level_words
 def label_x(
     sheet: FigureSheet, axes: Axes, ticks: Sequence[float], labels: Sequence[str], title: str | Sequence[str] = ""
 ) -> None:
-    """Draw ticks and labels below the axes. If labels would overlap, draw only every second label, or fewer."""
+    """Draw ticks and labels below the axes. If labels would overlap, draw only every second, third or later label."""
     axes.xaxis.set_major_locator(FixedLocator(list(ticks)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.tick_params(axis="x", labelbottom=False)
@@ -64,7 +64,7 @@ def label_y(sheet: FigureSheet, axes: Axes, ticks: Sequence[float], labels: Sequ
 
 @dataclass(frozen=True)
 class LevelNames:
-    """The names of levels below the axes, in up to three lines. If a word is too wide, all names run upwards."""
+    """The names of levels below axes, in up to three lines. If a word is too wide, all names are written upwards."""
 
     lines: list[list[str]]
     slot: float
@@ -73,7 +73,7 @@ class LevelNames:
 
     @classmethod
     def of(cls, levels: Sequence[Any], slot: float) -> "LevelNames":
-        """Return names for positions that are `slot` points wide."""
+        """Return the names of levels. The space for each name is `slot` points wide."""
         words = [printable(level_words(level)) for level in levels]
         if any(text_width(part, SMALL) > slot - 4 for word in words for part in word.split(" ")):
             lines = distinct_labels(words, 90, SMALL, most_lines=1)
@@ -82,7 +82,7 @@ class LevelNames:
         return cls(lines, slot, False, 7 + text_height(max(map(len, lines)), SMALL))
 
     def write(self, sheet: FigureSheet, left: float, top: float) -> None:
-        """Write the names from `left`; `top` is the bottom edge of the axes."""
+        """Write the names below axes. `left` is the left edge of the axes, and `top` is their bottom edge."""
         for place, lines in enumerate(self.lines):
             middle = left + self.slot * (place + 0.5)
             if self.upwards:

@@ -25,7 +25,7 @@ MOST_LINES = 12
 
 
 class Point(NamedTuple):
-    """An estimate with its interval at a level; missing values are NaN."""
+    """The estimate at one level, and its interval. A missing value is NaN."""
 
     estimate: float
     ci_low: float

@@ -1,7 +1,7 @@
 """The sheet of every figure, measured in points, and the resulting `Drawing` as SVG and PDF.
 
-matplotlib is never asked for the width of a text. Positions are computed from the data and from the width tables of
-`lettering`. So the bytes of an SVG depend on the data alone, not on the day, and not on the fonts of the machine.
+Positions are computed from the data and from the width tables of `lettering`; the width of a text that matplotlib
+measures is never used. So the bytes of an SVG depend only on the data, not on the date or the fonts of the machine.
 """
 
 import io
@@ -126,7 +126,7 @@ class FigureSheet:
         self, x: float, y: float, text: str | Sequence[str], *, align: Align = "left", at: At = "middle",
         size: float = SIZE, bold: bool = False, colour: str = INK,
     ) -> None:  # fmt: skip
-        """Write lines of text; `y` is the top, middle or bottom of the block."""
+        """Write lines of text. `y` is the top, middle or bottom of the lines (`at`)."""
         lines = [text] if isinstance(text, str) else text
         height = text_height(len(lines), size)
         top = y - {"top": 0.0, "middle": height / 2, "bottom": height}[at]
@@ -138,14 +138,14 @@ class FigureSheet:
             )  # fmt: skip
 
     def write_upwards(self, x: float, y: float, text: str, *, size: float = SIZE, align: Align = "center") -> None:
-        """Write a line of text upwards. `x` is the middle of the line; `y` is its start, middle or end (`align`)."""
+        """Write a line of text upwards. `x` is the centre of the line. `y` is its start, middle or end (`align`)."""
         self.figure.text(
             (x + 0.36 * size) / self.width, 1 - y / self.height, text, ha=align, va="baseline", rotation=90,
             rotation_mode="anchor", fontsize=size,
         )  # fmt: skip
 
     def place_of(self, axes: Axes, x: float, y: float) -> tuple[float, float]:
-        """Return the position of a data point on the sheet, in points."""
+        """Return the position of the data `x` and `y` on the sheet, in points from the left and from the top."""
         across, up = axes.transData.transform((x, y))
         return float(across), self.height - float(up)
 

@@ -25,9 +25,9 @@ def test_all_totals_are_the_sums_of_their_rows(audited):
 def test_the_single_half_has_more_trials_than_its_participants_can_give(audited):
     assert found(audited, "Single-total", "trials") == ["impossible"]
     explanations = sentences(audited[(audited["row"] == "Single-total") & (audited["check"] == "trials")])
-    assert "53 participants with 24 trials each have at most 1,272, but 1,303 are printed." in explanations
+    assert "53 participants with 24 trials each have at most 1,272 trials, but 1,303 are printed." in explanations
     assert (
-        "1,303 + 89 = 1,392 = 58 x 24, as if trials of the 5 excluded participants were among the final trials."
+        "1,303 + 89 = 1,392 = 58 x 24, so trials of excluded participants (5) may be among the final trials."
         in explanations
     )
 
@@ -86,7 +86,7 @@ def test_with_three_degrees_of_freedom_the_real_p_is_named():
 def test_every_other_printed_p_and_conclusion_is_consistent():
     audited = audit_table(published("ir_tests"), participants=74)
     assert wrong(audited).empty
-    assert (audited[audited["verdict"] == "not checkable"]["explanation"].str.startswith("p of F")).all()
+    assert (audited[audited["verdict"] == "not checkable"]["explanation"].str.startswith("to compute p of F")).all()
     (explanation,) = audited[(audited["row"] == "T2I on ZS") & (audited["check"] == "p value")]["explanation"]
     assert (
         explanation == "p = 0.4612 of t = 0.7409 needs 69 to 73 degrees of freedom; no degrees of freedom are printed."
@@ -98,7 +98,7 @@ def test_a_test_between_that_should_be_within_shows_in_its_degrees_of_freedom():
     audited = audit_table(printed.assign(Participants=["74", "38"]))
     assert found(audited, "T2I on ZS", "p value") == ["consistent"]
     assert found(audited, "Z2O on Text", "p value") == ["inconsistent"]
-    assert "2 x 38 - 2 = 74, as if the same 38 participants were two groups" in sentences(wrong(audited))
+    assert "2 x 38 - 2 = 74, which is right only for two groups of 38 participants each" in sentences(wrong(audited))
 
 
 # Table 11 of the Black Box study: every prediction counted twice.
@@ -107,7 +107,7 @@ def test_a_test_between_that_should_be_within_shows_in_its_degrees_of_freedom():
 def test_every_n_is_twice_the_number_of_the_design():
     audited = wrong(audit_table(published("predictions"), trials=235))
     assert set(audited["check"]) == {"counted twice"}
-    assert "every one of the 24 numbers in `N` is exactly 2 x 235, twice the trials of" in sentences(audited)
+    assert "all 24 numbers in `N` are exactly 2 x 235, but one participant or run can give" in sentences(audited)
     assert set(audited["verdict"]) == {"suspicious"}  # nothing says that a row is one run
 
 
@@ -195,14 +195,22 @@ def test_missing_cells_and_numbers_in_a_frame_are_read_as_printed():
     [
         ("group|n", {}, "has no rows"),
         ("group|n|n\na|1|2", {}, "duplicate column `n`"),
-        ("group|M|Mean\na|1|2", {}, "`M`, `Mean` could each be `mean`. Fix: choose one column with --column mean='M'"),
+        (
+            "group|M|Mean\na|1|2",
+            {},
+            "`M`, `Mean` could all have the meaning `mean`. Fix: choose one column with --column mean='M'",
+        ),
         ("group|n\na|1", {"columns": {"trails": "n"}}, "Fix: write `trials`"),
         ("group|n\na|1", {"columns": {"trials": "m"}}, "there is no column `m`. Fix: name one of `group`, `n`"),
         ("group|n\na|1", {"totals": ["All"]}, "there is no row `All`. Fix: name one of `a`"),
         ("group|n\na|1", {"participants": 0}, "participants is 0"),
         ("group|n\na|1", {"scale": (7, 1)}, "give the lowest response first"),
-        ("group|n\na|1", {}, "nothing in this table can be checked. The audit recognizes the columns label, part"),
-        ("group|n|M\na|9|1.5", {}, "can be checked .GRIM, GRIMMER. only for whole numbers"),
+        (
+            "group|n\na|1",
+            {},
+            "nothing in this table can be checked. The audit recognizes columns with the meanings label, part",
+        ),
+        ("group|n|M\na|9|1.5", {}, "can be checked .GRIM, GRIMMER. only if the responses are whole numbers"),
     ],
 )
 def test_a_table_that_cannot_be_audited_is_refused_with_one_sentence(text, options, message):

@@ -11,7 +11,9 @@ from tests.analysis.audit.audit_tables import found, sentences, table, wrong
 def test_the_example_of_brown_and_heathers():
     audited = audit_table(table("group|N|M|SD\na|28|5.19|1.20\nb|28|5.18|1.19"), whole_numbers=True)
     assert found(audited, "a") == ["impossible"]
-    assert "no mean of 28 whole numbers rounds to 5.19; the nearest are 5.18 and 5.21." in sentences(audited)
+    assert "no mean of 28 whole numbers rounds to 5.19; the nearest possible means are 5.18 and 5.21." in sentences(
+        audited
+    )
     assert found(audited, "b") == ["consistent", "consistent"]
 
 

@@ -48,7 +48,7 @@ def test_degrees_of_freedom_follow_from_the_participants(words, cells, verdict):
 
 def test_the_same_people_as_two_groups_are_named():
     audited = audit_table(table("row|n|test|t|df\na|38|paired t-test|2.1|74"))
-    assert "2 x 38 - 2 = 74, as if the same 38 participants were two groups" in sentences(audited)
+    assert "2 x 38 - 2 = 74, which is right only for two groups of 38 participants each" in sentences(audited)
 
 
 def test_a_t_test_with_more_degrees_of_freedom_than_participants():

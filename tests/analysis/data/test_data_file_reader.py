@@ -84,8 +84,8 @@ def test_names_of_columns_keep_their_capitals(read):
     [
         ("", ": the file is empty"),
         ("\n\n", ": the file is empty"),
-        ("a,b\n", ": there are no rows under the heading"),
-        ("a,b\n\n\n", ": there are no rows under the heading"),
+        ("a,b\n", ": there are no rows under the header"),
+        ("a,b\n\n\n", ": there are no rows under the header"),
         ("a,b\n1,2\n1,2,3\n", ", line 3: 3 cells, but the header has 2"),
         ("a,b\n1,2,\n", ", line 2: 3 cells, but the header has 2"),
         ("a,b\n1\n", ", line 2: "),

@@ -206,7 +206,7 @@ def test_zero_shot_compared_with_one_shot_has_the_paired_form_too(answers, tmp_p
     found = planned_tests(lambda _: answers, plan_of_table_5(tmp_path, [name])).set_index("form")
     paired = found.loc[PAIRED]
     assert (paired["n"], round(paired["statistic"], 4), round(paired["p_value"], 4)) == (n, t, p)
-    assert "within units" in found.loc[AS_PLANNED, "warnings"]
+    assert "not independent within units" in found.loc[AS_PLANNED, "warnings"]
 
 
 # Rows and units of a test
@@ -493,7 +493,7 @@ def test_an_outcome_with_one_value_is_refused_and_the_error_names_the_value():
 def test_several_responses_of_a_unit_at_a_level_are_not_a_pair():
     data = units(n=10, per_cell=3).assign(answer=lambda rows: (rows["value"] > 1).astype(int))
     message = refused(data, test="chi_square", of="answer", per="unit", within="condition")
-    assert "one yes or no in `answer` for each unit and level" in message
+    assert "one value in `answer`, yes or no, for each unit and level" in message
 
 
 def test_responses_of_a_unit_are_not_summed():

@@ -83,10 +83,10 @@ def test_every_option_reaches_the_audit(written):
     result = run(table, *columns, "--trials", 24, "--participants", 17, "--total", "every", "--scale", 1, 7)
     assert result.exit_code == 1
     for sentence in (
-        "9 participants with 24 trials each have at most 216, but 217 are printed.",
+        "9 participants with 24 trials each have at most 216 trials, but 217 are printed.",
         "18 participants, but the study had 17.",
         "the 2 rows add up to 417.",
-        "no mean of 9 whole numbers rounds to 5.19; the nearest are 5.11 and 5.22.",
+        "no mean of 9 whole numbers rounds to 5.19; the nearest possible means are 5.11 and 5.22.",
     ):
         assert sentence in result.stdout
     assert "no mean of 9 x 3 whole numbers" not in run(table, *columns, "--items", 3).stdout
