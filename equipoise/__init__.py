@@ -1,9 +1,9 @@
 """Equipoise: one battery of questions for people and language models, and one analysis that compares them fairly.
 
 This module is the public Python API. Each command of the command line is a function with the same name, parameters and
-result: `equipoise store verify my-study` is `eq.store_verify("my-study")`. The other
-public names, such as `load_study`, are functions and classes that the commands use. Each name is imported when it is
-first used. So a command starts fast, and a server does not import the statistical functions.
+result: `equipoise store verify my-study` is `eq.store_verify("my-study")`. The other public names, such as
+`load_study`, are functions and classes that the commands use. Each name is imported when it is first used. So a command
+starts fast, and a server does not import the statistical functions.
 """
 
 from importlib import import_module

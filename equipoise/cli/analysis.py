@@ -102,7 +102,7 @@ def audit(
 @STUDY
 @click.option(
     "--effect", "effects", metavar="EFFECT", multiple=True, required=True,
-    help="Difference in accuracy at some levels, such as condition=B,inference_level=3:-0.15; may be repeated.",
+    help="Difference in accuracy at levels of factors, as in condition=B,inference_level=3:-0.15; may be repeated.",
 )  # fmt: skip
 @click.option(
     "--test",

@@ -196,7 +196,8 @@ def check(study: Path | None, setup: "Setup") -> None:
 def upload(study: Path, store: str | None, server: str | None, into: str | None, prefix: str) -> None:
     """Upload the laboratory sessions of a store to a server, or to another store; nothing is stored twice.
 
-    If a participant has withdrawn on the server or in the other store, the responses on this machine are deleted too.
+    If a participant has withdrawn on the server or in the other store, their responses on this machine are deleted
+    too.
     """
     from equipoise.commands.lab.upload import lab_upload
 

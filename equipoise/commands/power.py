@@ -144,7 +144,7 @@ def power(
     study
         The study or its folder.
     effects
-        One effect or several effects. An effect is a difference in accuracy at some levels, such as
+        One effect or several effects. An effect is a difference in accuracy at levels of factors, such as
         `condition=B,inference_level=3:-0.15`. If several effects apply to a trial, their differences are added.
     test
         Name of a test in the analysis plan; by default a paired t test of the first effect.

@@ -88,7 +88,7 @@ def trials_of_version(trials: pd.DataFrame, study_version: str) -> pd.DataFrame:
 
 
 def first_session_start(trials: pd.DataFrame) -> str | None:
-    """Return the time when the first session of a person began, or without people, the first simulated session."""
+    """Return the start of the first session of a person. If there are no people, use the simulated sessions."""
     for kind in (Kind.HUMAN, Kind.SIMULATED):
         times = pd.to_datetime(
             trials.loc[trials["kind"] == kind, "started_at"].dropna(), utc=True, format="ISO8601", errors="coerce"

@@ -56,7 +56,7 @@ def upload_session(study: Study, record: LabSessionRecord, server: LabClient, pr
         if record.status is Status.WITHDRAWN:
             return 0
         raise WithdrawnOnServerError
-    # If the session has another revision of the study, the digests differ. The server checks this digest.
+    # If the session has another revision of the study, the digests differ. The server checks the digest of the session.
     if record.content_digest == study.digest:
         plan_of(study, there)
     if there.status == "active" and record.demographics is not None and there.demographics:
