@@ -1,24 +1,26 @@
-# The two commands of the README. Each installs what it needs in .venv. Outside .venv, only `make test` installs: as root on
-# Debian it adds a browser, database servers and proxies where they are missing.
+# `make demo` and `make test` are the two commands of the README. Each command installs what it needs in .venv. Only
+# `make test` also installs outside .venv: as root on Debian, it installs a browser, database servers and proxies if they
+# are missing.
 
 VENV := .venv
-# The laboratory's tests have a separate environment: PsychoPy brings libraries that change how others behave, and only
-# the laboratory may need it.
+# The laboratory's tests have a separate environment: PsychoPy installs libraries that change how other libraries behave,
+# and only the laboratory may need PsychoPy.
 LAB := .venv-lab
 PYTHON ?= python3
 WEB := $(filter-out experiment/web/node_modules/%,$(wildcard experiment/web/src/*.ts experiment/web/src/*/*.ts experiment/web/src/*.css experiment/web/src/*/*.css experiment/web/*.json experiment/web/*.mjs experiment/texts/en.json))
 SOURCES := pyproject.toml hatch_build.py constraints.txt constraints-lab.txt $(WEB)
 
-# Exact versions, also for build requirements: pip before 25.3 reads the first variable for builds, later pip the second.
+# Exact versions, also of build requirements. For builds, pip before 25.3 reads the first variable, and later versions of
+# pip read the second variable.
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt
-# PsychoPy needs older libraries; only the laboratory's environment gets them.
+# PsychoPy needs older libraries. Only the laboratory's environment gets these libraries.
 $(LAB)/installed: export PIP_CONSTRAINT := $(CURDIR)/constraints-lab.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: demo test check quick
 
-demo: $(VENV)/installed  ## Run a whole study on simulated participants; ARGS=--no-serve exits after the report.
+demo: $(VENV)/installed  ## Run a whole study with simulated participants. With ARGS=--no-serve, exit after the report.
 	$(VENV)/bin/equipoise demo $(ARGS)
 
 test: $(VENV)/installed-dev $(LAB)/installed check  ## Check style, types and imports, then run all tests.
@@ -26,7 +28,7 @@ test: $(VENV)/installed-dev $(LAB)/installed check  ## Check style, types and im
 	$(VENV)/bin/python -m pytest --numprocesses 3 --dist worksteal -m "not lab" $(ARGS)
 	$(LAB)/bin/python -m pytest -m lab tests/experiment/lab $(ARGS)
 
-quick: check  ## Check style, types and imports, then run the quick tests that touch what changed.
+quick: check  ## Check style, types and imports, then run the quick tests of the changed files.
 	$(VENV)/bin/python tests/quick.py
 
 check: $(VENV)/installed-dev
@@ -37,7 +39,7 @@ check: $(VENV)/installed-dev
 	$(VENV)/bin/python tests/check_prose.py
 
 $(VENV)/bin/python:
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Equipoise needs Python 3.11 or later. Fix: name one: make PYTHON=python3.12 ...")'
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Equipoise needs Python 3.11 or later. Fix: name a newer Python, such as: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
 
 $(LAB)/installed: $(VENV)/bin/python $(SOURCES)

@@ -41,7 +41,7 @@ PLAIN_TYPES: dict[Any, str] = {
 }
 
 ARGUMENTS = {
-    "files": "The files with the runs, as JSON.",
+    "files": "The JSON files with the runs.",
     "folder": "The new folder. If the folder exists, it must be empty.",
     "study": "The study's folder.",
     "source": "A study's folder, or a battery's file.",

@@ -1,9 +1,9 @@
 """Equipoise: one battery of questions for people and language models, and one analysis that compares them fairly.
 
 This module is the public Python API. Each command of the command line is a function with the same name, parameters and
-result: `equipoise store verify my-study` is `eq.store_verify("my-study")`. Other names are parts of the commands, such
-as `load_study`. A name is imported when it is first used, so that a command starts fast and a server does not import
-the statistics.
+result: `equipoise store verify my-study` is `eq.store_verify("my-study")`. The other public names, such as
+`load_study`, are functions and classes that the commands use. Each name is imported when it is first used. So a command
+starts fast, and a server does not import the statistical functions.
 """
 
 from importlib import import_module
@@ -104,7 +104,7 @@ _COMMANDS = {
     "store_verify": "equipoise.commands.store.store",
     "withdraw": "equipoise.commands.store.withdraw",
 }
-"""Names of the commands' functions, each with its module."""
+"""The module of each command, by the name of the command's function."""
 
 _PARTS = {
     "Battery": "batteries.items",
@@ -130,7 +130,7 @@ _PARTS = {
     "run_baseline": "experiment.models.baselines",
     "save_battery": "batteries.items",
 }
-"""Other public names, each with its module."""
+"""The module of every other public name."""
 
 __version__ = version("equipoise")
 __all__ = ["__version__", *_COMMANDS, *_PARTS]  # noqa: PLE0604 (the names are texts, only not literal ones)
@@ -144,5 +144,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """Return all public names, also names that are not imported yet, so that editors and notebooks complete them."""
+    """Return all public names, so that editors and notebooks can suggest a name before its import."""
     return sorted({*globals(), *__all__})

@@ -1,4 +1,4 @@
-"""Progress of long work, which is shown only on a terminal."""
+"""Progress bars and spinners for long work. They are shown only on a terminal."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 @contextmanager
 def progress_bar(what: str, total: int) -> Iterator[Callable[[], None]]:
-    """Show a progress bar; yield a function to call after each of `total` steps."""
+    """Show a progress bar. Yield a function; the caller calls this function after each of `total` steps."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
@@ -19,7 +19,7 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def spinner(what: str) -> Iterator[None]:
-    """Show on a terminal that work continues. Use it for work without countable steps."""
+    """Show on a terminal that work continues. Use this function if the number of steps is unknown."""
     console = Console(stderr=True)
     if console.is_terminal:
         with console.status(what):

@@ -1,8 +1,9 @@
-"""The check of the prose: refuses unclear words, unclear first words of docstrings, and errors without a fix.
+"""Check of the prose. It refuses unclear words, unclear first words of docstrings, and errors without a fix.
 
-Run it with `.venv/bin/python tests/check_prose.py`; `make check` does. Code, text in backticks and identifiers are not
-checked. A string that is stored data keeps its words with the comment `# prose: stored`. In tests the names of tests,
-docstrings and comments are checked, but no string, because strings are input and expected output.
+Run the check with `.venv/bin/python tests/check_prose.py` or `make check`. The check skips code, identifiers and text
+in backticks. If a string is stored data, the comment `# prose: stored` on the last line of the string allows any words.
+In files with tests, the names of tests, docstrings and comments are checked. Strings are not checked in these files,
+because strings are input or expected output.
 """
 
 import ast
@@ -50,7 +51,7 @@ def problems_in(words: str) -> Iterator[str]:
 
 
 def check_python(text: str) -> Iterator[tuple[int, str]]:
-    """Yield line and sentence for each problem in the comments, docstrings and messages of a Python file."""
+    """Yield the line and a sentence for each problem in the comments, docstrings and messages of a Python file."""
     lines = text.splitlines()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         is_message = token.type == tokenize.STRING and " " in token.string
@@ -60,11 +61,11 @@ def check_python(text: str) -> Iterator[tuple[int, str]]:
         if _is_docstring(node):
             yield from _problems_of_first_word(node)
         if isinstance(node, ast.Raise) and _is_error_without_fix(node.exc):
-            yield node.lineno, "the error says no fix. Fix: end it with `Fix:` and one action."
+            yield node.lineno, "the error has no fix. Fix: end the message with `Fix:` and one action."
 
 
 def check_test(text: str) -> Iterator[tuple[int, str]]:
-    """Yield line and sentence for each problem in the comments, docstrings and test names of a file with tests."""
+    """Yield the line and a sentence for each problem in comments, docstrings and test names of a file with tests."""
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             yield from ((token.start[0], problem) for problem in problems_in(token.string))
@@ -91,7 +92,7 @@ def _words_of(docstring: ast.Expr) -> str:
 
 
 def _is_error_without_fix(raised: ast.expr | None) -> bool:
-    """Return True for an error with a literal message that lacks `Fix:`; a `Conflict` must be a whole sentence."""
+    """Return True if an error has a literal message without `Fix:`. Skip a `Conflict` that is not a whole sentence."""
     if not isinstance(raised, ast.Call):
         return False
     name = raised.func.id if isinstance(raised.func, ast.Name) else getattr(raised.func, "attr", "")
@@ -111,7 +112,7 @@ def _is_error_without_fix(raised: ast.expr | None) -> bool:
 
 
 def check_text(text: str) -> Iterator[tuple[int, str]]:
-    """Yield line and sentence for each problem of a document, outside its code blocks."""
+    """Yield the line and a sentence for each problem of a document, outside its code blocks."""
     in_code = False
     for number, line in enumerate(text.splitlines(), 1):
         if line.lstrip().startswith("```"):
@@ -121,7 +122,7 @@ def check_text(text: str) -> Iterator[tuple[int, str]]:
 
 
 def check_file(path: Path) -> list[str]:
-    """Return a sentence for each problem of a file, with its line."""
+    """Return a sentence for each problem of a file, with the line of the problem."""
     name = path.relative_to(ROOT).as_posix()
     check_code = check_test if name.startswith("tests/") else check_python
     check = check_code if path.suffix == ".py" else check_text

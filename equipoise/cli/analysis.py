@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 @click.option("--data", type=click.Path(path_type=Path), help="Analyze this CSV file instead of a study.")
 @click.option("--plan", type=click.Path(path_type=Path), help="Analysis plan for --data, a YAML file.")
 @click.option(
-    "--lock", is_flag=True, help="Lock the plan before data are seen: store its digest and the time. Analyze nothing."
+    "--lock", is_flag=True, help="Lock the plan before data are seen: store the plan and the time. Analyze nothing."
 )
-@click.option("--study-version", help="Include only sessions of this version of the study.  [default: all]")
-@click.option("--without-simulated", is_flag=True, help="Exclude simulated participants, for instance after a pilot.")
+@click.option("--study-version", help="Include only sessions of this version of the study.  [default: all versions]")
+@click.option("--without-simulated", is_flag=True, help="Exclude simulated participants from the analysis.")
 def analyze(
     study: Path | None,
     store: str | None,
@@ -36,8 +36,8 @@ def analyze(
 ) -> None:
     """Apply the preregistered exclusions, compare people with language models, and write the report.
 
-    The analysis plan is `analysis:` in the study.yaml of STUDY. To analyze another table, name the table with --data
-    and its plan with --plan. The results are tables, statistical models, figures and report.html.
+    The analysis plan is the entry `analysis` in STUDY/study.yaml. To analyze a table instead of a study, give the table
+    with --data and its analysis plan with --plan. The results are tables, statistical models, figures and report.html.
     """
     from equipoise.commands.analyze import analyze as run_analysis
 
@@ -61,12 +61,18 @@ def _print_lock(locked: "Lock") -> None:
 @click.command(epilog="Example: equipoise audit table-2.csv --participants 169 --trials 24")
 @click.argument("source", metavar="TABLE", type=click.Path(path_type=Path))
 @click.option("--participants", type=click.IntRange(1), help="Number of participants recruited in the whole study.")
-@click.option("--trials", type=click.IntRange(1), help="Number of trials of one participant in one row of the table.")
-@click.option("--items", type=click.IntRange(1), help="Number of responses in the mean of one participant.")
+@click.option("--trials", type=click.IntRange(1), help="Number of trials per participant for one row of the table.")
+@click.option("--items", type=click.IntRange(1), help="Number of responses per participant in one mean.")
 @click.option("--scale", nargs=2, type=int, metavar="LOW HIGH", help="Lowest and highest response, as whole numbers.")
-@click.option("--whole-numbers", is_flag=True, help="Responses are whole numbers, so check means and SDs.")
+@click.option("--whole-numbers", is_flag=True, help="Check means and SDs: each response is a whole number.")
 @click.option("--total", "totals", multiple=True, metavar="LABEL", help="Label of a row with a total; may be repeated.")
-@click.option("--column", "columns", multiple=True, metavar="WHAT=HEADER", help="Meaning of a column; may be repeated.")
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="WHAT=HEADER",
+    help="Meaning of a column, such as trials=Responses; may be repeated.",
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the findings, .csv.")
 @click.pass_context
 def audit(
@@ -76,8 +82,8 @@ def audit(
 ) -> None:  # fmt: skip
     """Check whether the numbers of a published table can all be true.
 
-    TABLE is a CSV file of the table as printed, one row per group, condition or test. The exit code is 1 if anything is
-    impossible, inconsistent or suspicious.
+    TABLE is a CSV file of the table as printed. Each row is a group, a condition or a test. The exit code is 1 if a
+    finding is impossible, inconsistent or suspicious.
     """
     from equipoise.commands.audit import all_consistent, finding_lines
     from equipoise.commands.audit import audit as run_audit
@@ -96,16 +102,18 @@ def audit(
 @STUDY
 @click.option(
     "--effect", "effects", metavar="EFFECT", multiple=True, required=True,
-    help="Levels and their difference in accuracy, such as condition=B,inference_level=3:-0.15; may be repeated.",
+    help="Difference in accuracy at levels of factors, as in condition=B,inference_level=3:-0.15; may be repeated.",
 )  # fmt: skip
 @click.option(
-    "--test", metavar="NAME", help="A test of the analysis plan.  [default: a paired t test of the first effect]"
+    "--test",
+    metavar="NAME",
+    help="Name of a test in the analysis plan.  [default: a paired t test of the first effect]",
 )
-@click.option("--model", metavar="NAME", help="A mixed model of the analysis plan, instead of a test.")
-@click.option("--term", metavar="TERM", help="The term or coefficient of the mixed model.  [default: the only term]")
+@click.option("--model", metavar="NAME", help="Name of a mixed model in the analysis plan, instead of --test.")
+@click.option("--term", metavar="TERM", help="Term or coefficient of the mixed model.  [default: the only term]")
 @click.option(
     "--accuracy", metavar="SHARE", default=0.8, show_default=True, type=click.FloatRange(0, 1, True, True),
-    help="Accuracy of the population without the effects.",
+    help="Accuracy in the population before the effects are added.",
 )  # fmt: skip
 @click.option(
     "--participant-sd", metavar="SD", default=1.0, show_default=True, type=click.FloatRange(0, 5),
@@ -117,7 +125,7 @@ def audit(
 )  # fmt: skip
 @click.option(
     "--item", "item_columns", metavar="COLUMN", multiple=True,
-    help="Factors that identify an item, such as --item scenario --item version.  [default: item_id]",
+    help="Factor that identifies an item; may be repeated, as in --item scenario --item version.  [default: item_id]",
 )  # fmt: skip
 @click.option(
     "-n", "ns", metavar="N", multiple=True, type=click.IntRange(2, 10_000),
@@ -125,7 +133,7 @@ def audit(
 )  # fmt: skip
 @click.option(
     "--simulations", metavar="NUMBER", default=1_000, show_default=True, type=click.IntRange(20, 1_000_000),
-    help="Simulated studies for each number of participants.",
+    help="Number of simulated studies for each N.",
 )  # fmt: skip
 @click.option(
     "--alpha", metavar="SHARE", default=0.05, show_default=True, type=click.FloatRange(0, 1, True, True),
@@ -133,7 +141,7 @@ def audit(
 )  # fmt: skip
 @click.option(
     "--excluded", metavar="SHARE", default=0.0, show_default=True, type=click.FloatRange(0, 1, max_open=True),
-    help="Share of participants lost to exclusion.",
+    help="Share of participants who are excluded from the analysis.",
 )  # fmt: skip
 @click.option(
     "--seed",
@@ -149,10 +157,10 @@ def power(
     participant_sd: float, item_sd: float, item_columns: tuple[str, ...], ns: tuple[int, ...], simulations: int,
     alpha: float, excluded: float, seed: int, output: Path | None,
 ) -> None:  # fmt: skip
-    """Find the number of participants: simulate responses to a study's items many times, and analyze the responses.
+    """Find how many participants a study needs: simulate the study many times, and analyze the simulated responses.
 
-    Several effects are added to each other. If the effect is 0, the printed rates are false-positive rates. No response
-    is stored.
+    If several effects apply to a trial, their differences are added. If all effects are 0, the printed rates are
+    false-positive rates. No response is stored.
     """
     from equipoise.commands.power import power as find_power
 

@@ -39,7 +39,7 @@ def _with_visitor(command: Callable[..., None]) -> Callable[..., None]:
         default=1,
         show_default=True,
         type=click.IntRange(1),
-        help="Number of the participant's session.",
+        help="Session number: 1 for the participant's first session.",
     )
     @click.option("--occasion", "--session", "former_number", type=click.IntRange(1), hidden=True)  # Former names.
     @click.option(
@@ -92,9 +92,9 @@ def _with_setup(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.group(cls=_RunsByDefault)
 def lab() -> None:
-    """The laboratory: the same study in a PsychoPy window.
+    """Run a study in the laboratory, in a PsychoPy window.
 
-    `equipoise lab STUDY --participant P01` runs a session. It needs PsychoPy: pip install 'equipoise[lab]'.
+    `equipoise lab STUDY --participant P01` runs a session. To install PsychoPy: pip install 'equipoise[lab]'.
     """
 
 
@@ -103,7 +103,7 @@ def lab() -> None:
 @STORE
 @_with_visitor
 @click.option(
-    "--server", metavar="URL", help="Reserve the slot on this server, and upload responses during the session."
+    "--server", metavar="URL", help="Reserve the slot on this server, and upload the responses during the session."
 )
 @click.option("--trigger", help="Destination of event codes: serial:PORT, parallel:ADDRESS or lsl:NAME.")
 @_with_setup
@@ -123,7 +123,8 @@ def run(study: Path, store: str | None, visitor: "Visitor", server: str | None, 
         visit = lab_run(study, visitor, setup, server, store, warn)
     except KeyboardInterrupt:
         raise InputError(
-            f"interrupted; the responses of {visitor.participant} are stored. Fix: run the same command to resume."
+            f"the session was interrupted; the responses of {visitor.participant} are stored. Fix: run the same "
+            "command to resume the session."
         ) from None
     click.echo(_outcome_sentence(visit.outcome, visitor))
     if visit.table is not None:
@@ -147,7 +148,7 @@ def _outcome_sentence(outcome: str, visitor: "Visitor") -> str:
 
 
 def _report_upload(visit: "LabVisit", command: str) -> bool:
-    """Report an incomplete upload. Return True if the server has not yet deleted the responses of a withdrawal."""
+    """Report an incomplete upload. Return True if the server still has responses of a participant who withdrew."""
     is_withdrawn = visit.outcome == "withdrawn"
     if visit.waiting_for is not None and is_withdrawn:
         click.echo(
@@ -171,9 +172,9 @@ def _report_upload(visit: "LabVisit", command: str) -> bool:
 @click.argument("study", type=click.Path(path_type=Path), required=False)
 @_with_setup
 def check(study: Path | None, setup: "Setup") -> None:
-    """Check the screen, timing, keyboard and fonts of this machine; exit code 1 if the machine cannot be used.
+    """Check the screen, timing, keyboard and fonts of this machine. The exit code is 1 if the machine cannot be used.
 
-    With STUDY, also check whether a font has all characters of the study.
+    With STUDY, also check whether a font has all characters of the study, and whether the screen is large enough.
     """
     from equipoise.commands.lab.check import lab_check
 
@@ -190,12 +191,13 @@ def check(study: Path | None, setup: "Setup") -> None:
 @click.option(
     "--prefix",
     default="",
-    help="Prefix of the participant codes in the target, such as B-, if two laboratories use the same codes.",
+    help="Text to add before each participant code, such as B-, if two laboratories use the same codes.",
 )
 def upload(study: Path, store: str | None, server: str | None, into: str | None, prefix: str) -> None:
     """Upload the laboratory sessions of a store to a server, or to another store; nothing is stored twice.
 
-    Responses of participants who withdrew in the target are deleted on this machine too.
+    If a participant has withdrawn on the server or in the other store, their responses on this machine are deleted
+    too.
     """
     from equipoise.commands.lab.upload import lab_upload
 
@@ -207,7 +209,7 @@ def upload(study: Path, store: str | None, server: str | None, into: str | None,
 def _print_result(result: "UploadResult") -> None:
     click.echo(f"Uploaded laboratory sessions: {result.n_sessions:,}; new responses: {result.n_new:,}.")
     if result.n_withdrawn:
-        click.echo(f"Withdrawn on the server, and deleted on this machine too: {result.n_withdrawn:,}.")
+        click.echo(f"Sessions withdrawn on the server, and now deleted on this machine too: {result.n_withdrawn:,}.")
     for version, n in result.n_of_other_versions.items():
         click.echo(
             f"Sessions of version {version} that were not uploaded: {n:,}. Fix: upload these sessions from the folder "
@@ -222,12 +224,12 @@ def _print_result(result: "UploadResult") -> None:
         )
     if result.excluded:
         click.echo(
-            f"Excluded on this machine, but not on the server: {', '.join(result.excluded)}. Fix: exclude these "
-            "sessions on the server with `equipoise exclude`.",
+            f"Sessions that are excluded on this machine: {', '.join(result.excluded)}. An exclusion is not uploaded. "
+            "Fix: exclude these sessions on the server too, with `equipoise exclude`.",
             err=True,
         )
     for sentence in result.refused:
-        click.echo(f"Refused by the server, and kept on this machine: {sentence}", err=True)
+        click.echo(f"Session refused by the server, and kept on this machine: {sentence}", err=True)
     if result.problem is not None:
         click.echo(result.problem, err=True)
 

@@ -30,7 +30,8 @@ class _Commands(click.Group):
             raise _BadInput(str(error)) from None
         except UnicodeEncodeError:
             raise _BadInput(
-                "a character of this command is not in the encoding of the terminal. Fix: set the encoding to UTF-8."
+                "the terminal's encoding does not have a character of this command. Fix: set the terminal's encoding "
+                "to UTF-8."
             ) from None
 
 
@@ -50,7 +51,7 @@ _show_warning = warnings.showwarning
 def main() -> None:
     """One battery of questions for people and language models, and one analysis that compares them fairly.
 
-    Start with `equipoise demo`, which runs a whole study on simulated participants.
+    Start with `equipoise demo`, which runs a whole study with simulated participants.
     """
     warnings.showwarning = _print_warning
     for stream in (sys.stdout, sys.stderr):
@@ -69,11 +70,11 @@ def main() -> None:
     help="Number of simulated participants.",
 )
 @click.option(
-    "--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of participants and responses."
+    "--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of the participants and their responses."
 )
 @click.option("--no-serve", is_flag=True, help="Exit after the report instead of serving the study.")
 def demo(folder: Path | None, n_participants: int, seed: int, no_serve: bool) -> None:
-    """Run a sample study end to end: serve, simulate, compare with baselines, analyze, report."""
+    """Run a whole sample study with simulated participants and baselines, and write the report."""
     from equipoise.commands.demo import demo as run_demo
 
     run_demo(folder, n_participants, seed, keep_serving=not no_serve)
@@ -83,7 +84,7 @@ def demo(folder: Path | None, n_participants: int, seed: int, no_serve: bool) ->
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--from", "sample", default="blackbox-predict", show_default=True, help="Sample study to copy.")
 def new(folder: Path, sample: str) -> None:
-    """Make a new study folder to edit, as a copy of a sample study."""
+    """Make a new study folder as a copy of a sample study."""
     from equipoise.commands.new import new as make_study
 
     make_study(folder, sample)
@@ -92,12 +93,14 @@ def new(folder: Path, sample: str) -> None:
 
 @main.group()
 def battery() -> None:
-    """Check templates of vignettes, and build, preview, import and export batteries."""
+    """Check story templates, and build, preview, import and export batteries."""
 
 
 TEMPLATES = click.argument("templates", type=click.Path(path_type=Path))
 TABLES = click.option(
-    "--tables", type=click.Path(path_type=Path), help="Folder of the five CSV tables.  [default: TEMPLATES/tables]"
+    "--tables",
+    type=click.Path(path_type=Path),
+    help="Folder with the templates' five CSV tables.  [default: TEMPLATES/tables]",
 )
 
 
@@ -112,7 +115,8 @@ TABLES = click.option(
 def check_battery(templates: Path, tables: Path | None, spec: Path | None) -> None:
     """Report all mistakes in story templates and their tables.
 
-    TEMPLATES is a folder with one folder per scenario, or `intuition` for the templates that come with Equipoise.
+    TEMPLATES is a folder that contains one folder per scenario. For the templates that come with Equipoise, write
+    `intuition`.
     """
     from equipoise.commands.battery import battery_check
 
@@ -129,16 +133,19 @@ def check_battery(templates: Path, tables: Path | None, spec: Path | None) -> No
     "--spec",
     type=click.Path(path_type=Path),
     help=(
-        "SPEC.yaml, the specification of the battery.  [default: every template, four levels, first person, five "
-        "variants]"
+        "SPEC.yaml, the specification of the battery.  [default: every template, four inference levels, first person, "
+        "five variants]"
     ),
 )
-@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of labels and option orders.")
+@click.option(
+    "--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of labels and orders of options."
+)
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write, .jsonl or .csv.")
 def build(templates: Path, tables: Path | None, spec: Path | None, seed: int, output: Path) -> None:
     """Build a battery from story templates. The same templates, spec and seed always make the same file.
 
-    TEMPLATES is a folder with one folder per scenario, or `intuition` for the templates that come with Equipoise.
+    TEMPLATES is a folder that contains one folder per scenario. For the templates that come with Equipoise, write
+    `intuition`.
     """
     from equipoise.commands.battery import battery_build
 
@@ -150,7 +157,7 @@ def build(templates: Path, tables: Path | None, spec: Path | None, seed: int, ou
 @click.argument("source", type=click.Path(path_type=Path))
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write, .jsonl.")
 def import_battery(source: Path, output: Path) -> None:
-    """Read a battery from a CSV file with the columns of the published vignette batteries."""
+    """Convert a CSV file with the columns of the published vignette batteries to a battery file."""
     from equipoise.commands.battery import battery_import
 
     click.echo(f"Made {output} with {len(battery_import(source, output).items):,} items.")
@@ -163,9 +170,9 @@ SOURCE = click.argument("source", metavar="STUDY_OR_BATTERY", type=click.Path(pa
 @SOURCE
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Page to write, .html.")
 def preview(source: Path, output: Path) -> None:
-    """Write a page that shows a whole battery: conditions side by side, differences, groups, reading time.
+    """Write a page that shows a whole battery: the conditions side by side, their differences, and the reading time.
 
-    For a study's folder the page shows the items of each group. A battery's file has no groups.
+    For a study's folder, the page also shows the items of each group. A battery file has no groups.
     """
     from equipoise.commands.battery import battery_preview
 
@@ -181,13 +188,13 @@ def preview(source: Path, output: Path) -> None:
 @click.option(
     "--answers",
     is_flag=True,
-    help="Put the right answers into Gorilla's spreadsheets, where participants may see them.",
+    help="Put the right answers into Gorilla's spreadsheets. Participants may then find these answers.",
 )
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="File (csv) or new folder to write."
 )
 def export(source: Path, form: str, answers: bool, output: Path) -> None:
-    """Export a study's battery, or a battery's file, for other programs.
+    """Export a study's battery, or a battery file, for another program.
 
     The format csv has the columns of the published vignette batteries. The format gorilla is one spreadsheet per group.
     The format jspsych is a web page that runs without Equipoise.
@@ -195,7 +202,7 @@ def export(source: Path, form: str, answers: bool, output: Path) -> None:
     from equipoise.commands.battery import battery_export
 
     n_groups = battery_export(source, form, output, answers)
-    alone = " A battery's file has no groups, so every participant would see all items. To keep groups, export a study."
+    alone = " A battery file has no groups, so every participant would see all items. To have groups, export a study."
     click.echo(f"Made {output}.{'' if n_groups or form == 'csv' else alone}")
 
 
@@ -212,14 +219,15 @@ def export(source: Path, form: str, answers: bool, output: Path) -> None:
 @click.option(
     "--proxies", type=click.IntRange(0), help="Number of reverse proxies in front of the server.  [default: 0]"
 )
-@click.option("--quiet", is_flag=True, help="Print only the log.")
+@click.option("--quiet", is_flag=True, help="Print the log only, without the addresses of the pages.")
 def serve(
     study: Path, store: str | None, host: str | None, port: int | None, processes: int | None, proxies: int | None,
     quiet: bool,
 ) -> None:  # fmt: skip
-    """Serve a study to participants, and its progress page to the researcher, until Ctrl-C.
+    """Serve a study to participants, and the progress page to the researcher. Press Ctrl-C to stop.
 
-    An environment variable can set each option. docs/reference/settings.md lists these variables and further settings.
+    Each option can also be set by an environment variable. docs/reference/settings.md lists these variables and further
+    settings.
     """
     from equipoise.commands.server_process import serve as serve_until_stopped
 
@@ -233,10 +241,10 @@ def serve(
     "-n", "n_participants", required=True, type=click.IntRange(1, 100_000), help="Number of simulated participants."
 )
 @click.option(
-    "--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of participants and responses."
+    "--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of the participants and their responses."
 )
 def simulate(study: Path, store: str | None, n_participants: int, seed: int) -> None:
-    """Run simulated participants through a study over HTTP.
+    """Simulate participants who respond to a study over HTTP.
 
     The store marks their responses as simulated, and keeps all earlier responses.
     """
@@ -249,7 +257,7 @@ def simulate(study: Path, store: str | None, n_participants: int, seed: int) -> 
 @main.command(epilog="Example: equipoise withdraw my-study --code 3F0A91BC42")
 @STUDY
 @STORE
-@click.option("--code", help="The withdrawal code that the participant received at the end.")
+@click.option("--code", help="The withdrawal code that the participant received at the end of the session.")
 @SESSION
 @PANEL_ID
 @PARTICIPANT
@@ -261,9 +269,9 @@ def withdraw(
     panel_id: str | None,
     participant: str | None,
 ) -> None:
-    """Delete the responses of a participant on request, in the store and in the laboratory's files.
+    """Delete the responses of a participant who asks for the deletion, in the store and in the laboratory's files.
 
-    Identify the participant by the withdrawal code, a session, the panel id or the laboratory's code.
+    Identify the participant by one of --code, --session, --panel-id and --participant.
     """
     from equipoise.commands.store.withdraw import withdraw as delete_responses
 
@@ -275,7 +283,7 @@ def withdraw(
 
 @main.group()
 def models() -> None:
-    """Import stored runs of models, or run baselines."""
+    """Import runs of language models, or run baselines."""
 
 
 @models.command("import", epilog="Example: equipoise models import my-study runs/*.json")
@@ -283,7 +291,7 @@ def models() -> None:
 @STORE
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 def import_runs(study: Path, store: str | None, files: tuple[Path, ...]) -> None:
-    """Import stored Black Box runs (JSON): match each prediction to its item, and score the prediction."""
+    """Import Black Box runs from JSON files. Match each prediction to its item, and score the prediction."""
     from equipoise.commands.models import models_import
 
     for sentence in models_import(study, files, store):
@@ -293,9 +301,11 @@ def import_runs(study: Path, store: str | None, files: tuple[Path, ...]) -> None
 @models.command("run", epilog="Example: equipoise models run my-study --model baseline/tracer")
 @STUDY
 @STORE
-@click.option("--model", required=True, help="baseline/straight-line, baseline/nearest-atom or baseline/tracer.")
+@click.option(
+    "--model", required=True, help="Baseline: baseline/straight-line, baseline/nearest-atom or baseline/tracer."
+)
 def run_model(study: Path, store: str | None, model: str) -> None:
-    """Run a computational baseline on all test items of a study."""
+    """Run a computational baseline on all test items of a study, and store the responses."""
     from equipoise.commands.models import models_run
 
     for sentence in models_run(study, model, store):

@@ -1,4 +1,4 @@
-"""The commands of the store: the store itself, slots in groups, panel ids, personal links."""
+"""The commands for a study's store: copies of the store, slots of groups, panel ids and personal links."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,14 +11,16 @@ if TYPE_CHECKING:
     from server.store.verify import Verified
 
 STUDY = click.argument("study", type=click.Path(path_type=Path))
-"""A study's folder. `load_study` checks the folder, because its messages are clearer than those of click."""
+"""A study's folder. `load_study` checks the folder, because the messages of click are less clear."""
 STORE = click.option(
     "--store",
     metavar="STORE",
-    help="The store: a file or postgresql://...  [default: EQUIPOISE_STORE, or data/equipoise.db in STUDY]",
+    help="The store: a file or postgresql://...  [default: the variable EQUIPOISE_STORE, or STUDY/data/equipoise.db]",
 )
 SESSION = click.option("--session", help="Name of the session in the store.")
-PANEL_ID = click.option("--panel-id", help="The participant's panel id, or a personal link's token.")
+PANEL_ID = click.option(
+    "--panel-id", help="The participant's panel id, or the token of the participant's personal link."
+)
 PARTICIPANT = click.option("--participant", help="The laboratory's code for the participant, such as P01.")
 
 
@@ -31,7 +33,7 @@ def warn_of_open_folder(folder: Path) -> None:
 
 @click.group()
 def store() -> None:
-    """Back up, verify and copy the store of a study's responses, and list its sessions."""
+    """Back up, verify or copy the store of a study, or list the sessions in the store."""
 
 
 @store.command("backup", epilog="Example: equipoise store backup my-study -o backups/monday.db")
@@ -41,7 +43,8 @@ def store() -> None:
 def back_up(study: Path, store: str | None, output: Path) -> None:
     """Write a backup of all responses to a new file; the server may be running.
 
-    A backup is a complete store. To use the backup, replace a damaged store with the backup, or name it with --store.
+    A backup is a complete store. To use a backup, give its file with --store, or put the file in the place of
+    the store.
     """
     from equipoise.commands.store.store import store_backup
 
@@ -56,14 +59,15 @@ def back_up(study: Path, store: str | None, output: Path) -> None:
 def verify(study: Path, store: str | None) -> None:
     """Check that every acknowledged response is stored unchanged. The exit code is 1 if there is a problem.
 
-    Record or publish the printed digest. Any later change of the responses changes the digest.
+    A response is acknowledged if the server has confirmed that the response is stored. Record or publish the printed
+    digest: if a response changes later, the digest changes too.
     """
     from equipoise.commands.store.store import store_verify
 
     found = store_verify(study, store)
     _print_problems(
         found,
-        "the store differs from the acknowledged responses. Fix: do not change the store, and compare it with a backup",
+        "the store differs from the acknowledged responses. Fix: compare the store with a backup, and change neither",
     )
     click.echo(f"{found.n_responses:,} responses in {found.n_sessions:,} sessions: complete and unchanged.")
     click.echo(f"Digest: {found.digest}")
@@ -82,7 +86,7 @@ def _print_problems(found: "Verified", advice: str) -> None:
 @STORE
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
 def list_sessions(study: Path, store: str | None, output: Path) -> None:
-    """Write one row per session: status, consent, device, and the responses to the demographic questions."""
+    """Write a CSV file of sessions: status, consent, device, and the responses to the demographic questions."""
     from equipoise.commands.store.store import store_sessions
 
     click.echo(f"Made {output} with {store_sessions(study, output, store):,} sessions.")
@@ -101,14 +105,14 @@ def copy(source: str, target: str) -> None:
 
 @click.group()
 def assignment() -> None:
-    """List the slots of the counterbalance groups, close or open a group, release a slot, write the log."""
+    """List the slots of the counterbalance groups, close or open a group, release a slot, or write the log."""
 
 
 @assignment.command("show", epilog="Example: equipoise assignment show my-study")
 @STUDY
 @STORE
 def show(study: Path, store: str | None) -> None:
-    """Show for each group the number of slots in each state."""
+    """Show how many slots of each counterbalance group are completed, under way, lapsed, replaced or withdrawn."""
     from equipoise.commands.store.assignment import assignment_show
 
     for row in assignment_show(study, store):
@@ -152,16 +156,19 @@ def reopen(study: Path, store: str | None, group: int) -> None:
     "--reason",
     required=True,
     type=click.Choice(["return", "exclusion"]),
-    help="return: the participant returned the submission at the panel; for exclusions use `equipoise exclude`.",
+    help="return: the participant returned the submission at the panel. To exclude a session, use `equipoise exclude`.",
 )
 def release(
     study: Path, store: str | None, session: str | None, panel_id: str | None, participant: str | None, reason: str
 ) -> None:
-    """Release a participant's slot, completed or not, so that another participant is recruited. Responses stay."""
+    """Release a participant's slot, so that another participant is recruited. The responses stay.
+
+    The slot of a completed session can be released too.
+    """
     from equipoise.commands.store.assignment import assignment_release
 
     found = assignment_release(study, reason, session=session, panel_id=panel_id, participant=participant, store=store)
-    click.echo(f"The slot of session {found.session} is released; another participant will be recruited for it.")
+    click.echo(f"The slot of session {found.session} is released; another participant will be recruited for this slot.")
 
 
 @assignment.command("log", epilog="Example: equipoise assignment log my-study -o slots.csv")
@@ -169,7 +176,7 @@ def release(
 @STORE
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
 def log(study: Path, store: str | None, output: Path) -> None:
-    """Write the log of all decisions about slots, and of everything that the researcher viewed or changed."""
+    """Write a CSV file of all decisions about slots, and of all that the researcher viewed or changed."""
     from equipoise.commands.store.assignment import assignment_log
 
     click.echo(f"Made {output} with {assignment_log(study, output, store):,} entries.")
@@ -185,7 +192,7 @@ def identities() -> None:
 @STORE
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
 def export(study: Path, store: str | None, output: Path) -> None:
-    """Write panel ids and codes with sessions, pseudonyms and withdrawal codes, for payment."""
+    """Write a CSV file for payment: ids and codes of participants, with pseudonyms, sessions and withdrawal codes."""
     from equipoise.commands.store.identities import identities_export
 
     click.echo(f"Made {output} with {identities_export(study, output, store):,} participants. Keep this file safe.")
@@ -198,7 +205,7 @@ def export(study: Path, store: str | None, output: Path) -> None:
 @PANEL_ID
 @PARTICIPANT
 @click.option(
-    "--everybody", is_flag=True, help="Delete all ids and codes of this study, for instance after all payments."
+    "--everybody", is_flag=True, help="Delete the ids and codes of all participants, for instance after all payments."
 )
 def delete(
     study: Path,
@@ -208,9 +215,10 @@ def delete(
     participant: str | None,
     everybody: bool,
 ) -> None:
-    """Delete panel ids and codes. The responses stay, but the store no longer shows who gave them.
+    """Delete panel ids and the laboratory's codes. The responses stay, but the store no longer shows who responded.
 
-    A participant whose id is deleted could take part again. Files in `data/lab` keep the laboratory's codes.
+    A participant whose id is deleted could take part again. The files in `data/lab` still contain the laboratory's
+    codes.
     """
     from equipoise.commands.store.identities import identities_delete
 
@@ -228,7 +236,10 @@ def delete(
 @click.option("--address", required=True, help="Address of the study's server.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
 def links(study: Path, n_links: int, address: str, output: Path) -> None:
-    """Make personal links to a study with `recruitment: {entry: link}`. Each link admits one participant once."""
+    """Make personal links to a study. Each link admits one participant once.
+
+    In study.yaml, `recruitment` must be `{entry: link}`.
+    """
     from equipoise.commands.store.identities import links as make_links
 
     make_links(study, n_links, address, output)

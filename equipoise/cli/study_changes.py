@@ -18,11 +18,11 @@ REASON = click.option(
 @STORE
 @REASON
 def revise(study: Path, store: str | None, reason: str) -> None:
-    """Accept a change of wording in a study that has sessions. The version, groups and quotas of the study stay.
+    """Accept new wording in a study that has sessions. The version, groups and quotas of the study stay the same.
 
-    You may change pages, the title, the wording of items, and own `texts` that do not label responses or positions.
-    Other changes need a new `version`. Equipoise cannot check the meaning of new words, so read the changed options
-    that this command prints. Sessions under way keep their wording; restart the server for later sessions.
+    You may change pages, the title, the wording of items, and `texts` that do not label responses or positions. Other
+    changes need a new `version`. Equipoise cannot check the meaning of new words, so read the changed options that this
+    command prints. Sessions under way keep the old wording. Restart the server: later sessions have the new wording.
     """
     from equipoise.commands.store.study_changes import revise as accept_revision
     from experiment.study.revision import listed
@@ -37,7 +37,8 @@ def revise(study: Path, store: str | None, reason: str) -> None:
         )
     if any(name.startswith("the consent") for name in revision.changed):
         click.echo(
-            "The CONSENT changed: check that your ethics board allows it. Each session records its version of the text."
+            "The CONSENT changed: check that your ethics board allows the new text. Each session records which text "
+            "its participant saw."
         )
     click.echo("Restart the server: sessions that begin afterwards have the new wording.")
 
@@ -56,8 +57,8 @@ def exclude(
 ) -> None:  # fmt: skip
     """Exclude a participant's session from the analysis; the responses stay, and another participant is recruited.
 
-    --session selects one session; --panel-id and --participant select all sessions of the participant. The report has a
-    row for these exclusions and states every reason.
+    --session selects one session. --panel-id and --participant select all sessions of the participant. The report has a
+    row for these exclusions, and states every reason.
     """
     from equipoise.commands.store.study_changes import exclude as exclude_sessions
 
@@ -66,12 +67,12 @@ def exclude(
     )
     if not undo:
         for name in decided.sessions:
-            click.echo(f"Session {name} is excluded. Its responses stay; its slot is free for another participant.")
+            click.echo(f"Session {name} is excluded. The responses stay; the slot is free for another participant.")
         return
     for name, has_slot in zip(decided.sessions, decided.has_slot, strict=True):
         slot = (
             "it has a slot again"
             if has_slot
-            else "it has no slot, because another participant has its slot, or because its slot was released before"
+            else "it has no slot: another participant has the slot, or the slot was released before the exclusion"
         )
         click.echo(f"Session {name} is in the analysis again; {slot}.")

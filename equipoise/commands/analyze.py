@@ -1,4 +1,4 @@
-"""Analyze the trials in a study's store, or any other table, by a plan."""
+"""Analyze the trials in a study's store, or any other table, by an analysis plan."""
 
 from importlib.metadata import version
 from pathlib import Path
@@ -50,34 +50,35 @@ def analyze(
     Parameters
     ----------
     study
-        The study or its folder. The plan is the entry `analysis` in study.yaml.
+        The study or its folder. The analysis plan is the entry `analysis` in study.yaml.
     output
         Folder for the results.
     data, plan
-        To analyze a table instead of a study: a CSV file with one row per observation, and the YAML file of its plan.
+        To analyze a table instead of a study: a CSV file with one row per observation, and the YAML file of the
+        analysis plan.
     lock
-        True to lock the plan before data are seen; nothing is analyzed.
+        True to lock the analysis plan before data are seen. Then nothing is analyzed.
     study_version
-        Include only sessions of this version of the study. None to include all versions.
+        Include only sessions of this version of the study. None to include the sessions of all versions.
     without_simulated
-        True to exclude simulated participants, for instance if people answer another battery after a pilot.
+        True to exclude simulated participants.
     store
         The store of the study, a file or the address of a database; by default the store in the settings.
 
     Returns
     -------
     Lock or None
-        The lock, if `lock` is set.
+        The lock if `lock` is True, otherwise None.
 
     Raises
     ------
     InputError
-        If the arguments do not fit together, there are no responses yet, or a file cannot be read.
+        If arguments are missing or contradict each other, if there are no responses yet, or if a file cannot be read.
     """
     if (study is None) == (plan is None) or (study is not None and data is not None):
         raise InputError(
-            "the command needs either a study or a table with its plan. Fix: name the folder of a study, or name a "
-            "table and its plan with --data and --plan."
+            "the command needs either a study, or a table and an analysis plan. Fix: give the folder of a study, or "
+            "give --data and --plan."
         )
     if study is None and (store or study_version or without_simulated):
         raise InputError("--store, --study-version and --without-simulated need a study. Fix: leave these options out.")
@@ -125,7 +126,7 @@ def _analyze_file(data: Path, plan_path: Path, output: Path) -> None:
     Raises
     ------
     InputError
-        If one of the files cannot be read, or the data lack something that the plan names.
+        If a file cannot be read, or the data do not have a column or level of the plan.
     """
     locks = read_locks(plan_lock_path(plan_path))
     give_back_freed_arrays()

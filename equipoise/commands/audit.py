@@ -16,7 +16,7 @@ from batteries.files.file_reading import read_text
 from batteries.vignettes.battery_writer import check_output
 
 NARROWEST = 30
-"""Smallest width of the column `finding`, in characters, also on a narrow terminal."""
+"""Smallest width of the column `finding`, in characters, even if the lines are then wider than the terminal."""
 
 
 def audit(
@@ -40,17 +40,17 @@ def audit(
     participants
         Number of participants recruited in the whole study.
     trials
-        Number of trials of one participant in one row of the table.
+        Number of trials per participant for one row of the table.
     items
-        Number of responses in the mean of one participant.
+        Number of responses per participant in one mean.
     scale
         Lowest and highest response, as whole numbers.
     whole_numbers
-        True if responses are whole numbers, so that means and standard deviations can be checked.
+        True if each response is a whole number. Only then can means and standard deviations be checked.
     totals
         Labels of the rows with totals.
     columns
-        Meanings of columns. An entry is the meaning and the header of one column, such as `trials=Responses`.
+        Meanings of columns. An entry is the meaning, `=` and the header of one column, such as `trials=Responses`.
     output
         File for the findings, `.csv`.
 
@@ -90,7 +90,7 @@ def audit(
 
 
 def read_printed(path: Path) -> pd.DataFrame:
-    """Return a CSV file's cells as printed text, without empty rows.
+    """Return the cells of a CSV file as text, exactly as printed. Omit empty rows.
 
     Raises
     ------
@@ -108,7 +108,8 @@ def _named(column: str) -> tuple[str, str]:
     role, equals, header = column.partition("=")
     if not equals:
         raise InputError(
-            f"--column {column}: unknown form. Fix: write the meaning and the header, such as trials=Responses."
+            f"--column {column}: the sign = is missing. Fix: write the meaning, = and the header, such as "
+            "trials=Responses."
         )
     return role.strip(), header.strip()
 
@@ -121,7 +122,7 @@ def all_consistent(found: pd.DataFrame) -> bool:
 def finding_lines(found: pd.DataFrame, width: int | None = None) -> list[str]:
     """Return the findings as lines of text in columns, and a line with the number of findings.
 
-    With a `width`, long sentences are wrapped within their column.
+    If `width` is given, long sentences are wrapped.
     """
     columns = [
         [title, *found[column]] for title, column in (("row", "row"), ("check", "check"), ("verdict", "verdict"))

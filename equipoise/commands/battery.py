@@ -23,13 +23,13 @@ from experiment.study.definition import Study
 from experiment.study.timeline import Timing
 
 INTUITION = "intuition"
-"""Name of the templates that come with Equipoise, accepted instead of a folder."""
+"""Name of the templates that come with Equipoise. Commands accept this name instead of a folder."""
 FORMS = ("csv", "gorilla", "jspsych")
-"""The forms of an export: CSV with the published columns, Gorilla's spreadsheets, a page of jsPsych."""
+"""The formats of an export: CSV with the published columns, Gorilla's spreadsheets, or a jsPsych web page."""
 
 
 def templates_folder(given: Path | str) -> Path:
-    """Return the given folder of templates; for `intuition`, the folder of the templates that come with Equipoise."""
+    """Return the folder of the templates. `intuition` means the templates of Equipoise, unless this folder exists."""
     return intuition.FOLDER if str(given) == INTUITION and not Path(given).exists() else Path(given)
 
 
@@ -40,21 +40,21 @@ def _path(given: Path | str | None) -> Path | None:
 def battery_check(
     templates: Path | str, tables: Path | str | None = None, spec: Path | str | None = None
 ) -> tuple[TemplateSet, list[str]]:
-    """Check story templates and their tables. Check all templates, or only the templates of a specification.
+    """Check story templates and their tables.
 
     Parameters
     ----------
     templates
         Folder with one folder per scenario, or `intuition` for the templates that come with Equipoise.
     tables
-        Folder of the five CSV tables; by default `tables` in the folder of the templates.
+        Folder with the templates' five CSV tables; by default `tables` in the folder of the templates.
     spec
-        File SPEC.yaml, to check only the templates that this file selects; by default all templates are checked.
+        File SPEC.yaml. Then only the templates that this file selects are checked; by default all are checked.
 
     Returns
     -------
     tuple of TemplateSet and list of str
-        The templates, and warnings that are not mistakes.
+        The templates, and one sentence for each warning. A warning is not a mistake.
 
     Raises
     ------
@@ -86,10 +86,10 @@ def battery_build(
     output
         File to write, .jsonl or .csv.
     tables
-        Folder of the five CSV tables; by default `tables` in the folder of the templates.
+        Folder with the templates' five CSV tables; by default `tables` in the folder of the templates.
     spec
-        File SPEC.yaml, the specification of the battery; by default every template, four inference levels, first
-        person, five variants.
+        File SPEC.yaml, the specification of the battery. By default the battery has every template, four inference
+        levels, the first person and five variants.
     seed
         Seed of the labels and of the order of options.
 
@@ -174,7 +174,7 @@ def battery_export(source: Path | str, form: str, output: Path | str, answers: b
     output
         File to write for `csv`; new folder for `gorilla` and `jspsych`.
     answers
-        True to put the right answers into Gorilla's spreadsheets, where participants may see them.
+        True to put the right answers into Gorilla's spreadsheets. Participants may then find these answers.
 
     Returns
     -------
@@ -184,11 +184,11 @@ def battery_export(source: Path | str, form: str, output: Path | str, answers: b
     Raises
     ------
     InputError
-        If the form is unknown, the study or battery has mistakes, or the files cannot be written.
+        If the format is unknown, the study or battery has mistakes, or the files cannot be written.
     """
     source, output = Path(source), Path(output)
     if form not in FORMS:
-        raise InputError(f"--format: unknown form `{form}`. Fix: write one of {', '.join(FORMS)}.")
+        raise InputError(f"--format: unknown format `{form}`. Fix: write one of {', '.join(FORMS)}.")
     battery, study = _battery_and_study(source)
     groups = study.groups if study else {}
     if form == "csv":

@@ -1,4 +1,4 @@
-"""Changes of a study since its sessions began, in sentences for the report: plan, wording, versions, battery."""
+"""Sentences for the report on changes of a study since its sessions began: plan, wording, versions, battery."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,9 @@ from server.store.open import opened_store
 
 
 def changes_since_sessions(study: Study, store: str, versions: set[str], batteries: set[str]) -> list[str]:
-    """Return a sentence for each change of the study since its sessions began; report changed files on standard error.
+    """Return a sentence for each change of the study since its sessions began.
+
+    If the study's files changed, also print a note on standard error.
 
     Parameters
     ----------
@@ -22,7 +24,7 @@ def changes_since_sessions(study: Study, store: str, versions: set[str], batteri
     store
         The study's store, a file or the address of a database.
     versions, batteries
-        The versions of the study and the digests of the batteries that occur in the trials of the analysis.
+        The versions of the study, and the digests of the batteries, in the analyzed trials.
     """
     battery = _battery_change(study, batteries)
     try:
@@ -54,9 +56,9 @@ def _plan_changes(study: Study, registered: Sequence[RegisteredDefinition]) -> l
         ]
         if changed:
             sentences.append(
-                f"The analysis plan differs from the plan registered with version {earlier.definition.version} of "
-                f"the study ({_minute(earlier.registered_at)}), before the {earlier.n_sessions} sessions of this "
-                f"version began. Changed entries of the plan: {', '.join(changed)}."
+                f"The analysis plan differs from the plan of version {earlier.definition.version} of the study. This "
+                f"version was registered on {_minute(earlier.registered_at)}, before the {earlier.n_sessions} sessions "
+                f"of the version began. Changed entries of the plan: {', '.join(changed)}."
             )
     return sentences
 

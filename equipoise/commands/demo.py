@@ -20,7 +20,7 @@ SAMPLE = "blackbox-predict"
 
 
 def demo(folder: Path | str | None = None, n_participants: int = 40, seed: int = 1, keep_serving: bool = True) -> None:
-    """Run a sample study end to end: serve, simulate, compare with baselines, analyze, report.
+    """Run a whole sample study with simulated participants and baselines, and write the report.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""`equipoise models`: import stored model runs, and run baselines."""
+"""`equipoise models`: import runs of language models, and run baselines."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,14 +16,14 @@ from server.store import Conflict
 def models_import(
     study: StudyFolder, files: Sequence[Path | str] | Path | str, store: StoreAddress | None = None
 ) -> list[str]:
-    """Import stored Black Box runs. Either all runs are stored or none.
+    """Import Black Box runs from JSON files. If one run is refused, no run is stored.
 
     Parameters
     ----------
     study
         The study or its folder.
     files
-        The files with the runs, as JSON.
+        The JSON files with the runs.
     store
         The store; by default the store in the settings.
 
@@ -69,7 +69,7 @@ def models_run(study: StudyFolder, model: str, store: StoreAddress | None = None
 
 
 def add_runs(study: Study, runs: Sequence[Run], location: StoreAddress | None = None) -> list[str]:
-    """Store all runs or none, and return one sentence for each run.
+    """Store runs, and return one sentence for each run. If one run is refused, no run is stored.
 
     Raises
     ------
@@ -103,5 +103,5 @@ def _summary(study: Study, run: Run) -> str:
     stored = [response.imported_correct for response in run.responses]
     if None not in stored:
         n_different = sum(computed != imported for computed, imported in zip(correct, stored, strict=True))
-        sentence += f"; the stored scoring has {sum(map(bool, stored))} correct and differs on {n_different}"
+        sentence += f"; the stored scoring has {sum(map(bool, stored))} correct and differs on {n_different} responses"
     return sentence + "."

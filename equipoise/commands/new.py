@@ -1,4 +1,4 @@
-"""`equipoise new` and `equipoise schema`: a new study folder, and the JSON Schemas for editors."""
+"""`equipoise new` and `equipoise schema`: make a new study folder, and return the JSON Schemas of files."""
 
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ def new(folder: Path | str, sample: str = "blackbox-predict") -> None:
 
 
 def schema(what: str) -> dict[str, Any]:
-    """Return the JSON Schema of a kind of file, for editors.
+    """Return the JSON Schema of one kind of file. A text editor can check files by the schema.
 
     Parameters
     ----------

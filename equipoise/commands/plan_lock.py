@@ -64,7 +64,7 @@ def plan_lock_path(plan_path: Path) -> Path:
 
 
 def plan_subject(study: Study) -> dict[str, str]:
-    """Return the subject of a study's plan: the digest of the battery."""
+    """Return the digest of the battery to which a study's analysis plan applies."""
     return {"battery": study.battery.digest}
 
 

@@ -50,7 +50,7 @@ class Request:
 
     effects: tuple[Effect, ...]
     accuracy: float
-    """Accuracy of the population without the effects."""
+    """Accuracy in the population before the effects are added."""
     population: Population
     ns: tuple[int, ...]
     simulations: int
@@ -98,7 +98,7 @@ def _unreadable(text: str) -> InputError:
 
 
 def design_of(study: Study) -> pd.DataFrame:
-    """Return one row for each test item: `group`, `item_id`, `task`, `chance` and factors, as in the tidy table."""
+    """Return one row for each test item of each group: `group`, `item_id`, `task`, `chance` and the factors."""
     rows = [
         dict.fromkeys(VIEW_COLUMNS)
         | {
@@ -144,16 +144,16 @@ def power(
     study
         The study or its folder.
     effects
-        One effect or several effects. An effect is levels and their difference in accuracy, such as
-        `condition=B,inference_level=3:-0.15`. Several effects are added to each other.
+        One effect or several effects. An effect is a difference in accuracy at levels of factors, such as
+        `condition=B,inference_level=3:-0.15`. If several effects apply to a trial, their differences are added.
     test
         Name of a test in the analysis plan; by default a paired t test of the first effect.
     model
         Name of a mixed model in the analysis plan, instead of a test.
     term
-        Term or coefficient of the mixed model; by default its only term.
+        Term or coefficient of the mixed model; by default the only term of the model.
     accuracy
-        Accuracy of the population without the effects, between 0 and 1.
+        Accuracy in the population before the effects are added, between 0 and 1.
     participant_sd, item_sd
         Standard deviations of participants and of items in log-odds, from 0 to 5.
     item_columns
@@ -165,7 +165,7 @@ def power(
     alpha
         Level of significance, two-sided, between 0 and 1.
     excluded
-        Share of participants that are excluded: 0 or more, and less than 1.
+        Share of participants who are excluded from the analysis: 0 or more, and less than 1.
     seed
         Seed of the simulated responses.
     output
@@ -266,9 +266,9 @@ def _figure(table: pd.DataFrame, effect: bool) -> Drawing | None:
 def _analysis(study: Study, trials: PlannedTrials, request: Request) -> PowerAnalysis:
     plan = study.definition.analysis
     if request.test is not None and request.model is not None:
-        raise InputError("a test and a mixed model are named. Fix: omit the test or the mixed model.")
+        raise InputError("both a test and a mixed model are named. Fix: omit the test or the mixed model.")
     if request.term is not None and request.model is None:
-        raise InputError("only a mixed model has terms. Fix: name the mixed model with --model.")
+        raise InputError("a term is named, but no mixed model. Fix: name the mixed model with --model.")
     if request.test is not None:
         return planned_test_analysis(trials, plan, request.test)
     if request.model is not None:
@@ -292,16 +292,16 @@ def _in_words(
     uneven = [str(n) for n in request.ns if n % n_groups]
     lines = [
         f"Analysis: {analysis.title}; alpha {request.alpha:g}, two-sided.",
-        f"Responses: accuracy {request.accuracy:g}{''.join(f', {cell}' for cell in cells)}; standard deviations in "
-        f"log-odds {population.participant_sd:g} of participants and {population.item_sd:g} of items "
-        f"({', '.join(population.item)}); each simulated study has new participants and items.",
+        f"Responses: accuracy {request.accuracy:g}{''.join(f', {cell}' for cell in cells)}. Standard deviations in "
+        f"log-odds: {population.participant_sd:g} for participants, {population.item_sd:g} for items "
+        f"({', '.join(population.item)}). Each simulated study has new participants and items.",
         f"Studies: {request.simulations:,} for each number of participants, seed {request.seed}"
         + (f"; each participant is excluded with probability {population.excluded:g}." if population.excluded else "."),
     ]
     if uneven:
         lines.append(
-            f"N = {', '.join(uneven)}: not a multiple of the {n_groups} groups, so some groups have one "
-            "participant more."
+            f"With N = {', '.join(uneven)}, some groups have one participant more than other groups, because the study "
+            f"has {n_groups} groups."
         )
     lines += [*analysis.notes, "", *_table_lines(table, analysis, effect, request.model is not None), ""]
     lines += _findings(table) if effect else ["The effect is 0, so these are false-positive rates."]
@@ -339,12 +339,12 @@ def _findings(table: pd.DataFrame) -> list[str]:
     for target in TARGETS:
         enough = tried.loc[tried["power"] >= target, "n_participants"]
         smallest.append(
-            f"{100 * target:.0f} % of studies is {f'{enough.iloc[0]:,}' if len(enough) else 'none of these'}"
+            f"{100 * target:.0f} % of studies: {f'{enough.iloc[0]:,}' if len(enough) else 'none of these N'}"
         )
     null = table[table["effect"] == "none"].iloc[0]
     return [
-        f"Of the N tried, the smallest that finds the effect in {', and in '.join(smallest)}.",
-        f"Without any effect the analysis is significant in {_percent(null['power'])} of studies with N = "
+        f"The smallest of these N that finds the effect in at least {'; in at least '.join(smallest)}.",
+        f"Without any effect, the analysis is significant in {_percent(null['power'])} of studies with N = "
         f"{null['n_participants']:,} (95 % CI {_percent(null['ci_low'])} to {_percent(null['ci_high'])}).",
     ]
 
@@ -355,15 +355,16 @@ def _warnings(table: pd.DataFrame, request: Request) -> list[str]:
     if flawed:
         said.append(
             "A study counts as not significant if its mixed model did not converge or was singular, or if its "
-            f"responses could not be analysed. This was the case in up to {_percent(flawed)} of studies. `with "
-            "singular` is the power if singular models are accepted."
+            f"responses could not be analysed. This was the case in up to {_percent(flawed)} of studies. The column "
+            "`with singular` has the power if singular models are accepted."
         )
     null = table if not any(effect.difference for effect in request.effects) else table[table["effect"] == "none"]
     if (null["ci_low"] > request.alpha).any():
         said.append(
-            f"Warning: this rate is higher than alpha = {request.alpha:g}, so neither a significant result nor the "
-            "power of this analysis can be trusted. The analysis ignores some of the variance between studies, for "
-            "instance the variance of the items. Fix: plan a mixed model with random effects of participants and items."
+            f"Warning: the rate of false positives is higher than alpha = {request.alpha:g}, so neither a significant "
+            "result nor the power of this analysis can be trusted. The analysis ignores some of the variance between "
+            "studies, for instance the variance of the items. Fix: plan a mixed model with random effects of "
+            "participants and items."
         )
     return said
 

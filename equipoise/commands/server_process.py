@@ -1,4 +1,4 @@
-"""`equipoise serve` and `equipoise simulate`: serve a study, and run simulated participants through a study."""
+"""`equipoise serve` and `equipoise simulate`: serve a study to people or to simulated participants."""
 
 import os
 import subprocess
@@ -30,7 +30,7 @@ STOP_TIMEOUT_S = 15
 
 @contextmanager
 def running_server(folder: Path, location: StoreAddress | None = None) -> Iterator[str]:
-    """Serve a study on a free port of this machine and yield the URL. The server stops at the end of the block.
+    """Serve a study on a free port of this machine. Yield the URL. At the end of the `with` block, stop the server.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def _wait_until_ready(process: subprocess.Popen[bytes], url: str) -> None:
 
 
 def number_of_simulated(study: Study, location: StoreAddress | None = None) -> int:
-    """Return the number of simulated participants that have begun the study."""
+    """Return the number of simulated participants who have begun the study."""
     with store_of(study, location) as store:
         store.register_study(study)
         return sum(group.n_begun for group in store.progress(study) if group.kind is Kind.SIMULATED)
@@ -148,7 +148,7 @@ def serve(
     proxies
         Number of reverse proxies in front of the server.
     quiet
-        True to print only the log.
+        True to print the log only, without the addresses of the pages.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def serve(
 
 
 def simulate(study: StudyFolder, n_participants: int, seed: int = 1, store: StoreAddress | None = None) -> str:
-    """Run simulated participants through a study over HTTP.
+    """Simulate participants who respond to a study over HTTP.
 
     The store marks their responses as simulated, and keeps all earlier responses.
 

@@ -37,7 +37,7 @@ def setting_of(store: StoreAddress | None) -> str | None:
 
 @dataclass(frozen=True)
 class SessionSelector:
-    """Name of a session, or of a participant; exactly one field is given. A participant selects all their sessions."""
+    """Name of one session or one participant. Exactly one field is set. A participant's name selects all sessions."""
 
     session: str | None = None
     """Name of the session in the store."""
@@ -70,7 +70,7 @@ def store_of(study: Study, location: StoreAddress | None = None, must_exist: boo
         with opened_store(path, must_exist) as store:
             yield store
     except StoreUnavailable as error:
-        raise InputError(f"the store cannot be used now ({error}). Fix: remove the cause, and try again.") from None
+        raise InputError(f"the store cannot be used now ({error}). Fix: remove this cause, and try again.") from None
 
 
 @contextmanager
@@ -98,7 +98,7 @@ def shown_location(study: Study, location: StoreAddress | None = None) -> str:
 
 
 def note_access(store: Store, study: Study | None, access: Access, **details: Any) -> None:
-    """Write an action to the store's log; print a note if the log cannot be written, such as on a read-only disk."""
+    """Write an action to the store's log. Print a note if the log cannot be written, as on a read-only disk."""
     try:
         is_noted = bool(store.note(study, access, **details))
         reason = "no version of this study was served with this store"
@@ -106,7 +106,7 @@ def note_access(store: Store, study: Study | None, access: Access, **details: An
         is_noted, reason = False, str(error)
     if not is_noted:
         click.echo(
-            f"The log of the store was not written ({reason}). Fix: write this action in your own records.", err=True
+            f"This action is not in the store's log ({reason}). Fix: write the action in your own records.", err=True
         )
 
 
@@ -121,7 +121,7 @@ def sessions_named(store: Store, study: Study, named: SessionSelector) -> list[S
     Raises
     ------
     InputError
-        If no name is given, if several names are given, or if the session does not exist.
+        If no name is given, if several names are given, or if no session or participant has this name.
     """
     if [named.session, named.panel_id, named.participant].count(None) != 2:
         raise InputError(

@@ -15,7 +15,7 @@ from server.store.sqlite.file import refuse_missing
 
 
 def may_have_responses(store: str) -> bool:
-    """Return True if a store may have responses. Refuse a missing database file if its log contains responses."""
+    """Return True if a store may have responses. Refuse a missing file whose write-ahead log contains responses."""
     if is_address(store):
         return True
     refuse_missing(Path(store), must_exist=False)
@@ -36,7 +36,7 @@ def study_trials(study: Study, store: str) -> pd.DataFrame:
     is_of_study = trials["study"] == study.name
     if not is_of_study.any():
         raise InputError(
-            f"{store}: no session is of the study `{study.name}`; the store has sessions of "
+            f"{store}: the store has no session of the study `{study.name}`, but sessions of "
             f"{', '.join(set(trials['study']))}. Fix: name the store of this study with --store."
         )
     return trials if is_of_study.all() else trials[is_of_study].reset_index(drop=True)
@@ -77,18 +77,18 @@ def trials_of_version(trials: pd.DataFrame, study_version: str) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If no session is of this version.
+        If there is no session of this version.
     """
     versions = sorted(trials["study_version"].unique())
     if study_version not in versions:
         raise InputError(
-            f"no session is of version {study_version}. Fix: use one of the versions {', '.join(versions)}."
+            f"there is no session of version {study_version}. Fix: use one of the versions {', '.join(versions)}."
         )
     return trials[trials["study_version"] == study_version].reset_index(drop=True)
 
 
 def first_session_start(trials: pd.DataFrame) -> str | None:
-    """Return the start of the first session of a person; without people, of the first simulated session."""
+    """Return the start of the first session of a person. If there are no people, use the simulated sessions."""
     for kind in (Kind.HUMAN, Kind.SIMULATED):
         times = pd.to_datetime(
             trials.loc[trials["kind"] == kind, "started_at"].dropna(), utc=True, format="ISO8601", errors="coerce"

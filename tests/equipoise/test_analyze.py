@@ -132,9 +132,9 @@ def test_the_published_tests_have_their_paired_forms_too(test_data: Path, tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "Fix: name the folder of a study"),
-        (["study", "--plan", "p.yaml", "-o", "out"], "Fix: name the folder of a study"),
-        (["study", "--data", "d.csv", "-o", "out"], "Fix: name the folder of a study"),
+        ([], "Fix: give the folder of a study"),
+        (["study", "--plan", "p.yaml", "-o", "out"], "Fix: give the folder of a study"),
+        (["study", "--data", "d.csv", "-o", "out"], "Fix: give the folder of a study"),
         (["study"], "no folder for the results is named"),
         (["--plan", "p.yaml", "-o", "out"], "no table is named. Fix: name a CSV file with --data"),
         (["--data", "d.csv", "--plan", "p.yaml", "--study-version", "1", "-o", "out"], "need a study"),

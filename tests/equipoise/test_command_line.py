@@ -178,7 +178,7 @@ def test_a_plan_that_was_changed_after_the_data_is_named_in_the_report(study_fol
         name: " ".join((study_folder / name / "report.html").read_text(encoding="utf-8").split())
         for name in ("as-planned", "changed")
     }
-    assert "The analysis plan differs from the plan registered with version 1.0 of the study" in reports["changed"]
+    assert "The analysis plan differs from the plan of version 1.0 of the study" in reports["changed"]
     assert "Changed entries of the plan: exclusions." in reports["changed"]
     assert "The analysis plan differs" not in reports["as-planned"]
 

@@ -15,11 +15,11 @@ class Setup:
     """The machine of a session: its display, and the destination of event codes."""
 
     monitor: str | None = None
-    """A monitor of PsychoPy's Monitor Center."""
+    """Name of a monitor in PsychoPy's Monitor Center."""
     screen: int = 0
     """Number of the screen, counted from 0."""
     size_px: tuple[int, int] | None = None
-    """Size of a window; None for the full screen."""
+    """Size of the window in pixels; None for the full screen."""
     trigger: str | None = None
     """Destination of event codes, such as `serial:/dev/ttyUSB0`; see `experiment.lab.hardware.triggers`."""
 
@@ -30,7 +30,8 @@ def lab_check(study: StudyFolder | None = None, setup: Setup | None = None) -> t
     Parameters
     ----------
     study
-        Study whose characters the fonts must have; None to skip the check of characters.
+        Study that the machine must be able to show: a font must have its characters, and the screen must be large
+        enough. None to check the machine without a study.
     setup
         The machine.
 

@@ -39,19 +39,21 @@ def remote_client(server: str) -> Iterator[LabClient]:
     Raises
     ------
     InputError
-        If the address is not safe for a token, or the environment variable with the token is not set.
+        If the address is invalid or without encryption, or the environment variable with the token is not set.
     """
     try:
         address = httpx.URL(server)
     except httpx.InvalidURL:
         address = httpx.URL()
     if not address.host or address.scheme not in {"http", "https"}:
-        raise InputError(f"--server {server}: not a server's address. Fix: write https:// and the server's name.")
+        raise InputError(
+            f"--server {server}: this is not a server's address. Fix: write https:// and the server's name."
+        )
     if address.scheme == "http" and address.host not in THIS_MACHINE:
         raise InputError(
             f"--server {server}: without encryption, others on the network could read the researcher's token and "
-            "the responses. Fix: use the https:// address of the server, or a tunnel from this machine with "
-            "http://localhost."
+            "the responses. Fix: use the https:// address of the server. If this machine has a tunnel to the server, "
+            "use http://localhost."
         )
     token = os.environ.get(TOKEN_VARIABLE, "").strip()
     if not token:

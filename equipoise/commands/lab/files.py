@@ -1,9 +1,9 @@
-"""Files of the laboratory: for each session PsychoPy's table, the frames, and the attempts at trials.
+"""The laboratory's files of each session: PsychoPy's table, the frame intervals, and the attempts at trials.
 
-The files are in the folder `lab` beside the store; by default this is `data/lab` of the study. The frames are in a
-separate folder, so that `lab/*.csv` are only tables of trials. File names begin as in PsychoPy, with the participant
-code, the session number and the time. File names end with the session's name in the store. Equipoise finds the files by
-this name, because the code, the clock and the time zone can change.
+The files are in the folder `lab` beside the store. By default, this folder is `data/lab` in the study's folder. The
+frame intervals are in a separate folder, so that `lab/*.csv` are only tables of trials. A file name begins as in
+PsychoPy, with the participant code, the session number and the time. It ends with the session's name in the store.
+Equipoise finds a file by the session's name, because the code, the clock and the time zone can change.
 """
 
 import re
@@ -63,7 +63,7 @@ class LabFiles:
         return self._attempt_log
 
     def write_table(self, session: OpenSession) -> None:
-        """Write PsychoPy's table again, from the store."""
+        """Write PsychoPy's table from the responses in the store. Replace an earlier table."""
         self.table = self._path(session, ".csv")
         who, began = self._visitor, session.started_at
         try:
@@ -81,12 +81,12 @@ class LabFiles:
             )
 
     def delete(self, _: OpenSession) -> None:
-        """Delete the files of the withdrawn session, and of the participant's other sessions."""
+        """Delete the files of all sessions of the participant who withdrew."""
         self.table = None
         self._problem = delete_withdrawn(self._study, self._store)
 
     def _path(self, session: OpenSession, ending: str) -> Path:
-        """Return the path of a session's file, which need not exist yet."""
+        """Return the path of a session's file. The file may not exist yet."""
         folder = self._folder / "frames" if ending == FRAMES else self._folder
         begun = next(self._folder.glob(f"*_{session.session}{BEGUN}"), None)
         if begun is not None:
@@ -98,7 +98,7 @@ class LabFiles:
 
 
 def lab_folder(study: Study, store: Store) -> Path:
-    """Return the folder of the laboratory's files: beside the store's file, or for a database in the study folder."""
+    """Return the folder `lab` beside the store's file. For a database, return `data/lab` in the study's folder."""
     return (store.path.parent if isinstance(store, SqliteStore) else study.folder / "data") / "lab"
 
 

@@ -1,4 +1,4 @@
-"""Run a participant's session in the laboratory: the window, the store on this machine, the files of the session."""
+"""Run a participant's session in the laboratory. Open the window and the store, and write the session's files."""
 
 import re
 import warnings
@@ -31,9 +31,9 @@ class LabVisit:
 
     outcome: VisitOutcome
     table: Path | None
-    """PsychoPy's table, if there is one."""
+    """File of PsychoPy's table; None if there is no table."""
     problem: str | None
-    """File that could not be written beside the store, with the reason; None if all files were written."""
+    """Sentence on a laboratory file that could not be written or deleted; None if there is no such file."""
     waiting_for: str | None
     """Reason why the upload is incomplete; None if the server has everything, or if there is no server."""
     withdrawals_waiting_for: str | None
@@ -66,8 +66,8 @@ def lab_run(
     store
         The store on this machine; by default the store of the study folder.
     warn
-        Function that receives each warning for the experimenter before the window opens, such as a likely typing error
-        in the code.
+        Function that receives each warning for the experimenter, such as a likely typing error in the participant
+        code. The warnings come before the window opens.
 
     Returns
     -------
@@ -125,9 +125,9 @@ def _refuse_early(lab_client: LabClient, visitor: Visitor) -> None:
 def _warn_of_typing_errors(
     study: Study, store: Store, lab_clients: Sequence[LabClient], visitor: Visitor, warn: Callable[[str], None]
 ) -> None:
-    """Warn of a likely typing error in the code or the session number.
+    """Warn of a likely typing error in the participant code or the session number.
 
-    Such an error would make two participants of one person.
+    With such an error, one person would be two participants in the store.
     """
     code, session_number = visitor.participant, visitor.session_number
     others = {str(one["external_id"]) for one in store.identities(study) if one["id_kind"] == LAB}
@@ -145,5 +145,5 @@ def _has_begun(lab_client: LabClient, code: str, session_number: int) -> bool:
 
 
 def _bare(code: str) -> str:
-    """Return a code without the characters that are often mistyped: capitals, leading zeros and signs."""
+    """Return a code in small letters, without signs and leading zeros, to find similar codes."""
     return re.sub(r"(?<!\d)0+(?=\d)", "", re.sub(r"[\W_]", "", code.casefold()))

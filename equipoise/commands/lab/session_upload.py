@@ -1,4 +1,4 @@
-"""Upload of one laboratory session: after the session, or in a thread while the session runs."""
+"""Upload of one laboratory session, either after the session or in a thread while the session runs."""
 
 import threading
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ from server.store.sql.lab_sessions import LabSessionRecord, lab_session_record
 
 RESPONSES_PER_REQUEST = 50
 RETRY_S = 10.0
-"""Time from a failed upload to the next upload."""
+"""Time from a failed upload to the next upload, in seconds."""
 PATIENCE_S = 20.0
-"""Longest wait for the upload at the end of a session."""
+"""Longest wait for the upload at the end of a session, in seconds."""
 
 
 class WithdrawnOnServerError(Exception):
@@ -24,7 +24,7 @@ class WithdrawnOnServerError(Exception):
 
 
 def upload_session(study: Study, record: LabSessionRecord, server: LabClient, prefix: str = "") -> int:
-    """Upload a session; responses that the server has are not stored again.
+    """Upload a session. The server does not store a response twice.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ def upload_session(study: Study, record: LabSessionRecord, server: LabClient, pr
     record
         The session.
     server
-        Client of the target.
+        Client of the server, or of the other store, that receives the session.
     prefix
-        Prefix of the participant code in the target.
+        Text to add before the participant code.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def upload_session(study: Study, record: LabSessionRecord, server: LabClient, pr
         if record.status is Status.WITHDRAWN:
             return 0
         raise WithdrawnOnServerError
-    # A session of another revision has another digest, which the server checks.
+    # If the session has another revision of the study, the digests differ. The server checks the digest of the session.
     if record.content_digest == study.digest:
         plan_of(study, there)
     if there.status == "active" and record.demographics is not None and there.demographics:
@@ -66,7 +66,7 @@ def upload_session(study: Study, record: LabSessionRecord, server: LabClient, pr
         return 0
     known = [response for response in record.responses if response.trial_index < there.next_trial_index]
     new = record.responses[len(known) :]
-    # The last response that the server has is sent again. The server refuses it if the two responses differ.
+    # The last response that the server has is sent again. The server refuses the response if it has changed.
     _upload_responses(record, [*known[-1:], *new], server)
     if record.status is Status.COMPLETED and there.status == "active":
         server.complete(record.completed_at)
@@ -74,7 +74,7 @@ def upload_session(study: Study, record: LabSessionRecord, server: LabClient, pr
 
 
 def _upload_changes(record: LabSessionRecord, before: LabSessionRecord, server: LabClient) -> None:
-    """Upload the changes of a session since `before` to a server that has the session open."""
+    """Upload what changed in a session since `before`. The client of the server has this session open."""
     if before.demographics is None and record.demographics is not None:
         server.send_demographics(record.session, record.demographics)
     if record.status is Status.WITHDRAWN:
@@ -175,7 +175,7 @@ class SessionUpload:
     """Uploads one session in a thread while the session runs.
 
     Each change in the store causes an upload, and a failed upload is retried after `RETRY_S`. `close` ends the thread
-    once the server has everything, or after one more upload.
+    at once if the server has everything, otherwise after one more upload.
 
     Parameters
     ----------
@@ -202,21 +202,21 @@ class SessionUpload:
         self._thread.start()
 
     def changed(self) -> None:
-        """Let the thread upload the changes in the store on this machine."""
+        """Let the thread upload what has changed in the store on this machine."""
         self._move(UploadEvent.CHANGE)
 
     def close(self) -> None:
-        """End the thread once the server has everything, or after one more upload. Do not wait for the end."""
+        """End the thread, after one more upload if the server does not have everything. Do not wait for the thread."""
         self._move(UploadEvent.CLOSE)
 
     def wait(self) -> bool:
-        """Wait at most `PATIENCE_S` for the end of the thread; return True if the server has everything."""
+        """Wait at most `PATIENCE_S` for the end of the thread. Return True if the server has everything."""
         if self._thread.ident is not None:  # Otherwise the thread was never started.
             self._thread.join(PATIENCE_S)
         return self._state is UploadState.COMPLETE
 
     def upload(self) -> None:
-        """Upload everything that the server lacks, in the thread of the caller."""
+        """Upload everything that the server does not have. The upload runs in the thread of the caller."""
         self._move(UploadEvent.BEGIN)
         try:
             record = self._upload_changes()
@@ -252,7 +252,7 @@ class SessionUpload:
     def _move(
         self, event: UploadEvent, *, on_server: LabSessionRecord | None = None, problem: str | None = None
     ) -> None:
-        """Move to the state after an event. Every change of state is made in this method."""
+        """Change to the state that follows an event. Only this method changes the state."""
         with self._changes:
             self._state = _NEXT[self._state].get(event, self._state)
             if event in {UploadEvent.SUCCESS, UploadEvent.FAILURE}:

@@ -1,4 +1,4 @@
-"""A client of this machine's store that uploads the session to a server while the session runs."""
+"""A client that stores a session on this machine, and uploads the session to a server while the session runs."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class SyncingClient(LabClient):
-    """A client of this machine's store that uploads the session to a server while the session runs.
+    """A client that stores a session on this machine, and uploads the session to a server while the session runs.
 
     The server counts the slots, and assigns the group and the seed. The session never waits for the network. If the
     server cannot be reached, the session continues. The next visit or `equipoise lab upload` then uploads the session.
@@ -30,7 +30,7 @@ class SyncingClient(LabClient):
     study
         The study.
     store, here
-        The store on this machine, and its client.
+        The store on this machine, and the client of this store.
     server
         Client of the server.
     """
@@ -75,7 +75,7 @@ class SyncingClient(LabClient):
     def start(self, start: LabStart) -> OpenSession:
         if self._here.find(start.participant, start.session_number) is None:
             there = self._reach(lambda: self._server.start(start))
-            # Refuses a server with another plan before anything is stored on this machine.
+            # Refuses a server with another session plan before anything is stored on this machine.
             plan_of(self._study, there)
             uploaded = UploadedSession(
                 session=there.session,
@@ -110,14 +110,14 @@ class SyncingClient(LabClient):
         self._changed()
 
     def finish(self) -> bool:
-        """Wait for the end of the upload; return True if the server has everything."""
+        """Wait for the end of the upload. Return True if the server has everything."""
         if self._upload is None:
             return True
         self._upload.close()
         return self._upload.wait()
 
     def close(self) -> None:
-        """End the upload without waiting for its end, because the connection to the server is closed next."""
+        """Let the upload end, and do not wait. The connection to the server is closed next."""
         if self._upload is not None:
             self._upload.close()
 

@@ -26,21 +26,21 @@ class UploadResult:
     """Result of an upload of all laboratory sessions of a store."""
 
     n_sessions: int
-    """Number of sessions that the server has now."""
+    """Number of laboratory sessions in the store that the server has now."""
     n_new: int
     """Number of responses that were new on the server."""
     n_withdrawn: int
     """Number of sessions withdrawn on the server, whose responses are now deleted on this machine too."""
     n_of_other_versions: dict[str, int]
-    """Number of sessions of each other version of the study; these sessions were not uploaded."""
+    """Number of sessions by version, for other versions of the study. These sessions were not uploaded."""
     n_without_code: int
     """Number of sessions whose participant codes were deleted; these sessions were not uploaded."""
     refused: tuple[str, ...]
     """Reasons why the server refused sessions, one sentence each. Refused sessions remain on this machine."""
     excluded: tuple[str, ...] = ()
-    """Uploaded sessions that the researcher has excluded on this machine; an exclusion is not uploaded."""
+    """Sessions that the researcher has excluded on this machine. An exclusion is not uploaded."""
     problem: str | None = None
-    """File of a withdrawn session that could not be deleted on this machine; None if all such files are deleted."""
+    """Sentence on a file of a withdrawn session that could not be deleted; None if all such files are deleted."""
 
 
 def lab_upload(
@@ -59,7 +59,7 @@ def lab_upload(
     server, into
         Target: a server's address, or another store.
     prefix
-        Prefix of the participant codes in the target.
+        Text to add before each participant code.
     store
         The store with the sessions; by default the store of the study folder.
 
@@ -71,7 +71,7 @@ def lab_upload(
     Raises
     ------
     InputError
-        If the server or the store cannot be reached, or the target is the store with the sessions.
+        If there is not exactly one target, if the target cannot be reached, or if it is the store with the sessions.
     """
     if (server is None) == (into is None):
         raise InputError("no target or two targets are given. Fix: give one target, with --server or with --into.")

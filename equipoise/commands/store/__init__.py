@@ -1,1 +1,1 @@
-"""The commands on a study's store: the store itself, slots, panel ids, revisions, exclusions, withdrawals."""
+"""The commands for a study's store: copies of the store, slots, panel ids, revisions, exclusions, withdrawals."""

@@ -120,8 +120,8 @@ def assignment_release(
     reason
         `return`: the participant returned the submission at the panel.
     session, panel_id, participant
-        The session, by exactly one of these names: its name in the store, the participant's panel id, or the
-        laboratory's code for the participant.
+        Exactly one of these: the session's name in the store, the participant's panel id, or the laboratory's code for
+        the participant. An id or a code selects the participant's latest session.
     store
         The store; by default the store in the settings.
 
@@ -138,7 +138,7 @@ def assignment_release(
     study = loaded(study)
     if reason == Release.EXCLUSION:
         raise InputError(
-            "--reason exclusion: this would release the slot and keep the responses in the analysis. Fix: use "
+            "--reason exclusion: the slot would be released, but the responses would stay in the analysis. Fix: use "
             f'`equipoise exclude {study.folder} ... --reason "..."`, which also excludes the session from the analysis.'
         )
     if reason != Release.RETURN:
@@ -153,14 +153,14 @@ def assignment_release(
 
 
 def assignment_log(study: StudyFolder, output: Path | str, store: StoreAddress | None = None) -> int:
-    """Write the log of decisions about slots to a CSV file that only its owner can read.
+    """Write a CSV file of decisions about slots, and of all that the researcher viewed or changed.
 
     Parameters
     ----------
     study
         The study or its folder.
     output
-        File to write, .csv.
+        File to write, .csv. Only the owner of the file can read it.
     store
         The store; by default the store in the settings.
 

@@ -25,14 +25,14 @@ from server.store.sql.identities import IDENTITY_COLUMNS
 
 
 def identities_export(study: StudyFolder, output: Path | str, store: StoreAddress | None = None) -> int:
-    """Write the panel ids and pseudonyms of a study's participants to a CSV file that only its owner can read.
+    """Write a CSV file of participants' ids and codes, with pseudonyms, sessions and withdrawal codes.
 
     Parameters
     ----------
     study
         The study or its folder.
     output
-        File to write, .csv.
+        File to write, .csv. Only the owner of the file can read it.
     store
         The store; by default the store in the settings.
 
@@ -66,7 +66,7 @@ def identities_delete(
     study
         The study or its folder.
     session, panel_id, participant
-        The participant, by exactly one of these names: the name of a session, the panel id, or the laboratory's code.
+        Exactly one of these: the name of one of the participant's sessions, the panel id, or the laboratory's code.
     everybody
         True to delete the ids and codes of all participants.
     store
@@ -80,7 +80,7 @@ def identities_delete(
     Raises
     ------
     InputError
-        If neither a participant nor `everybody` is given, or if both are given.
+        If neither a participant nor `everybody` is given, if both are given, or if the participant does not exist.
     """
     study = loaded(study)
     named = SessionSelector(session, panel_id, participant)
@@ -119,14 +119,15 @@ def links(study: StudyFolder, n_links: int, address: str, output: Path | str) ->
         raise InputError(f"-n {n_links}: there is nothing to write. Fix: ask for at least 1 link.")
     if study.definition.recruitment.entry != "link":
         raise InputError(
-            f"{study.folder / 'study.yaml'}: the study does not use personal links. Fix: set `recruitment: {{entry: "
-            "link}}`."
+            f"{study.folder / 'study.yaml'}: the study does not use personal links. Fix: write `recruitment: "
+            "{entry: link}` in this file."
         )
     parts = urlsplit(address)
     is_plain = parts.scheme in {"http", "https"} and parts.hostname and not (parts.query or parts.fragment)
     if not is_plain or re.search(r"\s", address):
         raise InputError(
-            f"--address {address!r}: this is not the address of a server. Fix: write it like https://study.example.org."
+            f"--address {address!r}: this is not the address of a server. Fix: write an address such as "
+            "https://study.example.org."
         )
     key = read_secrets(secrets_folder(study, read_settings())).signing_key
     rows = [[f"{address.rstrip('/')}/?{LINK_PARAMETER}={make_link_token(study, key)}"] for _ in range(n_links)]

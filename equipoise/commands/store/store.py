@@ -22,6 +22,8 @@ from server.store.verify import Verified, verify
 def store_verify(study: StudyFolder, store: StoreAddress | None = None) -> Verified:
     """Check that every acknowledged response is in the store, unchanged.
 
+    A response is acknowledged if the server has confirmed that the response is stored.
+
     Parameters
     ----------
     study
@@ -42,7 +44,7 @@ def store_verify(study: StudyFolder, store: StoreAddress | None = None) -> Verif
         if not damage and not db.execute("SELECT 1 FROM studies LIMIT 1").fetchone():
             found.problems.append(
                 "no study is registered in this store, so the responses are in another store. Fix: find the original "
-                "file, or a backup."
+                "store or a backup."
             )
         return found
 

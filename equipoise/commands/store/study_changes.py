@@ -19,11 +19,11 @@ class Decided:
     sessions: tuple[str, ...]
     """Names of the sessions, sorted."""
     has_slot: tuple[bool, ...] = ()
-    """For sessions that were included again: True if the session has its slot again."""
+    """For each session that was included again: True if the session has a slot again."""
 
 
 def revise(study: StudyFolder, reason: str, store: StoreAddress | None = None) -> Revision:
-    """Accept a change of wording in a version of a study that has sessions.
+    """Accept new wording in a study that has sessions. The version of the study stays the same.
 
     Parameters
     ----------
@@ -81,12 +81,13 @@ def exclude(
     Returns
     -------
     Decided
-        The sessions. With `undo`, the result also states for each session if it has a slot again.
+        The sessions. With `undo`, the result also shows which of the sessions have a slot again.
 
     Raises
     ------
     InputError
-        If the session does not exist, or is already excluded or withdrawn. With `undo`: if the session is not excluded.
+        If the session does not exist, is withdrawn, or is already excluded. With `undo`, if the session is not
+        excluded.
     """
     study, reason = loaded(study), checked_reason(reason)
 
@@ -136,6 +137,6 @@ def checked_reason(reason: str) -> str:
     if not reason or len(reason) > LONGEST_REASON or not reason.isprintable():
         raise InputError(
             "--reason: the reason is empty, too long or not on one line. Fix: write one sentence of at most "
-            f"{LONGEST_REASON} characters that identifies no person, because the log and the report print it."
+            f"{LONGEST_REASON} characters that identifies no person, because the log and the report print the reason."
         )
     return reason

@@ -1,4 +1,4 @@
-"""`equipoise withdraw`: delete the responses of a participant who asks the researcher for it."""
+"""`equipoise withdraw`: delete the responses of a participant who asks the researcher for the deletion."""
 
 from batteries.errors import InputError
 from equipoise.commands.lab.files import delete_withdrawn

@@ -1,5 +1,5 @@
-/** Our trial plugins for other people's jsPsych experiments. The build is loaded after jsPsych, and defines the variable
- * `equipoisePlugins`.
+/** Our trial plugins for other people's jsPsych experiments. A page loads the build of this file after jsPsych. The build
+ * defines the variable `equipoisePlugins`.
  */
 export { measureFrameInterval_ms } from "./timing/fixation";
 export { default as BlackboxPredictPlugin } from "./plugins/blackbox-predict";

@@ -3,7 +3,7 @@
  * The server stores the progress of a session, so that the participant can resume at the same point after a reload.
  * `#simulate=data-only&token=...` or `#simulate=visual&token=...` starts jsPsych's simulation mode, in which a program
  * gives the responses. The server requires the researcher's token for a simulated session. The client removes the token
- * from the address at once. Mode and token are after the `#`, a part of the address that browsers never send to a server.
+ * from the address at once. The mode and the token come after the `#`. Browsers never send this part of the address.
  *
  * Tests may rely on these ids and attributes: #device-try-again, #keyboard-check, #keyboard-none, #consent-agree,
  * #consent-decline, #page-next, #page-back, #question-<name>, #demographics-done, #fullscreen-go, #fixation, #stimulus,
@@ -40,7 +40,7 @@ const IN_STUDY = "study";
 const jsPsych: JsPsych = initJsPsych({
   display_element: main,
   on_trial_start: () => {
-    main.tabIndex = -1; // jsPsych focuses <main> to receive keys; the tab key can skip <main>
+    main.tabIndex = -1; // jsPsych can focus <main> to receive keys, but the tab key skips <main>
   },
 });
 const bar = new StudyBar(main, createLeaveDialog(withdraw));
@@ -151,7 +151,7 @@ async function savedSession(): Promise<Session | null> {
   return session;
 }
 
-/** Sends the responses that an earlier visit kept in this browser. Returns true if there were any. */
+/** Sends the responses that an earlier visit kept in this browser. Returns true if there were such responses. */
 async function sendEarlier({ session: name, status, next_trial_index }: Session): Promise<boolean> {
   outbox.drop((response) => status !== "active" || response.session !== name || response.trial_index < next_trial_index);
   if (outbox.unsent === 0) return false;

@@ -10,12 +10,12 @@ import { TrialSignals } from "./signals";
 import { say, TEXTS_LANGUAGE } from "./pages/texts";
 import type { TimeBounds } from "./timing/time-hints";
 
-/** A plugin's content on the screen. The content is built completely before its onset, to appear within one frame. */
+/** A plugin's content on the screen. The content is built completely before its onset, and appears within one frame. */
 export interface Stimulus<R extends ResponseValue> {
   element: HTMLElement;
   /** The controls for responses. They are marked as disabled while no response is accepted. */
   controls: Element[];
-  /** Resolves with the first response that `responseWindow` accepts, and its input event. */
+  /** Resolves with the first response that `responseWindow` accepts, and the input event of the response. */
   responded(responseWindow: ResponseWindow): Promise<GivenResponse<R>>;
   /** Shows that no more responses are accepted. The stimulus stays on the screen. */
   close(): void;
@@ -64,7 +64,7 @@ export async function runTrial<R extends ResponseValue>(
       firstText(stimulus.element).setAttribute("elementtiming", "stimulus");
       if (trial.reading_ms > 0) markReading(stimulus, true);
       responded = stimulus.responded(responseWindow);
-      on_load(); // during the fixation cross there is time for the page's other work on a trial
+      on_load(); // while the fixation cross is visible, the page has time for its other work on the trial
       return stimulus.element;
     },
     trial.fixation_ms,

@@ -22,7 +22,7 @@ import { uuid4 } from "./saving/uuid";
 export type Timeline = Extract<Parameters<JsPsych["run"]>[0], unknown[]>;
 type TimelinePart = Timeline[number];
 
-/** Opens the full screen at the end of a page. Browsers allow the full screen only during the click or key. */
+/** Opens the full screen at the end of a page. Browsers allow the full screen only during a click or a key press. */
 const GOING_FULLSCREEN = {
   buttons: [{ id: "fullscreen-go", label: say("fullscreen_go") }],
   on_finish: enterFullscreen,

@@ -145,7 +145,7 @@ def test_a_missing_file_is_refused(tmp_path):
     [
         (("--column", "trails=n"), "Fix: write `trials`."),
         (("--column", "trials=m"), "there is no column `m`"),
-        (("--column", "trials"), "write the meaning and the header"),
+        (("--column", "trials"), "write the meaning, = and the header"),
         (("--total", "Sum"), "there is no row `Sum`. Fix: name one of `a`, `b`, `Total`"),
         (("--scale", "7", "1"), "give the lowest response first"),
         (("--trials", "0"), "0 is not in the range"),

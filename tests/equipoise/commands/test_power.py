@@ -60,15 +60,15 @@ def test_the_default_is_a_paired_t_test_of_the_first_effect(vignettes):
     text = power_output(vignettes, "--effect", "condition=B:-0.10", "-n", 60, "-n", 12, "-n", 24, "--item-sd", 0)
     assert "paired t test of accuracy at condition = B against condition = A; alpha 0.05, two-sided." in text
     assert (
-        "accuracy 0.8, -0.1 at condition = B; standard deviations in log-odds 1 of participants and 0 of items" in text
+        "accuracy 0.8, -0.1 at condition = B. Standard deviations in log-odds: 1 for participants, 0 for items" in text
     )
     assert [line.split()[0] for line in text.splitlines() if line.strip()[:2] in ("12", "24", "60")] == [
         "12",
         "24",
         "60",
     ]
-    assert "the smallest that finds the effect in 80 % of studies is" in text
-    assert "Without any effect the analysis is significant in" in text
+    assert "The smallest of these N that finds the effect in at least 80 % of studies: " in text
+    assert "Without any effect, the analysis is significant in" in text
     assert "Warning" not in text
     assert "singular" not in text
     assert sorted(vignettes.rglob("*")) == before
@@ -90,24 +90,24 @@ def test_an_effect_of_zero_gives_false_positive_rates(vignettes):
 
 def test_a_test_with_fixed_items_prints_a_warning(vignettes):
     text = power_output(vignettes, "--effect", "condition=B:-0.1", "-n", 90, "--item-sd", 1.5)
-    assert "Warning: this rate is higher than alpha = 0.05" in text
+    assert "Warning: the rate of false positives is higher than alpha = 0.05" in text
     stories = power_output(
         vignettes, "--effect", "condition=B:-0.1", "-n", 90, "--item-sd", 1.5,
         "--item", "scenario_number", "--item", "version",
     )  # fmt: skip
-    assert "1.5 of items (scenario_number, version)" in stories
+    assert "1.5 for items (scenario_number, version)" in stories
     assert "Warning" not in stories
 
 
 def test_unequal_groups_and_exclusions_are_reported(vignettes):
     text = power_output(vignettes, "--effect", "condition=B:-0.1", "-n", 12, "-n", 20, "-n", 31, "--excluded", 0.1)
-    assert "N = 20, 31: not a multiple of the 6 groups, so some groups have one participant more." in text
+    assert "With N = 20, 31, some groups have one participant more than other groups" in text
     assert "each participant is excluded with probability 0.1." in text
 
 
 def test_the_report_says_if_no_number_of_participants_is_enough(vignettes):
     text = power_output(vignettes, "--effect", "condition=B:-0.01", "-n", 6)
-    assert "in 80 % of studies is none of these, and in 90 % of studies is none of these." in text
+    assert "in at least 80 % of studies: none of these N; in at least 90 % of studies: none of these N." in text
 
 
 def test_a_test_and_a_model_of_the_plan(vignettes):
@@ -191,11 +191,11 @@ def test_a_study_with_the_design_deal(sample_study):
         ),
         (
             ["--effect", "condition=B:0.1", "--term", "x"],
-            "only a mixed model has terms. Fix: name the mixed model with --model.",
+            "a term is named, but no mixed model. Fix: name the mixed model with --model.",
         ),
         (
             ["--effect", "condition=B:0.1", "--test", "a", "--model", "b"],
-            "a test and a mixed model are named. Fix: omit the test or the mixed model.",
+            "both a test and a mixed model are named. Fix: omit the test or the mixed model.",
         ),
         (["--effect", "condition=B:0.1", "--item", "tale"], "there is no column `tale` to identify the items"),
         (["--effect", "condition=B:0.1", "-n", "1"], "'-n'"),

@@ -8,7 +8,7 @@ import { measureFrameInterval_ms } from "../timing/fixation";
 import { replaceAndFocus } from "./notices";
 import { say, TEXTS_LANGUAGE } from "./texts";
 
-/** A device with a touch screen is a phone if the short side of its screen is less than this, in CSS pixels. */
+/** A device with a touch screen is a phone if the short side of its screen has fewer CSS pixels than this number. */
 const SMALLEST_TABLET_PX = 600;
 
 /** Tolerance of the refresh rate. A display rarely has exactly its nominal rate: a display of 60 Hz can have 59.94 Hz. */

@@ -41,7 +41,7 @@ export function serverHtml(markup: string): HTMLElement {
   return block;
 }
 
-/** Makes the same block for use below one of our headings. The headings in the block are one level lower. */
+/** Makes the same block for use below a heading of the page. The headings in the block are one level lower. */
 export function embeddedHtml(markup: string): HTMLElement {
   const block = serverHtml(markup);
   for (const tag of ["h5", "h4", "h3", "h2", "h1"]) {

@@ -73,7 +73,7 @@ function contact(contact_html: string | null): HTMLElement[] {
   return contact_html === null ? [] : [embeddedHtml(contact_html)];
 }
 
-/** Explains how to delete the responses after the end. */
+/** Explains how the participant can delete the responses after the end of the session. */
 function changeOfMind(withdrawal_code: string | null): HTMLElement[] {
   if (withdrawal_code === null) return [];
   const code = html("code", { id: "withdrawal-code", dir: "ltr" }, withdrawal_code);
@@ -106,7 +106,7 @@ function codeToTake(id: string, label: TextName, code: string): { elements: HTML
       await navigator.clipboard.writeText(code);
       copied.textContent = say("code_copied");
     } catch {
-      // Over plain HTTP there is no clipboard, or the browser did not allow it. Leave the code selected.
+      // Over plain HTTP there is no clipboard, or the browser refused access to the clipboard. Leave the code selected.
       window.getSelection()?.selectAllChildren(output);
       copied.textContent = say("code_not_copied");
     }

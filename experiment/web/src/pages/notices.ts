@@ -6,7 +6,7 @@ export function showWaiting(container: HTMLElement, message: string): void {
   container.replaceChildren(html("p", { class: "waiting", role: "status", lang: TEXTS_LANGUAGE }, message));
 }
 
-/** Shows why a participant cannot take part or cannot continue, in the server's words, and the contact. */
+/** Shows the server's sentence on why a participant cannot take part or continue. Below the sentence is the contact. */
 export function showNotice(container: HTMLElement, title: string, notice: string, contact_html: string | null): void {
   const page = html(
     "article",
@@ -23,7 +23,7 @@ export function showElsewhere(container: HTMLElement, reason: string, unsent: nu
   showProblem(container, say("elsewhere_title"), reason, ...(unsent > 0 ? [say("elsewhere_kept")] : []));
 }
 
-/** Shows an error that the client cannot resolve, in the server's words, with a button to reload the page. */
+/** Shows the message of an error that the client cannot resolve, and a button to reload the page. */
 export function showError(container: HTMLElement, message: string): void {
   showProblem(container, say("error_title"), message);
 }

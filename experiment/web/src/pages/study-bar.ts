@@ -114,8 +114,8 @@ export class StudyBar {
   }
 }
 
-/** Focuses the trial after a dialog closes. The browser would focus the button that opened the dialog, and the trial would
- * receive no keys.
+/** Focuses the trial after a dialog closes. Otherwise the browser would focus the button that opened the dialog, and the
+ * trial would receive no keys.
  */
 function giveFocusToTrial(): void {
   document.getElementById("stimulus")?.focus({ preventScroll: true });

@@ -7,8 +7,8 @@ export type TextName = keyof typeof english;
 const catalogue = document.getElementById("texts");
 const byName: Record<TextName, string> = catalogue ? JSON.parse(catalogue.textContent!) : english;
 
-/** The language of these texts, which can differ from the study's language. It is the `lang` of elements with only
- * these texts.
+/** The language of these texts, which can differ from the study's language. An element that contains only these texts has
+ * this language as its `lang`.
  */
 export const TEXTS_LANGUAGE = catalogue?.lang || "en";
 

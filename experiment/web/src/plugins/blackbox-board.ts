@@ -191,7 +191,7 @@ export class Board {
   }
 }
 
-/** Describes the board in words, which every participant sees: the entry of the ray and the cells of the atoms. */
+/** Describes the board for every participant in words: the entry of the ray and the cells of the atoms. */
 export function describeBoard({ atoms, entry }: BlackboxContent): HTMLElement {
   const inReadingOrder = [...atoms].sort(([row, column], [otherRow, otherColumn]) => row - otherRow || column - otherColumn);
   return html("div", { class: "board-in-words" }, html("p", {}, rayEnters(entry)), html("p", {}, atomsInWords(inReadingOrder)));

@@ -47,7 +47,7 @@ export class Outbox {
     });
   }
 
-  /** Sends the waiting responses. Resolves when the server has all of them. Rejects if the server finally refuses a
+  /** Sends the waiting responses. Resolves when the server has all responses. Rejects if the server finally refuses a
    * response.
    */
   drain(): Promise<void> {

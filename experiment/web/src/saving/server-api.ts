@@ -201,7 +201,7 @@ export interface TrialData<R extends ResponseValue = ResponseValue> extends Tria
 }
 
 interface TrialResponseHead {
-  /** Made in the browser, once per response, so that a retry never adds a second row. */
+  /** Id that the browser makes once per response, so that a retry never adds a second row. */
   response_id: string;
   trial_index: number;
   /** Number of the attempt at the trial, from 1. */
@@ -314,7 +314,7 @@ async function entering(path: string, body: object, headers: HeaderFields = {}):
 
 /** Content of a start request. */
 export interface Start {
-  /** A retry with the same id, after a lost reply, begins no second session. */
+  /** After a lost reply, a retry with the same id does not begin a second session. */
   start_id: string;
   consent_digest: string | null;
   kind: SessionKind;
@@ -343,7 +343,7 @@ export const api = {
     entering("/api/session", start, researcherToken === null ? {} : { Authorization: `Bearer ${researcherToken}` }),
 
   /** Reports that the participant opened the session again, and returns the session. By the study's rules, the server
-   * can return a new session instead of the earlier session. A retry with the same `visit_id`, after a lost reply, is not
+   * can return a new session instead of the earlier session. After a lost reply, a retry with the same `visit_id` is not
    * a second visit.
    */
   visit: (visit_id: string, device: DeviceFound | null) => entering("/api/visit", { visit_id, device }),

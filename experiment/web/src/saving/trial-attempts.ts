@@ -10,7 +10,7 @@ interface BegunTrial {
 
 const KEY_PREFIX = "equipoise-begun-";
 
-/** Returns the trial of a session that this browser began last. */
+/** Returns the latest trial of the session that has begun in this browser. */
 export function begunTrial(session: string): BegunTrial | null {
   try {
     return JSON.parse(localStorage.getItem(KEY_PREFIX + session) ?? "null") as BegunTrial | null;

@@ -9,7 +9,7 @@ export interface TimeBounds {
   deadline_ms: number | null;
 }
 
-/** Makes the hints for one trial, if it has time limits. The hint about reading is last, because its space then stays
+/** Makes the hints for one trial, if the trial has time limits. The hint about reading is last, because its space then stays
  * empty.
  */
 export function timeHints({ reading_ms, deadline_ms }: TimeBounds): HTMLElement[] {

@@ -65,7 +65,10 @@ def test_a_slot_is_released_by_panel_id_or_session_and_the_responses_stay(stored
     for name, value in (("--panel-id", "anna"), ("--session", stored.sessions["bert"])):
         printed = done("assignment", "release", stored.folder, name, value, "--reason", reason, *stored.option)
         session = stored.sessions.get(value, value)
-        assert printed == f"The slot of session {session} is released; another participant will be recruited for it.\n"
+        assert (
+            printed
+            == f"The slot of session {session} is released; another participant will be recruited for this slot.\n"
+        )
         again = refused("assignment", "release", stored.folder, name, value, "--reason", reason, *stored.option)
         assert "released before" in again
     with stored.opened() as store:

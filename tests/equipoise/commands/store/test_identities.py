@@ -154,7 +154,7 @@ def test_an_export_that_cannot_be_logged_is_written_with_a_warning(
         path = tmp_path / command[1]
         result = run(*command, stored.folder, "-o", path, *stored.option)
         assert (result.exit_code, path.exists()) == (0, True)
-        assert "The log of the store was not written (attempt to write a readonly database)." in result.stderr
+        assert "This action is not in the store's log (attempt to write a readonly database)." in result.stderr
 
 
 @pytest.mark.parametrize("command", [["identities", "export"], ["store", "sessions"], ["store", "backup"]])

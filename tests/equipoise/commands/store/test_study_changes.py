@@ -63,7 +63,7 @@ def table(stored: StoredStudy, name: str) -> list[dict[str, str]]:
 def test_an_accepted_revision_is_printed_and_is_in_the_report(changed: StoredStudy, edit: Edit) -> None:
     printed = done("revise", changed.folder, "--reason", "the session takes longer")
     assert printed.startswith("Accepted revision 2 of version 1.0: `title` and the consent `consent.md`.\n")
-    assert "The CONSENT changed: check that your ethics board allows it" in printed
+    assert "The CONSENT changed: check that your ethics board allows the new text" in printed
     answer(changed, "dora", n_answers=100, then="complete")
     text = report(changed)
     assert "Version 1.0 was reworded on 20" in text
@@ -145,7 +145,7 @@ def test_a_server_starts_after_an_exploratory_table_is_added(stored: StoredStudy
     edit(stored.folder / "study.yaml", "analysis:\n", "analysis:\n  correction: bh\n")
     answer(stored, "dora", n_answers=100, then="complete")  # by an application that registers the study
     text = report(stored)
-    assert "The analysis plan differs from the plan registered with version 1.0 of the study" in text
+    assert "The analysis plan differs from the plan of version 1.0 of the study" in text
     assert "Changed entries of the plan: correction." in text
 
 
@@ -186,7 +186,7 @@ def test_an_exclusion_is_a_step_with_its_reason_and_can_be_undone(stored: Stored
     before = report(stored)
     session = stored.sessions["anna"]
     printed = done("exclude", stored.folder, "--panel-id", "anna", "--reason", "=fire alarm")
-    assert printed == f"Session {session} is excluded. Its responses stay; its slot is free for another participant.\n"
+    assert printed == f"Session {session} is excluded. The responses stay; the slot is free for another participant.\n"
 
     text = report(stored)
     assert "excluded_by_researcher" not in before

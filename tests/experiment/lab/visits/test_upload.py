@@ -35,7 +35,7 @@ def test_a_withdrawal_on_the_target_of_an_upload_is_applied_in_the_laboratory_to
     with local_client(study, into) as (_, store):
         store.withdraw_session(leaves.session.session)
     result = CliRunner().invoke(main, ["lab", "upload", str(small), "--into", into])
-    assert "Withdrawn on the server, and deleted on this machine too: 1." in result.stdout
+    assert "Sessions withdrawn on the server, and now deleted on this machine too: 1." in result.stdout
     trials = read_trials(study.store_path)
     assert set(trials[trials["response"].notna()]["session"]) == {stays.session.session}
     assert stays.table.exists() and not leaves.table.exists()
@@ -320,7 +320,7 @@ def test_sessions_that_began_before_a_revision_are_uploaded_after_it(lab, small,
     assert excluded.exit_code == 0, excluded.output
     result = CliRunner().invoke(main, upload)
     assert result.exit_code == 0, result.output
-    assert f"Excluded on this machine, but not on the server: {second.session.session}." in result.stderr
+    assert f"Sessions that are excluded on this machine: {second.session.session}." in result.stderr
     with local_client(load_study(small), into) as (_, store):
         revisions = {row["session"]: row["study_revision"] for row in store.sessions(study)}
     assert [revisions[one.session.session] for one in (first, second, third)] == [1, 1, 2]
