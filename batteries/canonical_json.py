@@ -1,4 +1,4 @@
-"""Canonical JSON (RFC 8785) and its SHA-256 digest: equal content has an equal digest on every machine."""
+"""Canonical JSON (RFC 8785) and its SHA-256 digest. Equal contents have the same digest on every machine."""
 
 import hashlib
 from typing import Any
@@ -9,13 +9,15 @@ from batteries.errors import InputError
 
 
 def canonical_json(value: Any) -> bytes:
-    """Return `value` as RFC 8785 canonical JSON: sorted keys, no spaces, one form for each number and string.
+    """Return `value` as canonical JSON (RFC 8785).
+
+    Keys are sorted, there are no spaces, and every number and string has exactly one form.
 
     Raises
     ------
     InputError
         If `value` contains a value that JSON cannot represent on every machine: NaN, infinity, a whole number beyond
-        2^53, or half a surrogate pair.
+        2^53, or half of a surrogate pair (an incomplete Unicode character).
     """
     try:
         return rfc8785.dumps(value)
@@ -32,5 +34,5 @@ def digest(value: Any) -> str:
 
 
 def same_json(one: Any, other: Any) -> bool:
-    """Return True if two values are equal as JSON, where `true` and 1 are different."""
+    """Return True if two values have the same JSON text. In JSON, unlike in Python, `true` and 1 are different."""
     return canonical_json(one) == canonical_json(other)

@@ -26,15 +26,17 @@ def _refuse_twice(factors: tuple[str, ...]) -> None:
 
 
 class LatinSquare(_Design):
-    """Cyclic Latin square: group g (from 1) sees cell (g - 1 - r) mod K of row r, where K is the number of groups.
+    """Cyclic Latin square: in row r, group g (from 1) sees cell (g - 1 - r) mod K, where K is the number of groups.
 
-    A row is a level, or a combination of levels, that each group sees once, such as a scenario. A cell is a combination
-    of condition levels. Every row must have exactly one item in each of the K cells. Then each pair of row and cell is
-    in exactly one group. Each group sees each row once. Over any K consecutive rows, it sees each cell once.
+    Rows r and cells are numbered from 0. A row is, for example, a scenario. A cell is a combination of levels, for
+    example of condition and inference level. Every row must have exactly one item in each of the K cells. Then each
+    item is in exactly one group, and each group sees each row once. In any K consecutive rows, a group sees each cell
+    once.
 
-    If a row has V versions, each group sees all versions of the row. The cell of version v (from 0) is v K / V cells
-    further. So no participant sees two versions of a row in the same cell. With `offset_versions: false`, a group sees
-    all versions of a row in the same cell, as in the published vignette experiments (Prunty et al., 2025).
+    If rows have V versions, each group sees all versions of each row. Let s be K / V, rounded down. For version v
+    (from 0), v times s is added to the number of the cell, modulo K. So no participant sees two versions of a row in
+    the same cell. With `offset_versions: false`, s is 0: a group sees all versions of a row in the same cell, as in the
+    published vignette experiments (Prunty et al., 2025).
     """
 
     method: Literal["latin_square"]
@@ -44,11 +46,14 @@ class LatinSquare(_Design):
     )
     versions: str | None = Field(
         default=None,
-        description="Factor whose levels are the versions of a row, such as version. Each group sees all versions.",
+        description="Factor whose levels are the versions of a row, such as `version`. Each group sees all versions.",
     )
     offset_versions: bool = Field(
         default=True,
-        description="true: a group sees the versions of a row in different cells; false: in the same cell.",
+        description=(
+            "If true, a group sees the versions of a row in different cells. If false, a group sees the versions of a "
+            "row in the same cell."
+        ),
     )
 
     @model_validator(mode="after")
@@ -60,11 +65,11 @@ class LatinSquare(_Design):
 class Deal(_Design):
     """Items dealt to the groups in rounds, so that the groups are as similar as possible.
 
-    Every round gives each group one item. Within a round, an item goes to the group that has the fewest items with the
-    same levels. The first factor of `balance` counts most. The sizes of the groups differ by at most one item. The
-    numbers of items at a level of the first factor also differ by at most one item. Further factors are balanced as far
-    as the rounds permit. Use this design if rows have different numbers of items. No Latin square exists for such a
-    battery.
+    In every round, each group gets one item. Within a round, an item goes to the group that has the fewest items with
+    the same levels. The first factor of `balance` counts most. The sizes of two groups differ by at most one item. For
+    each level of the first factor, the numbers of items in two groups also differ by at most one. The other factors are
+    balanced as far as the rounds permit. Use this design if a Latin square is not possible, because scenarios have
+    different numbers of items.
     """
 
     method: Literal["deal"]
@@ -82,7 +87,7 @@ Design = Annotated[LatinSquare | Deal, Field(discriminator="method")]
 
 
 def assign_groups(items: Iterable[Item], design: LatinSquare | Deal) -> dict[str, int]:
-    """Return the group (from 1) of every item, by item id; the order of `items` does not matter.
+    """Return the group (from 1) of every item, by item id. The order of `items` does not matter.
 
     Raises
     ------
@@ -99,19 +104,19 @@ def assign_groups(items: Iterable[Item], design: LatinSquare | Deal) -> dict[str
 
 
 def levels_of(item: Item, factors: Iterable[str]) -> tuple[Level, ...]:
-    """Return the item's levels of `factors`. An InputError names a factor that the item lacks."""
+    """Return the item's levels of `factors`. Raise an InputError if the item lacks one of these factors."""
     try:
         return tuple(item.factors[factor] for factor in factors)
     except KeyError as error:
         known = ", ".join(sorted(item.factors)) or "none"
         raise InputError(
-            f"the item `{item.item_id}` lacks the factor {error}, which the design or order names. The item has: "
-            f"{known}. Fix: add the factor to the item, or correct the factor's name."
+            f"the item `{item.item_id}` lacks the factor {error}, which the study uses for the groups or the order of "
+            f"trials. The item's factors: {known}. Fix: add the factor to the item, or correct the factor's name."
         ) from None
 
 
 def _strata(items: Iterable[Item], factors: tuple[str, ...]) -> dict[tuple[Level, ...], list[Item]]:
-    """Return the items of each combination of levels, sorted by level."""
+    """Return the items of each combination of levels. The combinations are sorted by level."""
     strata = defaultdict(list)
     for item in items:
         strata[levels_of(item, factors)].append(item)
@@ -119,7 +124,7 @@ def _strata(items: Iterable[Item], factors: tuple[str, ...]) -> dict[tuple[Level
 
 
 def _natural_order(level: Level) -> tuple[bool, float, str]:
-    """Return a sort key for numbers and texts together: numbers by value, then texts by code point."""
+    """Return a sort key for levels: first numbers by value, then texts by Unicode code point."""
     return (True, 0.0, level) if isinstance(level, str) else (False, float(level), "")
 
 
@@ -128,14 +133,14 @@ def _latin_square(items: list[Item], design: LatinSquare) -> dict[str, int]:
     if len(cells) != design.groups:
         raise InputError(
             f"the Latin square has {design.groups} groups but {len(cells)} cells ({' x '.join(design.cells)}). Fix: "
-            "set as many groups as there are cells."
+            f"write `groups: {len(cells)}`."
         )
     version_factor = (design.versions,) if design.versions else ()
     versions = list(_strata(items, version_factor))
     if design.offset_versions and len(versions) > design.groups:
         raise InputError(
-            f"a row has {len(versions)} versions, but there are only {design.groups} different "
-            "cells for them. Fix: use more groups, or `offset_versions: false`."
+            f"the factor {design.versions} has {len(versions)} levels, but there are only {design.groups} cells. So "
+            "the versions of a row cannot all be in different cells. Fix: write `offset_versions: false`."
         )
     further = design.groups // len(versions) if design.offset_versions else 0
     groups = {}
@@ -148,8 +153,8 @@ def _latin_square(items: list[Item], design: LatinSquare) -> dict[str, int]:
                 factors = zip(design.rows + version_factor, levels + version_levels, strict=True)
                 name = ", ".join(f"{factor} {level}" for factor, level in factors)
                 raise InputError(
-                    f"the row {name} has {len(in_version)} items in {len(by_cell)} cells. Fix: give every row "
-                    f"exactly one item in each of the {len(cells)} cells."
+                    f"the Latin square's row `{name}` has {len(in_version)} items in {len(by_cell)} different cells. "
+                    f"Fix: give this row exactly one item in each of the {len(cells)} cells."
                 )
             for cell, cell_levels in enumerate(cells):
                 groups[by_cell[cell_levels].item_id] = (cell + row - version * further) % design.groups + 1

@@ -10,7 +10,7 @@ class InputError(Exception):
 
 @contextmanager
 def collect_input_error(sentences: list[str] | None) -> Iterator[None]:
-    """Append the message of an InputError to `sentences`; raise the error if `sentences` is None."""
+    """Append the message of an InputError to `sentences`. If `sentences` is None, raise the error instead."""
     try:
         yield
     except InputError as error:

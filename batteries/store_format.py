@@ -1,4 +1,4 @@
-"""The store's format, shared by the packages that write and read it: schema versions and reserved column names."""
+"""The format of the store (the database with the results): schema versions and reserved column names."""
 
 KNOWN_MIGRATIONS: tuple[str, ...] = (
     "m001_studies_sessions_responses",
@@ -12,7 +12,7 @@ KNOWN_MIGRATIONS: tuple[str, ...] = (
     "m009_plain_names",
     "m010_plain_words",
 )
-"""Names of the schema's versions. The server applies them; the analysis refuses a store with an unknown version."""
+"""Names of the migrations of the store, in order. The analysis refuses a store with an unknown migration."""
 
 RESERVED_FACTOR_NAMES = frozenset(
     [
@@ -105,4 +105,4 @@ RESERVED_FACTOR_NAMES = frozenset(
         "is_equivalent",
     ]
 )
-"""Columns of the analysis' tables that are not factors. A factor must not have one of these names."""
+"""Columns of the tables of results that are not factors. A factor must not have one of these names."""

@@ -1,7 +1,7 @@
-"""Exports of a multiple-choice battery for people: `gorilla` writes spreadsheets, `jspsych` writes a page that runs.
+"""Exports of a multiple-choice battery: `gorilla` writes spreadsheets for Gorilla, `jspsych` writes a web page.
 
-Both modules return text files by file name. This module contains the parts that both use: the trials of each group, the
-file of answer keys for scoring, and spreadsheet files.
+`gorilla` and `jspsych` return the texts of the exported files by file name. This package contains the functions that
+both modules use: the trials of each group, the file of answer keys, and CSV text.
 """
 
 import io
@@ -20,25 +20,27 @@ from batteries.items import Battery, Item
 from batteries.tasks.multiple_choice import MultipleChoice
 
 KEYS_FILE = "keys.csv"
-"""File of the right answers, separate from the files that participants load."""
+"""File with the right answers. Participants never load this file."""
 
 Phase = Literal["practice", "test", "attention_check"]
 
 
 @dataclass(frozen=True)
 class ExportedTrial:
-    """An item and its phase in a session."""
+    """An item and its phase (practice, test or attention check)."""
 
     phase: Phase
     item: Item
     content: Mapping[str, Any]
-    """The item's content with all defaults: `text`, `prompt`, `options`."""
+    """The item's `text`, `prompt` and `options`, with default values filled in."""
 
 
 def trials_by_group(
     battery: Battery, groups: Mapping[str, int], practice: Sequence[str], attention_checks: Sequence[str]
 ) -> dict[int, list[ExportedTrial]]:
-    """Return the trials of each group: practice in the given order, then test trials, then attention checks, by id.
+    """Return the trials of each group: first practice trials, then test trials, then attention checks.
+
+    Practice trials are in the order of `practice`. Test trials and attention checks are sorted by item id.
 
     Parameters
     ----------
@@ -53,17 +55,19 @@ def trials_by_group(
     Raises
     ------
     InputError
-        If an item is not a valid multiple-choice question, is not in the battery, has two phases, or is in no group.
+        If an item is not a valid multiple-choice question, is not in the battery, is listed twice, or is in no group.
     """
     roles = _roles(battery, groups, practice, attention_checks)
     trials = {item.item_id: _trial(item, roles[item.item_id]) for item in battery.items}
     test = sorted(item_id for item_id, phase in roles.items() if phase == "test")
     if not test:
-        raise InputError("every item of the battery is practice or an attention check. Fix: add test items.")
+        raise InputError(
+            "every item of the battery is a practice item or an attention check. Fix: add test items to the battery."
+        )
     if missing := [item_id for item_id in test if groups and item_id not in groups]:
         raise InputError(
-            f"the item `{missing[0]}` is in no group ({len(missing)} such items in all). Fix: assign the item to "
-            "a group, or list it as practice or attention check."
+            f"the item `{missing[0]}` is in no group (items without a group: {len(missing)}). Fix: assign the item "
+            "to a group, or list the item as a practice item or an attention check."
         )
     shown = {group: [*practice] for group in sorted(set(groups.values()) or {1})}
     for item_id in test:
@@ -75,7 +79,7 @@ def trials_by_group(
 
 
 def group_names(groups: Iterable[int]) -> dict[int, str]:
-    """Return the number of each group for file names, with leading zeros: all of one length, at least two digits."""
+    """Return the number of each group as text of equal length, with leading zeros (at least two digits)."""
     groups = list(groups)
     width = max(2, len(str(max(groups))))
     return {group: f"{group:0{width}}" for group in groups}
@@ -84,7 +88,7 @@ def group_names(groups: Iterable[int]) -> dict[int, str]:
 def keys_csv(trials: Mapping[int, Sequence[ExportedTrial]]) -> str:
     """Return the right answer, phase, group and factors of every item as CSV, one row per item.
 
-    The group is empty for items that every group sees.
+    The cell `group` is empty for items that every group sees.
     """
     rows: dict[str, dict[str, object]] = {}
     for group, in_group in trials.items():
@@ -102,11 +106,11 @@ def keys_csv(trials: Mapping[int, Sequence[ExportedTrial]]) -> str:
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
-    """Return rows, each with an `item_id`, as CSV (RFC 4180). Refuse cells that spreadsheets take for formulas.
+    """Return `rows` as CSV (RFC 4180). Every row must have an `item_id`.
 
-    A spreadsheet program that opens the file computes a cell that begins with one of = + - @, and saves the result
-    (https://owasp.org/www-community/attacks/CSV_Injection). The usual remedy is an apostrophe before the sign. But
-    participants would see the apostrophe, so such a text is refused.
+    A spreadsheet program treats a cell that begins with one of = + - @ as a formula. The program computes the formula
+    and saves the result (https://owasp.org/www-community/attacks/CSV_Injection). The usual remedy is an apostrophe
+    before the sign. But participants would see the apostrophe, so this function refuses such a text.
 
     Raises
     ------
@@ -128,7 +132,7 @@ def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> st
 
 
 def provenance(battery: Battery) -> str:
-    """Return sentences that name the exported battery, for a file that participants do not load."""
+    """Return a text with the name, version and digest of the battery. Use the text only in files for researchers."""
     canary = f" Canary: {battery.canary}." if battery.canary else ""
     return f"Battery `{battery.battery}`, version {battery.version}, digest {battery.digest}.{canary}"
 
@@ -142,7 +146,8 @@ def _roles(
             raise InputError(f"there is no item `{item_id}` in the battery `{battery.battery}`. Fix: correct the id.")
         if count > 1:
             raise InputError(
-                f"the item `{item_id}` is listed twice as practice, check or in a group. Fix: list the item once."
+                f"the item `{item_id}` is listed {count} times among practice items, attention checks and test items. "
+                "Fix: list the item once."
             )
     roles |= dict.fromkeys(practice, "practice")
     roles |= dict.fromkeys(attention_checks, "attention_check")
@@ -153,8 +158,8 @@ def _trial(item: Item, phase: Phase) -> ExportedTrial:
     task = MultipleChoice()
     if item.task != task.name:
         raise InputError(
-            f"the item `{item.item_id}` has the task `{item.task}`, but only {task.name} can be exported. Fix: "
-            "remove the item."
+            f"the item `{item.item_id}` has the task `{item.task}`, but only items of the task `{task.name}` can be "
+            "exported. Fix: remove the item from the battery."
         )
     try:
         return ExportedTrial(phase, item, task.checked_content(item.content, item.key))

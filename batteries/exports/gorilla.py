@@ -43,10 +43,10 @@ def gorilla_spreadsheets(
     practice, attention_checks
         Ids of the items that every group sees.
     fixation_ms
-        Duration of the fixation cross, for the how-to.
+        Duration of the fixation cross in ms, which the instructions state.
     answers
-        True to add a column `answer`, which Gorilla uses to score. Gorilla runs a task in the participant's browser, so
-        a participant can find this column. Without the column, use `keys.csv` to score.
+        True to add a column `answer`, with which Gorilla scores the responses. Gorilla runs a task in the participant's
+        browser, so a participant can find this column. Without the column, score with `keys.csv`.
 
     Raises
     ------
@@ -65,9 +65,9 @@ def gorilla_spreadsheets(
 
 
 def trial_html(content: Mapping[str, Any]) -> str:
-    """Return story, question and numbered options as one line of HTML, which Markdown does not change.
+    """Return story, question and numbered options as one line of HTML.
 
-    Spaces are kept as written: if a study manipulates spacing, a browser must not merge two spaces into one.
+    A Markdown object shows this line unchanged. Double spaces are kept, because a study can manipulate spacing.
     """
     paragraphs = [part for part in re.split(r"\n\s*\n", content["text"]) if part.strip()]
     story = "".join(f"<p>{_lines(paragraph)}</p>" for paragraph in paragraphs)
@@ -151,7 +151,7 @@ These steps are for Task Builder 2. In Task Builder 1, objects are called zones,
    has an *HTML* object (or a *Markdown Text*) bound to the column `html`, with story, question and numbered options. It
    also has a *Keyboard Response* to the keys 1 to {n_options}, an *Advance - Response*, and {answer}
 3. Upload {files}, each as a separate spreadsheet.
-   Do not open and save the files in a spreadsheet program first: it can change them (01 becomes 1).
+   Do not open and save the files in a spreadsheet program first: the program can change cells (01 becomes 1).
 4. Add the randomisation *Randomise Trials* on the column `randomise_trials`. It shuffles test trials and attention
    checks together, and leaves practice first. Check a few previews.
 5. In the experiment, add a balanced *Randomiser* with {n_groups} equal branches, one branch per group. In each

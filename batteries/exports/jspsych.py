@@ -1,7 +1,8 @@
 """Export to jsPsych 8 (https://www.jspsych.org): a page that runs the battery, and a separate file of answer keys.
 
-The files for the web server are in the folder `public/` and contain no key. These files need only jsPsych. They contain
-a plugin for the trials, because each of jsPsych's plugins accepts either keys or buttons and is a separate package.
+The files for the web server are in the folder `public/`. These files contain no answer keys, and need only jsPsych
+itself. The trials run in a plugin that is part of the exported page. jsPsych's own plugins accept either keyboard keys
+or buttons, not both, and each plugin is a separate package.
 
 Sources
 -------
@@ -18,7 +19,7 @@ from batteries.exports import KEYS_FILE, ExportedTrial, group_names, keys_csv, p
 from batteries.items import Battery
 
 JSPSYCH_VERSION = "8.3.0"
-"""Version of the npm package `jspsych` that the page was tested with. Equipoise's web client uses the same version."""
+"""Version of the npm package `jspsych` for which the page was tested. The web client uses the same version."""
 
 
 def jspsych_files(
@@ -31,8 +32,8 @@ def jspsych_files(
 ) -> dict[str, str]:
     """Return the experiment (`public/...`), `keys.csv`, and `jspsych-how-to.md` with the instructions to run it.
 
-    The trials are scripts, not JSON, because a browser loads no JSON into a page that is opened from a disk. A browser
-    loads only the trials of its group.
+    The page can be opened from a disk, and such a page can load scripts but not JSON files. So the trials are written
+    as scripts, one script per group. A participant's browser loads only the script of the participant's group.
 
     Parameters
     ----------
@@ -43,9 +44,9 @@ def jspsych_files(
     practice, attention_checks
         Ids of the items that every group sees.
     fixation_ms
-        Duration of the fixation cross; the page rounds it to whole frames of the display.
+        Duration of the fixation cross in ms. The page rounds this duration to whole frames of the display.
     title
-        Title of the page and heading of its first screen.
+        Title of the page, which is also the heading of the first screen.
 
     Raises
     ------
@@ -70,7 +71,7 @@ def jspsych_files(
 
 
 def _script(battery: Battery, group: int, trials: Sequence[ExportedTrial], fixation_ms: int) -> str:
-    """Return a group's trials as a script, without the battery's digest, which depends on the keys."""
+    """Return the trials of a group as a script, without the battery's digest: the digest depends on the answer keys."""
     content = {
         "battery": battery.battery,
         "battery_version": battery.version,
@@ -83,7 +84,7 @@ def _script(battery: Battery, group: int, trials: Sequence[ExportedTrial], fixat
 
 
 def _shown(trial: ExportedTrial) -> dict[str, object]:
-    """Return the fields of a trial that are not secret."""
+    """Return the fields of a trial that a participant may see."""
     content = trial.content
     return {
         "item_id": trial.item.item_id,
@@ -314,8 +315,8 @@ $provenance
    package `jspsych`, version $version or a later 8.x. `npm pack jspsych@$version` downloads the package. The page loads
    nothing from other servers.
 2. Try it: open `public/experiment.html?group=1` in a browser.
-3. Put the folder `public/`, and nothing else, on your web server or JATOS. Its files contain no key.
-   Do not upload `$keys` or this file.
+3. Put the folder `public/`, and nothing else, on your web server or JATOS. The files in this folder contain no
+   answer keys. Do not upload `$keys` or this file.
 4. The page does not contain consent, instructions, debriefing or a way to withdraw. Add these pages yourself. Practice
    trials give no feedback, because the page does not contain the keys.
 5. Send each participant to `experiment.html?group=G&participant=P`, with G from 1 to $n_groups, equally often. P is a

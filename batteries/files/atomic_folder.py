@@ -1,4 +1,4 @@
-"""Atomic writes of a folder: all files are written, or none. Files that Equipoise did not write are not touched."""
+"""Atomic writes of a folder: all files are written, or none. Files that Equipoise did not write stay unchanged."""
 
 import hashlib
 import json
@@ -14,25 +14,27 @@ from batteries.files.private_files import open_private, private_folder
 MANIFEST = "provenance.json"
 
 Content = bytes | Iterable[bytes]
-"""Content of a file, as a whole or in parts."""
+"""Content of a file: all bytes at once, or in parts."""
 
 
 def write_together(out: Path, files: Mapping[str, Content], manifest: Mapping[str, Any]) -> None:
-    """Write `files` (by their paths within `out`) and a manifest that lists them with their SHA-256.
+    """Write `files` into the folder `out`, with a manifest that lists the SHA-256 of each file.
+
+    The keys of `files` are paths within `out`.
 
     All files are written to a temporary folder first. If `out` does not exist, the temporary folder is next to `out`
-    and is renamed to `out` in one step. Otherwise the temporary folder is inside `out`. Then the files are moved into
-    place one by one, the manifest last.
+    and is renamed to `out` in one step. Otherwise the temporary folder is inside `out`, and the files are moved into
+    `out` one by one. The manifest is moved last.
 
-    A file of an earlier analysis that is not in `files` is removed if it is unchanged. All other files stay as they
-    are. If a file cannot be moved or removed, all files are restored. Only the owner can read the files and the new
-    folders, because they contain responses.
+    If an earlier analysis wrote a file that is not in `files`, this file is removed, unless its content has changed.
+    All other files in `out` stay unchanged. If a file cannot be moved or removed, the earlier state is restored. The
+    files contain responses, so only the owner can read these files and the new folders.
 
     Raises
     ------
     InputError
-        If `out` or a folder inside `out` is a file, if `out` has a file of the same name that no analysis wrote, or if
-        a file cannot be written.
+        If `out` or a folder inside `out` is a file, if `out` has a file with the name of a new file that no analysis
+        wrote, or if a file cannot be written.
     """
     out = out.absolute()
     try:
@@ -48,7 +50,7 @@ def _write(out: Path, files: Mapping[str, Content], manifest: Mapping[str, Any])
     for name in files:
         if (out / name).exists() and name not in earlier:
             raise InputError(
-                f"{out / name}: this file was not written by an analysis. Fix: choose another output folder."
+                f"{out / name}: no analysis wrote this file, so it is not replaced. Fix: choose another output folder."
             )
     private_folder(out.parent)
     beside = out if out.exists() else out.parent
@@ -79,8 +81,8 @@ def _write_file(path: Path, content: Content) -> str:
 
 def _cannot_be_written(place: Path, error: OSError) -> InputError:
     return InputError(
-        f"{place}: cannot be written ({error.strerror or error}). Fix: close it if another program has it open, or "
-        "choose another output folder."
+        f"{place}: cannot be written ({error.strerror or error}). Fix: close other programs that use the output "
+        "folder, or choose another output folder."
     )
 
 
@@ -97,7 +99,7 @@ def _refuse_blocked_places(out: Path, names: Sequence[str]) -> None:
 
 
 def _exchange(out: Path, new: Path, old: Path, names: Sequence[str], outdated: Sequence[str]) -> None:
-    """Remove the outdated files and move the new files in. If a step fails, restore the earlier files."""
+    """Remove the outdated files, and move the new files into `out`. If a step fails, restore the earlier files."""
     done: list[str] = []
     place = out
     try:
@@ -133,12 +135,12 @@ def _earlier_files(out: Path) -> dict[str, str]:
         return {str(name): str(digest) for name, digest in files.items()}
     except (ValueError, KeyError, TypeError, AttributeError, OSError):
         raise InputError(
-            f"{manifest}: this is not a manifest of an analysis. Fix: choose another output folder."
+            f"{manifest}: this file is not the manifest of an analysis. Fix: choose another output folder."
         ) from None
 
 
 def _outdated(out: Path, earlier: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Return the unchanged files of the earlier analysis that the new analysis does not write."""
+    """Return the unchanged files of the earlier analysis that the new analysis will not write again."""
     names = []
     for name, digest in earlier.items():
         path = out / name
@@ -149,15 +151,15 @@ def _outdated(out: Path, earlier: Mapping[str, str], now: Mapping[str, str]) -> 
 
 
 def write_new_folder(files: Mapping[str, str], folder: Path) -> None:
-    """Write text files into a new or empty folder: all of them, or none.
+    """Write text files into a new or empty folder. Either all files are written or none.
 
     Raises
     ------
     InputError
-        If the folder is not empty, or cannot be written.
+        If the folder is a file, is not empty, or cannot be written.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder}: this folder is not empty, or is a file. Fix: name a new folder.")
+        raise InputError(f"{folder}: this is not a new or empty folder. Fix: choose a new folder.")
     is_new = not folder.exists()
     # Files are moved to their final names when all are complete, so that a full disk leaves no incomplete export.
     unfinished = folder / ".unfinished"
@@ -175,7 +177,7 @@ def write_new_folder(files: Mapping[str, str], folder: Path) -> None:
                 _remove(folder / name)
             if is_new:
                 folder.rmdir()
-        raise InputError(f"{folder}: the files cannot be written ({error}). Fix: name another folder.") from None
+        raise InputError(f"{folder}: the files cannot be written ({error}). Fix: choose another folder.") from None
 
 
 def _remove(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Atomic writes of one file: the file is complete or absent."""
+"""Atomic writes of one file: the new file appears only when it is complete."""
 
 import secrets
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ def atomic_write(path: Path, *, is_private: bool = False) -> Iterator[TextIO]:
     Parameters
     ----------
     path
-        The file; an earlier file of this name is replaced.
+        The file to write. An earlier file with this name is replaced.
     is_private
         True if only the owner may read the file.
 
@@ -27,7 +27,7 @@ def atomic_write(path: Path, *, is_private: bool = False) -> Iterator[TextIO]:
         If the file cannot be written.
     """
     if not path.name or path.is_dir():
-        raise InputError(f"{path}: cannot be written, as this is a folder. Fix: name a file.")
+        raise InputError(f"{path}: cannot be written, because this is a folder. Fix: choose the name of a file.")
     # Not a hidden file: a killed program leaves this file, and a person should find it.
     part = path.with_name(f"{path.name}-{secrets.token_hex(4)}.part")
     opener = open_private if is_private else None
@@ -37,7 +37,8 @@ def atomic_write(path: Path, *, is_private: bool = False) -> Iterator[TextIO]:
         part.replace(path)
     except OSError as error:
         raise InputError(
-            f"{path}: cannot be written ({error.strerror}). Fix: check the folder's permissions and free space."
+            f"{path}: cannot be written ({error.strerror}). Fix: check the permissions of the folder and the "
+            "free space on the disk."
         ) from None
     finally:
         with suppress(OSError):  # a file that could not be made cannot be removed

@@ -1,7 +1,7 @@
-"""YAML 1.2 texts as ruamel's round-trip nodes, with limits on size, nesting and the expansion of aliases (`*name`).
+"""Reading of YAML 1.2 with the library ruamel, with limits on size, nesting and the expansion of aliases (`*name`).
 
-A few hundred bytes of aliases to aliases expand to gigabytes ("billion laughs"). The expanded size is counted while
-the text is read, so that such a file is refused before any alias is expanded.
+The value of an alias can contain other aliases. So a file of a few hundred bytes can expand to gigabytes ("billion
+laughs"). The expanded size is counted while the text is read. Such a file is refused before any alias is expanded.
 """
 
 from typing import Any
@@ -14,18 +14,18 @@ from ruamel.yaml.events import AliasEvent
 from ruamel.yaml.nodes import MappingNode, ScalarNode
 
 LONGEST_TEXT = 20_000_000
-"""Most characters in a YAML file. The largest published batteries have some megabytes. JSON Lines has no limit."""
+"""Maximum number of characters in a YAML file. The largest published batteries have a few million characters."""
 DEEPEST = 50
-"""Most levels of nested lists and mappings. Equipoise's files need fewer than ten; Python's stack allows hundreds."""
+"""Maximum number of levels of nested lists and mappings. Equipoise's files need fewer than ten levels."""
 MOST_EXPANDED = 1_000_000
-"""Most values and characters to which all aliases of a file together may expand."""
+"""Maximum number of values and characters that come from the aliases of a file."""
 
 LARGEST_NUMBER_BITS = 1024
-"""Most bits of a whole number, as in the largest float. Python refuses to print numbers with thousands of digits."""
+"""Maximum number of bits of a whole number. A float cannot be larger."""
 
 
 class UnreadableYAMLError(Exception):
-    """The text is too large or contains an invalid value. The message names the problem and a fix."""
+    """The YAML text is too large or contains an invalid value. The message names the problem and a fix."""
 
     def __init__(self, line: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -34,18 +34,18 @@ class UnreadableYAMLError(Exception):
 
 
 def load_yaml(text: str) -> Any:
-    """Return the content of a YAML text, as ruamel's types, which store their line numbers.
+    """Return the content of a YAML text as objects of the library ruamel. These objects store line numbers.
 
     Raises
     ------
     UnreadableYAMLError
-        If the text is too long or nested too deeply, its aliases expand to too much, or it holds an invalid value.
+        If the text is too long, is nested too deeply, has aliases that expand too far, or has an invalid value.
     ruamel.yaml.error.YAMLError
         If the text is not YAML.
     """
     if len(text) > LONGEST_TEXT:
         raise UnreadableYAMLError(
-            1, f"the file has more than {LONGEST_TEXT // 1_000_000} MB. Fix: save a large battery as JSON Lines."
+            1, f"the file has more than {LONGEST_TEXT:,} characters. Fix: save a large battery as JSON Lines."
         )
     yaml = YAML(typ="rt")
     yaml.max_depth = DEEPEST
@@ -55,7 +55,8 @@ def load_yaml(text: str) -> Any:
         return yaml.load(text)
     except MaxDepthExceededError as error:
         raise UnreadableYAMLError(
-            _line(error.problem_mark), f"more than {DEEPEST} levels of nesting. Fix: nest lists and fields less deeply."
+            _line(error.problem_mark),
+            f"the file has more than {DEEPEST} levels of nesting. Fix: nest lists and fields less deeply.",
         ) from None
 
 
@@ -64,16 +65,16 @@ def _line(mark: StringMark | None) -> int:
 
 
 class _CountingComposer(Composer):
-    """A composer that counts the expanded size of aliases."""
+    """A YAML composer that counts the expanded size of aliases."""
 
     def __init__(self, loader: Any = None) -> None:
         super().__init__(loader=loader)
         self._size = 0
-        """Values and characters so far, with aliases expanded."""
+        """Number of values and characters read so far, as if all aliases were expanded."""
         self._expanded = 0
-        """Values and characters of aliases alone."""
+        """Number of values and characters that come from aliases."""
         self._sizes: dict[str, int] = {}
-        """Size of the value of each anchor, once it is complete."""
+        """Expanded size of the value of each anchor (`&name`) that has been read completely."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         event = self.parser.peek_event()
@@ -89,7 +90,8 @@ class _CountingComposer(Composer):
                 self._sizes[event.anchor] = self._size - before
         if isinstance(parent, MappingNode) and index is None and not isinstance(node, ScalarNode):
             raise UnreadableYAMLError(
-                _line(event.start_mark), "a list or mapping is used as a name. Fix: put the name in quotes."
+                _line(event.start_mark),
+                "a list or mapping is used as the name of a field. Fix: put the name in quotes.",
             )
         return node
 
@@ -100,7 +102,7 @@ class _CountingComposer(Composer):
         if event.anchor not in self._sizes:
             raise UnreadableYAMLError(
                 line,
-                f"the alias `*{event.anchor}` is inside the value that it names. Fix: write the "
+                f"the value with the name `&{event.anchor}` contains itself, as `*{event.anchor}`. Fix: write the "
                 "value instead of the alias.",
             )
         self._size += self._sizes[event.anchor]
@@ -108,13 +110,13 @@ class _CountingComposer(Composer):
         if self._expanded > MOST_EXPANDED:
             raise UnreadableYAMLError(
                 line,
-                f"the aliases up to `*{event.anchor}` expand to more than {MOST_EXPANDED:,} values and characters. "
-                "Fix: use fewer aliases of aliases.",
+                f"the aliases of the file, counted up to `*{event.anchor}`, expand to more than {MOST_EXPANDED:,} "
+                "values and characters. Fix: use fewer aliases inside other aliases.",
             )
 
 
 class _Constructor(RoundTripConstructor):
-    """A constructor that reports the line of an invalid value, such as a date that does not exist."""
+    """A YAML constructor that reports the line of an invalid value, such as a date that does not exist."""
 
     def construct_object(self, node: Any, deep: bool = False) -> Any:
         try:
@@ -124,6 +126,6 @@ class _Constructor(RoundTripConstructor):
         except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
             raise UnreadableYAMLError(
                 _line(node.start_mark),
-                f"the value cannot be read ({error}). Fix: correct the value, or put a text in quotes.",
+                f"the value cannot be read ({error}). Fix: correct the value, or put quotes around a text.",
             ) from None
         return value

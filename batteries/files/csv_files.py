@@ -1,11 +1,11 @@
-"""CSV files that are safe in spreadsheets: no text is taken for a formula, and every text can be restored.
+"""CSV files that are safe in spreadsheets: no text is read as a formula, and every text can be restored.
 
-OWASP lists the signs with which a formula begins (https://owasp.org/www-community/attacks/CSV_Injection). The signs are
-= + - @, the same signs in full width (for Japanese and Chinese spreadsheets), a tab, and a line end. Some programs
-drop tabs, line ends, spaces and quotation marks before a sign.
+OWASP lists the signs with which a formula can begin (https://owasp.org/www-community/attacks/CSV_Injection). The signs
+are = + - @, the full-width forms of these signs (in Japanese and Chinese spreadsheets), a tab, and a line end. Some
+spreadsheet programs ignore tabs, line ends, spaces and quotation marks before the sign.
 
-A text that begins in such a way gets a leading apostrophe. A text that already begins with apostrophes before such a
-sign gets one more apostrophe. So `unguarded` restores every text. Numbers are never changed.
+`guarded` puts an apostrophe before a text that a spreadsheet program could read as a formula. If there are apostrophes
+before the sign already, `guarded` adds one more. So `unguarded` restores every text. Numbers are never changed.
 """
 
 import csv
@@ -23,20 +23,20 @@ from batteries.errors import InputError
 _FORMULA = re.compile(r"""['"\s\x00-\x1f\u200b-\u200f\u2060\ufeff]*[=+\-@＝＋－＠]|['"]*[\t\r\n]""")
 
 _INDEX_NAME = re.compile(r"(index|unnamed: \d+(\.\d+)?)?", re.IGNORECASE)
-"""Names that pandas, R and spreadsheets give to a column of row numbers."""
+"""The names that pandas, R and spreadsheet programs use for a column of row numbers."""
 _INDEX_CELL = re.compile(r"(\d+(\.0*)?|canary.*)?", re.DOTALL)
-"""A row number, also as a float, or the name of a canary row."""
+"""A row number (also written as 1.0), an empty cell, or the name of a row with a canary GUID."""
 
 _SPECIAL = re.compile(r'[,"\r\n]')
 
 
 def is_formula(text: str) -> bool:
-    """Return True if a spreadsheet may take a text for a formula."""
+    """Return True if a spreadsheet program could read a text as a formula."""
     return _FORMULA.match(text) is not None
 
 
 def guarded(text: str) -> str:
-    """Return `text` as a cell that a spreadsheet shows but does not compute.
+    """Return `text` as a cell that a spreadsheet program shows but does not compute.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def guarded(text: str) -> str:
 
 
 def unguarded(text: str) -> str:
-    """Return the text from which `guarded` made a cell.
+    """Return the original text of a cell that `guarded` made.
 
     Examples
     --------
@@ -58,10 +58,10 @@ def unguarded(text: str) -> str:
 
 
 def cell_text(value: object, cell_of: Callable[[str], str] = guarded) -> str:
-    """Return a value as a cell of a CSV file, quoted if necessary. None gives an empty cell.
+    """Return a value as a cell of a CSV file, in quotes if necessary. For None, the cell is empty.
 
-    This function does not use the module `csv`, which does not quote a lone carriage return. Readers take an unquoted
-    carriage return for a line end.
+    This function does not use the module `csv`, because `csv` writes a single carriage return without quotes. Programs
+    that read the file would read such a carriage return as a line end.
     """
     text = cell_of(value) if isinstance(value, str) else "" if value is None else str(value)
     return '"{}"'.format(text.replace('"', '""')) if _SPECIAL.search(text) else text
@@ -75,9 +75,9 @@ def write_rows(file: TextIO, rows: Iterable[Iterable[object]], cell_of: Callable
     file
         A file that is open for writing with `newline=""`.
     rows
-        The rows, the header first.
+        The header, then the rows.
     cell_of
-        Function that makes a cell safe. Only a writer that refuses formulas passes a function other than `guarded`.
+        Function that makes a cell safe. Pass a function other than `guarded` only if the caller refuses formulas.
     """
     for row in rows:
         cells = [cell_text(value, cell_of) for value in row]
@@ -90,20 +90,20 @@ class CsvTable(NamedTuple):
     header: list[str]
     """Names of the columns, without spaces around them."""
     rows: list[list[str]]
-    """Cells of each row below the header: as many as the header has, or none for a blank line."""
+    """Cells of each row below the header. The list of a blank line is empty."""
     lines: list[int]
     """Line of the file (from 1) on which each row begins."""
 
 
 def parse_csv(text: str, path: Path, *, separator: str = ",", is_ragged: bool = False) -> CsvTable:
-    """Return the cells of a CSV text that was read from `path`. Empty rows above the header are skipped.
+    """Return the cells of a CSV text that was read from the file `path`. Empty rows above the header are skipped.
 
     Parameters
     ----------
     text
         The text of the file.
     path
-        The file, for the errors.
+        The file, which errors name.
     separator
         Character between two cells.
     is_ragged
@@ -112,7 +112,8 @@ def parse_csv(text: str, path: Path, *, separator: str = ",", is_ragged: bool = 
     Raises
     ------
     InputError
-        If the text is empty or not CSV, has another separator, or a row has more or fewer cells than the header.
+        If the text is empty or is not CSV, if its cells are not separated by `separator`, or if a row has more or fewer
+        cells than the header.
     """
     if "\0" in text:
         raise InputError(f"{path}: this is not a text file. Fix: save the table as CSV in UTF-8.")
@@ -141,13 +142,13 @@ def parse_csv(text: str, path: Path, *, separator: str = ",", is_ragged: bool = 
         except csv.Error as error:
             raise InputError(f"{path}, line {line}: {_reason(error)}") from None
     if not header:
-        raise InputError(f"{path}: the file is empty. Fix: write the names of the columns into its first line.")
+        raise InputError(f"{path}: the file is empty. Fix: write the names of the columns into the first line.")
     return CsvTable(header, rows, lines)
 
 
 @contextmanager
 def _long_cells() -> Iterator[None]:
-    """Let the module `csv` read cells of any length, such as the responses of language models."""
+    """Let the module `csv` read cells of any length, for example long responses of language models."""
     limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # The limit is a C long, which has 32 bits on Windows.
     try:
         yield
@@ -158,7 +159,7 @@ def _long_cells() -> Iterator[None]:
 def _wrong_count(n: int, expected: int, separator: str) -> str:
     name = {",": "a comma", ";": "a semicolon", "\t": "a tab"}[separator]
     fix = f"put each cell that contains {name} in double quotes" if n > expected else "add the missing cells"
-    return f"{n} {'cell' if n == 1 else 'cells'}, but the header has {expected}. Fix: {fix}."
+    return f"this row has {n} {'cell' if n == 1 else 'cells'}, but the header has {expected}. Fix: {fix}."
 
 
 def _reason(error: csv.Error) -> str:
@@ -171,11 +172,11 @@ def refuse_duplicate_columns(header: Iterable[str], path: Path) -> None:
     """Raise an InputError if two columns of a CSV file have the same name."""
     for name, n in Counter(header).items():
         if name and n > 1:
-            raise InputError(f"{path}, line 1: duplicate column `{name}`. Fix: rename or remove one of the columns.")
+            raise InputError(f"{path}, line 1: duplicate column `{name}`. Fix: rename or delete one of the columns.")
 
 
 def is_index(name: str, cells: Iterable[str]) -> bool:
-    """Return True if a column only numbers the rows, as pandas and R write their index.
+    """Return True if a column contains only row numbers, such as the index that pandas and R write.
 
     Examples
     --------

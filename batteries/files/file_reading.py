@@ -1,4 +1,4 @@
-"""Reading of YAML and JSON Lines files into checked models. Errors name the file, the line and a fix."""
+"""Reading of YAML and JSON Lines files into pydantic models. Errors name the file, the line and a fix."""
 
 import json
 from collections import Counter
@@ -20,17 +20,17 @@ from batteries.files.bounded_yaml import UnreadableYAMLError, load_yaml
 Model = TypeVar("Model", bound=BaseModel)
 
 MOST_SENTENCES = 5
-"""Most mistakes reported for one line, export or request. A text with more mistakes has a different format."""
+"""Maximum number of mistakes in one message about a line, an export or a request."""
 MOST_SENTENCES_OF_A_FILE = 50
-"""Most mistakes reported for one file. The author can correct them together."""
+"""Maximum number of mistakes in one message about a file. The author can correct these mistakes together."""
 LONGEST_SHOWN = 60
-"""Most characters of a name or value in a message. A longer name is not compared with known names."""
+"""Maximum number of characters of a name or value in a message. A longer name is not compared with known names."""
 DEEPEST_JSON = 100
-"""Most levels of nested lists and objects in a JSON text. More levels could exhaust Python's stack later."""
+"""Maximum number of levels of nested lists and objects in JSON. More levels could exhaust Python's stack later."""
 
 
 def read_text(path: Path, newline: str | None = None) -> str:
-    """Return the text of a UTF-8 file. With `newline=""` line ends are kept, which CSV cells need.
+    """Return the text of a UTF-8 file. Use `newline=""` for CSV files, so that line ends in cells stay unchanged.
 
     Raises
     ------
@@ -48,22 +48,22 @@ def read_text(path: Path, newline: str | None = None) -> str:
         ) from None
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have.
         reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"{path}: cannot be read ({reason}). Fix: check its name and permissions.") from None
+        raise InputError(f"{path}: this file cannot be read ({reason}). Fix: check its name and permissions.") from None
 
 
 def read_yaml(path: Path, model: type[Model]) -> Model:
-    """Read a YAML 1.2 file into `model`.
+    """Read a YAML 1.2 file into a pydantic model.
 
     Raises
     ------
     InputError
-        One sentence for each mistake, with the file, the line and a fix.
+        The message has one sentence for each mistake, with the file, the line and a fix.
     """
     return parse_yaml(read_text(path), path, model)
 
 
 def parse_yaml(text: str, path: Path, model: type[Model]) -> Model:
-    """Return a YAML 1.2 text, which was read from `path`, as `model`; errors are those of `read_yaml`."""
+    """Return a YAML 1.2 text, which was read from `path`, as a pydantic model. The errors are those of `read_yaml`."""
     try:
         document = load_yaml(text)
     except UnreadableYAMLError as error:
@@ -73,10 +73,10 @@ def parse_yaml(text: str, path: Path, model: type[Model]) -> Model:
         line = f", line {mark.line + 1}" if mark else ""
         problem = str(error.problem or "it is not well-formed").splitlines()[0]
         raise InputError(
-            f"{path}{line}: this is not valid YAML ({problem}). Fix: correct the indentation or quotes."
+            f"{path}{line}: this is not valid YAML ({problem}). Fix: correct the indentation or the quotes."
         ) from None
     except YAMLError as error:
-        raise InputError(f"{path}: this is not valid YAML ({error}). Fix: correct the file.") from None
+        raise InputError(f"{path}: this is not valid YAML ({error}). Fix: correct the YAML.") from None
     if not isinstance(document, CommentedMap):
         raise InputError(
             f"{path}, line 1: the file must contain `name: value` lines. Fix: run `equipoise new` for an example."
@@ -95,12 +95,12 @@ def parse_yaml(text: str, path: Path, model: type[Model]) -> Model:
 
 
 def line_of(path: Path, location: tuple[int | str, ...]) -> int:
-    """Return the line (from 1) of a key, such as `("timeline", "consent")`, in a readable YAML file."""
+    """Return the line (from 1) of a key, such as `("timeline", "consent")`, in a YAML file without mistakes."""
     return _find(load_yaml(read_text(path)), location)[0]
 
 
 def read_json_lines(path: Path) -> Iterator[tuple[int, Any]]:
-    """Yield the line number (from 1) and the value of each line of a JSON Lines file; empty lines are skipped.
+    """Yield the line number (from 1) and the value of each line of a JSON Lines file. Empty lines are skipped.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, Any]]:
 
 
 def parse_json(text: str, place: str) -> Any:
-    """Return the value of a JSON text; an InputError begins with `place`."""
+    """Return the value of a JSON text. The message of an InputError begins with `place`."""
     try:
         value = json.loads(text, object_pairs_hook=_each_name_once)
         _refuse_deep(value)
@@ -131,8 +131,8 @@ def parse_json(text: str, place: str) -> Any:
         ) from None
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f"{place}: this JSON cannot be read ({error}): its numbers or nesting are too large. Fix: use smaller "
-            "numbers and less nesting."
+            f"{place}: a number is too long, or lists and objects are nested too deeply ({error}). Fix: use "
+            "shorter numbers and less nesting."
         ) from None
     return value
 
@@ -164,7 +164,7 @@ def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def validate_line(path: Path, number: int, value: Any, model: type[Model]) -> Model:
-    """Return one line of a JSON Lines file as `model`; an InputError names file and line."""
+    """Return one line of a JSON Lines file as a pydantic model. An InputError names the file and the line."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
@@ -172,23 +172,23 @@ def validate_line(path: Path, number: int, value: Any, model: type[Model]) -> Mo
 
 
 def describe(error: ValidationError, model: type[BaseModel]) -> str:
-    """Return one text with a sentence for each of the first mistakes that pydantic found."""
+    """Return one text with a sentence for each mistake that pydantic found (at most `MOST_SENTENCES` mistakes)."""
     return " ".join(sentences(error, model, MOST_SENTENCES))
 
 
 def sentences(error: ValidationError, model: type[BaseModel], most: int = MOST_SENTENCES_OF_A_FILE) -> list[str]:
-    """Return a sentence for each of the first mistakes that pydantic found, and a sentence that counts the others."""
+    """Return a sentence for each of the first `most` mistakes that pydantic found, and the number of other mistakes."""
     found = _mistakes(error)
     said = [_sentence(details, model) for details in found[:most]]
     return said if len(found) <= most else [*said, _more(len(found) - most)]
 
 
 def _more(n: int) -> str:
-    return f"And {n} more of this kind."
+    return f"Number of mistakes that are not listed: {n}."
 
 
 def _plain(node: Any) -> Any:
-    """Return a YAML node without ruamel's own types."""
+    """Return the value of a YAML node as plain Python objects, without objects of the library ruamel."""
     if isinstance(node, Mapping):
         return {str(key): _plain(value) for key, value in node.items()}
     if isinstance(node, Sequence) and not isinstance(node, str):
@@ -202,9 +202,10 @@ def _plain(node: Any) -> Any:
 
 
 def _find(document: CommentedMap, location: tuple[int | str, ...]) -> tuple[int, tuple[int | str, ...]]:
-    """Return the line (from 1) of a key in the document, and the key without the names of alternatives.
+    """Return the line (from 1) of a key in the YAML document, and the key as it is in the document.
 
-    If the key itself is missing, the line is that of the nearest enclosing element.
+    For a union type, pydantic adds the name of a member type to the key. This name is left out. If the document does
+    not have the key, the line is the line of the nearest enclosing field.
     """
     node: Any = document
     line: int = document.lc.line
@@ -224,16 +225,16 @@ def _find(document: CommentedMap, location: tuple[int | str, ...]) -> tuple[int,
     return line + 1, tuple(place)
 
 
-_WHOLE_NUMBER = "must be a whole number (it is {given}). Fix: correct it."
-_FIELDS = "must have `name: value` fields (it is {given}). Fix: correct it."
+_WHOLE_NUMBER = "must be a whole number (it is {given}). Fix: correct the number."
+_FIELDS = "must have `name: value` fields (it is {given}). Fix: write these fields."
 _LIMIT_SENTENCES = {
     "int_type": _WHOLE_NUMBER,
     "int_parsing": _WHOLE_NUMBER,
     "int_parsing_size": _WHOLE_NUMBER,
     "int_from_float": _WHOLE_NUMBER,
-    "float_type": "must be a number (it is {given}). Fix: correct it.",
-    "float_parsing": "must be a number (it is {given}). Fix: correct it.",
-    "finite_number": "must be a finite number (it is {given}). Fix: correct it.",
+    "float_type": "must be a number (it is {given}). Fix: correct the number.",
+    "float_parsing": "must be a number (it is {given}). Fix: correct the number.",
+    "finite_number": "must be a finite number (it is {given}). Fix: correct the number.",
     "bool_type": "must be true or false (it is {given}). Fix: write true or false.",
     "bool_parsing": "must be true or false (it is {given}). Fix: write true or false.",
     "model_type": _FIELDS,
@@ -245,13 +246,13 @@ _LIMIT_SENTENCES = {
     "less_than_equal": "must be at most {le} (it is {given}). Fix: write a smaller number.",
     "literal_error": "must be {expected} (it is {given}). Fix: write an allowed value.",
     "enum": "must be {expected} (it is {given}). Fix: write an allowed value.",
-    "string_pattern_mismatch": "must match the pattern `{pattern}` (it is {given}). Fix: write it in this form.",
+    "string_pattern_mismatch": "must match the pattern `{pattern}` (it is {given}). Fix: correct the text.",
     "string_too_short": "must have at least {min_length} characters (it is {given}). Fix: write a longer text.",
     "string_too_long": "must have at most {max_length} characters. Fix: write a shorter text.",
-    "too_short": "has too few entries. Fix: write at least {min_length}.",
-    "too_long": "has too many entries. Fix: write at most {max_length}.",
+    "too_short": "has too few entries. Fix: write {min_length} or more entries.",
+    "too_long": "has too many entries. Fix: write at most {max_length} entries.",
 }
-"""Sentence for each of pydantic's error types that names a limit, without the name of the field."""
+"""End of the sentence for some of pydantic's error types. The sentence begins with the name of the field."""
 
 
 def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
@@ -263,36 +264,36 @@ def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
             known = _siblings(model, location)
             name = str(location[-1])
             near = get_close_matches(name, known, n=1) if len(name) <= LONGEST_SHOWN else []
-            listed = f"; the fields here are {', '.join(known)}." if known else "."
+            listed = f"; the known fields are {', '.join(known)}." if known else "."
             hint = f"; did you mean `{near[0]}`?" if near else listed
-            return f"`{place}` is an unknown field{hint} Fix: correct the spelling or delete it."
+            return f"`{place}` is an unknown field{hint} Fix: correct the spelling, or delete the field."
         case "missing":
             return f"`{place}` is missing. Fix: add it."
         case "string_type":
             is_number = isinstance(details["input"], int | float)
-            quoted = f'. Fix: put it in quotes: "{given}".' if is_number else f" (it is {given}). Fix: correct it."
+            quoted = f'. Fix: put it in quotes: "{given}".' if is_number else f" (it is {given}). Fix: write a text."
             return f"`{place}` must be a text{quoted}"
         case "tuple_type" | "list_type":
             return f"`{place}` must be a list. Fix: write [{_shown_in_list(details['input'])}]."
         case "string_too_short" if details["ctx"]["min_length"] == 1:
-            return f"`{place}` is empty. Fix: write it."
+            return f"`{place}` is empty. Fix: write a text."
         case "value_error":
             return f"`{place}`: {details['ctx']['error']}" if location else str(details["ctx"]["error"])
         case "union_tag_invalid":
             expected = details["ctx"]["expected_tags"].replace("'", "`")
             return f"`{place}`: {_given(details['ctx']['tag'])} is unknown. Fix: write one of {expected}."
         case "union_tag_not_found":
-            return f"`{place}` lacks the field {details['ctx']['discriminator']}, which names its kind. Fix: add it."
+            return f"`{place}` lacks the field {details['ctx']['discriminator']} (its kind). Fix: add this field."
         case kind if kind in _LIMIT_SENTENCES:
             limits = {name: str(limit).replace("'", "`") for name, limit in details.get("ctx", {}).items()}
             return f"`{place}` {_LIMIT_SENTENCES[kind].format(given=given, **limits)}"
         case _:
             message = details["msg"][0].lower() + details["msg"][1:]
-            return f"`{place}`: {message} (it is {given}). Fix: correct it."
+            return f"`{place}`: {message} (it is {given}). Fix: correct this value."
 
 
 class _Bounded(Repr):
-    """A `repr` whose cost does not grow with the value."""
+    """A `repr` whose running time does not grow with the size of the value."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -308,12 +309,12 @@ _REPR = _Bounded()
 
 
 def _given(value: object) -> str:
-    """Return a value as Python writes it, truncated if it is long."""
+    """Return a value as Python writes it. A long text is truncated."""
     return _shorter(_REPR.repr(value))
 
 
 def _shorter(text: str) -> str:
-    """Return a text, truncated if it is long."""
+    """Return a text. A long text is truncated."""
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
 
 
@@ -326,7 +327,7 @@ def _shown_in_list(value: object) -> str:
 
 
 def _mistakes(error: ValidationError) -> list[ErrorDetails]:
-    """Return pydantic's mistakes, without "list too short" if only entries of the list are wrong."""
+    """Return the mistakes that pydantic found. Leave out "list too short" if entries of the list have mistakes."""
     found = error.errors(include_url=False)
     # For each list that is called too short: True if it also has other mistakes. Counted once for all lists.
     depths = {len(details["loc"]) for details in found if details["type"] == "too_short"}
@@ -335,7 +336,7 @@ def _mistakes(error: ValidationError) -> list[ErrorDetails]:
 
 
 def _siblings(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
-    """Return the known fields of the model that has an unknown field."""
+    """Return the names of the fields at the position of an unknown field."""
     is_name = False  # An entry in a mapping of names to models is not a field.
     for step in location[:-1]:
         if isinstance(step, int) or is_name:

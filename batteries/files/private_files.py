@@ -1,4 +1,4 @@
-"""Files and folders that only their owner may read, whatever the umask is."""
+"""Files and folders that only their owner can read. The umask has no effect on this."""
 
 import os
 import shlex
@@ -9,7 +9,7 @@ PRIVATE_FILE = 0o600
 
 
 def private_folder(folder: Path) -> None:
-    """Make a folder and its missing parents readable by their owner only; an existing folder stays as it is."""
+    """Make a folder and its missing parents, readable only by the owner. An existing folder stays unchanged."""
     # `parents=True` would make the parents readable by others.
     for missing in reversed([place for place in (folder, *folder.parents) if not place.exists()]):
         missing.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
@@ -17,14 +17,15 @@ def private_folder(folder: Path) -> None:
 
 
 def open_private(path: str | Path, flags: int) -> int:
-    """Open a file as `os.open` does; only the owner can read a new file. Use it as the `opener` of `open`."""
+    """Open a file for `open(..., opener=open_private)`. If the file is new, only the owner can read it."""
     return os.open(path, flags, PRIVATE_FILE)
 
 
 def open_folder_warning(folder: Path) -> str | None:
-    """Return a one-line warning if other users of this machine can read a folder; else None.
+    """Return a one-line warning if all users of this machine can read a folder. Otherwise return None.
 
-    Access by the folder's group gives no warning: sharing with a group is deliberate. Windows has no such modes.
+    There is no warning if only the folder's user group can read the folder, because such sharing is deliberate. On
+    Windows there is no warning, because Windows has no such permissions.
     """
     if os.name == "nt" or not folder.is_dir():
         return None

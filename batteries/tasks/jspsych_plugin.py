@@ -9,38 +9,37 @@ from batteries.errors import InputError
 from batteries.tasks.task import Feedback, Score, Task
 
 MOST_BYTES = 20_000
-"""Largest size of one response, as JSON."""
+"""Maximum number of bytes of one response as JSON."""
 
 Answer = dict[str, JsonValue]
 
 
 class JsPsychContent(BaseModel):
-    """Content of an item."""
+    """Content of an item with the task `jspsych`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    plugin: str = Field(min_length=1, description="Name of the plugin, one of those under `plugins` in study.yaml.")
+    plugin: str = Field(min_length=1, description="Name of a plugin that is listed under `plugins` in study.yaml.")
     parameters: dict[str, JsonValue] = Field(description="The plugin's parameters, as its documentation names them.")
     answers: tuple[Answer, ...] = Field(
         min_length=2,
-        description="The possible answers. Each answer gives fields of the plugin's data, such as {response: 0}.",
+        description="The possible answers. Each answer has fields of the plugin's data, such as {response: 0}.",
     )
 
     @field_validator("answers")
     @classmethod
     def _are_distinct(cls, answers: tuple[Answer, ...]) -> tuple[Answer, ...]:
         if any(not answer for answer in answers):
-            raise ValueError("an answer has no field of the plugin's data. Fix: add a field, such as {response: 0}.")
+            raise ValueError("an entry of `answers` is empty. Fix: add a field of the plugin's data: {response: 0}.")
         if len({canonical_json(answer) for answer in answers}) < len(answers):
-            raise ValueError("two answers are the same. Fix: make the two answers different.")
+            raise ValueError("two entries of `answers` are equal. Fix: make the two entries different.")
         return answers
 
 
 class JsPsychPlugin(Task):
-    """The response is the data of the plugin's trial; the key is the entry of `answers` that is right.
+    """The response is the data of the plugin's trial. The key is the right entry of `answers`.
 
-    A response matches an answer if it has all fields of the answer, with the same values. A response that matches no
-    answer is wrong.
+    A response is right if it has all fields of the key, with the same values. All other responses are wrong.
     """
 
     name = "jspsych"
@@ -52,14 +51,14 @@ class JsPsychPlugin(Task):
     def checked_content(self, content: dict[str, JsonValue], key: JsonValue) -> dict[str, JsonValue]:
         whole = super().checked_content(content, key)
         if key not in self.responses(whole):
-            raise InputError(f"the key {key!r} is not in `answers`. Fix: use one of the `answers` as the key.")
+            raise InputError(f"the key {key!r} is not in `answers`. Fix: use an entry of `answers` as the key.")
         return whole
 
     def check_response(self, content: dict[str, Any], response: JsonValue) -> None:
         if not isinstance(response, dict):
             raise InputError(
-                f"the response must be the data of the plugin's trial, a JSON object, not {response!r}. Fix: send the "
-                "data as an object."
+                f"the response must be a JSON object with the data of the plugin's trial (it is {response!r}). Fix: "
+                "send the data as a JSON object."
             )
         if len(canonical_json(response)) > MOST_BYTES:
             raise InputError(

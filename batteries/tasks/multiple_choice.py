@@ -1,4 +1,4 @@
-"""`multiple_choice`: a text, a question, and two to nine options, answered with a number."""
+"""`multiple_choice`: a text, a question, and two to nine options. The response is the number of an option."""
 
 from typing import Annotated, Any
 
@@ -11,11 +11,11 @@ FULL_STOPS = (".", "。", "।")
 
 
 class MultipleChoiceContent(BaseModel):
-    """Content of an item."""
+    """Content of an item with the task `multiple_choice`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    text: str = Field(default="", description="The story or stimulus; an empty line begins a new paragraph.")
+    text: str = Field(default="", description="The story or stimulus. An empty line begins a new paragraph.")
     prompt: str = Field(min_length=1, description="The question.")
     options: tuple[Annotated[str, StringConstraints(min_length=1)], ...] = Field(
         min_length=2, max_length=9, description="The options in the order shown, numbered from 1."
@@ -30,7 +30,7 @@ class MultipleChoiceContent(BaseModel):
 
 
 class MultipleChoice(Task):
-    """The response and the key are the option's number, from 1."""
+    """The response and the key are numbers of options, from 1."""
 
     name = "multiple_choice"
     content_model = MultipleChoiceContent
@@ -43,8 +43,8 @@ class MultipleChoice(Task):
         n_options = len(content["options"])
         if isinstance(response, bool) or not isinstance(response, int) or not 1 <= response <= n_options:
             raise InputError(
-                f"the response must be the number of an option, from 1 to {n_options}, not {response!r}. Fix: use one "
-                "of these numbers."
+                f"the response must be the number of an option, from 1 to {n_options} (it is {response!r}). Fix: use "
+                "one of these numbers."
             )
 
     def score(self, content: dict[str, Any], key: JsonValue, response: JsonValue) -> Score:

@@ -1,4 +1,4 @@
-"""The contract of a task."""
+"""The methods that every task must have."""
 
 import json
 import unicodedata
@@ -13,16 +13,16 @@ from batteries.canonical_json import same_json
 from batteries.errors import InputError
 
 READING_WORDS_PER_MINUTE = 238
-"""Silent reading of English prose by adults (Brysbaert, 2019, Journal of Memory and Language 109, 104047)."""
+"""Mean speed of adults in silent reading of English (Brysbaert, 2019, Journal of Memory and Language 109, 104047)."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """Result of grading one response."""
+    """The score of one response."""
 
     correct: bool
     score: float
-    """Credit from 0 to 1. Tasks without partial credit give 1 for a correct response, else 0."""
+    """Credit from 0 to 1. In tasks without partial credit, the credit is 1 for a correct response, otherwise 0."""
 
 
 @dataclass(frozen=True)
@@ -31,31 +31,31 @@ class Feedback:
 
     correct: bool
     text: str
-    """Key of the sentence, in the catalogues of `experiment.texts`."""
+    """Key of the feedback sentence in the files of `experiment.texts` (one file per language)."""
     values: dict[str, str | int]
-    """Values of the sentence's placeholders."""
+    """Values for the placeholders in the sentence."""
     solution: JsonValue
-    """The right answer, in a form that the page can show. It is sent only after the response to a practice trial."""
+    """The right answer in a form that the page can show. The server sends it only after the response."""
 
 
 class Task(ABC):
     """A kind of item. Content, key and response are plain JSON values, which are sent and stored unchanged.
 
-    Every task keeps three promises. `responses` lists one response for each outcome that the grader distinguishes.
-    `score` is a pure function and accepts each of these responses. `checked_content` accepts only items that can be
-    shown and scored without an error.
+    Every task must satisfy three conditions. `responses` lists one response for each outcome that the grader
+    distinguishes. `score` is a pure function and accepts each of these responses. An item that `checked_content`
+    accepts can be shown and scored without an error.
     """
 
     name: ClassVar[str]
     content_model: ClassVar[type[BaseModel]]
     wording: ClassVar[frozenset[str]] = frozenset()
-    """Fields of the content whose texts participants read; all other fields define the question."""
+    """Fields of the content with the wording of the question. The other fields define the question itself."""
 
     def checked_content(self, content: dict[str, JsonValue], key: JsonValue) -> dict[str, JsonValue]:
         """Check content and key of an item, and return the content with its default values filled in.
 
-        Nothing is converted: a number written as a text is an error, because graders and pages use the value as
-        written.
+        No value is converted. For example, the text "3" for a number is an error, because graders and pages use the
+        value as it is in the file.
 
         Raises
         ------
@@ -66,7 +66,7 @@ class Task(ABC):
         """
         whole = self.content_model.model_validate_json(json.dumps(content), strict=True).model_dump(mode="json")
         if key is None:
-            raise InputError("the item has no key. Fix: add the right answer.")
+            raise InputError("the item has no key. Fix: add the right answer as `key`.")
         try:
             self.check_response(whole, key)
         except InputError as error:
@@ -75,26 +75,26 @@ class Task(ABC):
 
     @abstractmethod
     def responses(self, content: dict[str, Any]) -> list[JsonValue]:
-        """Return one response for each distinct outcome."""
+        """Return one response for each outcome that the grader distinguishes."""
 
     @abstractmethod
     def check_response(self, content: dict[str, Any], response: JsonValue) -> None:
-        """Raise InputError if `response` is not of the task's form."""
+        """Raise an InputError if `response` does not have the form of a response to this task."""
 
     @abstractmethod
     def score(self, content: dict[str, Any], key: JsonValue, response: JsonValue) -> Score:
-        """Return the score of a response. The function is the same for people and models."""
+        """Return the score of a response. The same function scores the responses of people and of models."""
 
     @abstractmethod
     def feedback(self, content: dict[str, Any], key: JsonValue, response: JsonValue) -> Feedback:
-        """Return the feedback after a practice trial."""
+        """Return the feedback for a response to a practice trial."""
 
     def is_reworded(self, content: dict[str, Any], other: dict[str, Any]) -> bool:
-        """Return True if two contents ask the same question, in the same or in other words.
+        """Return True if two contents ask the same question, in equal or different words.
 
         Texts in lists must keep their positions. The key is a position, so options in a different order are a different
-        question. Only the similarity of texts is compared. So a text can pass although its meaning changed, such as
-        `True` that became `Wrong`.
+        question. The method compares only the similarity of texts. So it does not find every change of meaning, such as
+        the change from `True` to `Wrong`.
         """
         return content.keys() == other.keys() and all(
             _differ_in_words(content[name], other[name])
@@ -104,18 +104,19 @@ class Task(ABC):
         )
 
     def n_words(self, content: dict[str, Any]) -> int:
-        """Return the number of words that a participant has to read."""
+        """Return the number of words that a participant must read. It is 0 for a task without texts."""
         return 0
 
     def chance(self, content: dict[str, Any]) -> float:
-        """Return the probability that a random response is right."""
+        """Return the probability that a random response is correct."""
         return 1 / len(self.responses(content))
 
 
 def _differ_in_words(one: JsonValue, other: JsonValue) -> bool:
-    """Return True if two JSON values have the same form and the same values, apart from texts.
+    """Return True if two JSON values are equal except for the wording of texts.
 
-    A text may not be added or removed, and texts in a list may not change their positions.
+    An empty text must stay empty, and a text with words must not become empty. Texts in a list must keep their
+    positions.
     """
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and not _moved(one, other) and all(map(_differ_in_words, one, other))
@@ -125,7 +126,7 @@ def _differ_in_words(one: JsonValue, other: JsonValue) -> bool:
 
 
 def _moved(one: list[JsonValue], other: list[JsonValue]) -> bool:
-    """Return True if a text is more similar to a different position of the other list than to the same position."""
+    """Return True if a text of one list is more similar to another position of the other list than to its own."""
     before, after = _comparable([str(text) for text in one], [str(text) for text in other])
     positions = range(len(before))
     alike = [[_similarity(before[row], after[column]) for column in positions] for row in positions]
@@ -134,12 +135,12 @@ def _moved(one: list[JsonValue], other: list[JsonValue]) -> bool:
 
 
 def _similarity(one: str, other: str) -> float:
-    """Return the similarity of two texts, from 0 to 1. The order of the texts does not matter."""
+    """Return the similarity of two texts, from 0 to 1. The order of the two arguments does not matter."""
     return SequenceMatcher(None, min(one, other), max(one, other), autojunk=False).ratio()
 
 
 def _comparable(*lists: list[str]) -> list[list[str]]:
-    """Return texts without minor details; keep the details if the texts of a list differ in nothing else."""
+    """Return the texts without minor details. If two texts of a list would then be equal, keep more details."""
     for form in (_letters_and_digits, _without_spaces):
         short = [[form(text) for text in texts] for texts in lists]
         if all(all(texts) and len(set(texts)) == len(texts) for texts in short):
@@ -148,7 +149,7 @@ def _comparable(*lists: list[str]) -> list[list[str]]:
 
 
 def _letters_and_digits(text: str) -> str:
-    """Return letters, with their diacritics, and digits, in lower case."""
+    """Return the letters and digits of a text in lower case. Diacritics are kept."""
     return "".join(sign for sign in text.casefold() if unicodedata.category(sign)[0] in "LMN")
 
 

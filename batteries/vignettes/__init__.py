@@ -1,6 +1,7 @@
-"""Vignette batteries: controlled instances built from story templates, as in VIGNET (Prunty et al., 2025).
+"""Vignette batteries: items built from story templates, as with VIGNET (Prunty et al., 2025).
 
-`templates` reads a folder of templates and tables. `checks` finds mistakes in them. `build` makes the instances that a
-`spec` selects. It draws labels for each variant, compiles the texts, corrects them with `grammar`, and changes them
-with `perturbation`. `published_csv` reads and writes the published CSV format. `preview` shows a battery as a page.
+`templates` reads a folder of templates and tables. `checks` finds mistakes in the templates and tables. `build` makes
+the items that a specification (`spec`) selects. It draws labels for each variant of a story and inserts the labels into
+the texts. `grammar` corrects the texts, and `perturbation` makes spelling mistakes and other changes. `published_csv`
+reads and writes the published CSV format. `preview` shows a battery as an HTML page.
 """

@@ -1,4 +1,4 @@
-"""Positions of the right options, balanced over the battery and over the items of each Latin square group."""
+"""Positions of the right options, balanced in the whole battery and in each group of a Latin square."""
 
 import random
 from collections import Counter, defaultdict
@@ -16,22 +16,24 @@ class AnswerPositions:
     """Assigns an order to the four options of every question.
 
     Questions of one kind form a stratum. A unit is one scenario in one variant. The units of a stratum are numbered,
-    variant after variant, and unit u gets arrangement u modulo 4. So the right option of every condition is in each
-    position equally often.
+    variant after variant, and get the four arrangements 0 to 3 in turn. So in every condition, the right option is in
+    each position equally often.
 
-    An arrangement has two pairs of positions. The pairs change sides with u // 2; the order within the pairs changes
-    with u. The right options of two conditions share a pair if the conditions are half the number of conditions apart
-    (A and B of two, A and C of four). Both versions of a scenario have the same arrangement. In the human designs, each
-    group sees the two versions half a square apart. So the right options of every participant are balanced, too.
+    An arrangement divides the four positions into two pairs. In arrangements 2 and 3, the two pairs are exchanged. In
+    arrangements 1 and 3, the two positions of each pair are exchanged. With two conditions, the right options of A and
+    B are in the same pair. With four conditions, the right options of A and C are in the same pair, and the right
+    options of B and D are in the other pair. Both versions of a scenario have the same arrangement. In the Latin
+    squares for people, the cells of the two versions are half a square apart. So the positions are balanced for every
+    participant, too.
 
     If the number of units is not a multiple of four, up to three units remain. For these units, the second version gets
-    the arrangements that the first version did not get. Each stratum uses the positions for its remaining units that
-    the whole battery uses least.
+    the arrangements that the first version did not get. For the remaining units of a stratum, the right options get
+    the positions with the fewest right options in the whole battery.
 
     Parameters
     ----------
     n_variants
-        Variants of every question.
+        Number of variants of every question.
     rng
         Random source for the positions of the pairs in each stratum, and of the options that are never right.
     """
@@ -50,9 +52,9 @@ class AnswerPositions:
         Parameters
         ----------
         stratum
-            Kind of question, and the pattern of its right options.
+            Kind of question, with the pattern of its right options.
         scenario
-            The scenario.
+            Name of the scenario.
         version
             Number of the story's version, from 0.
         right
@@ -64,7 +66,7 @@ class AnswerPositions:
     def order(
         self, stratum: Hashable, scenario: str, version: int, variant: int, right: Sequence[int]
     ) -> tuple[int, ...]:
-        """Return the options (indices from 0) in the order shown.
+        """Return the indices (from 0) of the options in the order that participants see.
 
         `variant` is a number from 0. The other arguments are those of `register`.
         """
@@ -77,7 +79,7 @@ class AnswerPositions:
         return tuple(shown[position] for position in range(N_OPTIONS))
 
     def _arrangement(self, stratum: Hashable, scenario: str, version: int, variant: int) -> list[int]:
-        """Return the slots, two per pair, of the options that `_paired` gives."""
+        """Return the slots of the options that `_paired` returns. Each pair has two of the four slots."""
         scenarios = self._scenarios[stratum]
         unit = variant * len(scenarios) + scenarios[scenario]
         rest = self._n_variants * len(scenarios) % N_OPTIONS
@@ -88,7 +90,7 @@ class AnswerPositions:
         return [*first[::-1], *second[::-1]] if turn % 2 else [*first, *second]
 
     def _settled(self, stratum: Hashable) -> tuple[int, ...]:
-        """Return the position of each slot. The positions of the remaining units balance the whole battery."""
+        """Return the position of each slot. With these positions, the remaining units balance the whole battery."""
         n_scenarios = len(self._scenarios[stratum])
         n_even = self._n_variants * n_scenarios // N_OPTIONS * N_OPTIONS
         uneven: Counter[int] = Counter()
@@ -115,6 +117,6 @@ class AnswerPositions:
 
 
 def _paired(right: Sequence[int]) -> list[int]:
-    """Return the right options in pairs: two conditions are a pair if they are half the number of conditions apart."""
+    """Return the right options in pairs: (A, B) for two conditions, (A, C) and (B, D) for four conditions."""
     half = max(len(right) // 2, 1)
     return list(dict.fromkeys(right[place] for pair in range(half) for place in range(pair, len(right), half)))

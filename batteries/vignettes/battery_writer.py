@@ -1,4 +1,4 @@
-"""Writing a battery's file item by item, so that a million instances need no more memory than one."""
+"""Writing of a battery item by item, so that a battery of a million items needs little memory."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,27 +20,27 @@ def write_battery(
     path: Path,
     on_item: Callable[[], None] = lambda: None,
 ) -> None:
-    """Write a battery as JSON Lines, or as CSV with the published columns, depending on the file's suffix.
+    """Write a battery as JSON Lines (`.jsonl`), or as CSV with the published columns (`.csv`).
 
-    The file is complete or absent; a file of the same name is replaced.
+    The new file appears only when it is complete. An earlier file with this name is replaced.
 
     Parameters
     ----------
     header
-        Metadata of the battery. CSV has no field for metadata.
+        Metadata of the battery. A CSV file does not contain metadata.
     items
         The items.
     dimensions
-        Dimensions of the demand table, columns of the CSV.
+        Dimensions of the demand table, which become columns of the CSV.
     path
         The file, `.jsonl` or `.csv`.
     on_item
-        Called after each item, for a progress bar.
+        Function that is called after each item, for example for a progress bar.
 
     Raises
     ------
     InputError
-        If the file has another suffix, or cannot be written.
+        If the file's name does not end in `.jsonl` or `.csv`, or if the file cannot be written.
     """
     check_output(path)
 
@@ -59,21 +59,20 @@ def write_battery(
 
 
 def check_output(path: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
-    """Raise an InputError before any work is done, if the file cannot be written."""
+    """Raise an InputError if a battery cannot be written to `path`. Call this function before the work begins."""
     if path.suffix not in suffixes:
-        raise InputError(
-            f"{path}: batteries are written as {' or '.join(suffixes)}. Fix: give the file one of these suffixes."
-        )
+        raise InputError(f"{path}: the file's name must end in {' or '.join(suffixes)}. Fix: correct the file's name.")
     if not path.parent.is_dir():
-        raise InputError(f"{path}: the folder {path.parent} does not exist. Fix: make the folder.")
+        raise InputError(f"{path}: the folder {path.parent} does not exist. Fix: create this folder.")
     if path.is_dir():
-        raise InputError(f"{path}: this is a folder. Fix: name a file.")
+        raise InputError(f"{path}: this is a folder, not a file. Fix: choose the name of a file.")
 
 
 def _line(item: Item) -> str:
     """Return the canonical JSON of an item, with a line end.
 
-    For the numbers of an item, `json.dumps` also writes canonical JSON, and is faster (`benchmarks/vignettes.py`).
+    `json.dumps` is faster than `canonical_json` (`benchmarks/vignettes.py`). For the numbers in these items, both
+    functions write the same text.
     """
     fields = {
         "content": item.content,

@@ -1,7 +1,8 @@
-"""Building of a battery: all questions that a spec selects, in all variations, one instance after the other.
+"""Building of a battery: all questions that a specification (spec) selects, in all conditions and variants.
 
-In a matched battery the conditions, inference levels and points of view of one variant share every label and the order
-of the options. Their instances differ only in the switch, the filler or the point of view.
+An instance is one question in one condition, at one inference level, from one point of view and in one variant. In a
+matched battery, all instances of a variant have the same labels and the same order of options. So two instances of a
+variant differ only in the texts of switches, in the filler or in the point of view.
 """
 
 import random
@@ -31,26 +32,26 @@ Content = dict[str, Any]
 
 
 class BatteryBuilder:
-    """A checked template set with a spec and a seed, ready to build instances.
+    """Builds the items of a battery from a template set, a specification and a seed.
 
     Parameters
     ----------
     templates
         Folder of the templates.
     tables
-        Folder of the five tables; `templates`/tables if None.
+        Folder of the five tables. If None, the folder is `templates`/tables.
     spec
         The specification of the battery.
     seed
-        Seed of labels, option orders and perturbations. The same templates, spec and seed give the same instances on
-        any machine. The labels of a story do not depend on the other stories of the battery.
+        Seed of labels, option orders and perturbations. The same templates, spec and seed produce the same instances on
+        every machine. The labels of a story do not depend on the other stories of the battery.
     spec_path
-        The spec's file, for error messages. Paths in `add` are relative to the folder of this file.
+        File of the specification, which errors name. Paths in `add` are relative to the folder of this file.
 
     Raises
     ------
     InputError
-        One sentence for every mistake in templates, tables or spec.
+        The message has one sentence for every mistake in the templates, the tables or the specification.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class BatteryBuilder:
 
     @property
     def dimensions(self) -> tuple[str, ...]:
-        """Dimensions of the demand table, each a factor of the items."""
+        """Dimensions of the demand table. Each dimension is a factor of the items."""
         return self.template_set.tables.dimensions
 
     @property
@@ -92,7 +93,7 @@ class BatteryBuilder:
         return Battery(**self.header.model_dump(), items=tuple(self.items()))
 
     def items(self) -> Iterator[Item]:
-        """Yield the items in order."""
+        """Yield the items in the order of the battery."""
         positions = AnswerPositions(self.spec.variants, self._rng("answer positions"))
         stories = [_Story(list(questions), self) for questions in self._questions_by_story()]
         for story in stories:
@@ -131,7 +132,7 @@ class BatteryBuilder:
         return random.Random(f"equipoise vignettes, seed {self.seed}, {', '.join(stream)}")
 
     def _items(self, cell: "_Cell", texts: "_Texts", variant: int, order: tuple[int, ...]) -> Iterator[Item]:
-        """Yield the instance of a cell, once for each perturbation."""
+        """Yield the item of a cell, once for each perturbation of the specification."""
         content: Content = {
             "text": texts(cell.story),
             "prompt": texts(cell.prompt),
@@ -159,7 +160,7 @@ class BatteryBuilder:
 
 @dataclass(frozen=True)
 class _Cell:
-    """A question in one condition, at one inference level and from one point of view. All variants share it."""
+    """A question in one condition, at one inference level and from one point of view, for all variants."""
 
     name: str
     condition: str
@@ -171,11 +172,11 @@ class _Cell:
     story: str
     prompt: str
     options: Sequence[str]
-    """Format strings over the values of the labels."""
+    """Options as format strings. The values of the labels are inserted later."""
 
 
 class _Story:
-    """A version of a scenario, with texts compiled for every cell of the spec."""
+    """A version of a scenario. Its texts are compiled for every cell of the specification."""
 
     def __init__(self, questions: list[ScenarioQuestion], builder: "BatteryBuilder") -> None:
         spec, tables = builder.spec, builder.template_set.tables
@@ -184,12 +185,12 @@ class _Story:
         self.scenario = first.scenario.name
         self.name = f"{self.scenario} {first.qa.base_context_version}"
         self.number = list(first.scenario.versions).index(first.qa.base_context_version)
-        """Number of the version in its scenario, from 0."""
+        """Number of the version within the scenario, from 0."""
         self.version = first.story
         self.slots = label_slots(self.version, tables, "third" in spec.pov)
         self.compiler = Compiler(self.version.switches, self.version.filler)
         self.questions: list[tuple[Hashable, list[_Cell]]] = []
-        """Stratum of answer positions, and cells, of each question. If unmatched, each cell is a separate question."""
+        """Stratum of answer positions and cells of each question. In an unmatched battery, each cell is a question."""
         for question in questions:
             kind = question.qa.id.split(".")[1:4]
             cells = [
@@ -239,7 +240,7 @@ def _right_options(cells: Iterable[_Cell]) -> list[int]:
 
 
 class _Texts:
-    """Renders compiled texts with the labels of one variant, each text once."""
+    """Inserts the labels of one variant into compiled texts. Each text is rendered only once."""
 
     def __init__(self, compiler: Compiler, labels: Mapping[str, str], pov: PointOfView) -> None:
         self._values = compiler.values({**labels, **pov_labels(pov, labels.get(PROTAGONIST))})
@@ -256,7 +257,7 @@ class _Texts:
 
 
 def perturbation_factors(perturbation: Perturbation) -> dict[str, Level]:
-    """Return the degrees of a perturbation under the names of the published battery's columns."""
+    """Return the degrees of a perturbation. The keys are columns of the published battery."""
     spelling, capitals = perturbation.spelling_letters, perturbation.capitalisation_letters
     shares = (
         perturbation.spacing_proportion,
@@ -275,7 +276,7 @@ def perturbation_factors(perturbation: Perturbation) -> dict[str, Level]:
 
 
 def perturbation_suffix(perturbation: Perturbation) -> str:
-    """Return the suffix that a perturbation adds to an item's id, such as `-spacing0.5`."""
+    """Return the text that a perturbation adds to the id of an item, such as `-spacing0.5`."""
     named = {
         "spacing": f"{perturbation.spacing_proportion}" if perturbation.spacing_proportion else "",
         "spelling": f"{perturbation.spelling_letters}x{perturbation.spelling_proportion}"
@@ -313,7 +314,7 @@ def _item(
     key: int,
     clean: Content | None,
 ) -> Item:
-    """Return an item without validation: templates are checked already, and there may be a million instances."""
+    """Return an item without validation. The templates are checked already, and validation of many items is slow."""
     return Item.model_construct(
         item_id=item_id,
         task="multiple_choice",

@@ -1,8 +1,9 @@
 """Grammar of filled placeholders: the choice of `a` or `an`, and of singular or plural.
 
-`inflect` knows most words. The tables of this module replace its wrong answers. They are the result of a comparison of
-`inflect` with the CMU Pronouncing Dictionary (articles) and the most frequent 60,000 words of English (plurals).
-Spelling and sound are British: an heir and an honour, but a hotel, a historic house and a herb.
+The library `inflect` is right for most words. The tables of this module contain the words for which `inflect` is wrong.
+For articles, `inflect` was compared with the CMU Pronouncing Dictionary. For plurals, it was checked with the 60,000
+most frequent words of English. Spelling and pronunciation are British: an heir and an honour, but a hotel, a historic
+house and a herb.
 """
 
 import re
@@ -21,7 +22,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 _NEXT_WORD = r"""["'“‘«(\[{*_£$€¥]*([^\W_][\w'’-]*)"""
-"""The word after an article. Quotes, brackets, emphasis or a currency sign may precede it."""
+"""The word after an article. Quotes, brackets, emphasis or a currency sign may precede the word."""
 
 # Two patterns, because a search for one letter is four times as fast as a search for two letters.
 _SMALL_ARTICLE = re.compile(rf"a(?=n?\s)(?<!\wa)(?<!\w[-'’./]a)n?(?=\s[^\S\n]*{_NEXT_WORD})")
@@ -34,12 +35,12 @@ _CLOSING = "\"'”’»)]}"
 _NEVER_AFTER_AN_ARTICLE = frozenset({"a", "an", "and", "are", "aren't", "aren’t", "is", "isn't", "isn’t", "of", "or"})
 
 _VOWEL_NUMERAL = re.compile(r"0?8|1[18](?:\d\d|(?:\d{3})*)(?!\d)")
-"""Numerals with the sound of a vowel: eight, oh-eight, eleven and eighteen, up to the first comma (an 11,000).
+"""Numerals that begin with a vowel sound: eight, oh-eight, eleven, eighteen, and numbers such as 11,000.
 
-Four digits without a comma are hundreds or a year (an 1800s house, but a 1,800-seat hall)."""
+A number of four digits without a comma is read as hundreds or a year (an 1800s house, but a 1,800-seat hall)."""
 
 _LETTER = re.compile(r"[A-Za-z](?:['’]s|[-\d].*)?")
-"""A letter alone, or before a hyphen or digit: x, X-ray, e-mail, M4."""
+"""A single letter, or a letter before a hyphen or digit: x, X-ray, e-mail, M4."""
 _VOWEL_LETTERS = frozenset("AEFHILMNORSXaefhilmnorsx")
 """Letters whose names begin with a vowel."""
 
@@ -63,15 +64,15 @@ _STROKED = str.maketrans("æœøÆŒØ", "eooEOO")
 
 
 def correct_articles(text: str) -> str:
-    """Return `text` with every `a` and `an` in the form that the next word requires, and nothing else changed.
+    """Return `text` with every `a` and `an` in the form that the next word requires. All other words stay unchanged.
 
     A small `a` is an article if it is a separate word, unless the next word cannot follow an article (option a or b, a
-    is). A capital `A` is an article only at the start of the text, a line, a sentence, a quotation or a bracket, and
-    before a word of the same line. So "Plan A appears" keeps its A.
+    is). A capital `A` can be an article only at the start of the text, a line, a sentence, a quotation or a bracket.
+    The next word must be on the same line. So the `A` in "Plan A appears" stays unchanged.
 
     At the start of a sentence, the letter and the article cannot always be distinguished: "A opened the door" becomes
     "An opened the door". So no person in a story should have the name A or An. Words in capitals (AN HOUR) are not
-    changed. Acronyms are recognized by their capitals: "hiv" in "a hiv test" is read as a word.
+    changed. Only a word in capitals can be an acronym: "hiv" in "a hiv test" is read as an ordinary word.
     """
     return _CAPITAL_ARTICLE.sub(_correct_capital, _SMALL_ARTICLE.sub(_correct_small, text))
 
@@ -95,7 +96,7 @@ def _opens_sentence(article: re.Match[str]) -> bool:
 
 @cache
 def _form_before(word: str) -> str | None:
-    """Return `a` or `an`, or None for a word that cannot follow an article."""
+    """Return the article (`a` or `an`) for the next word. Return None if the word cannot follow an article."""
     if word in _NEVER_AFTER_AN_ARTICLE:
         return None
     if word[0].isdigit():
@@ -112,7 +113,7 @@ def _form_before(word: str) -> str | None:
 
 
 def _is_spelt(capitals: str) -> bool:
-    """Return True if capitals are pronounced letter by letter, or as a word that begins with a letter's name (UEFA)."""
+    """Return True if capitals are pronounced letter by letter, or begin with the name of a letter (as in UEFA)."""
     return (
         (len(capitals) == 2 and capitals != "NO")
         or not set("AEIOU") & set(capitals[1:])
@@ -127,9 +128,10 @@ def _form(vowel_follows: bool) -> str:
 
 @cache
 def _inflect() -> "inflect.engine":
-    """Return the engine of `inflect`, imported at first use and without typeguard's instrumentation.
+    """Return the engine of the library `inflect`. The library is imported at first use.
 
-    inflect instruments all its functions to check types at run time, which slows its import by two seconds.
+    At import, `inflect` adds type checks to all its functions with the library typeguard. These checks would make the
+    import two seconds slower, so they are switched off.
     """
     checked = typeguard.typechecked
     typeguard.typechecked = lambda target: target  # type: ignore[assignment]
@@ -141,9 +143,9 @@ def _inflect() -> "inflect.engine":
 
 
 _QUALIFIER = re.compile(r"(?:\s(?:full|filled|made))?\s(?:of|for|with|without|in|on|at|by|about|from|to)\s")
-"""Words that follow the head noun of a label: boxes | of tea, bag | full of apples, guide | to birds."""
+"""Words after the head noun of a label, such as `of` in "boxes of tea", and `full of` in "bag full of apples"."""
 _HYPHENED_QUALIFIER = re.compile(r"(?<=\w)-(?:by|in|of|on|to|up)\b.*")
-"""Parts of a word that follow its head noun: passers-by, mothers-in-law."""
+"""Parts of a word after the head noun, such as `-by` in "passers-by", and `-in-law` in "mothers-in-law"."""
 
 _ACRONYMS = re.compile(r"[A-Z]{2,}s")
 
@@ -181,12 +183,13 @@ _SINGULAR_WITHOUT_S = _words(
 
 @cache
 def is_plural(label: str) -> bool:
-    """Return True if the pronoun of a label is `they`, not `it`; the head noun decides.
+    """Return True if the pronoun of a label is `they`, not `it`. This depends on the head noun of the label.
 
-    The head noun is the last word before the first `of`, `for`, `with`, `in`, `from`, `to` or the like: boxes in "boxes
-    of tea", kit in "repair kit". A pair of anything is plural, as in the published template format. A number above
-    one is plural, too. A capitalised last word is a name and singular (James, Los Angeles). Nouns with one form for
-    both numbers (sheep, series) and shops (greengrocer's) are singular, too.
+    The head noun is the last word before the first `of`, `for`, `with`, `in`, `from`, `to` or a similar word. For
+    example, the head noun of "boxes of tea" is "boxes", and the head noun of "repair kit" is "kit". "A pair of" and "a
+    couple of" are plural, as in the published template format. A number above one is plural, too. If the last word has
+    a capital, it is a name and singular (James, Los Angeles). Nouns with the same form in singular and plural (sheep,
+    series) and shops (greengrocer's) are singular, too.
     """
     qualifier = _QUALIFIER.search(label)
     words = label[: qualifier.start() if qualifier else None].split()

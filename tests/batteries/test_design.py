@@ -91,12 +91,12 @@ def test_the_sample_study_has_ten_balanced_groups(sample_study: Study) -> None:
 @pytest.mark.parametrize(
     ("items", "design", "message"),
     [
-        (square(2, 2, 1)[:-1], {"cells": ["condition"], "groups": 2}, "the row scenario 1 has 1 items"),
+        (square(2, 2, 1)[:-1], {"cells": ["condition"], "groups": 2}, "row `scenario 1` has 1 items"),
         (square(2, 2, 1), {"cells": ["condition"], "groups": 3}, "3 groups but 2 cells"),
         (
             square(2, 2, 1),
             {"cells": ["colour"], "groups": 2},
-            "lacks the factor 'colour'.*The item has: condition, level",
+            "lacks the factor 'colour'.*The item's factors: condition, level",
         ),
         (square(1, 1, 1), {"cells": ["condition"], "groups": 2}, "2 groups but only 1 test items"),
     ],
@@ -187,5 +187,5 @@ def test_a_missing_version_is_named() -> None:
     design = LatinSquare(
         method="latin_square", groups=6, rows=("scenario",), versions="version", cells=("condition", "level")
     )
-    with pytest.raises(InputError, match="the row scenario 3, version B has 5 items in 5 cells"):
+    with pytest.raises(InputError, match="row `scenario 3, version B` has 5 items in 5 different cells"):
         assign_groups(items, design)

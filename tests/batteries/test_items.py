@@ -111,7 +111,7 @@ items:
         ([HEADER, ITEM | {"key": None}], "line 2, item `one`: the item has no key"),
         ([HEADER, ITEM | {"key": 3}], "line 2, item `one`: the key is not a possible response"),
         ([HEADER, ITEM | {"colour": "red"}], "line 2: `colour` is an unknown field"),
-        ([HEADER, ITEM | {"factors": {"group": "a"}}], "line 2: .*the factor `group` has the name of a column"),
+        ([HEADER, ITEM | {"factors": {"group": "a"}}], "line 2: .*the factor `group` has the same name as a column"),
         (
             [HEADER, ITEM | {"content": {"prompt": "?", "options": [1, 2]}}],
             'must be a text. Fix: put it in quotes: "1"',

@@ -163,7 +163,7 @@ def test_arguments_that_do_not_fit_together_are_refused(arguments: list[str], me
         ("a,b\n1,2\n", "tests: {t: {test: t, of: b, between: a}}", "line 1"),
         ("", "tables: {t: {by: [a], of: [b]}}", "the file is empty"),
         ("a,a\n1,2\n", "tables: {t: {by: [a], of: [a]}}", "duplicate column `a`"),
-        ("a,b\n1,2,3\n", "tables: {t: {by: [a], of: [b]}}", "line 2: 3 cells, but the header has 2"),
+        ("a,b\n1,2,3\n", "tables: {t: {by: [a], of: [b]}}", "line 2: this row has 3 cells, but the header has 2"),
         ("a;b\n1;2\n", "tables: {t: {by: [a], of: [b]}}", "not separated by commas"),
     ],
 )

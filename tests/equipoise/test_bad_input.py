@@ -41,7 +41,7 @@ def tracer(study: Path) -> Result:
         ("study.yaml", "balance: [outcome,", "balance: [outcome, outcome,", "the factor outcome appears 2 times"),
         ("battery.jsonl", '"configuration":0', '"configuration":NaN', "line 2"),
         ("battery.jsonl", '"configuration":0', f'"configuration":{2**60}', "2^53"),
-        ("battery.jsonl", '"configuration":0', f'"configuration":{"9" * 5000}', "too large"),
+        ("battery.jsonl", '"configuration":0', f'"configuration":{"9" * 5000}', "a number is too long"),
         ("battery.jsonl", '"pattern":"Spread"', '"pattern":"\\ud800"', "line 2"),
         ("battery.jsonl", '"atoms":[[2,3]', '"atoms":[["2","3"]', "atoms"),
         ("battery.jsonl", '"atoms":[[2,3]', '"atoms":[[2.0,3]', "atoms"),

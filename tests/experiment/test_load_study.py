@@ -146,7 +146,7 @@ def with_line(study_folder: Path, edit: Edit, part: str, line: str) -> Path:
         ("timeline", "breaks: {every: 5, text: Rest}", "`timeline.breaks.text` is an unknown field"),
         ("timeline", "fullscreen: perhaps", "`timeline.fullscreen` must .*'perhaps'"),
         ("timeline", "consent_version: 1.0", '`timeline.consent_version` must be a text. Fix: put it in quotes: "1.0"'),
-        ("timeline", 'consent_version: ""', "`timeline.consent_version` is empty. Fix: write it"),
+        ("timeline", 'consent_version: ""', "`timeline.consent_version` is empty. Fix: write a text"),
         ("timeline", "demographics: about.yaml", "about.yaml: this file does not exist"),
         ("timeline", "demographics: [age]", "`timeline.demographics` must be a text"),
         ("timeline", "instruction: [x.md]", "`timeline.instruction` is an unknown field.*did you mean `instructions`"),

@@ -1,1 +1,1 @@
-"""Checks of story templates: mistakes that would make a battery invalid, and texts that are hard to read."""
+"""Checks of story templates. They find mistakes that make a battery invalid, and texts that are hard to read."""

@@ -1,4 +1,4 @@
-"""Search for two options of a question that have the same text for some draw of the labels."""
+"""Search for two options of a question that can have the same text, with some choice of labels."""
 
 import random
 import re
@@ -15,11 +15,11 @@ from batteries.vignettes.templates.template_set import ScenarioQuestion
 _SPACES = re.compile(r"\s+")
 _AN = re.compile(r"\b([Aa])n(?= )")
 _MOST_DRAWS = 20_000
-"""Most draws that are all tried. If there are more draws, a random sample of this size is tried."""
+"""Maximum number of draws of labels to try. If more draws are possible, a random sample of this size is tried."""
 
 
 def same_options(question: ScenarioQuestion, spec: BuildSpec, tables: Tables) -> Iterator[str]:
-    """Yield a sentence for each pair of options that have the same text for at least one draw."""
+    """Yield a sentence for each pair of options that have the same text for at least one draw of labels."""
     story = question.story
     assert story is not None
     compiler = Compiler(story.switches, story.filler)
@@ -42,11 +42,11 @@ def same_options(question: ScenarioQuestion, spec: BuildSpec, tables: Tables) ->
                 found.add((one, other))
                 if any(_keys(piece) for piece in (*left, *right)):
                     yield (
-                        f"the options {one} and {other} can both read “{text}”. Fix: make the options different for "
-                        "every label."
+                        f"with some labels, the options {one} and {other} have the same text “{text}”. Fix: change one "
+                        "of the two options."
                     )
                 else:
-                    yield f"the options {one} and {other} both read “{text}”. Fix: change one of the two options."
+                    yield f"the options {one} and {other} have the same text “{text}”. Fix: change one of them."
 
 
 def _common_text(
@@ -65,7 +65,7 @@ def _common_text(
 
 
 def _comparable(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
-    """Return a text without differences that readers cannot see: the number of spaces, and `a` or `an`."""
+    """Return a text with single spaces, and with `a` for every `an`, because such differences do not count."""
     plain: list[Piece] = [
         _AN.sub(r"\1", _SPACES.sub(" ", piece)) if isinstance(piece, str) else piece for piece in pieces
     ]
@@ -88,7 +88,7 @@ def _without_common_ends(
 
 
 def _never_the_same(left: tuple[Piece, ...], right: tuple[Piece, ...], pools: Mapping[str, list[str]]) -> bool:
-    """Return True if the texts always differ: in their literal beginnings or ends, or in two labels of one variant."""
+    """Return True if two texts differ for all labels, because of fixed words or because of two different labels."""
     if not (left and right):
         return False
     for one, other, begins in ((left[0], right[0], str.startswith), (left[-1], right[-1], str.endswith)):
@@ -107,12 +107,12 @@ def _keys(piece: Piece) -> set[str]:
 
 
 def _named(pov: str) -> set[str]:
-    """Return the slots of the point of view that hold a name."""
+    """Return the `pov` slots that contain the protagonist's name."""
     return {"pov_1", "pov_9"} if pov == "third" else set()
 
 
 def _draws(pools: Mapping[str, list[str]]) -> Iterator[dict[str, str]]:
-    """Yield draws of a different label for each key: all draws, or a random sample if there are too many."""
+    """Yield draws with a different label for each key. If too many draws are possible, yield a random sample."""
     if prod(len(pool) for pool in pools.values()) <= _MOST_DRAWS:
         draws: Iterator[tuple[str, ...]] = product(*pools.values())
     else:

@@ -1,4 +1,4 @@
-"""Warnings about valid templates: their texts may be hard to read."""
+"""Warnings about valid templates with texts that may be hard to read."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _CLOSED_UP = re.compile(r"[.!?][”\"']?$")
 
 
 def remarks(template_set: TemplateSet, spec: BuildSpec) -> Problems:
-    """Return warnings about the templates that a spec selects; the templates have been checked."""
+    """Return warnings about the templates that a specification selects. The templates must be without mistakes."""
     found = Problems()
     for question in selected(template_set, spec):
         assert question.story is not None
@@ -29,12 +29,15 @@ def _of_story(story: ContextVersion, spec: BuildSpec) -> Iterator[tuple[str, str
     if "third" in spec.pov and says_you(story.context):
         yield (
             "context",
-            ("in the third person, the story still says “you”. Fix: write {vs[pov_1]} if “you” means the reader."),
+            (
+                "the text contains “you”, also in the third person. Fix: if “you” means the reader, write {vs[pov_1]} "
+                "instead."
+            ),
         )
     for level in map(str, spec.inference_levels):
         same = next((one for one in LEVELS if one < level and story.filler.get(one) == story.filler[level]), None)
         if same is not None and len(set(story.filler.values())) > 1:
-            yield f"filler.{level}", f"the inference levels {same} and {level} read the same."
+            yield f"filler.{level}", f"the inference levels {same} and {level} have the same text."
     for key, texts in {"filler": list(story.filler.values()), **story.switches}.items():
         for text in texts:
             if text[:1].isalpha() and _follows_a_sentence(story.context, key):
@@ -46,10 +49,13 @@ def _of_question(question: ScenarioQuestion, spec: BuildSpec) -> Iterator[tuple[
     if qa.capability_type == "single" and len({qa.right_option(condition) for condition in qa.conditions}) == 1:
         yield (
             "answers",
-            "all conditions have the same right option, so the right option does not distinguish control and test.",
+            "all conditions have the same right option. So the right option does not depend on the condition.",
         )
     if not qa.is_prerequisite and not qa.demands.c1:
-        yield "demands.c1", "the question names no inference, so no demand profile will select it."
+        yield (
+            "demands.c1",
+            "this list is empty, so demand profiles cannot use the primary inference of the question.",
+        )
     if "third" in spec.pov:
         texts = {"question.prompt": qa.question.prompt}
         texts |= {f"question.options.{place}": text for place, text in enumerate(qa.question.options)}
@@ -57,7 +63,8 @@ def _of_question(question: ScenarioQuestion, spec: BuildSpec) -> Iterator[tuple[
             if says_you(text):
                 yield (
                     key,
-                    "in the third person, the text still says “you”. Fix: write {vs[pov_1]} if “you” means the reader.",
+                    "the text contains “you”, also in the third person. Fix: if “you” means the reader, write "
+                    "{vs[pov_1]} instead.",
                 )
 
 

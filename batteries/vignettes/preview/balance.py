@@ -1,4 +1,4 @@
-"""The counterbalance groups: the items of each group, and the properties of a balanced design."""
+"""The counterbalance groups: numbers of items in each group, and properties of a balanced design."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -13,7 +13,7 @@ from batteries.vignettes.preview.wording import number_with_noun, some, span
 
 
 def group_rows(items: list[Item], groups: Mapping[str, int]) -> dict[str, Any]:
-    """Return the counts of each group's items."""
+    """Return one row per group, with the numbers of items in the group."""
     conditions, levels = distinct_levels(items, "condition"), distinct_levels(items, "inference_level")
     has_cells = bool(conditions and levels)
     cells = {cell_name(item) for item in items}
@@ -35,16 +35,16 @@ def group_rows(items: list[Item], groups: Mapping[str, int]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Fact:
-    """A property of the design, with True if the property holds."""
+    """A sentence about the design. `holds` is True if the design has the property."""
 
     holds: bool
     sentence: str
 
 
 def balance_facts(battery: Battery, groups: Mapping[str, int]) -> list[Fact]:
-    """Return the properties of a counterbalance design, each with True if it holds.
+    """Return the properties of a counterbalance design. For each property, `holds` is True if the design has it.
 
-    A property is left out if it needs a factor that the items lack.
+    If a property needs a factor that an item lacks, the property is left out.
     """
     items = sorted((item for item in battery.items if item.item_id in groups), key=lambda item: item.item_id)
     have = set.intersection(*(set(item.factors) for item in items))
@@ -94,7 +94,7 @@ def _fact_of_sizes(by_group: Mapping[int, list[Item]]) -> Fact:
 
 
 def _fact_of_cells(items: list[Item], groups: Mapping[str, int], question: Sequence[str], cell: Sequence[str]) -> Fact:
-    """Check that exactly one group sees each question in each of its cells, and sees it once."""
+    """Check that each question in each cell is seen by exactly one group, and only once."""
     if len(distinct_levels(items, "pov")) < 2:
         cell = [name for name in cell if name != "pov"]
     questions = part_by(items, by_factors(*question))
@@ -117,7 +117,7 @@ def _fact_of_cells(items: list[Item], groups: Mapping[str, int], question: Seque
         f"{_cells_are(n_crossed - len(cells))} seen by no group" if n_crossed > len(cells) else "",
     ]
     if not any(faults):
-        return Fact(True, f"Every {words} is seen by exactly one group, once: {len(cells):,} of {n_crossed:,}.")
+        return Fact(True, f"Every {words} is seen exactly once, by one group: {len(cells):,} of {n_crossed:,}.")
     example = next((part for part in cells.values() if len(part) > 1), None)
     such = f" Example: {some(item.item_id for item in example)}." if example else ""
     return Fact(False, f"Of {n_crossed:,} cells ({words}), {', '.join(fault for fault in faults if fault)}.{such}")
@@ -133,7 +133,7 @@ def _fact_of_evenness(
     cell: Callable[[Item], Hashable],
     words: str,
 ) -> Fact:
-    """Check that each group sees all cells of a kind of question equally often."""
+    """Check that each group sees all cells of one kind of question equally often."""
     every: dict[Hashable, set[Hashable]] = defaultdict(set)
     for seen in by_group.values():
         for item in seen:

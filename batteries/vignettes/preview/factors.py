@@ -1,4 +1,4 @@
-"""The factors of items: sort keys for levels and items on the page, and items grouped by level."""
+"""The factors of items: sort keys for levels and items on the page, and lists of items by level."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -8,16 +8,16 @@ from batteries.items import Item, Level
 from batteries.vignettes.templates.models import PREREQUISITES, natural_id
 
 Factor = Level | None
-"""A level of a factor; None if an item does not have the factor."""
+"""A level of a factor. It is None if an item does not have the factor."""
 
 _KINDS = (*PREREQUISITES, "single", "double")
-"""Capability types, in the order of the page."""
+"""Capability types in the order in which the page lists them."""
 _SortKey = tuple[int, float, Sequence[tuple[bool, int, str]]]
 _K = TypeVar("_K", bound=Hashable)
 
 
 def level_sort_key(level: Factor) -> _SortKey:
-    """Return a sort key for levels: a missing level, then numbers by value, then texts with 10 after 9."""
+    """Return a sort key for levels: first a missing level, then numbers by value, then texts (with 10 after 9)."""
     if level is None:
         return 0, 0.0, []
     if isinstance(level, str):
@@ -26,7 +26,7 @@ def level_sort_key(level: Factor) -> _SortKey:
 
 
 def kind_sort_key(kind: Factor) -> tuple[int, str]:
-    """Return a sort key for capability types; unknown types are last."""
+    """Return a sort key for capability types. Unknown types are last."""
     return (_KINDS.index(kind), "") if kind in _KINDS else (len(_KINDS), str(kind))
 
 
@@ -38,18 +38,18 @@ def page_sort_key(item: Item) -> list[_SortKey]:
 
 
 def distinct_levels(items: Iterable[Item], name: str) -> list[Factor]:
-    """Return the sorted levels of a factor in some items, each level once."""
+    """Return the sorted levels that a factor has in some items. Each level is listed once."""
     found = {item.factors[name] for item in items if name in item.factors}
     return sorted(found, key=kind_sort_key if name == "capability_type" else level_sort_key)
 
 
 def by_factors(*names: str) -> Callable[[Item], tuple[Factor, ...]]:
-    """Return a function that returns an item's levels of these factors."""
+    """Return a function from an item to its levels of the named factors."""
     return lambda item: tuple(item.factors.get(name) for name in names)
 
 
 def part_by(items: Iterable[Item], key: Callable[[Item], _K]) -> dict[_K, list[Item]]:
-    """Return the items of each key, in the order of first occurrence."""
+    """Return the items by the value that `key` returns for them. The values are in the order of the items."""
     parts: dict[_K, list[Item]] = defaultdict(list)
     for item in items:
         parts[key(item)].append(item)

@@ -1,4 +1,4 @@
-"""The picture of the counterbalance matrix: stories by groups."""
+"""The picture of the counterbalance matrix, with one row per story and one column per group."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -10,23 +10,23 @@ from batteries.vignettes.preview.factors import Factor, by_factors, cell_name, d
 from batteries.vignettes.preview.wording import kind_words
 
 _MOST_ROWS, _MOST_GROUPS = 240, 60
-"""Most rows and columns of the picture."""
+"""Maximum numbers of rows and columns of the picture."""
 
 
 @dataclass(frozen=True)
 class Square:
-    """The part of one story that one group sees."""
+    """The items of one row (a story or question) that one group sees."""
 
     group: int
     label: str
     colour: int | None
-    """Index of the condition among all conditions; None if the group sees no condition or several conditions."""
+    """Index of the condition among all conditions. None if the group sees no condition or several conditions."""
     item_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class MatrixRow:
-    """A version of a scenario, or one question about it."""
+    """A row of the matrix: a version of a scenario, or a question about a version."""
 
     label: str
     begins_scenario: bool
@@ -34,7 +34,7 @@ class MatrixRow:
 
 
 def counterbalance_matrix(stories: list[Item], groups: Mapping[str, int]) -> dict[str, Any]:
-    """Return the matrix of stories (rows) by groups (columns), cut to the size of a picture."""
+    """Return the matrix of stories (rows) and groups (columns), with at most 240 rows and 60 columns."""
     conditions = distinct_levels(stories, "condition")
     questions = part_by(stories, by_factors("scenario", "version", "capability_type", "template_id"))
     several = len({names[:2] for names in questions}) < len(questions)

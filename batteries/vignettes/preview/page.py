@@ -1,4 +1,4 @@
-"""The preview page: the choice of the items, and the input of the HTML template."""
+"""The preview page: the choice of items, and the input for the HTML template."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -19,7 +19,7 @@ from batteries.vignettes.preview.texts import ItemTexts
 from batteries.vignettes.preview.wording import kind_words, number_with_noun, reading_span, reading_time, span
 
 _MOST_LISTED = 200
-"""Most items of one plain list on the page."""
+"""Maximum number of items of one plain list on the page."""
 _LEVEL_MEANING = {0: "explained", 1: "hinted", 2: "nothing added", 3: "irrelevant text"}
 _HEAD_FACTORS = (
     "scenario",
@@ -42,15 +42,15 @@ def write_preview(battery: Battery, groups: Mapping[str, int] | None, path: Path
         A battery of multiple-choice items. Items with the factor `scenario` are shown side by side, by condition and
         level. All other items are shown in a plain list.
     groups
-        Counterbalance group (from 1) of every test item by item id, as in a study. None for a battery without a study.
+        Counterbalance group (from 1) of every test item, by item id. None if the battery is shown without a study.
     path
         The HTML file. The same battery and groups always give the same bytes.
 
     Raises
     ------
     InputError
-        If an item is not of the task `multiple_choice`, none of the groups' items is in the battery, or the page
-        cannot be written.
+        If an item does not have the task `multiple_choice`, if the battery has none of the items in `groups`, or if the
+        page cannot be written.
     """
     page = render_preview(battery, groups)
     with atomic_write(path) as file:
@@ -90,12 +90,15 @@ def render_preview(battery: Battery, groups: Mapping[str, int] | None) -> str:
 
 
 def _tested(battery: Battery, groups: Mapping[str, int] | None) -> list[Item]:
-    """Return the items of the groups in the page's order; without groups, items with a scenario, or else all items."""
+    """Return the test items in the order of the page.
+
+    Without groups, return the items with a scenario, or all items if no item has a scenario.
+    """
     for item in battery.items:
         if item.task != "multiple_choice":
             raise InputError(
                 f"the item `{item.item_id}` has the task {item.task}, but the preview shows "
-                "multiple-choice items only. Fix: name another battery."
+                "only multiple-choice items. Fix: choose another battery."
             )
     if groups is None:
         tested = [item for item in battery.items if "scenario" in item.factors] or list(battery.items)
@@ -103,13 +106,13 @@ def _tested(battery: Battery, groups: Mapping[str, int] | None) -> list[Item]:
         tested = [item for item in battery.items if item.item_id in groups]
     if not tested:
         raise InputError(
-            f"no item of the groups is in the battery `{battery.battery}`. Fix: use the battery of the study."
+            f"the battery `{battery.battery}` has no item of the study. Fix: use the battery of the study."
         )
     return sorted(tested, key=page_sort_key)
 
 
 def _listed(items: Iterable[Item]) -> dict[str, Any]:
-    """Return items that are not instances of a story, as a plain list."""
+    """Return the first items for a plain list on the page, with the numbers of all items and all words."""
     items = sorted(items, key=lambda item: level_sort_key(item.item_id))
     shown = [
         {

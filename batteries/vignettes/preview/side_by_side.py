@@ -1,4 +1,4 @@
-"""The instances side by side: scenarios, their questions, and a grid of conditions and levels per question."""
+"""The instances side by side: scenarios, questions, and a grid of conditions and levels for each question."""
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping
@@ -13,14 +13,14 @@ from batteries.vignettes.preview.wording import kind_words
 from batteries.vignettes.published_csv import PERTURBATION_COLUMNS
 
 _MOST_VARIANTS = 3
-"""Most variants of a question on the page, so that a browser can open the page of 5,760 items."""
+"""Maximum number of variants of a question on the page, so that a browser can open a page of 5,760 items."""
 _MOST_PERTURBED = 12
-"""Most instances with a perturbation per question on the page, unless there are more perturbations."""
+"""Maximum number of perturbed instances of a question. If there are more, one instance per perturbation is shown."""
 _REFERENCE_CONDITION, _REFERENCE_LEVEL = "A", 2
 
 
 class GridPosition(NamedTuple):
-    """Position of an instance in the grid of one variant from one point of view."""
+    """Position of an instance in a grid. A grid shows one variant of a question from one point of view."""
 
     condition: Factor
     level: Factor
@@ -38,15 +38,15 @@ class GridCell:
     from_level: str
     prompt: tuple[Piece, ...]
     options: list[tuple[str, bool]]
-    """Text of each option, and True if the option is right."""
+    """Text of each option, with True for the right option."""
 
 
 _Grid = dict[GridPosition, Item]
-"""The instances of one variant from one point of view."""
+"""The instances of one variant of a question from one point of view."""
 
 
 def scenarios_side_by_side(stories: list[Item], groups: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Return the scenarios with their blocks and questions; the numbers of questions are for links."""
+    """Return the scenarios with their questions and blocks. Links on the page use the numbers of questions."""
     scenarios = []
     numbers = count(1)
     for (number, scenario), items in part_by(stories, by_factors("scenario_number", "scenario")).items():
@@ -72,7 +72,7 @@ def scenarios_side_by_side(stories: list[Item], groups: Mapping[str, int]) -> li
 
 
 def _question(items: list[Item], groups: Mapping[str, int]) -> dict[str, Any]:
-    """Return blocks of a question's first variants, one per point of view, and the number of omitted variants."""
+    """Return a block for each shown variant and point of view of a question, and the number of omitted variants."""
     variants = list(_by_variant(items).items())
     shown, hidden = variants[:_MOST_VARIANTS], variants[_MOST_VARIANTS:]
     parts = [
@@ -88,7 +88,7 @@ def _question(items: list[Item], groups: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _by_variant(items: list[Item]) -> dict[Factor, list[Item]]:
-    """Return the items of each variant. Without a factor `variant`, the n-th item of a cell belongs to variant n."""
+    """Return the items of each variant. If items have no factor `variant`, the n-th item of a cell is in variant n."""
     n_alike = Counter[Hashable]()
     found: dict[Factor, list[Item]] = defaultdict(list)
     cell = by_factors("variant", "pov", "condition", "inference_level", *PERTURBATION_COLUMNS)
@@ -104,7 +104,7 @@ def _by_variant(items: list[Item]) -> dict[Factor, list[Item]]:
 
 
 def _block(variant: Factor, pov: Factor, items: list[Item], groups: Mapping[str, int]) -> dict[str, Any]:
-    """Return one variant from one point of view: its grid, and the question if all cells share the same question."""
+    """Return the grid of one variant from one point of view, and the question if it is the same in all cells."""
     grid: _Grid = {}
     for item in sorted(items, key=lambda item: item.clean is not None):
         # If all instances have a perturbation, the grid contains the clean text of one of them.
@@ -133,7 +133,7 @@ def _reference(levels: list[Factor], usual: Level) -> Factor:
 
 
 def _columns(grid: _Grid, conditions: list[Factor], reference: Factor) -> list[dict[str, Any]]:
-    """Return the heads of the columns, with the demands that each condition adds to the reference condition."""
+    """Return the headings of the columns, with the demands that the reference condition does not have."""
     first: dict[Factor, Item] = {}
     for place, item in grid.items():
         first.setdefault(place.condition, item)
@@ -153,7 +153,7 @@ def _demands(item: Item) -> list[str]:
 
 
 def _cells(grid: _Grid, reference: GridPosition, groups: Mapping[str, int]) -> dict[GridPosition, GridCell]:
-    """Return the cells, compared with the reference condition in their row and the reference level in their column."""
+    """Return the cells, each compared with the reference condition in its row and the reference level in its column."""
 
     def in_row(place: GridPosition) -> GridPosition:
         return GridPosition(reference.condition, place.level)
@@ -181,7 +181,7 @@ def _cells(grid: _Grid, reference: GridPosition, groups: Mapping[str, int]) -> d
 
 
 def _shared_question(texts: ItemTexts, conditions: list[Factor], grid: _Grid) -> dict[str, Any]:
-    """Return a question that all cells share. Each option has the levels at which it is right, per condition."""
+    """Return the question that is the same in all cells. `right` says in which cells an option is right."""
     options = []
     for number, text in enumerate(texts.options, start=1):
         right = []
@@ -195,7 +195,7 @@ def _shared_question(texts: ItemTexts, conditions: list[Factor], grid: _Grid) ->
 
 
 def _perturbed_to_show(items: list[Item]) -> list[Item]:
-    """Return all instances with a perturbation, or one instance per perturbation if there are too many."""
+    """Return all instances with a perturbation. If there are too many, return one instance per perturbation."""
     perturbed = [item for item in items if item.clean is not None]
     if len(perturbed) <= _MOST_PERTURBED:
         return perturbed
@@ -203,7 +203,7 @@ def _perturbed_to_show(items: list[Item]) -> list[Item]:
 
 
 def _perturbed(item: Item) -> dict[str, Any]:
-    """Return an instance with a perturbation, and its clean text."""
+    """Return an instance with a perturbation, together with its text without perturbation."""
     assert item.clean is not None
     clean, shown = ItemTexts.of(item.clean), ItemTexts.of(item.content)
     texts = [(clean.story, shown.story), (clean.prompt, shown.prompt)]

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from typing import Any, TypeVar
 
 _TOKEN = re.compile(r"\s*(?:\w+(?:['’-]\w+)*|[^\w\s])|\s+\Z")
-"""A word or a punctuation mark, with the space before the word or mark."""
+"""A word or a punctuation mark, together with the space before it."""
 _WORD = re.compile(r"\w")
 _K = TypeVar("_K", bound=Hashable)
 
@@ -22,7 +22,7 @@ class ItemTexts:
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> "ItemTexts":
-        """Return the texts of a multiple-choice content."""
+        """Return the texts in the content of a multiple-choice item."""
         return cls(content.get("text", ""), content["prompt"], tuple(content["options"]))
 
     @property
@@ -36,13 +36,13 @@ class ItemTexts:
         return sum(len(text.split()) for text in (self.story, self.prompt, *self.options))
 
     def options_with_right(self, key: object) -> list[tuple[str, bool]]:
-        """Return each option, and True if the option is right."""
+        """Return each option with True for the right option, otherwise False."""
         return [(option, number == key) for number, option in enumerate(self.options, start=1)]
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a text, with marks: it differs from the reference condition, or from the reference level."""
+    """A part of a text. `condition` is True for a difference from the reference condition. `level` is similar."""
 
     text: str
     condition: bool = False
@@ -51,19 +51,19 @@ class Piece:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Positions of the tokens that differ, and the numbers of added and removed words, such as `+2 −1`."""
+    """Positions of the tokens that differ, and the numbers of added and removed words as a text, such as `+2 −1`."""
 
     marks: set[int]
     words: str
 
 
 def tokens_of(text: str) -> list[str]:
-    """Return the words and punctuation marks of a text. Concatenated, these tokens are the text."""
+    """Return the words and punctuation marks of a text, with all spaces. Joined, these tokens are the text again."""
     return _TOKEN.findall(text)
 
 
 def differences(one: Sequence[str], other: Sequence[str]) -> tuple[set[int], set[int]]:
-    """Return the positions of the tokens of `one` that `other` lacks, and those of `other` that `one` lacks."""
+    """Return the positions of tokens in `one` that `other` lacks, and the positions in `other` that `one` lacks."""
     start, most = 0, min(len(one), len(other))
     while start < most and one[start] == other[start]:
         start += 1
@@ -84,8 +84,8 @@ def differences(one: Sequence[str], other: Sequence[str]) -> tuple[set[int], set
 def compared(texts: Mapping[_K, Sequence[str]], reference: Callable[[_K], _K]) -> dict[_K, Comparison]:
     """Compare each text with its reference text.
 
-    A text without a reference has no differences. A reference text itself has none either. In a reference text, the
-    words that are missing in at least one other text are marked.
+    In a text, the words that its reference text lacks are marked. In a reference text, the words that at least one
+    compared text lacks are marked. A text without a reference text has no marks.
     """
     marks: dict[_K, set[int]] = {name: set() for name in texts}
     words = dict.fromkeys(texts, "")
@@ -103,9 +103,9 @@ def _n_words(tokens: Sequence[str], places: set[int]) -> int:
 
 
 def pieces(tokens: Sequence[str], condition: set[int], level: set[int]) -> tuple[Piece, ...]:
-    """Return a text, split where marks begin and end.
+    """Return a text as pieces. A new piece begins where a mark begins or ends.
 
-    The space before a marked word is marked only if the spacing may differ, as in a doubled space.
+    A single space before a mark is not marked. A doubled space is marked, because it can be the difference.
     """
     cut: list[Piece] = []
     for place, token in enumerate(tokens):

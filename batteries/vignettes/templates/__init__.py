@@ -1,1 +1,1 @@
-"""Story templates and their tables: their format, the reading of a folder, placeholders and labels."""
+"""Story templates and tables: the file formats, the reading of a folder, placeholders and labels."""

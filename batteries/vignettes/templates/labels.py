@@ -1,8 +1,8 @@
-"""Labels: the name, place, item or number in each slot of a story, for each variant.
+"""Labels: the names, places, items or numbers in the slots of a story, for each variant.
 
-Each variant draws new labels by their weights. Within a variant no two slots have the same label, and no two variants
-of a story show the same labels throughout. Draws use only `random.Random.random()`, because Python promises
-to keep its numbers.
+For each variant, new labels are drawn with the weights from the tables. Within a variant, all slots have different
+labels. Two variants of a story differ in at least one label. Draws use only `random.Random.random()`, because Python
+guarantees the same numbers for a seed in all versions.
 """
 
 import random
@@ -19,38 +19,38 @@ from batteries.vignettes.templates.tables import Tables
 SMALL_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 BIG_NUMBERS = tuple(str(number) for number in range(50, 101))
 PROTAGONIST = "pov name"
-"""Slot of the protagonist's name in the third person."""
+"""Key of the slot with the protagonist's name in the third person."""
 _FIRST = ("you", "your", "are", "you", "you", "", "were", "have", "your", "")
 _THIRD = ("{name}", "their", "is", "they", "them", "s", "was", "has", "{name}'s", "es")
 N_POV_SLOTS = len(_FIRST)
 NOT_DRAWN = ("filler", "coinflip", "otherside", "pov", "switch", "pseudo")
-"""Prefixes of keys that no pool has."""
+"""Prefixes of keys whose labels are not drawn from a pool."""
 _ONSETS = (*"bdfgklmnprstvz", "bl", "dr", "fl", "gr", "pl", "st", "tr")
 _VOWELS = tuple("aeiou")
 _CODAS = ("", "", "", "b", "d", "k", "l", "m", "n", "p", "rn", "sk")
 _TRIES = 1000
 _MOST_LEFT = 100_000
-"""Most unused draws that are listed if random draws find no unused draw."""
+"""Maximum number of unused draws to list after `_TRIES` random draws without an unused draw."""
 
 
 @dataclass(frozen=True)
 class LabelSlot:
-    """A slot that is filled from a pool."""
+    """A slot with a label from a pool."""
 
     key: str
     pool: Mapping[str, float]
-    """Weight by label."""
+    """Weight of each label."""
 
 
 def prefix_of(key: str) -> str:
-    """Return the part of a key before its number: `name` for `name_2`."""
+    """Return the part of a key before the number, such as `name` for `name_2`."""
     return key.split("_", maxsplit=1)[0]
 
 
 def label_slots(story: ContextVersion, tables: Tables, third_person: bool) -> list[LabelSlot]:
-    """Return the slots of a story that are drawn from pools, in the order of drawing: small pools first.
+    """Return the slots of a story with labels from pools, in the order of the draws. Small pools come first.
 
-    A missing pool is empty; the checks have reported it.
+    The pool of a missing column is empty. The checks report a missing column.
     """
     slots = []
     for key in dict.fromkeys([*story.variables, *sorted(story.items), *sorted(story.activities)]):
@@ -69,7 +69,7 @@ def label_slots(story: ContextVersion, tables: Tables, third_person: bool) -> li
 
 
 def shown_keys(story: ContextVersion, levels: Iterable[int]) -> set[str]:
-    """Return the keys whose labels every instance of a story shows, whatever the condition and inference level."""
+    """Return the keys whose labels appear in a story in all conditions and at all inference levels."""
     fillers = [story.filler[level] for level in map(str, levels) if level in story.filler]
 
     def shown(text: str, above: frozenset[str]) -> set[str]:
@@ -91,10 +91,10 @@ def shown_keys(story: ContextVersion, levels: Iterable[int]) -> set[str]:
 
 
 def shortages(story: ContextVersion, slots: list[LabelSlot], n_variants: int, levels: Iterable[int]) -> dict[str, str]:
-    """Return by key why the pools of a story are too small for the variants; empty if no draw can fail.
+    """Return a sentence for each key with a pool that is too small. Return no sentence if no draw can fail.
 
-    A slot needs one label, and one more label for every earlier slot that can use a label of the same pool. The labels
-    that every instance shows must give as many different stories as there are variants.
+    For each slot, the pool must have more labels than there are earlier slots that can use these labels. The labels
+    that appear in every instance must be enough for as many different stories as there are variants.
     """
     found = {}
     for place, slot in enumerate(slots):
@@ -103,8 +103,8 @@ def shortages(story: ContextVersion, slots: list[LabelSlot], n_variants: int, le
         if slot.pool and len(slot.pool) <= len(rivals):
             others = " and ".join(map(_named, rivals))
             found[slot.key] = (
-                f"the pool of {_named(slot.key)} is too small: it has {len(slot.pool)} labels, which {others} may "
-                "use first. Fix: add labels, or require fewer attributes."
+                f"the pool of {_named(slot.key)} has only {len(slot.pool)} labels, and {others} can use labels of this "
+                "pool first. Fix: add labels, or require fewer attributes."
             )
     shown = shown_keys(story, levels)
     if found or any(prefix_of(key) == "pseudo" for key in shown) or not all(slot.pool for slot in slots):
@@ -115,8 +115,8 @@ def shortages(story: ContextVersion, slots: list[LabelSlot], n_variants: int, le
         stories = f"{n_stories} different {'story' if n_stories == 1 else 'stories'}"
         small = f" ({varied[0].key} has {len(varied[0].pool)} labels)" if varied else ""
         found[varied[0].key if varied else "variables"] = (
-            f"the pools are too small: they give {stories}{small}, but {n_variants} variants are needed. Fix: "
-            "add labels, add a variable that all conditions and levels show, or use fewer variants."
+            f"the labels are enough for {stories}{small}, but {n_variants} variants are needed. Fix: use fewer "
+            "variants, add labels, or add a variable that appears in all conditions and levels."
         )
     return found
 
@@ -124,12 +124,12 @@ def shortages(story: ContextVersion, slots: list[LabelSlot], n_variants: int, le
 def draw_variants(
     story: ContextVersion, slots: list[LabelSlot], n_variants: int, levels: Iterable[int], rng: random.Random
 ) -> Iterator[dict[str, str]]:
-    """Yield for each variant the label of every key, except the keys of the point of view.
+    """Yield the labels of each variant, by key. The keys `pov_1` to `pov_10` are not included.
 
     Raises
     ------
     InputError
-        If the pools do not suffice; `shortages` reports this in advance.
+        If there are not enough labels. `shortages` reports this earlier.
     """
     shown = sorted(shown_keys(story, levels))
     seen: set[tuple[str | None, ...]] = set()
@@ -146,14 +146,14 @@ def draw_variants(
             left = (draw for draw in _all_draws(story, slots, set(shown)) if identity(draw) not in seen)
             rest = list(islice(left, _MOST_LEFT))
             if not rest:
-                raise InputError("the pools are too small for the variants. Fix: use fewer variants.")
+                raise InputError("there are not enough labels for the variants. Fix: use fewer variants.")
             drawn = _draw(story, slots, rest[int(rng.random() * len(rest))], rng)
         seen.add(identity(drawn))
         yield _with_othersides(story, drawn)
 
 
 def pov_labels(pov: str, name: str | None) -> dict[str, str]:
-    """Return the labels of pov_1 to pov_10 in the first person, or in the third person with the protagonist's name."""
+    """Return the labels of `pov_1` to `pov_10`. In the third person, they contain the protagonist's name."""
     forms = _FIRST if pov == "first" else _THIRD
     return {f"pov_{number}": form.format(name=name) for number, form in enumerate(forms, start=1)}
 
@@ -165,7 +165,7 @@ def _named(key: str) -> str:
 def _draw(
     story: ContextVersion, slots: list[LabelSlot], given: Mapping[str, str], rng: random.Random
 ) -> dict[str, str]:
-    """Return a label for each slot and pseudo-word, and the drawn text of each coinflip; `given` labels are kept."""
+    """Return a label for each slot and pseudo-word, and one text of each coinflip. The labels in `given` are kept."""
     drawn = dict(given)
     taken = {given[slot.key].casefold() for slot in slots if slot.key in given}
     for slot in slots:
@@ -173,7 +173,7 @@ def _draw(
             continue
         free = [(label, weight) for label, weight in slot.pool.items() if label.casefold() not in taken]
         if not free:
-            raise InputError(f"the pool of {_named(slot.key)} is too small. Fix: add labels.")
+            raise InputError(f"{_named(slot.key)} has a pool without a free label. Fix: add labels.")
         drawn[slot.key] = _weighted_choice(free, rng)
         taken.add(drawn[slot.key].casefold())
     for key in story.variables:
@@ -188,7 +188,7 @@ def _draw(
 
 
 def _all_draws(story: ContextVersion, slots: list[LabelSlot], keys: set[str]) -> Iterator[dict[str, str]]:
-    """Yield all draws of the labels and coinflips with these keys (pseudo-words are unlimited)."""
+    """Yield all possible draws of the labels and coinflips with these keys. Pseudo-words are left out."""
 
     def assignments(remaining: list[LabelSlot], drawn: dict[str, str]) -> Iterator[dict[str, str]]:
         if not remaining:
@@ -206,7 +206,7 @@ def _all_draws(story: ContextVersion, slots: list[LabelSlot], keys: set[str]) ->
 
 
 def _with_othersides(story: ContextVersion, drawn: dict[str, str]) -> dict[str, str]:
-    """Return the labels with both texts of each coinflip, in which the variables are filled."""
+    """Return the labels, and both texts of each coinflip with these labels."""
     labels = dict(drawn)
     for key, texts in story.coinflips.items():
         other = texts[drawn[key] == texts[0]]
@@ -226,7 +226,7 @@ def _weighted_choice(choices: list[tuple[str, float]], rng: random.Random) -> st
 
 
 def _pseudo_word(rng: random.Random) -> str:
-    """Return a pronounceable word of two or three syllables, 4 to 7 letters."""
+    """Return a pronounceable word that has two or three syllables and 4 to 7 letters."""
 
     def one(of: tuple[str, ...]) -> str:
         return of[int(rng.random() * len(of))]

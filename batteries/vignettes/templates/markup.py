@@ -1,7 +1,7 @@
-"""The markup of templates: `{vs[key]}`, with conversions (`!u !l !c`) and forms (`:p1` to `:p8`), parsed and compiled.
+"""The markup of templates: placeholders `{vs[key]}` with conversions (`!u !l !c`) and forms (`:p1` to `:p8`).
 
-A text is compiled for one setting of the switches and one filler level into a plain format string over numbered values.
-So an instance needs only one `str.format`.
+A text is compiled for one condition (the positions of the switches) and one inference level (the filler). The result is
+a format string with numbered values. So an instance needs only one call of `str.format`.
 """
 
 import re
@@ -22,7 +22,7 @@ FORMS: Mapping[str, tuple[str, str]] = {
     "p7": ("is", "are"),
     "p8": ("isn't", "aren't"),
 }
-"""The two words of a form: the first for a singular value, the second for a plural value."""
+"""The two words of each form: the first word for a singular label, the second word for a plural label."""
 
 CONVERSIONS: Mapping[str, Callable[[str], str]] = {
     "u": str.upper,
@@ -37,14 +37,14 @@ _FIELD = re.compile(r"vs\[([A-Za-z0-9_]+)\]")
 
 @dataclass(frozen=True)
 class Slot:
-    """One placeholder."""
+    """A placeholder in a text."""
 
     key: str
     conversion: str = ""
     form: str = ""
 
     def applied(self, value: str) -> str:
-        """Return the text for this value of the key."""
+        """Return the text that replaces the placeholder if its key has this value."""
         if self.form:
             # "washing the dishes" is one activity, however many dishes there are.
             value = FORMS[self.form][is_plural(value) and not self.key.startswith("activity_")]
@@ -56,12 +56,12 @@ Markup = tuple[str | Slot, ...]
 
 @cache
 def parse_markup(text: str) -> Markup:
-    """Return a template's text as literal pieces and placeholders.
+    """Return a text of a template as a sequence of fixed texts and placeholders.
 
     Raises
     ------
     ValueError
-        If the text is not well-formed; the message says how to correct it.
+        If the text is not well-formed. The message says how to correct the text.
     """
     pieces: list[str | Slot] = []
     try:
@@ -85,7 +85,7 @@ def parse_markup(text: str) -> Markup:
 
 
 def is_well_formed(text: str) -> bool:
-    """Return True if a template's text can be parsed."""
+    """Return True if a text of a template can be parsed."""
     try:
         parse_markup(text)
     except ValueError:
@@ -94,18 +94,18 @@ def is_well_formed(text: str) -> bool:
 
 
 def slots_in(text: str) -> list[Slot]:
-    """Return the placeholders of a text; empty if the text is not well-formed."""
+    """Return the placeholders of a text. The list is empty if the text is not well-formed."""
     return [piece for piece in parse_markup(text) if isinstance(piece, Slot)] if is_well_formed(text) else []
 
 
 def keys_in(text: str) -> set[str]:
-    """Return the keys of the placeholders of a text; empty if the text is not well-formed."""
+    """Return the keys of the placeholders of a text. The set is empty if the text is not well-formed."""
     return {slot.key for slot in slots_in(text)}
 
 
 @dataclass(frozen=True)
 class Phrase:
-    """The text of a switch or filler with a conversion or form, which applies to the whole text."""
+    """The text of a switch or filler whose placeholder has a conversion or form. It applies to the whole text."""
 
     pieces: tuple["Piece", ...]
     conversion: str
@@ -113,28 +113,28 @@ class Phrase:
 
 
 Piece = str | Slot | Phrase
-"""A piece of a text after switches and filler are inserted."""
+"""A part of a text in which the texts of switches and filler are inserted."""
 
 
 @dataclass
 class Compiler:
-    """A compiler for the texts of one story. The values of all its texts share one numbering."""
+    """A compiler for the texts of one story. A value has the same number in all texts of the story."""
 
     switches: Mapping[str, list[str]]
     fillers: Mapping[str, str]
     slots: list[Slot | Phrase] = field(default_factory=list)
-    """Meaning of the numbers in the format strings."""
+    """The placeholder of each number in the format strings."""
     _numbers: dict[Slot | Phrase, int] = field(default_factory=dict)
 
     def compile(self, text: str, links: tuple[int, ...], level: str) -> str:
-        """Return `text` as a format string over `values`, with switches set to `links` and filler to `level`."""
+        """Return `text` as a format string for `values`, with the switches at `links` and the filler of `level`."""
         return "".join(
             piece.replace("{", "{{").replace("}", "}}") if isinstance(piece, str) else f"{{{self._number(piece)}}}"
             for piece in self.resolve(text, links, level)
         )
 
     def resolve(self, text: str, links: tuple[int, ...], level: str) -> tuple[Piece, ...]:
-        """Return `text` with switches and filler inserted."""
+        """Return `text` with the texts of switches and filler inserted."""
         pieces: list[Piece] = []
         for piece in parse_markup(text):
             chosen = self._chosen(piece, links, level) if isinstance(piece, Slot) else None
@@ -148,7 +148,7 @@ class Compiler:
         return tuple(pieces)
 
     def values(self, labels: Mapping[str, str]) -> list[str]:
-        """Return the value of each number for the labels of one variant."""
+        """Return the values for the format strings, in order, with the labels of one variant."""
         return [_value(slot, labels) for slot in self.slots]
 
     def _chosen(self, slot: Slot, links: tuple[int, ...], level: str) -> str | None:
@@ -166,7 +166,7 @@ class Compiler:
 
 
 def render(pieces: Iterable[Piece], labels: Mapping[str, str]) -> str:
-    """Return the text of pieces with these labels."""
+    """Return the text of `pieces` with these labels."""
     return "".join(piece if isinstance(piece, str) else _value(piece, labels) for piece in pieces)
 
 

@@ -1,8 +1,8 @@
-"""The five CSV tables of a template set: pools of labels with weights, items and activities with attributes, demands.
+"""The five CSV tables of a template set: labels, weights of labels, items, activities, and demands.
 
-The format is VIGNET's (Prunty et al., 2025): columns and rows may be ragged, truth values are True/False or 0/1. The
-first column may be a row number (`index`, `Unnamed: 0` or without a name). Columns and rows whose name begins with
-`canary` contain only a GUID.
+The format is the format of VIGNET (Prunty et al., 2025). Rows may have different numbers of cells. Truth values are
+True/False or 0/1. The first column may contain row numbers (its name is `index` or `Unnamed: 0`, or empty). Columns and
+rows whose name begins with `canary` contain only a GUID.
 """
 
 import math
@@ -30,15 +30,15 @@ GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class AttributeTable:
-    """Labels (items or activities) with their attributes."""
+    """Labels of items or activities, with attributes."""
 
     rows: Mapping[str, Mapping[str, AttributeValue]] = field(default_factory=dict)
-    """Attributes by label, both in the order of the file."""
+    """Attributes of each label, in the order of the file."""
     attributes: frozenset[str] = frozenset()
     """Names of the attributes."""
 
     def matching(self, wanted: Mapping[str, AttributeValue]) -> list[str]:
-        """Return the labels that have all `wanted` attributes with exactly these values, in alphabetical order."""
+        """Return the labels whose attributes have all values in `wanted`, in alphabetical order."""
         return sorted(
             label
             for label, has in self.rows.items()
@@ -52,26 +52,26 @@ class Tables:
 
     folder: Path
     pools: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """Weight by label, by prefix (`name`, `colour`, ...)."""
+    """For each prefix (`name`, `colour`, ...), the weight of each label."""
     items: AttributeTable = field(default_factory=AttributeTable)
     activities: AttributeTable = field(default_factory=AttributeTable)
     demands: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """0 or 1 by dimension (`physical`, `beliefs`, ...), by name of the demand."""
+    """For each demand, 1 for the dimensions (`physical`, `beliefs`, ...) that it involves, and 0 for the others."""
     dimensions: tuple[str, ...] = ()
-    """Dimensions of the demand table, in its order."""
+    """Dimensions of demands, in the order of the demand table."""
     canary: str | None = None
     missing: frozenset[str] = frozenset()
-    """Tables that could not be read, so that their content is unknown."""
+    """Names of the tables that could not be read."""
 
 
 def attribute_value(value: object) -> AttributeValue:
-    """Return a cell or attribute in comparable form: a truth value in any spelling as bool, other values as text."""
+    """Return a truth value in any spelling (True, 1, 1.0, ...) as a bool, and all other values as text."""
     text = str(value).strip()
     return _TRUTH.get(text.lower(), text)
 
 
 def demand_name(name: str) -> str:
-    """Return a demand's name in comparable form: spaces become underscores."""
+    """Return the name of a demand with underscores instead of spaces."""
     return name.strip().replace(" ", "_")
 
 
@@ -83,9 +83,9 @@ def read_tables(folder: Path, problems: Problems, used: Set[str]) -> Tables:
     folder
         The folder with the tables.
     problems
-        Receives the mistakes.
+        The list to which mistakes are appended.
     used
-        Prefixes of the variables that templates draw. Other label columns are not checked, and need no weights.
+        Prefixes of the variables in the templates. Columns with other prefixes are not checked, and need no weights.
     """
     columns: dict[str, dict[str, list[tuple[int, str]]]] = {}
     canaries: set[str] = set()
@@ -102,7 +102,7 @@ def read_tables(folder: Path, problems: Problems, used: Set[str]) -> Tables:
             problems.add(
                 path,
                 "line 1",
-                (f"the column `{label_column}` with the labels is missing. Fix: give the column of labels this name."),
+                (f"the column `{label_column}` is missing. Fix: give the column of labels the name `{label_column}`."),
             )
         elif found:
             columns[name] = found
@@ -122,7 +122,7 @@ def read_tables(folder: Path, problems: Problems, used: Set[str]) -> Tables:
 
 
 def _columns(path: Path, text: str, problems: Problems) -> dict[str, list[tuple[int, str]]]:
-    """Return the filled cells of each column with their line numbers, without index and canary columns."""
+    """Return the filled cells of each column, with line numbers. Row-number and canary columns are left out."""
     try:
         table = parse_csv(text, path, is_ragged=True)
     except InputError as error:
@@ -142,7 +142,9 @@ def _columns(path: Path, text: str, problems: Problems) -> dict[str, list[tuple[
         if not name:
             problems.add(path, "line 1", f"column {position + 1} has no name. Fix: name or delete the column.")
         elif name in columns:
-            problems.add(path, "line 1", f"duplicate column `{name}`. Fix: rename or remove one of the columns.")
+            problems.add(
+                path, "line 1", f"two columns have the name `{name}`. Fix: rename or delete one of the columns."
+            )
         else:
             columns[name] = cells
     for line, row in rows:
@@ -150,7 +152,7 @@ def _columns(path: Path, text: str, problems: Problems) -> dict[str, list[tuple[
             problems.add(
                 path,
                 f"line {line}",
-                "the line has more cells than the header. Fix: put a label with a comma in quotes.",
+                "the line has more cells than the header. Fix: put quotes around each label with a comma.",
             )
     return columns
 
@@ -174,7 +176,7 @@ def _pools(
             problems.add(
                 folder / WEIGHTS,
                 prefix,
-                f"the column is missing, although {VARIABLES} has this column. Fix: add its weights.",
+                f"the column is missing, but {VARIABLES} has this column. Fix: add the column with weights.",
             )
             pools[prefix] = {label: 1.0 for _, label in cells}
         else:
@@ -187,14 +189,18 @@ def _pools(
                     )
             for line in weight_on.keys() - dict(cells).keys():
                 problems.add(
-                    path, f"{prefix}, line {line}", (f"{VARIABLES} has no label in this line. Fix: delete the weight.")
+                    path,
+                    f"{prefix}, line {line}",
+                    (f"{VARIABLES} has no label in this line. Fix: delete the weight in this line."),
                 )
             pools[prefix] = {
                 label: _weight(path, prefix, line, weight_on.get(line, "1"), problems) for line, label in cells
             }
     for prefix in used & ((weights or {}).keys() - labels.keys()) if labels else ():
         problems.add(
-            folder / WEIGHTS, prefix, f"{VARIABLES} has no such column. Fix: delete the column or correct its name."
+            folder / WEIGHTS,
+            prefix,
+            f"{VARIABLES} has no column with this name. Fix: delete the column, or correct its name.",
         )
     return pools
 
@@ -206,7 +212,7 @@ def _weight(path: Path, prefix: str, line: int, text: str, problems: Problems) -
         weight = math.nan
     if not (0 < weight < math.inf):
         fix = f"write {text.replace(',', '.')}" if "," in text else "correct the weight"
-        problems.add(path, f"{prefix}, line {line}", f"the weight `{text}` is not a number over 0. Fix: {fix}.")
+        problems.add(path, f"{prefix}, line {line}", f"the weight `{text}` is not a number greater than 0. Fix: {fix}.")
         return 1.0
     return weight
 
@@ -215,11 +221,15 @@ def _check_labels(path: Path, column: str, cells: list[tuple[int, str]], problem
     seen: dict[str, int] = {}
     for line, label in cells:
         if label.casefold() in seen:
-            sentence = f"`{label}` is already in line {seen[label.casefold()]}. Fix: give each label one line."
+            sentence = (
+                f"the label `{label}` is also in line {seen[label.casefold()]}. Fix: delete one of the two labels."
+            )
             problems.add(path, f"{column}, line {line}", sentence)
         seen.setdefault(label.casefold(), line)
         if "{" in label or "}" in label:
-            problems.add(path, f"{column}, line {line}", f"the label `{label}` has a brace. Fix: use plain text.")
+            problems.add(
+                path, f"{column}, line {line}", f"the label `{label}` contains a brace. Fix: delete the brace."
+            )
 
 
 def _attribute_table(
@@ -240,13 +250,13 @@ def _attribute_table(
         for line, text in cells:
             if has_truth and not isinstance(attribute_value(text), bool):
                 problems.add(
-                    path, f"{attribute}, line {line}", f"`{text}` is not True or False, 0 or 1. Fix: correct the cell."
+                    path, f"{attribute}, line {line}", f"`{text}` is not True, False, 0 or 1. Fix: correct the cell."
                 )
             if line in label_on:
                 rows[label_on[line]][attribute] = attribute_value(text)
             else:
                 problems.add(
-                    path, f"{attribute}, line {line}", ("the line has no label. Fix: add a label, or empty the line.")
+                    path, f"{attribute}, line {line}", ("the line has attributes but no label. Fix: add a label.")
                 )
     return AttributeTable(rows, frozenset(columns.keys() - {first}))
 
@@ -261,7 +271,7 @@ def _demands(
     }
     for line, name in name_on.items():
         if list(name_on.values()).index(name) != list(name_on).index(line):
-            problems.add(path, f"line {line}", f"duplicate demand `{name}`. Fix: keep one of the rows.")
+            problems.add(path, f"line {line}", f"two rows have the demand `{name}`. Fix: delete one of the rows.")
     dimensions = tuple(name for name in columns if name != "inference_component")
     demands = {name: dict.fromkeys(dimensions, 0) for name in name_on.values()}
     for line, dimension, text in _cells(columns, dimensions):

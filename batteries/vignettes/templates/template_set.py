@@ -1,4 +1,4 @@
-"""Reading of a folder of templates and its tables. A mistake of form is collected and does not stop the reading."""
+"""Reading of a folder of templates and its tables. Mistakes of form (such as a missing field) are collected."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,22 +19,22 @@ Model = TypeVar("Model", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Scenario:
-    """The readable parts of a scenario's folder."""
+    """A scenario, with the parts of its context template that have no mistakes of form."""
 
     name: str
     path: Path
-    """File of the context template."""
+    """The file with the context template."""
     metadata: Metadata | None
-    """None if the metadata are missing or have mistakes."""
+    """Metadata of the scenario. None if the metadata are missing or have mistakes."""
     versions: Mapping[str, ContextVersion]
-    """The versions of the story that have no mistakes of form, by letter."""
+    """The versions of the story without mistakes of form, by letter."""
     letters: frozenset[str]
-    """All versions in the file, also those with mistakes; empty if the file cannot be read."""
+    """Letters of all versions in the file, with or without mistakes. Empty if the file cannot be read."""
 
 
 @dataclass(frozen=True)
 class ScenarioQuestion:
-    """A QA template, its file and its story."""
+    """A QA template, with its file and scenario."""
 
     path: Path
     qa: QATemplate
@@ -42,13 +42,13 @@ class ScenarioQuestion:
 
     @property
     def story(self) -> ContextVersion | None:
-        """The story that the question is about; None if this version is missing or has mistakes of form."""
+        """The version of the story for the question. None if this version is missing or has mistakes of form."""
         return self.scenario.versions.get(self.qa.base_context_version)
 
 
 @dataclass(frozen=True)
 class TemplateSet:
-    """All templates of a folder, sorted, with their tables."""
+    """All templates of a folder in sorted order, and the tables."""
 
     folder: Path
     tables: Tables
@@ -58,7 +58,9 @@ class TemplateSet:
 
 
 def read_template_set(folder: Path, tables_folder: Path | None, problems: Problems) -> TemplateSet:
-    """Read templates and tables (by default from `folder`/tables); append mistakes of form to `problems`.
+    """Read the templates and the tables. Append mistakes of form to `problems`.
+
+    If `tables_folder` is None, the tables are in `folder`/tables.
 
     Raises
     ------
@@ -67,7 +69,7 @@ def read_template_set(folder: Path, tables_folder: Path | None, problems: Proble
     """
     if not folder.is_dir():
         raise InputError(
-            f"{folder}: this folder does not exist. Fix: name the folder that holds one folder per scenario."
+            f"{folder}: this folder does not exist. Fix: choose the folder that contains the folders of the scenarios."
         )
     tables_folder = tables_folder or folder / "tables"
     scenarios, questions, canaries = [], [], set()
@@ -79,15 +81,19 @@ def read_template_set(folder: Path, tables_folder: Path | None, problems: Proble
         for surplus in contexts:
             if surplus != path:
                 problems.add(
-                    surplus, "", (f"the folder also has {path.name}. Fix: keep one context template per folder.")
+                    surplus,
+                    "",
+                    (f"the folder also has the context template {path.name}. Fix: delete one of the two."),
                 )
         if not contexts:
-            problems.add(path, "", "the folder has no context template. Fix: add this file or remove the folder.")
+            problems.add(
+                path, "", "this context template is missing. Fix: add this file, or delete the folder of the scenario."
+            )
         elif path != own:
             problems.add(
                 path,
                 "",
-                (f"the context template of the folder {sub.name} must be called {own.name}. Fix: rename this file."),
+                (f"the context template in the folder {sub.name} must be called {own.name}. Fix: rename this file."),
             )
         document = _read_json(path, problems) if contexts else None
         scenario = _scenario(sub.name, path, document, problems)
@@ -101,8 +107,8 @@ def read_template_set(folder: Path, tables_folder: Path | None, problems: Proble
                     qa_path,
                     "",
                     (
-                        "this is not a QA template, but every JSON file in this folder must be one. "
-                        "Fix: move the file away."
+                        "this file is not a QA template, but every other JSON file in this folder must be a QA "
+                        "template. Fix: move this file to another folder."
                     ),
                 )
                 continue
@@ -113,7 +119,9 @@ def read_template_set(folder: Path, tables_folder: Path | None, problems: Proble
     canaries.add(tables.canary)
     if not scenarios:
         problems.add(
-            folder, "", ("the folder holds no templates. Fix: give each scenario its own folder with JSON files.")
+            folder,
+            "",
+            ("the folder contains no templates. Fix: add a folder with JSON files for each scenario."),
         )
     guids = sorted(guid for guid in canaries if guid)
     if len(guids) > 1:
@@ -127,7 +135,7 @@ def read_template_set(folder: Path, tables_folder: Path | None, problems: Proble
 
 
 def _used_prefixes(scenarios: Iterable[Scenario]) -> set[str]:
-    """Return the prefixes of the variables that stories draw; the protagonist's name is drawn in every story."""
+    """Return the prefixes of the variables in all stories. `name` is always used, for the protagonist's name."""
     stories = [story for scenario in scenarios for story in scenario.versions.values() if story is not None]
     return {"name"} | {prefix_of(key) for story in stories for key in story.variables}
 
@@ -139,12 +147,12 @@ def _scenario_folders(folder: Path, tables_folder: Path) -> Iterator[Path]:
 
 
 def _json_files(folder: Path) -> list[Path]:
-    """Return the JSON files of a folder, except the hidden ones that some systems and editors leave."""
+    """Return the JSON files of a folder, without the hidden files of some operating systems and editors."""
     return sorted(path for path in folder.iterdir() if path.suffix.lower() == ".json" and not path.name.startswith("."))
 
 
 def _scenario(name: str, path: Path, document: Any, problems: Problems) -> Scenario:
-    """Return the readable parts of a context template. A mistake in one part does not hide mistakes in other parts."""
+    """Return the parts of a context template without mistakes of form. Report the mistakes of all parts."""
     if not isinstance(document, dict):
         return Scenario(name, path, None, {}, frozenset())
     if "A" not in document:
@@ -158,7 +166,7 @@ def _scenario(name: str, path: Path, document: Any, problems: Problems) -> Scena
     if "metadata" in document:
         metadata = _validated(path, "metadata", document["metadata"], Metadata, problems)
     else:
-        problems.add(path, "metadata", "the metadata are missing. Fix: add them.")
+        problems.add(path, "metadata", "the metadata are missing. Fix: add the field `metadata`.")
     sound = {letter: version for letter, version in versions.items() if version}
     return Scenario(name, path, metadata, sound, frozenset(versions))
 
@@ -170,7 +178,9 @@ def _read_json(path: Path, problems: Problems) -> Any:
         problems.add(path, "", str(error).removeprefix(str(path)).lstrip(":, "))
         return None
     if not isinstance(document, dict):
-        problems.add(path, "", "the file must contain one JSON object, `{...}`. Fix: correct the file.")
+        problems.add(
+            path, "", "the file must contain one JSON object. Fix: put { at the beginning and } at the end of the file."
+        )
         return None
     return document
 

@@ -242,8 +242,8 @@ def test_the_page_names_the_jspsych_version_of_the_web_client() -> None:
     ("arguments", "message"),
     [
         ({"groups": GROUPS | {"nobody": 1}}, "there is no item `nobody`"),
-        ({"practice": ["warm-up", "first", "warm-up"]}, "`warm-up` is listed twice"),
-        ({"attention_checks": ["check", "s1-a"]}, "`s1-a` is listed twice"),
+        ({"practice": ["warm-up", "first", "warm-up"]}, "`warm-up` is listed 2 times"),
+        ({"attention_checks": ["check", "s1-a"]}, "`s1-a` is listed 2 times"),
         ({"groups": {k: v for k, v in GROUPS.items() if k != "s3-a"}}, "`s3-a` is in no group"),
         ({"groups": {}, "practice": list(battery().by_id), "attention_checks": []}, "Fix: add test items"),
     ],
@@ -275,14 +275,14 @@ def test_files_are_written_to_a_new_or_empty_folder(tmp_path: Path) -> None:
         write_new_folder(files, folder)
         written = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
         assert {name: path.read_bytes().decode() for name, path in written.items()} == files
-        with pytest.raises(InputError, match="this folder is not empty, or is a file"):
+        with pytest.raises(InputError, match="this is not a new or empty folder"):
             write_new_folder(files, folder)
 
 
 def test_an_export_that_cannot_be_written_leaves_no_file(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="this folder is not empty, or is a file"):
+    with pytest.raises(InputError, match="this is not a new or empty folder"):
         write_new_folder({"a.txt": ""}, tmp_path / "file")
     with pytest.raises(InputError, match="cannot be written"):
         write_new_folder({"a.txt": ""}, tmp_path / "file" / "below")

@@ -74,7 +74,7 @@ def test_an_outdated_file_that_the_researcher_changed_is_kept(tmp_path):
 def test_a_file_that_is_not_of_an_analysis_is_never_overwritten(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "report.html").write_text("my thesis")
-    with pytest.raises(InputError, match=r"report\.html: this file was not written by an analysis"):
+    with pytest.raises(InputError, match=r"report\.html: no analysis wrote this file"):
         write_together(tmp_path / "out", FIRST, {})
     assert files_in(tmp_path) == {"out/report.html": b"my thesis"}
     (tmp_path / "file").write_text("x")
@@ -82,7 +82,7 @@ def test_a_file_that_is_not_of_an_analysis_is_never_overwritten(tmp_path):
         write_together(tmp_path / "file", FIRST, {})
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / MANIFEST).write_text('{"mine": 1}')
-    with pytest.raises(InputError, match="not a manifest of an analysis"):
+    with pytest.raises(InputError, match="not the manifest of an analysis"):
         write_together(tmp_path / "other", FIRST, {})
 
 
@@ -125,7 +125,9 @@ def test_a_file_that_another_program_has_open_is_named_and_the_earlier_result_is
         return real(self, *target)
 
     monkeypatch.setattr(Path, call, refused)
-    with pytest.raises(InputError, match=r"cannot be written \(Permission denied\). Fix: close it") as error:
+    with pytest.raises(
+        InputError, match=r"cannot be written \(Permission denied\). Fix: close other programs"
+    ) as error:
         write_together(out, SECOND, {})
     monkeypatch.undo()
     assert str(error.value).startswith(f"{place}: ")

@@ -144,7 +144,7 @@ def test_every_reader_of_rows_of_one_length_reports_a_row_of_another_length(
     n = len(PUBLISHED_COLUMNS)
     for cells, fix in ((n - 1, "add the missing cells"), (n + 1, "put each cell that contains a comma")):
         (tmp_path / "data.csv").write_text(f"{HEADER}\n{','.join(['x'] * cells)}\n")
-        with pytest.raises(InputError, match=f"line 2: {cells} cells, but the header has {n}. Fix: {fix}"):
+        with pytest.raises(InputError, match=f"line 2: this row has {cells} cells, but the header has {n}. Fix: {fix}"):
             read(tmp_path / "data.csv")
 
 
@@ -155,7 +155,11 @@ def test_every_reader_accepts_a_cell_over_the_default_limit_of_the_csv_module(
     limit = csv.field_size_limit()
     (tmp_path / "data.csv").write_text(f"{HEADER}\n{'x' * 200_000}{',' * HEADER.count(',')}\n")
     # The reader of batteries reports that the empty vignette has no options.
-    with pytest.raises(InputError, match="the vignette does not have") if read is read_published_csv else nullcontext():
+    with (
+        pytest.raises(InputError, match="the cell `vignette` does not have")
+        if read is read_published_csv
+        else nullcontext()
+    ):
         read(tmp_path / "data.csv")
     assert csv.field_size_limit() == limit
 

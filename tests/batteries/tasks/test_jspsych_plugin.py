@@ -57,8 +57,8 @@ def test_an_item_needs_a_key_that_is_one_of_its_answers() -> None:
     ("changes", "message"),
     [
         ({"answers": [{"response": 4}]}, "at least 2"),
-        ({"answers": [{"response": 4}, {}]}, "has no field"),
-        ({"answers": [{"a": 1, "b": 2}, {"b": 2, "a": 1}]}, "are the same"),
+        ({"answers": [{"response": 4}, {}]}, "an entry of `answers` is empty"),
+        ({"answers": [{"a": 1, "b": 2}, {"b": 2, "a": 1}]}, "are equal"),
         ({"plugin": ""}, "at least 1 character"),
         ({"question": "?"}, "Extra inputs"),
     ],

@@ -127,7 +127,7 @@ def test_an_invalid_export_is_refused_with_the_position_of_its_error(
 def test_only_the_first_of_many_errors_are_named(sample_study: Study, export: dict[str, Any], tmp_path: Path) -> None:
     for prediction in export["results"][0]["predictions"]:
         del prediction["predicted"]
-    with pytest.raises(InputError, match=r"And \d+ more of this kind") as error:
+    with pytest.raises(InputError, match=r"Number of mistakes that are not listed: \d+") as error:
         read_stored_runs(sample_study, [write(tmp_path, export)])
     assert len(str(error.value)) < 1_000
 

@@ -71,7 +71,7 @@ def test_yes_no_and_off_are_read_as_texts(asking: Callable[[str], Study]) -> Non
         (questions(f"{{name: {'a' * 41}, ask: How old?, answer: number}}"), r"line 2: `questions.0.name`"),
         (questions("{ask: How old?, answer: number}"), r"line 2: `questions.0.name` is missing. Fix: add it"),
         (questions("{name: age, answer: number}"), r"line 2: `questions.0.ask` is missing. Fix: add it"),
-        (questions('{name: age, ask: "", answer: number}'), r"line 2: `questions.0.ask` is empty. Fix: write it"),
+        (questions('{name: age, ask: "", answer: number}'), r"line 2: `questions.0.ask` is empty. Fix: write a text"),
         (questions("{name: age, ask: How old?}"), r"line 2: `questions.0.answer` is missing. Fix: add it"),
         (questions("{name: age, ask: How old?, answer: integer}"), r"`number`, `choice` or `text` \(it is 'integer'\)"),
         (questions("{name: age, ask: How old?, answer: number, min: 18}"), r"`questions.0.min` is an unknown field"),

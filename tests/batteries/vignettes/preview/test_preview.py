@@ -395,7 +395,7 @@ def test_every_property_of_a_sound_design_is_said_to_hold() -> None:
     assert list(said) == [
         "Every one of the 72\u00a0test items is in exactly one group.",
         "Every group sees 12 items.",
-        "Every scenario × version × condition × level is seen by exactly one group, once: 72 of 72.",
+        "Every scenario × version × condition × level is seen exactly once, by one group: 72 of 72.",
         "Within every group each condition is seen equally often: 6 times.",
         "Within every group each level is seen equally often: 4 times.",
         "Within every group each condition at each level is seen equally often: 2 times.",
@@ -557,13 +557,13 @@ def test_a_long_plain_list_says_how_many_items_are_not_shown() -> None:
 def test_batteries_of_other_tasks_are_refused() -> None:
     ray = Item(item_id="ray", task="blackbox_predict", content={"atoms": [[1, 1]], "entry": "north-3"}, key="south-3")
     with pytest.raises(
-        InputError, match=r"the item `ray` has the task blackbox.*the preview shows multiple-choice items only"
+        InputError, match=r"the item `ray` has the task blackbox.*the preview shows only multiple-choice items"
     ):
         render_preview(battery_of([vignette(), ray]), None)
 
 
 def test_groups_of_another_battery_are_refused() -> None:
-    with pytest.raises(InputError, match="no item of the groups is in the battery `ledge`"):
+    with pytest.raises(InputError, match="the battery `ledge` has no item of the study"):
         render_preview(battery_of([vignette()]), {"other": 1})
 
 
