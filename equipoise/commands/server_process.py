@@ -83,18 +83,19 @@ def running_server(folder: Path, location: StoreAddress | None = None) -> Iterat
 
 def _wait_until_ready(process: subprocess.Popen[bytes], url: str) -> None:
     deadline = time.monotonic() + START_TIMEOUT_S
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            raise InputError(
-                f"the server for this study exited at once (exit code {process.returncode}). Fix: correct the problem "
-                "in the message above."
-            )
-        try:
-            httpx.get(f"{url}/api/study", timeout=5).raise_for_status()
-        except httpx.TransportError:
-            time.sleep(0.05)
-        else:
-            return
+    with httpx.Client(timeout=5) as client:
+        while time.monotonic() < deadline:
+            if process.poll() is not None:
+                raise InputError(
+                    f"the server for this study exited at once (exit code {process.returncode}). Fix: correct the "
+                    "problem in the message above."
+                )
+            try:
+                client.get(f"{url}/api/study").raise_for_status()
+            except httpx.TransportError:
+                time.sleep(0.05)
+            else:
+                return
     raise InputError(
         f"the server did not respond within {START_TIMEOUT_S} s. Fix: close other programs, and try again."
     )

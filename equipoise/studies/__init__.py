@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from functools import cache
 from pathlib import Path
 
 from batteries.errors import InputError
@@ -31,7 +32,11 @@ def copy_sample_study(name: str, folder: Path) -> None:
         shutil.copytree(_HERE / name, folder, dirs_exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: this folder cannot be made ({error}). Fix: use another folder.") from None
-    schema = json.dumps(StudyDefinition.model_json_schema(), indent=2, ensure_ascii=False)
-    (folder / "study.schema.json").write_text(schema + "\n", encoding="utf-8")
+    (folder / "study.schema.json").write_text(_schema(), encoding="utf-8")
     # Responses are personal data, so Git must not add them to a public repository.
     (folder / ".gitignore").write_text("data/\n", encoding="utf-8")
+
+
+@cache
+def _schema() -> str:
+    return json.dumps(StudyDefinition.model_json_schema(), indent=2, ensure_ascii=False) + "\n"

@@ -17,6 +17,7 @@ import pytest
 from equipoise.studies import copy_sample_study
 from server.serve import free_port
 from tests.deploy.proxies import PROXIES, Proxy, connections_to, running_proxy
+from tests.waiting import wait_until_it_replies
 
 PANEL_ID = "5f3a9c0e7b1d2f4a6c8e0b1d"
 STARTS_PER_MINUTE = 5
@@ -47,13 +48,7 @@ def served(folder: Path, log: Path, **settings: str) -> Iterator[tuple[subproces
     with log.open("wb") as file:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=file, env=os.environ | settings)
     try:
-        for _ in range(600):
-            assert process.poll() is None, log.read_text()
-            try:
-                httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=5)
-                break
-            except httpx.TransportError:
-                time.sleep(0.05)
+        wait_until_it_replies(f"http://127.0.0.1:{port}/readyz", process)
         yield process, port
     finally:
         process.terminate()

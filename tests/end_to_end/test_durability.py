@@ -19,6 +19,7 @@ import pytest
 from server.serve import free_port
 from server.store.open import open_store
 from server.store.verify import verify
+from tests.waiting import wait_until_it_replies
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="kills a process group, which Windows does not have")
 
@@ -70,13 +71,8 @@ def start_server(folder: Path, port: int, *options: str) -> subprocess.Popen[byt
             "EQUIPOISE_REQUESTS_PER_SECOND": "100000",
         },
     )
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        with suppress(httpx.TransportError):
-            httpx.get(f"http://127.0.0.1:{port}/api/study").raise_for_status()
-            return process
-        time.sleep(0.05)
-    raise AssertionError("the server did not start")
+    wait_until_it_replies(f"http://127.0.0.1:{port}/api/study", process)
+    return process
 
 
 def stored_ids(folder: Path) -> list[str]:

@@ -58,12 +58,13 @@ class Server:
 
     def wait_until_ready(self) -> None:
         deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            assert self.process.poll() is None, self.log
-            with suppress(httpx.TransportError):
-                if httpx.get(f"{self.url}/readyz").status_code == 200:
-                    return
-            time.sleep(0.05)
+        with httpx.Client() as client:
+            while time.monotonic() < deadline:
+                assert self.process.poll() is None, self.log
+                with suppress(httpx.TransportError):
+                    if client.get(f"{self.url}/readyz").status_code == 200:
+                        return
+                time.sleep(0.05)
         raise AssertionError("the server did not start")
 
     def __exit__(

@@ -27,6 +27,7 @@ from server.store.postgres.store import PostgresStore
 from tests.postgres import PostgresCluster
 from tests.server.stores import Person, at_once, of, problems
 from tests.silent_network import SilentNetwork
+from tests.waiting import wait_until_it_replies
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="freezes processes, which Windows cannot do")
 
@@ -212,13 +213,7 @@ def server(folder: Path, location: str) -> Iterator[tuple[subprocess.Popen[bytes
     )
     url = f"http://127.0.0.1:{port}"
     try:
-        deadline = time.monotonic() + 60
-        while True:
-            with suppress(httpx.TransportError):
-                httpx.get(f"{url}/readyz", timeout=5).raise_for_status()
-                break
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        wait_until_it_replies(f"{url}/readyz", process)
         yield process, url
     finally:
         os.killpg(process.pid, signal.SIGCONT)
