@@ -14,22 +14,10 @@ from click import Command, Group
 
 import equipoise as eq
 from equipoise.cli.main import main
+from tests.equipoise.commands_in_processes import equipoise
 
 Edit = Callable[[Path, str, str], None]
 EDITED_BOARD = '"atoms":[[2,3],[3,6],[6,2],[7,8]],"entry":"north-1"'  # the outcome is the same
-
-
-def equipoise(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "equipoise", *map(str, arguments)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-        stdin=subprocess.DEVNULL,
-        timeout=180,
-    )
 
 
 def table(folder: Path, name: str) -> list[dict[str, str]]:

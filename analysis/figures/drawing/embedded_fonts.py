@@ -1,8 +1,8 @@
 """Fonts in a PDF without the tables that only the layout of a text needs.
 
-matplotlib has already laid out every text when it embeds a font. It nevertheless reads and reduces the font's tables for
-substitution and positioning. Without these tables, a figure with a few words is written in a third of the time, and
-looks the same.
+matplotlib has already laid out every text when it embeds a font. It nevertheless reads and reduces the tables for
+substitution and positioning of glyphs. Without these tables, a figure with a few words is written in a third of the
+time, and looks the same.
 """
 
 from collections.abc import Iterator
