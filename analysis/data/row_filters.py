@@ -93,7 +93,7 @@ def add_flags(data: pd.DataFrame, flags: Mapping[str, Where]) -> pd.DataFrame:
     """
     for name, where in flags.items():
         if not where:
-            raise InputError(f"the flag `{name}` is empty. Fix: write a column and its level under the flag.")
+            raise InputError(f"the flag `{name}` has no columns. Fix: write a line `COLUMN: LEVEL` under `{name}`.")
         if name in data.columns:
             raise InputError(
                 f"the flag `{name}` has the name of a column of the data. Fix: give the flag another name."

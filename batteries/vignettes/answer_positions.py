@@ -79,7 +79,10 @@ class AnswerPositions:
         return tuple(shown[position] for position in range(N_OPTIONS))
 
     def _arrangement(self, stratum: Hashable, scenario: str, version: int, variant: int) -> list[int]:
-        """Return the slots of the options that `_paired` returns. Each pair has two of the four slots."""
+        """Return the four slots in the order of the four options: first those of the options that `_paired` returns.
+
+        Each pair of options gets two neighbouring slots.
+        """
         scenarios = self._scenarios[stratum]
         unit = variant * len(scenarios) + scenarios[scenario]
         rest = self._n_variants * len(scenarios) % N_OPTIONS

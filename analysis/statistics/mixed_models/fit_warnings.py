@@ -183,7 +183,10 @@ def _constant_cells(formula: Formula, frame: ModelFrame) -> dict[_Cell, float]:
 
 
 def _empty_cells(columns: Sequence[DesignColumn], frame: ModelFrame) -> list[_Cell]:
-    """Return the empty cells of the terms of factors, without cells that are part of a larger empty cell."""
+    """Return the combinations of factor levels without data, for each term of the formula.
+
+    If a combination of fewer levels has no data either, only this shorter combination is returned.
+    """
     found: list[_Cell] = []
     for term in dict.fromkeys(column.term for column in columns):
         if not term or any(variable in frame.covariates for variable in term):

@@ -48,7 +48,9 @@ def prefix_of(key: str) -> str:
 
 
 def label_slots(story: ContextVersion, tables: Tables, third_person: bool) -> list[LabelSlot]:
-    """Return the slots of a story with labels from pools, in the order of the draws. Small pools come first.
+    """Return the slots of a story whose labels come from pools, in the order in which the labels are drawn.
+
+    Slots with small pools come first.
 
     The pool of a missing column is empty. The checks report a missing column.
     """

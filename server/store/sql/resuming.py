@@ -167,7 +167,7 @@ def _come_back(log: Log, held: HeldSlot, study: Study, visit: Visit, is_exempt: 
 
 
 def _most_visits(db: Database, session: str) -> int:
-    """Return the largest number of visits to record, which is enough for the study's rule about reloads."""
+    """Return the largest number of visits to record. The study's rule about reloads never needs more."""
     return max(MOST_VISITS, (_definition(db, session).resume.max_reloads or 0) + 1)
 
 

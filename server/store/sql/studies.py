@@ -277,7 +277,7 @@ def changed_since(db: Database, study: Study) -> str | None:
 
 
 def _changes_since(db: Database, registered: Registered, study: Study) -> Changes:
-    """Return the changes in `study` since the content `registered`; empty if the stored content is unreadable."""
+    """Return the differences of `study` from the content `registered`; none if the stored content is unreadable."""
     try:
         definition, texts = definition_and_texts(db, registered.study_digest, registered.revision)
         before = Content(definition, texts, items_of(db, registered.battery_digest), registered.battery_digest)

@@ -78,7 +78,7 @@ def migrate(path: Path, must_exist: bool = False) -> None:
         ) from None
     except (sqlite3.DatabaseError, UnicodeError, LookupError) as error:  # For instance a changed byte in the schema.
         raise InputError(
-            f"{path}: this file is not a store, or is damaged ({error}). Fix: if the file has your data, "
+            f"{path}: this file is not a store, or is damaged ({error}). Fix: if this was your store, "
             "replace the file by a backup; otherwise move the file to another folder."
         ) from None
 

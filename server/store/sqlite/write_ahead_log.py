@@ -47,7 +47,7 @@ def size_of(path: Path) -> int:
 
 
 def log_identity(path: Path) -> LogIdentity:
-    """Return the identities of the files of a database file's log."""
+    """Return the identities of the two files `-wal` and `-shm`, which are the log of a database file."""
     return _identity_or_none(f"{path}-wal"), _identity_or_none(f"{path}-shm")
 
 
