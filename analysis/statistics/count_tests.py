@@ -221,7 +221,9 @@ def mcnemar(table: pd.DataFrame) -> HypothesisTest:
     b, c = int(counts[0, 1]), int(counts[1, 0])
     discordant, n = b + c, int(counts.sum())
     if discordant == 0:
-        raise InputError("no pair has two different responses, so there is nothing to test. Fix: report the share of each response.")
+        raise InputError(
+            "no pair has two different responses, so there is nothing to test. Fix: report the share of each response."
+        )
     exact = discordant < FEW_DISCORDANT
     chisq = (b - c) ** 2 / discordant
     return HypothesisTest(
@@ -305,7 +307,8 @@ def cochran_q(table: pd.DataFrame) -> HypothesisTest:
     changing = int(((by_unit > 0) & (by_unit < k)).sum())
     if changing == 0:
         raise InputError(
-            "every unit gives the same response in all conditions, so there is nothing to test. Fix: report the share of each response."
+            "every unit gives the same response in all conditions, so there is nothing to test. Fix: report the share "
+            "of each response."
         )
     total = float(by_unit.sum())
     q = (k - 1) * (k * float((by_condition**2).sum()) - total**2) / (k * total - float((by_unit**2).sum()))

@@ -123,7 +123,7 @@ def test_the_report_has_the_numbers_of_the_tables(rows, tmp_path):
     page = html.unescape((tmp_path / "out/report.html").read_text(encoding="utf-8")).replace("\u00a0", " ")
     people = result.tables["accuracy_overall"].iloc[0]
     assert f"People: {100 * people['accuracy']:.1f} % correct" in page
-    assert "Of 5 trials of =Model, 1 invalid responses and 0 unanswered trials count as not correct." in page
+    assert "Of 5 trials of =Model, 1 invalid response and 0 unanswered trials count as not correct." in page
     assert "Simulated participants are in this report" not in page
     assert "The two scorings differ in 1 response" in page
 

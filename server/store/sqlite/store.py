@@ -411,7 +411,9 @@ class SqliteStore(SqlStore):
         try:
             save_from_memory(connection, self.path)
         except (sqlite3.Error, OSError) as error:
-            raise StoreUnavailable(f"another program has truncated the write-ahead log, and its content cannot be saved now: {error}") from error
+            raise StoreUnavailable(
+                f"another program has truncated the write-ahead log, and its content cannot be saved now: {error}"
+            ) from error
         self._close_connections()
         logger.warning(
             "%s: its log was emptied by another program while the store was in use; nothing is lost. %s",
