@@ -219,7 +219,10 @@ def _most(row: Row, n_participants: int, n_trials: int, each: int) -> Finding:
 
 
 def _books(row: Row, n_participants: int, n_trials: int, each: int) -> Finding:
-    """Check that final and excluded trials add up to all trials of the final or of the recruited participants."""
+    """Check the numbers of trials.
+
+    The final and the excluded trials must add up to all trials, either of the final or of the recruited participants.
+    """
     excluded, n_left_out = row.whole("excluded_trials") or 0, row.whole("excluded_participants") or 0
     whole, final, recruited = n_trials + excluded, n_participants * each, (n_participants + n_left_out) * each
     added = f"{n_trials:,} final and {excluded:,} excluded trials are {whole:,}"

@@ -80,7 +80,10 @@ def degrees_of_freedom(table: PublishedTable, design: Design) -> Iterator[Findin
 
 
 def _compared(test: ReportedTest, design: Design) -> tuple[str, str, str] | None:
-    """Return verdict, expected value and sentence. Return None if the expected degrees of freedom are unknown."""
+    """Return the verdict, the expected value, and a sentence on the check.
+
+    Return None if the expected degrees of freedom are unknown.
+    """
     expected = expected_dfs(test)
     given = "; ".join(f"{one.why} give df = {one}" for one in expected)
     wanted = " or ".join(str(one) for one in expected)

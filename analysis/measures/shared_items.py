@@ -1,4 +1,4 @@
-"""Pairs of people and one run, compared only on the items that the run was asked and people responded to."""
+"""Comparisons of people with one run. Each comparison uses only the items that both were asked."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

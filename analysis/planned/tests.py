@@ -36,7 +36,7 @@ class _Values:
 
     @property
     def n_in_several(self) -> int:
-        """Number of units with values at more than one level."""
+        """Number of units (such as participants) that have values at several levels of the factor."""
         return int((self.of_units.notna().sum(axis=1) > 1).sum())
 
     def at(self, level: Any) -> Any:

@@ -66,9 +66,7 @@ def cohens_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     categories = np.union1d(one, two)
     expected = sum(float((one == category).mean() * (two == category).mean()) for category in categories)
     if len(categories) == 1:
-        raise InputError(
-            "both raters chose the same category for every item, so kappa is undefined. Fix: leave kappa out."
-        )
+        raise InputError("both raters chose one category for all items, so kappa is undefined. Fix: leave kappa out.")
     return (float((one == two).mean()) - expected) / (1 - expected)
 
 
@@ -355,8 +353,8 @@ def split_half_reliability(
             correlations.append(np.corrcoef(x, y)[0, 1])
     if not correlations:
         raise InputError(
-            "a split-half reliability needs at least 3 items with different accuracies to which both halves of the "
-            "participants responded. Fix: collect more data."
+            "a split-half reliability needs at least 3 items to which both halves of the participants responded, and "
+            "these items must differ in accuracy. Fix: collect more data."
         )
     mean = max(float(np.mean(correlations)), 0.0)
     return 2 * mean / (1 + mean)

@@ -1,4 +1,4 @@
-"""Fonts in a PDF without the tables that only the layout of a text needs.
+"""Smaller and faster fonts in a PDF: without the tables that are needed only to lay out a text.
 
 matplotlib has already laid out every text when it embeds a font. It nevertheless reads and reduces the tables for
 substitution and positioning of glyphs. Without these tables, a figure with a few words is written in a third of the

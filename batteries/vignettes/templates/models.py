@@ -156,7 +156,7 @@ def condition_letter(capability_type: str, condition: str) -> str:
 
 
 def condition_code(capability_type: str, letter: str) -> str:
-    """Return the digits of the condition with a letter. This is the inverse of `condition_letter`."""
+    """Return the condition that a letter names, such as 10 for B. This is the inverse of `condition_letter`."""
     number = "ABCDEFGHIJ".index(letter)
     return f"{number % 2}{number // 2}" if capability_type == "double" else str(number)
 

@@ -112,7 +112,7 @@ def _participant_elsewhere(db: Database, session: str) -> str | None:
 
 
 def _refuse_other_code(db: Database, known: str | None, start: SessionStart, uploaded: UploadedSession) -> None:
-    """Refuse a session whose participant is known in this store under another code, or as another kind."""
+    """Refuse a session whose participant has another code, or is of another kind, in this store."""
     there = db.execute(
         "SELECT kind, external_id FROM participants LEFT JOIN identities USING (participant) WHERE participant = ?",
         (uploaded.participant,),
@@ -165,8 +165,8 @@ def _refuse_another_person(
         if len(others) < len(there) or any(status == Status.WITHDRAWN for _, status, *_ in there):
             return
         raise Conflict(
-            f"Participant {code} has withdrawn in the laboratory that ran session {uploaded.session}, and there is a "
-            f"participant {code} on this server. Fix: if this is the same person, delete their responses on this "
+            f"In session {uploaded.session} of a laboratory, participant {code} withdrew. This server also has a "
+            f"participant {code}. Fix: if this is the same person, delete their responses on this "
             f"server with `equipoise withdraw STUDY --participant {code}`; {if_other}"
         )
     for session, status, session_number, n_answered in others:
@@ -176,7 +176,8 @@ def _refuse_another_person(
             )
         if session_number == start.session_number and n_answered > 0:
             raise Conflict(
-                f"This server already has a different session {session_number} of a participant {code}: {session}. "
+                f"This server already has another session with the number {session_number} of participant {code}: "
+                f"{session}. "
                 f"Fix: {if_other}"
             )
 

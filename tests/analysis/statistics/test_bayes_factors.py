@@ -152,7 +152,7 @@ def test_proportions_of_very_many_trials_do_not_overflow():
 
 def test_an_outcome_without_counts_is_accepted_and_an_empty_group_is_refused():
     assert bayes_factor_proportions(pd.DataFrame([[9, 0], [7, 0]])) < 1
-    with pytest.raises(InputError, match="the row image of the table is empty"):
+    with pytest.raises(InputError, match="all counts in the row image of the table are 0"):
         bayes_factor_proportions(pd.DataFrame([[9, 1], [0, 0]], index=["text", "image"]))
     with pytest.raises(InputError, match="the table has 2 rows and 3 columns"):
         bayes_factor_proportions(pd.DataFrame([[9, 1, 1], [2, 2, 2]]))

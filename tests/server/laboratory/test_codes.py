@@ -76,7 +76,7 @@ def test_a_session_number_that_was_run_on_two_machines_is_stored_twice_and_is_co
 def test_participants_of_two_laboratories_with_the_same_code_stay_separate(lab: Laboratory) -> None:
     server_session = lab.start()
     lab.answer(server_session, 1)
-    with pytest.raises(Conflict, match=r"a different session 1 of a participant P01: .*--prefix"):
+    with pytest.raises(Conflict, match=r"another session with the number 1 of participant P01: .*--prefix"):
         lab.add_uploaded(participant="p-bbbbbbbbbbbb")
     lab.add_uploaded("B-P01", participant="p-bbbbbbbbbbbb")
     lab.add_uploaded(participant="p-cccccccccccc", session_number=2, session="00000000000000ab")
@@ -141,9 +141,7 @@ def test_an_uploaded_withdrawal_of_an_unknown_session_deletes_no_other_participa
     server_session = lab.start(session_number=1)
     lab.complete(server_session)
     before = verified(lab.store)
-    message = (
-        r"there is a participant P01 on this server. .* `equipoise withdraw STUDY --participant P01`; .*--prefix B-"
-    )
+    message = r"This server also has a participant P01. .* `equipoise withdraw STUDY --participant P01`; .*--prefix B-"
     for session_number in (1, 2):
         with pytest.raises(Conflict, match=message):
             lab.add_uploaded(participant="p-bbbbbbbbbbbb", session_number=session_number, is_withdrawn=True)

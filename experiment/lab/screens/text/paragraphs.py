@@ -131,7 +131,7 @@ def _word_width(font: FreeTypeFont, word: str, direction: Direction) -> float:
 
 
 def _style_for(sheet: Sheet, span: Span) -> Style:
-    """Return a style that has all characters of a span.
+    """Return the first style whose font has every character of the span's text.
 
     Signs on keys, such as arrows, may exist only in the style `mono`.
     """
