@@ -11,6 +11,7 @@ KNOWN_MIGRATIONS: tuple[str, ...] = (
     "m008_revisions_and_exclusions",
     "m009_plain_names",
     "m010_plain_words",
+    "m011_replies_of_models",
 )
 """Names of the migrations of the store, in order. The analysis refuses a store with an unknown migration."""
 
@@ -74,6 +75,10 @@ RESERVED_FACTOR_NAMES = frozenset(
         "temperature",
         "valid",
         "imported_correct",
+        "reading_rule",
+        "stop_reason",
+        "input_tokens",
+        "output_tokens",
         "factors",
         "content",
         "key",

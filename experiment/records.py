@@ -256,6 +256,14 @@ class RunResponse(Response):
     imported_correct: bool | None = Field(
         default=None, description="Whether the response is right according to the imported run; None for other runs."
     )
+    reading_rule: str | None = Field(
+        default=None,
+        description="Rule that read the response in the model's reply, or the reason why the reply has no response.",
+    )
+    stop_reason: str | None = Field(default=None, description="The provider's word for why the reply ended.")
+    input_tokens: int | None = Field(default=None, ge=0, description="Number of tokens of the prompt.")
+    output_tokens: int | None = Field(default=None, ge=0, description="Number of tokens of the reply and its thinking.")
+    thinking: str | None = Field(default=None, description="The model's thinking, which is not part of its reply.")
 
 
 class Run(BaseModel):

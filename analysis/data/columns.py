@@ -9,15 +9,17 @@ from analysis.statistics.factor_levels import level_order
 
 TEXT = ("study", "study_version", "battery", "session", "participant", "kind", "source", "status", "started_at",
         "completed_at", "phase", "item_id", "task", "shown_at", "onset_source", "received_at", "model",
-        "model_version", "run", "prompt_digest", "input", "missing", "excluded_at", "excluded_reason")  # fmt: skip
+        "model_version", "run", "prompt_digest", "input", "missing", "excluded_at", "excluded_reason",
+        "reading_rule", "stop_reason")  # fmt: skip
 WHOLE = ("group", "seed", "trial_index", "fixation_frames", "fixation_frames_intended", "frames_dropped", "focus_lost",
-         "attempt", "visit", "session_number", "study_revision")  # fmt: skip
+         "attempt", "visit", "session_number", "study_revision", "input_tokens", "output_tokens")  # fmt: skip
 DECIMAL = ("rt_ms", "fixation_ms", "frame_ms", "temperature")
 YES_NO = ("valid", "imported_correct")
 JSON = ("factors", "content", "key", "response", "signals", "jspsych")
 VIEW_COLUMNS = (*TEXT, *WHOLE, *DECIMAL, *YES_NO, *JSON)
 LATER_COLUMNS = ("fixation_frames_intended", "frame_ms", "onset_source", "visit", "input", "missing", "signals",
-                 "jspsych", "session_number", "study_revision", "excluded_at", "excluded_reason")  # fmt: skip
+                 "jspsych", "session_number", "study_revision", "excluded_at", "excluded_reason", "reading_rule",
+                 "stop_reason", "input_tokens", "output_tokens")  # fmt: skip
 """Columns that stores and exports of an earlier Equipoise lack. In the tidy table, their values are then missing."""
 
 FORMER_COLUMNS = {"session_number": "occasion"}
@@ -41,11 +43,13 @@ JSPSYCH = ("trial_type", "plugin_version", "time_elapsed", "rt")
 AFTER_FACTORS = ("content", "key", "response", "missing", "correct", "score", "chance", "rt_ms", "input", "fixation_ms",
                  "fixation_frames", "fixation_frames_intended", "frame_ms", "shown_at", "onset_source", "received_at",
                  "frames_dropped", "attempt", "visit", "focus_lost", *SIGNALS, *PATTERNS, *JSPSYCH, "model",
-                 "model_version", "temperature", "run", "prompt_digest", "valid", "imported_correct")  # fmt: skip
+                 "model_version", "temperature", "run", "prompt_digest", "valid", "imported_correct", "reading_rule",
+                 "stop_reason", "input_tokens", "output_tokens")  # fmt: skip
 DERIVED = ("correct", "score", "chance", "excluded_by", *PATTERNS, "rt")
 """Columns that are computed from the raw data. The data digest does not include these columns."""
 
-SINCE_THE_DIGEST = ("session_number", "study_revision", "excluded_at", "excluded_reason")
+SINCE_THE_DIGEST = ("session_number", "study_revision", "excluded_at", "excluded_reason", "reading_rule",
+                    "stop_reason", "input_tokens", "output_tokens")  # fmt: skip
 """Columns that are newer than the data digest. If such a column has no values, the digest omits the column."""
 
 FIXED_COLUMNS = frozenset((*VIEW_COLUMNS, *BEFORE_FACTORS, *AFTER_FACTORS, *DERIVED))

@@ -11,10 +11,14 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+MODEL_COLUMNS = ("reading_rule", "stop_reason", "input_tokens", "output_tokens", "thinking")
+"""The columns of a response that have values only if a model responded, since the migration `m011`."""
+
 RESPONSE_COLUMNS = (
     "session", "trial_index", "attempt", "response_id", "response", "rt_ms", "fixation_ms", "fixation_frames",
     "fixation_frames_intended", "frame_ms", "shown_at", "onset_source", "received_at", "frames_dropped", "focus_lost",
     "valid", "text", "imported_correct", "visit", "input", "missing", "signals", "jspsych",
+    *MODEL_COLUMNS,
 )  # fmt: skip
 """The stored columns of a response that its checksum covers, in this order."""
 

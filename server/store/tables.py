@@ -44,6 +44,8 @@ SELECT studies.study AS study, studies.version AS study_version, sessions.batter
        runs.model AS model, runs.model_version AS model_version, runs.temperature AS temperature,
        runs.run AS run, runs.prompt_digest AS prompt_digest,
        responses.valid AS valid, responses.imported_correct AS imported_correct,
+       responses.reading_rule AS reading_rule, responses.stop_reason AS stop_reason,
+       responses.input_tokens AS input_tokens, responses.output_tokens AS output_tokens,
        responses.visit AS visit, responses.input AS input, responses.missing AS missing,
        responses.signals AS signals, responses.jspsych AS jspsych,
        sessions.session_number AS session_number, sessions.revision AS study_revision,

@@ -7,7 +7,7 @@ integers, and times and JSON are texts, as in SQLite.
 
 from server.store.tables import TRIALS
 
-VERSION = "m010_plain_words"
+VERSION = "m011_replies_of_models"
 """Name of the SQLite migration with the same tables."""
 
 RENAMED_TABLES = {"places": "slots", "answer_totals": "response_totals"}
@@ -75,7 +75,9 @@ STATEMENTS = (
       ADD COLUMN IF NOT EXISTS frame_ms DOUBLE PRECISION, ADD COLUMN IF NOT EXISTS onset_source TEXT,
       ADD COLUMN IF NOT EXISTS visit INTEGER, ADD COLUMN IF NOT EXISTS input TEXT,
       ADD COLUMN IF NOT EXISTS missing TEXT, ADD COLUMN IF NOT EXISTS signals TEXT,
-      ADD COLUMN IF NOT EXISTS jspsych TEXT
+      ADD COLUMN IF NOT EXISTS jspsych TEXT, ADD COLUMN IF NOT EXISTS reading_rule TEXT,
+      ADD COLUMN IF NOT EXISTS stop_reason TEXT, ADD COLUMN IF NOT EXISTS input_tokens INTEGER,
+      ADD COLUMN IF NOT EXISTS output_tokens INTEGER, ADD COLUMN IF NOT EXISTS thinking TEXT
     """,
     """
     ALTER TABLE sessions

@@ -1,11 +1,13 @@
 """Runs of models: each run is stored completely and once."""
 
+from typing import Any
+
 from batteries.canonical_json import digest
 from batteries.errors import InputError
 from experiment.plan import Phase, Plan, Trial
 from experiment.records import Kind, Participant, Run, Session, Status
 from experiment.study.definition import Study
-from server.store.checksums import link_response
+from server.store.checksums import MODEL_COLUMNS, link_response
 from server.store.database import Database, insert_sql, now
 from server.store.errors import Conflict
 from server.store.models import AddedRun
@@ -18,10 +20,8 @@ from server.store.sql.studies import Registered, as_json, served
 def add(log: Log, study: Study, run: Run) -> AddedRun:
     """Store a run, unless the run is stored already. See `Store.add_runs`."""
     db = log.db
-    # Items and responses identify a run, so label and times are left out.
-    identity = run.model_dump(mode="json", exclude={"run", "started_at", "completed_at"})
     try:
-        session = f"run-{digest([study.battery.digest, identity])[:16]}"
+        session = f"run-{digest([study.battery.digest, _identity(run)])[:16]}"
     except InputError as error:
         raise InputError(f"the run {run.run}: {error}") from None
     known = db.execute("SELECT run FROM runs WHERE session = ?", (session,)).fetchone()
@@ -32,6 +32,20 @@ def add(log: Log, study: Study, run: Run) -> AddedRun:
     _insert(db, served(db, study), study, run, session, label)
     log.write("run added", session, run=label)
     return AddedRun(label, is_new=True)
+
+
+def _identity(run: Run) -> dict[str, Any]:
+    """Return the content that identifies a run: its items and responses, without label and times.
+
+    Columns that are newer than the first stored runs are included only if they have values. So a stored run keeps its
+    identity.
+    """
+    identity = run.model_dump(mode="json", exclude={"run", "started_at", "completed_at"})
+    for response in identity["responses"]:
+        for column in MODEL_COLUMNS:
+            if response[column] is None:
+                del response[column]
+    return identity
 
 
 def _refuse_stored_responses(db: Database, run: Run) -> None:
@@ -86,7 +100,7 @@ def _insert(db: Database, registered: Registered, study: Study, run: Run, sessio
     received_at = now()
     rows = []
     for response in sorted(run.responses, key=lambda response: response.trial_index):
-        values = responses.row(session, response, received_at, response.valid, response.text, response.imported_correct)
+        values = responses.row(session, response, received_at)
         checksum = link_response(checksum, values)
         rows.append((*values, checksum))
     responses.write(db, rows)

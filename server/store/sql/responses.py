@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
-from experiment.records import Response, Status
-from server.store.checksums import RESPONSE_COLUMNS, link_response
+from experiment.records import Response, RunResponse, Status
+from server.store.checksums import MODEL_COLUMNS, RESPONSE_COLUMNS, link_response
 from server.store.database import Database, as_text, marks, now
 from server.store.errors import Conflict, NotYourSession, Refusal
 from server.store.models import ENDED_FOR, NOTHING_PASSED_OVER
@@ -163,15 +163,10 @@ def _check_is_retry(db: Database, session: str, response: Response, accepted: It
     raise Refusal("answered_already")
 
 
-def row(
-    session: str,
-    response: Response,
-    received_at: str,
-    valid: bool = True,
-    text: str | None = None,
-    imported_correct: bool | None = None,
-) -> tuple[Any, ...]:
-    """Return a response in its stored form, in the order of `RESPONSE_COLUMNS`."""
+def row(session: str, response: Response, received_at: str) -> tuple[Any, ...]:
+    """Return a response of a person or a model in its stored form, in the order of `RESPONSE_COLUMNS`."""
+    of_model = response if isinstance(response, RunResponse) else None
+    imported_correct = of_model.imported_correct if of_model else None
     return (
         session,
         response.trial_index,
@@ -188,14 +183,15 @@ def row(
         received_at,
         response.frames_dropped,
         response.focus_lost,
-        int(valid),
-        text,
+        int(of_model.valid) if of_model else 1,
+        of_model.text if of_model else None,
         None if imported_correct is None else int(imported_correct),
         response.visit,
         response.input,
         response.missing,
         as_json(response.signals.model_dump(exclude_defaults=True)) if response.signals else None,
         as_json(response.jspsych.model_dump()) if response.jspsych else None,
+        *(getattr(response, column, None) for column in MODEL_COLUMNS),
     )
 
 

@@ -283,4 +283,14 @@ def m010_plain_words(db: Database) -> None:
     db.create_view("trials", TRIALS)
 
 
+@migrations()
+def m011_replies_of_models(db: Database) -> None:
+    """Add how each reply of a model was read, why the reply ended, its tokens, and the model's thinking."""
+    kinds = {"reading_rule": str, "stop_reason": str, "input_tokens": int, "output_tokens": int, "thinking": str}
+    for column, kind in kinds.items():
+        db.table("responses").add_column(column, kind)
+    db.execute("DROP VIEW trials")
+    db.create_view("trials", TRIALS)
+
+
 assert tuple(migration.name for migration in migrations.pending(Database(memory=True))) == KNOWN_MIGRATIONS

@@ -401,6 +401,7 @@ SHOWN: dict[str, str] = {
             "received_at": "'1'", "frames_dropped": "7", "focus_lost": "7", "attempt": "7", "valid": "0",
             "imported_correct": "1", "fixation_frames_intended": "7", "frame_ms": "7", "onset_source": "'painted'",
             "visit": "7", "input": "'pen'", "missing": "'deadline'", "signals": "'1'", "jspsych": "'1'",
+            "reading_rule": "'json'", "stop_reason": "'length'", "input_tokens": "7", "output_tokens": "7",
         }.items()
     },
     **{
