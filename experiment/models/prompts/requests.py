@@ -141,6 +141,8 @@ def _items(study: Study, group: int | None, seed: int | None) -> list[Item]:
             f"one session's plan needs a group and a seed. Fix: add {missing}, or leave out both options to use the "
             "whole battery."
         )
+    if seed < 0:
+        raise InputError(f"--seed {seed}: a seed is not negative. Fix: use 0 or a larger number.")
     try:
         trials = plan_session(study, group, seed).trials
     except ValueError as error:
