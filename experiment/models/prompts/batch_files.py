@@ -134,7 +134,7 @@ class WrittenPrompts:
         temperatures = ", ".join("not sent" if each is None else f"{each:g}" for each in of.temperatures)
         limit = f" Limit of a reply: {self.max_tokens:,} tokens." if self.batch.needs_model else ""
         return [
-            f"Wrote {len(of):,} requests for {len(of.items):,} items to {names}.",
+            f"Wrote {_counted(len(of), 'request')} for {_counted(len(of.items), 'item')} to {names}.",
             *(line for task, prompts in of.by_task.items() for line in _digests(task, prompts)),
             f"Temperatures: {temperatures}. Epochs: {of.epochs}.{limit}",
             f"The prompts have {self.n_characters:,} characters. English text has about four characters per token.",
@@ -148,6 +148,10 @@ class WrittenPrompts:
         return [
             f"Note: {self.model} may refuse a temperature other than 1. Test one request before you upload the batch."
         ]
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def _digests(task: str, prompts: TaskPrompts) -> list[str]:

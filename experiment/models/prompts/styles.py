@@ -24,7 +24,7 @@ DEFAULT_STYLES = {"multiple_choice": "three-lines", "blackbox_predict": "baselin
 REASONING_STYLES = frozenset({"thinking", "visualization-of-thought"})
 """The styles that ask for a long reply."""
 _TEMPLATES = files("experiment.models.prompts") / "templates"
-_SPLIT = re.compile(r"^===[ \t]*\n", re.MULTILINE)
+_SPLIT = re.compile(r"^===[ \t]*(?:\n|\Z)", re.MULTILINE)
 
 
 class Prompt(NamedTuple):
@@ -120,13 +120,20 @@ def style_for(task: str, chosen: str | None, study_folder: Path) -> Style:
     name = chosen or DEFAULT_STYLES[task]
     if name in known:
         return _shipped(task, name)
-    path = next((each for each in (Path(name), study_folder / name) if each.is_file()), None)
+    path = next((each for each in (Path(name), study_folder / name) if _is_file(each)), None)
     if path is None:
         raise InputError(
-            f"the task `{task}` has no style `{name}`, and no file has this name. Fix: use one of {', '.join(known)}, "
+            f"the task `{task}` has no style `{name[:60]}`, and no file has this name. Fix: use one of {', '.join(known)}, "
             "or the name of a template file."
         )
     return read_style(path)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # A name that is too long, such as a whole prompt.
+        return False
 
 
 def read_style(path: Path) -> Style:

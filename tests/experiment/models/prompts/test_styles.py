@@ -2,12 +2,14 @@
 
 import hashlib
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from batteries.blackbox import Port, trace
 from batteries.errors import InputError
+from batteries.items import Battery
 from experiment.models.prompts.requests import requests_for
 from experiment.models.prompts.styles import Prompt, style_for, styles_of
 from tests.experiment.models.prompts.small_studies import BOARD, PLUM, SAMPLES, STYLES, item, study_with
@@ -126,6 +128,15 @@ def test_every_style_renders_every_item_of_the_sample_studies(task: str, style: 
         assert user == user.strip()
 
 
+def test_a_solved_ray_that_leaves_where_it_entered_is_called_reflected() -> None:
+    study = study_with([item(BOARD, None, "test")], "blackbox_predict")
+    turned = item({"size": 8, "atoms": [[4, 6], [6, 6]], "entry": "west-5"}, "west-5", "practice-1")
+    items = (turned, study.battery.by_id["test"])
+    study = replace(study, battery=Battery(**study.battery.model_dump(exclude={"items"}), items=items))
+    (request,) = requests_for(study, shots=1)
+    assert "Prediction: reflected\n" in request.prompt.user
+
+
 @pytest.mark.parametrize(("task", "style"), [each for each in STYLES if each[1] != "human-equivalent"])
 def test_every_style_shows_solved_practice_items_before_the_test_item(task: str, style: str) -> None:
     study = SAMPLES[task]
@@ -198,12 +209,19 @@ def test_a_template_file_may_be_in_the_study_folder(tmp_path: Path) -> None:
         ("{{ prompt | nonsense }}", r"my\.txt, line 1: this is not a Jinja2 template"),
         ("a\n===\nb\n===\nc", "several lines `===`"),
         ("{{ prompt }}\n===\n", "the user message is empty"),
+        ("{{ prompt }}\n===", "the user message is empty"),
+        ("{% if prompt %}\n===\n{% endif %}{{ prompt }}", "cannot be rendered"),
     ],
 )
 def test_a_template_that_cannot_be_used_is_refused_with_a_fix(tmp_path: Path, template: str, message: str) -> None:
     (tmp_path / "my.txt").write_text(template)
     with pytest.raises(InputError, match=f"(?s){message}.*Fix: "):
         prompt(PLUM, str(tmp_path / "my.txt"))
+
+
+def test_a_whole_prompt_in_place_of_a_style_is_refused() -> None:
+    with pytest.raises(InputError, match=r"has no style `Read the text\. .*Fix: "):
+        prompt(PLUM, "Read the text. " * 1000)
 
 
 def test_an_unknown_style_is_refused_with_the_known_styles() -> None:
