@@ -18,12 +18,10 @@ from batteries.files.atomic_write import atomic_write
 from batteries.files.csv_files import cell_text
 from experiment.models.prompts.requests import PromptRequest, Requests, TaskPrompts
 
-OPENAI_REASONING_MODEL = re.compile(r"(ft:)?(o[1-9]|gpt-([5-9]|[1-9][0-9]))")
+OPENAI_REASONING_MODEL = re.compile(r"(?:ft:|openai/)?(o[1-9]|gpt-([5-9]|[1-9][0-9]))")
 """Names of OpenAI's models that accept `max_completion_tokens` and refuse `max_tokens`."""
 SHORT_TOKENS, LONG_TOKENS = 512, 2048
 """Default limit of a reply, and the limit for a reply with reasoning."""
-
-
 _LINE_ENDS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 """Characters that are allowed in JSON, but at which some programs divide a file into lines."""
 

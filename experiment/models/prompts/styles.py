@@ -123,8 +123,8 @@ def style_for(task: str, chosen: str | None, study_folder: Path) -> Style:
     path = next((each for each in (Path(name), study_folder / name) if _is_file(each)), None)
     if path is None:
         raise InputError(
-            f"the task `{task}` has no style `{name[:60]}`, and no file has this name. Fix: use one of {', '.join(known)}, "
-            "or the name of a template file."
+            f"the task `{task}` has no style `{name[:60]}`, and no file has this name. Fix: use one of "
+            f"{', '.join(known)}, or the name of a template file."
         )
     return read_style(path)
 

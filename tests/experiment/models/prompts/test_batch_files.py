@@ -100,7 +100,8 @@ def test_a_prompt_without_system_prompt_sends_none(requests: Callable[..., Reque
 
 @pytest.mark.parametrize(
     ("model", "field"),
-    [("gpt-4o", "max_tokens"), ("gpt-4.1-mini", "max_tokens"), ("ft:gpt-4o:lab", "max_tokens"),
+    [("gpt-4o", "max_tokens"), ("gpt-4.1-mini", "max_tokens"), ("ft:gpt-4o:lab:o3", "max_tokens"),
+     ("openai/gpt-5", "max_completion_tokens"),
      ("meta-llama/Llama-3.3-70B", "max_tokens"), ("olmo-2", "max_tokens"), ("o3", "max_completion_tokens"),
      ("o4-mini-2025-04-16", "max_completion_tokens"), ("gpt-5-mini", "max_completion_tokens"),
      ("gpt-5.1", "max_completion_tokens"), ("ft:o4-mini:lab", "max_completion_tokens")],
