@@ -336,8 +336,8 @@ def write_prompts(
 ) -> None:  # fmt: skip
     """Write the test items as requests to a language model, in files for a batch service.
 
-    The requests contain no answer keys of test items. The command sends nothing. Upload the files to the provider, download the
-    results, and import the results with `equipoise models import`.
+    The requests contain no answer keys of test items. The command sends nothing. Upload the files to the
+    provider, download the results, and import the results with `equipoise models import`.
     """
     from equipoise.commands.models import models_prompts
 
