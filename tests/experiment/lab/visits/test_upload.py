@@ -64,7 +64,7 @@ def test_duplicate_codes_of_two_laboratories_are_refused_unless_prefixed(lab, sm
     lab(study)
     upload = ["lab", "upload", str(small), "--into", into]
     refused = CliRunner().invoke(main, upload)
-    assert refused.exit_code == 1 and "a different session 1 of a participant P01" in refused.stderr
+    assert refused.exit_code == 1 and "another session with the number 1 of participant P01" in refused.stderr
     for _ in range(2):
         assert CliRunner().invoke(main, [*upload, "--prefix", "B-"]).exit_code == 0
     with local_client(study, into) as (_, store):
