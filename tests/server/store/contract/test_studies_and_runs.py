@@ -15,7 +15,7 @@ import pytest
 from batteries.errors import InputError
 from experiment.load_study import load_study
 from experiment.models.baselines import run_baseline
-from experiment.models.stored_blackbox import read_stored_runs
+from experiment.models.imports.stored_blackbox import read_stored_runs
 from experiment.records import Kind, Run
 from experiment.study.definition import Study
 from server.store import (
