@@ -3,9 +3,10 @@
 The id of a sample, or the field `item_id` of its metadata, must be the id of the request or of the item.
 """
 
+import zipfile
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from batteries.errors import InputError
 from experiment.models.imports.lines import LONGEST_MS, number_of, text_of, time_of
@@ -33,8 +34,9 @@ def read(path: Path) -> Records:
             "pip install 'equipoise[models]'"
         ) from None
     try:
-        log = read_eval_log(str(path), header_only=True)
-        samples = read_eval_log_samples(str(path), all_samples_required=False)
+        form: Literal["eval", "json"] = "eval" if zipfile.is_zipfile(path) else "json"
+        log = read_eval_log(str(path), header_only=True, format=form)
+        samples = read_eval_log_samples(str(path), all_samples_required=False, format=form)
         for number, sample in enumerate(samples, start=1):
             yield _record(number, sample, log)
     except InputError:

@@ -189,8 +189,8 @@ def route_study(folder: Path, keys: dict[str, int], options: tuple[str, ...]) ->
     save_battery(Battery(battery="routes", version="1.0", items=items), study / "battery.jsonl")
     (study / "study.yaml").write_text(
         'study: routes\nversion: "1.0"\ntitle: Routes\nlanguage: en\nbattery: battery.jsonl\n'
-        "design: {method: deal, groups: 1, balance: [set]}\ntimeline: {consent: consent.md, instructions: [consent.md], "
-        "debrief: consent.md}\n",
+        "design: {method: deal, groups: 1, balance: [set]}\n"
+        "timeline: {consent: consent.md, instructions: [consent.md], debrief: consent.md}\n",
         encoding="utf-8",
     )
     return load_study(study)
