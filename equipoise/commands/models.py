@@ -61,6 +61,8 @@ def models_import(
         others = [difference(study, digits, n, store) for digits, n in sorted(found.other_batteries.items())]
         if not found.runs:
             raise InputError("\n".join(others) or nothing_found(problems, paths))
+        with progress_bar("Reading replies", found.runs.n_to_read) as advance:
+            found.runs.read_replies(advance)
         with progress_bar("Storing runs", len(found.runs)) as advance, store_of(study, store) as opened:
             try:
                 sentences = added_runs(study, opened, found.runs, advance)

@@ -2,7 +2,7 @@
 
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any, overload
@@ -13,7 +13,7 @@ from batteries.canonical_json import canonical_json
 from batteries.errors import InputError
 from batteries.items import Item
 from batteries.tasks import task_named
-from experiment.models.imports.spool import RunKey, Spool, SpooledReply
+from experiment.models.imports.spool import ReplyReading, RunKey, Spool, SpooledReply
 from experiment.models.imports.study_items import StudyItems
 from experiment.records import Run, RunResponse, Source
 
@@ -99,6 +99,26 @@ class ImportedRuns(Sequence[Run]):
     def __iter__(self) -> Iterator[Run]:
         return (self[index] for index in range(len(self)))
 
+    def read_replies(self, advance: Callable[[], None]) -> None:
+        """Read the response in each reply. This takes long, and must be done before the store is locked.
+
+        Parameters
+        ----------
+        advance
+            Function to call after each run.
+        """
+        for key in self._keys:
+            replies = self._spool.replies(key)
+            self._spool.add_readings(
+                key, ((reply.position, read_reply(self._items.items[reply.position], reply)) for reply in replies)
+            )
+            advance()
+
+    @property
+    def n_to_read(self) -> int:
+        """Number of runs whose replies `read_replies` reads."""
+        return len(self._keys)
+
     def _made(self, key: RunKey) -> tuple[Run, RunSummary]:
         summary = RunSummary()
         item_ids: list[str] = []
@@ -106,10 +126,9 @@ class ImportedRuns(Sequence[Run]):
         tokens = Counter[str]()
         name = canonical_json([self._items.battery.digest, asdict(key)]).decode()
         found: set[int] = set()
-        for reply in self._spool.replies(key):
+        for reply, (response, reason) in zip(self._spool.replies(key), self._spool.readings(key), strict=True):
             item = self._items.items[reply.position]
             found.add(reply.position)
-            response, reason = read_reply(item, reply)
             summary.n += 1
             summary.n_truncated += reply.is_truncated
             if reason is None:
@@ -152,18 +171,18 @@ class ImportedRuns(Sequence[Run]):
         return run, summary
 
 
-def read_reply(item: Item, reply: SpooledReply) -> tuple[JsonValue, str | None]:
-    """Return the response in a reply, and None; or None and the reason why the reply has no valid response."""
+def read_reply(item: Item, reply: SpooledReply) -> ReplyReading:
+    """Return the response in a reply, or the reason why the reply is invalid."""
     task: Any = task_named(item.task)
     if not reply.has_response:
         reading = task.read_reply(item.content, reply.reply)
-        return (reading.response, None) if reading.is_valid else (None, reading.rule)
+        return ReplyReading(reading.response, None) if reading.is_valid else ReplyReading(None, reading.rule)
     response = _as_response(item, reply.response)
     try:
         task.check_response(item.content, response)
     except InputError:
-        return None, "not_a_response"
-    return response, None
+        return ReplyReading(None, "not_a_response")
+    return ReplyReading(response, None)
 
 
 def _as_response(item: Item, value: JsonValue) -> JsonValue:

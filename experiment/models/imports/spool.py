@@ -7,9 +7,10 @@ database in a temporary file without a name, which the operating system deletes.
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -71,6 +72,15 @@ class SpooledReply:
     latency_ms: float | None
 
 
+class ReplyReading(NamedTuple):
+    """The response in a reply."""
+
+    response: JsonValue
+    """The response in the form of the item's task; None if the reply is invalid."""
+    reason: str | None
+    """Reason why the reply is invalid; None for a valid reply."""
+
+
 class Spool:
     """The replies of one import."""
 
@@ -81,6 +91,10 @@ class Spool:
         self._db.execute("BEGIN")
         self._db.execute(
             "CREATE TABLE replies (run INTEGER, position INTEGER, at REAL, digest BLOB, payload TEXT, "
+            "PRIMARY KEY (run, position)) WITHOUT ROWID"
+        )
+        self._db.execute(
+            "CREATE TABLE readings (run INTEGER, position INTEGER, response TEXT, reason TEXT, "
             "PRIMARY KEY (run, position)) WITHOUT ROWID"
         )
         self._db.execute("CREATE TABLE failures (condition TEXT, position INTEGER, PRIMARY KEY (condition, position))")
@@ -132,6 +146,22 @@ class Spool:
         )
         for position, payload in rows:
             yield SpooledReply(position, *json.loads(payload))
+
+    def add_readings(self, key: RunKey, readings: Iterable[tuple[int, ReplyReading]]) -> None:
+        """Add the reading of each reply of a run, with the position of its item."""
+        run = self._run_ids[key]
+        self._db.executemany(
+            "INSERT INTO readings VALUES (?, ?, ?, ?)",
+            ((run, position, json.dumps(reading.response), reading.reason) for position, reading in readings),
+        )
+
+    def readings(self, key: RunKey) -> Iterator[ReplyReading]:
+        """Yield the readings of a run's replies, in the order of the items."""
+        rows = self._db.execute(
+            "SELECT response, reason FROM readings WHERE run = ? ORDER BY position", (self._run_ids[key],)
+        )
+        for response, reason in rows:
+            yield ReplyReading(json.loads(response), reason)
 
     def failures(self, key: RunKey) -> set[int]:
         """Return the positions of the items with a failed request under this condition."""
