@@ -114,10 +114,7 @@ def test_a_refusal_and_content_in_parts_are_read_as_text(vignettes: Study, tmp_p
 
 
 def test_the_fields_of_an_anthropic_message_are_read(vignettes: Study, tmp_path: Path) -> None:
-    lines = [
-        json.dumps(anthropic_line("a", "1", finish="length")),
-        *(json.dumps(anthropic_failure("b", n)) for n in range(3)),
-    ]
+    lines = [anthropic_line("a", "1", finish="length"), *(anthropic_failure("b", number) for number in range(3))]
     reply, *failed = records(vignettes, write_lines(tmp_path / "x", list(map(json.dumps, lines))))
     assert isinstance(reply, ImportedReply)
     assert (reply.reply, reply.thinking, reply.is_truncated) == ("1", "Let me see.", True)
@@ -215,7 +212,7 @@ def loglikelihoods(request: str, continuations: list[str], values: list[float], 
 
 
 def test_samples_are_imported_with_an_epoch_for_each_repetition(vignettes: Study, tmp_path: Path) -> None:
-    lines = [sample(item.item_id, [right(item), "no idea"]) for item in vignettes.test_items]
+    lines = [sample(item.item_id, [right(item), "The answer is unclear."]) for item in vignettes.test_items]
     path = write_lines(tmp_path / "samples_vignettes_2026-01-02T03-04-05.678901.jsonl", lines)
     results = {"model_name": "EleutherAI/pythia-160m", "date": 1_760_000_000.5, "config": {"model": "hf"}}
     (tmp_path / "results_2026-01-02T03-04-05.678901.json").write_text(json.dumps(results), encoding="utf-8")
