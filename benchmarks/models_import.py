@@ -42,7 +42,7 @@ def main() -> None:
         measured = [imported(study, n, Path(folder)) for n in SIZES]
     (_, small_mb), (seconds, peak_mb) = measured
     result = {"replies": SIZES[-1], "seconds": seconds, "peak_mb": peak_mb, "growth_mb": round(peak_mb - small_mb, 1)}
-    print(json.dumps(result | {"limit_s": LIMIT_S}))
+    print(json.dumps(result | {"limit_s": LIMIT_S}))  # noqa: T201
 
 
 def made_study(folder: Path) -> Study:
@@ -64,7 +64,7 @@ def imported(study: Study, n: int, folder: Path) -> tuple[float, float]:
     mb = results.stat().st_size / 1e6
     del lines
     seconds, peak_mb = run("models", "import", study.folder, results, "--store", folder / f"{n}.db")
-    print(f"{n:,} replies ({mb:.0f} MB): {seconds:.1f} s, peak {peak_mb:.0f} MB")
+    print(f"{n:,} replies ({mb:.0f} MB): {seconds:.1f} s, peak {peak_mb:.0f} MB")  # noqa: T201
     return seconds, peak_mb
 
 

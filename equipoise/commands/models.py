@@ -60,7 +60,7 @@ def models_import(
         problems = [sentence for report in found.reports for sentence in report.sentences()]
         others = [difference(study, digits, n, store) for digits, n in sorted(found.other_batteries.items())]
         if not found.runs:
-            raise InputError("\n".join(others) or nothing_found(problems, paths))
+            raise InputError("\n".join(others) or nothing_found(found.reports, paths))
         with progress_bar("Reading replies", found.runs.n_to_read) as advance:
             found.runs.read_replies(advance)
         with progress_bar("Storing runs", len(found.runs)) as advance, store_of(study, store) as opened:

@@ -7,14 +7,19 @@ from batteries.canonical_json import same_json
 from batteries.errors import InputError
 from batteries.items import Item
 from equipoise.commands.store_access import StoreAddress, store_of
+from experiment.models.imports.collect import FileReport
+from experiment.models.imports.replies import ProblemKind
 from experiment.models.imports.runs import named_items
 from experiment.study.definition import Study
 
 
-def nothing_found(problems: list[str], paths: Sequence[Path]) -> str:
+def nothing_found(reports: Sequence[FileReport], paths: Sequence[Path]) -> str:
     """Return the error of an import without any reply for this study."""
+    problems = [sentence for report in reports for sentence in report.sentences()]
     if problems:
-        return "\n".join([*problems, "No reply was imported. Fix: import the results of requests for this study."])
+        has_only_failures = {kind for report in reports for kind in report.counts} == {ProblemKind.FAILED}
+        fix = "send the failed requests again" if has_only_failures else "import the results of requests for this study"
+        return "\n".join([*problems, f"No reply was imported. Fix: {fix}."])
     return f"{paths[0] if paths else 'the import'}: there are no replies. Fix: give the file of results."
 
 

@@ -38,14 +38,14 @@ def _record(line: int, fields: Fields) -> ImportedReply | Problem:
         return Problem(line, ProblemKind.FAILED, detail, request)
     message = inner(result, "message")
     content = inner(message, "content")
-    if not isinstance(inner(message, "model"), str) or not isinstance(content, list):
+    if not text_of(inner(message, "model")) or not isinstance(content, list):
         return Problem(line, ProblemKind.UNREADABLE, "the result has no message with a model and a content", request)
     texts = [inner(part, "text") for part in content if inner(part, "type") == "text"]
     thinking = [inner(part, "thinking") for part in content if inner(part, "type") == "thinking"]
     return ImportedReply(
         line=line,
         request=request,
-        model=message["model"],
+        model=text_of(message["model"]),
         provider="anthropic",
         reply="".join(text for text in texts if isinstance(text, str)),
         thinking="\n".join(text for text in thinking if isinstance(text, str)),

@@ -15,7 +15,7 @@ from experiment.models.imports.replies import Problem, ProblemKind
 
 Fields = dict[str, Any]
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-MOST_TOKENS = 2**53
+LARGEST_NUMBER = 1e12
 LONGEST_MS = 86_400_000
 
 
@@ -106,7 +106,7 @@ def text_of(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def number_of(value: object, most: float = MOST_TOKENS) -> float | None:
+def number_of(value: object, most: float = LARGEST_NUMBER) -> float | None:
     """Return a number from 0 to `most`, also if it is written as text; None for any other value."""
     try:
         number = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else math.nan

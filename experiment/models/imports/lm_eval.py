@@ -100,7 +100,9 @@ def _records(line: int, fields: Fields, items: StudyItems, model: str) -> list[I
 
 def _first_arguments(fields: Fields) -> Any:
     arguments = fields.get("arguments")
-    return next(iter(arguments.values()), None) if isinstance(arguments, dict) else None
+    if isinstance(arguments, dict):
+        return next(iter(arguments.values()), None)
+    return {"arg_1": inner(arguments, 0, 1)}  # Older versions write lists.
 
 
 def _continuations(fields: Fields) -> list[str]:

@@ -37,7 +37,7 @@ def _record(line: int, fields: Fields) -> ImportedReply | Problem:
         detail = inner(error, "message") or inner(error, "code") or (error if isinstance(error, str) else None)
         reason = text_of(detail) or f"status code {text_of(status) or 'missing'}"
         return Problem(line, ProblemKind.FAILED, reason, request)
-    if not isinstance(body, dict) or not isinstance(inner(body, "model"), str):
+    if not isinstance(body, dict) or not text_of(inner(body, "model")):
         return Problem(line, ProblemKind.UNREADABLE, "the response has no body with a model", request)
     if isinstance(body.get("choices"), list):
         return _from_chat(line, request, body)
@@ -56,7 +56,7 @@ def _from_chat(line: int, request: str, body: Fields) -> ImportedReply | Problem
     return ImportedReply(
         line=line,
         request=request,
-        model=body["model"],
+        model=text_of(body["model"]),
         provider="openai",
         reply=_joined(message.get("content")) or text_of(message.get("refusal")),
         thinking=text_of(message.get("reasoning_content") or message.get("reasoning")),
@@ -74,7 +74,7 @@ def _from_responses(line: int, request: str, body: Fields) -> ImportedReply:
     return ImportedReply(
         line=line,
         request=request,
-        model=body["model"],
+        model=text_of(body["model"]),
         provider="openai",
         reply="\n".join(messages),
         thinking="\n".join(thinking),

@@ -35,6 +35,8 @@ def _record(line: int, cells: Fields, items: StudyItems) -> ImportedReply | Prob
     if found is None:
         detail = "no test item, or more than one test item, has this vignette"
         return Problem(line, ProblemKind.UNKNOWN_ITEM, detail, item_id or cells.get("id"))
+    if not cells["model"].strip():
+        return Problem(line, ProblemKind.UNREADABLE, "the cell `model` is empty", found)
     if not cells["full_answer"].strip():
         return Problem(line, ProblemKind.FAILED, "the cell `full_answer` is empty", found)
     return ImportedReply(

@@ -35,10 +35,20 @@ def recognise(path: Path, items: StudyItems, column_map: ColumnMap | None = None
     Raises
     ------
     InputError
-        If the format is unknown, or the file contains requests without replies.
+        If the format is unknown, the file contains requests without replies, or the map does not fit the format.
     """
     if column_map is not None and column_map.describes_table:
         return Format(tables.NAME, partial(tables.read, path, items, column_map))
+    found = _known_format(path, items, column_map.fixed_model if column_map else None)
+    if column_map is not None and (found.name != lm_eval.NAME or column_map.model_fields_set != {"model"}):
+        raise InputError(
+            f"{path}: the format {found.name} needs no map. Only samples of lm-evaluation-harness need the model's "
+            "name. Fix: omit --map. To read a table, add `item` and `reply` to the map."
+        )
+    return found
+
+
+def _known_format(path: Path, items: StudyItems, model: str | None) -> Format:
     with opened(path) as file:
         head = file.read(_N_HEAD)
     if head.startswith(b"PK\x03\x04"):
@@ -49,7 +59,6 @@ def recognise(path: Path, items: StudyItems, column_map: ColumnMap | None = None
     if not start.startswith(b"{"):
         return _csv_format(path, items)
     lines = (fields for _, fields in islice(json_objects(path), _N_LINES) if not isinstance(fields, Problem))
-    model = column_map.fixed_model if column_map else None
     for fields in lines:
         found = _json_format(path, fields, items, model)
         if found:

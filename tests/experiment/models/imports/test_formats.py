@@ -125,7 +125,7 @@ def test_the_fields_of_an_anthropic_message_are_read(vignettes: Study, tmp_path:
     "spoil",
     [
         lambda body: body.pop("model"),
-        lambda body: body.update(model=7),
+        lambda body: body.update(model=""),
         lambda body: body.update(choices=[]),
         lambda body: body.update(choices=[None]),
         lambda body: body.pop("choices"),
@@ -138,6 +138,13 @@ def test_a_body_without_a_usable_message_is_unreadable(vignettes: Study, tmp_pat
     (problem,) = records(vignettes, write_lines(tmp_path / "x", [json.dumps(line)]))
     assert isinstance(problem, Problem)
     assert problem.kind == "are unreadable"
+
+
+@pytest.mark.parametrize("column_map", ["model==m", "temperature==1"])
+def test_a_map_for_a_format_that_needs_no_map_is_refused(vignettes: Study, tmp_path: Path, column_map: str) -> None:
+    path = write_lines(tmp_path / "results", [json.dumps(openai_line("a", "1"))])
+    with pytest.raises(InputError, match="the format openai-batch needs no map"):
+        models_import(vignettes, path, map=column_map)
 
 
 # The CSV file of the published generator.

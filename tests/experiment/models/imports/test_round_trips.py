@@ -281,3 +281,12 @@ def test_the_totals_of_tokens_and_the_condition_are_stored(
         "max_tokens": 512,
         "totals": {"tokens_in": 2000, "tokens_out": 200},
     }
+
+
+def test_a_file_of_failures_only_is_refused(vignettes_folder: Path, vignettes: Study, tmp_path: Path) -> None:
+    failures = [json.dumps(openai_failure(request)) for request in ids_of(vignettes).values()]
+    refused = import_files(vignettes_folder, write_lines(tmp_path / "errors", failures))
+    assert refused.exit_code == 2
+    assert "144 lines failed (line 1, `" in refused.stderr
+    assert "No reply was imported. Fix: send the failed requests again." in refused.stderr
+    assert not (vignettes_folder / "data").exists()
