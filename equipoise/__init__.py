@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from experiment.lab.session import Visitor as Visitor
     from experiment.load_study import load_study as load_study
     from experiment.models.baselines import run_baseline as run_baseline
-    from experiment.models.stored_blackbox import read_stored_runs as read_stored_runs
+    from experiment.models.imports.stored_blackbox import read_stored_runs as read_stored_runs
     from experiment.plan import Plan as Plan
     from experiment.plan import Trial as Trial
     from experiment.plan import plan_session as plan_session
@@ -127,7 +127,7 @@ _PARTS = {
     "load_battery": "batteries.items",
     "load_study": "experiment.load_study",
     "plan_session": "experiment.plan",
-    "read_stored_runs": "experiment.models.stored_blackbox",
+    "read_stored_runs": "experiment.models.imports.stored_blackbox",
     "read_trials": "analysis.data.tidy_table",
     "run_baseline": "experiment.models.baselines",
     "save_battery": "batteries.items",

@@ -121,7 +121,7 @@ def parse_csv(text: str, path: Path, *, separator: str = ",", is_ragged: bool = 
     rows, lines = [], []
     line = 1
     reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=separator)
-    with _long_cells():
+    with long_cells():
         try:
             for cells in reader:
                 if header:
@@ -147,7 +147,7 @@ def parse_csv(text: str, path: Path, *, separator: str = ",", is_ragged: bool = 
 
 
 @contextmanager
-def _long_cells() -> Iterator[None]:
+def long_cells() -> Iterator[None]:
     """Let the module `csv` read cells of any length, for example long responses of language models."""
     limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # The limit is a C long, which has 32 bits on Windows.
     try:

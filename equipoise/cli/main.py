@@ -348,15 +348,25 @@ def write_prompts(
         click.echo(sentence)
 
 
-@models.command("import", epilog="Example: equipoise models import my-study runs/*.json")
+@models.command("import", epilog="Example: equipoise models import my-study results.jsonl")
 @STUDY
 @STORE
+@click.option(
+    "--map",
+    metavar="MAP",
+    help="Columns of a CSV or JSON Lines file: a YAML file, or item=COLUMN,reply=COLUMN,model==NAME.",
+)
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-def import_runs(study: Path, store: str | None, files: tuple[Path, ...]) -> None:
-    """Import Black Box runs from JSON files. Match each prediction to its item, and score the prediction."""
+def import_runs(study: Path, store: str | None, files: tuple[Path, ...], map: str | None) -> None:
+    """Import replies of language models from files, and score the replies.
+
+    The format of each file is recognised by its content: results of the batch APIs of OpenAI and Anthropic, Inspect
+    logs, samples of lm-evaluation-harness, the CSV file of the published vignette generator, and stored Black Box runs.
+    Describe the columns of any other CSV or JSON Lines file with --map. Import all files of a run together.
+    """
     from equipoise.commands.models import models_import
 
-    for sentence in models_import(study, files, store):
+    for sentence in models_import(study, files, store, map):
         click.echo(sentence)
 
 

@@ -1,16 +1,19 @@
 """`equipoise models`: write prompts for language models, import their runs, and run baselines."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from batteries.errors import InputError
-from batteries.tasks import task_named
+from equipoise.commands.other_batteries import difference, nothing_found
+from equipoise.commands.run_summaries import added_runs
 from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded, store_of
 from equipoise.progress_bar import progress_bar
 from experiment.models.baselines import run_baseline
+from experiment.models.imports.collect import collected
+from experiment.models.imports.column_map import read_map
 from experiment.models.prompts.batch_files import WrittenPrompts, write_prompts
 from experiment.models.prompts.requests import requests_for
-from experiment.models.stored_blackbox import read_stored_runs
 from experiment.records import Run
 from experiment.study.definition import Study
 from server.store import Conflict
@@ -85,32 +88,57 @@ def models_prompts(
 
 
 def models_import(
-    study: StudyFolder, files: Sequence[Path | str] | Path | str, store: StoreAddress | None = None
+    study: StudyFolder,
+    files: Sequence[Path | str] | Path | str,
+    store: StoreAddress | None = None,
+    map: Path | str | None = None,
 ) -> list[str]:
-    """Import Black Box runs from JSON files. If one run is refused, no run is stored.
+    """Import replies of language models from files. If one run is refused, no run is stored.
+
+    The format of each file is recognised by its content: results of the batch APIs of OpenAI and Anthropic, Inspect
+    logs, samples of lm-evaluation-harness, the CSV file of the published vignette generator, and stored Black Box runs.
 
     Parameters
     ----------
     study
         The study or its folder.
     files
-        The JSON files with the runs.
+        The files with the replies. All files of a run must be imported together.
     store
         The store; by default the store in the settings.
+    map
+        The columns of any other CSV or JSON Lines file: a YAML file, or a text such as
+        `item=scene_id,reply=answer,model==gpt-4`.
 
     Returns
     -------
     list of str
-        One sentence for each run.
+        One or two sentences for each run, and one sentence for each kind of problem in a file.
 
     Raises
     ------
     InputError
-        If a file cannot be read, or responses of a run are already stored as part of another run.
+        If a file cannot be read, its format is unknown, or no line belongs to the study; or if the store has responses
+        of a run already, as part of another run.
     """
     study = loaded(study)
-    paths = [files] if isinstance(files, (Path, str)) else files
-    return add_runs(study, read_stored_runs(study, [Path(path) for path in paths]), store)
+    paths = [Path(path) for path in ([files] if isinstance(files, Path | str) else files)]
+    column_map = None if map is None else read_map(map)
+    with ExitStack() as stack:
+        with progress_bar("Reading files", len(paths)) as advance:
+            found = stack.enter_context(collected(study, paths, column_map, advance))
+        problems = [sentence for report in found.reports for sentence in report.sentences()]
+        others = [difference(study, digits, n, store) for digits, n in sorted(found.other_batteries.items())]
+        if not found.runs:
+            raise InputError("\n".join(others) or nothing_found(found.reports, paths))
+        with progress_bar("Reading replies", found.runs.n_to_read) as advance:
+            found.runs.read_replies(advance)
+        with progress_bar("Storing runs", len(found.runs)) as advance, store_of(study, store) as opened:
+            try:
+                sentences = added_runs(study, opened, found.runs, advance)
+            except Conflict as conflict:
+                raise InputError(str(conflict)) from None
+    return [*sentences, *problems, *others]
 
 
 def models_run(study: StudyFolder, model: str, store: StoreAddress | None = None) -> list[str]:
@@ -149,30 +177,6 @@ def add_runs(study: Study, runs: Sequence[Run], location: StoreAddress | None = 
     """
     with store_of(study, location) as store:
         try:
-            added = store.add_runs(study, runs)
+            return added_runs(study, store, runs)
         except Conflict as conflict:
             raise InputError(str(conflict)) from None
-    return [
-        f"{outcome.run}: {_summary(study, run)}" if outcome.is_new else f"{outcome.run}: already in the store."
-        for outcome, run in zip(added, runs, strict=True)
-    ]
-
-
-def _summary(study: Study, run: Run) -> str:
-    n = len(run.responses)
-    correct = [
-        response.valid
-        and task_named((item := study.battery.by_id[run.item_ids[response.trial_index]]).task)
-        .score(item.content, item.key, response.response)
-        .correct
-        for response in run.responses
-    ]
-    sentence = f"{n} responses, {sum(correct)} correct ({sum(correct) / n:.1%})"
-    n_invalid = sum(not response.valid for response in run.responses)
-    if n_invalid:
-        sentence += f", {n_invalid} of them invalid"
-    stored = [response.imported_correct for response in run.responses]
-    if None not in stored:
-        n_different = sum(computed != imported for computed, imported in zip(correct, stored, strict=True))
-        sentence += f"; the stored scoring has {sum(map(bool, stored))} correct and differs on {n_different} responses"
-    return sentence + "."

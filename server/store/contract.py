@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any
 
+from batteries.items import Item
 from experiment.records import Response, Run
 from experiment.study.definition import Study, StudyDefinition
 from server.store.database import Database
@@ -330,8 +331,13 @@ class Store(ABC):
         Raises
         ------
         Conflict
-            If some responses of a run are stored already, as part of another run.
+            If some responses of a run are stored already, as part of another run; or if the run is imported, and the
+            store has a different import of the same model under the same condition.
         """
+
+    @abstractmethod
+    def items_of_battery(self, digest_start: str) -> dict[str, Item]:
+        """Return the items, by id, of the stored battery whose digest begins so; empty if there is no such battery."""
 
     @abstractmethod
     def progress(self, study: Study) -> list[GroupProgress]:

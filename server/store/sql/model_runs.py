@@ -1,20 +1,24 @@
 """Runs of models: each run is stored completely and once."""
 
+import json
 from typing import Any
 
 from batteries.canonical_json import digest
 from batteries.errors import InputError
 from experiment.plan import Phase, Plan, Trial
-from experiment.records import Kind, Participant, Run, Session, Status
+from experiment.records import Kind, Participant, Run, Session, Source, Status
 from experiment.study.definition import Study
 from server.store.checksums import MODEL_COLUMNS, link_response
-from server.store.database import Database, insert_sql, now
+from server.store.database import Database, insert_sql, marks, now
 from server.store.errors import Conflict
 from server.store.models import AddedRun
 from server.store.sql import responses
 from server.store.sql.assignment_log import Log
 from server.store.sql.session_rows import insert
 from server.store.sql.studies import Registered, as_json, served
+
+_IDS_AT_ONCE = 10_000
+"""Number of response ids in one statement. SQLite accepts at most 32,766 values in a statement."""
 
 
 def add(log: Log, study: Study, run: Run) -> AddedRun:
@@ -27,6 +31,7 @@ def add(log: Log, study: Study, run: Run) -> AddedRun:
     known = db.execute("SELECT run FROM runs WHERE session = ?", (session,)).fetchone()
     if known:
         return AddedRun(known[0], is_new=False)
+    _refuse_second_part(db, study, run)
     _refuse_stored_responses(db, run)
     label = _free_label(db, run.run)
     _insert(db, served(db, study), study, run, session, label)
@@ -50,14 +55,49 @@ def _identity(run: Run) -> dict[str, Any]:
 
 def _refuse_stored_responses(db: Database, run: Run) -> None:
     trial_index_of = {response.response_id: response.trial_index for response in run.responses}
-    stored = db.execute("SELECT response_id, run FROM runs JOIN responses USING (session)")
-    for response_id, label in stored:
-        if response_id in trial_index_of:
+    ids = list(trial_index_of)
+    for first in range(0, len(ids), _IDS_AT_ONCE):
+        some = ids[first : first + _IDS_AT_ONCE]
+        stored = db.execute(
+            "SELECT response_id, run FROM runs JOIN responses USING (session) "
+            f"WHERE response_id IN ({marks(some)}) LIMIT 1",
+            some,
+        ).fetchone()
+        if stored:
+            response_id, label = stored
             raise Conflict(
                 f"the response of `{run.run}` to item `{run.item_ids[trial_index_of[response_id]]}` is in the store "
                 f"already, as part of the run `{label}`. Fix: import all files of a run together, and do not "
                 "import a file twice."
             )
+
+
+def _refuse_second_part(db: Database, study: Study, run: Run) -> None:
+    """Refuse an imported run if the store has another import of the same model under the same condition.
+
+    The second import usually contains the requests that failed before. As a separate run, these replies would count as
+    a second model.
+    """
+    if run.source is not Source.IMPORT or "format" not in run.parameters:
+        return  # Stored Black Box runs name their experiments, so that a repetition is a separate run.
+    stored = db.execute(
+        "SELECT run, temperature, prompt_digest, parameters, n_answered FROM runs JOIN sessions USING (session) "
+        "WHERE battery_digest = ? AND source = ? AND model = ? AND model_version = ?",
+        (study.battery.digest, Source.IMPORT.value, run.model, run.model_version),
+    ).fetchall()
+    for label, temperature, prompt_digest, parameters, n_responses in stored:
+        condition = _condition(temperature, prompt_digest, json.loads(parameters))
+        if condition == _condition(run.temperature, run.prompt_digest, run.parameters):
+            raise Conflict(
+                f"the run `{label}` is in the store already, with {n_responses} responses of the same model under the "
+                f"same condition; this import has {len(run.responses)}. A stored run never changes. Fix: import all "
+                "files of this run together into another store (--store)."
+            )
+
+
+def _condition(temperature: float | None, prompt_digest: str | None, parameters: dict[str, Any]) -> tuple[object, ...]:
+    """Return what all imports of a run share. The totals of a run depend on the number of its responses."""
+    return temperature, prompt_digest, {name: value for name, value in parameters.items() if name != "totals"}
 
 
 def _free_label(db: Database, label: str) -> str:

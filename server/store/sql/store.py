@@ -297,6 +297,10 @@ class SqlStore(Store):
 
         return self._write(job)
 
+    def items_of_battery(self, digest_start: str) -> dict[str, Item]:
+        with self._reading() as db:
+            return studies.items_of_battery(db, digest_start)
+
     def progress(self, study: Study) -> list[GroupProgress]:
         with self._reading() as db:
             return studies.progress(db, study)

@@ -404,3 +404,10 @@ def progress(db: Database, study: Study) -> list[GroupProgress]:
                 )
             )
     return found
+
+
+def items_of_battery(db: Database, digest_start: str) -> dict[str, Item]:
+    """See `Store.items_of_battery`."""
+    found = db.execute("SELECT DISTINCT battery_digest FROM items").fetchall()
+    whole = next((digest for (digest,) in found if digest.startswith(digest_start)), None)
+    return items_of(db, whole) if whole else {}

@@ -15,8 +15,8 @@ import pytest
 from batteries.errors import InputError
 from experiment.load_study import load_study
 from experiment.models.baselines import run_baseline
-from experiment.models.stored_blackbox import read_stored_runs
-from experiment.records import Kind, Run
+from experiment.models.imports.stored_blackbox import read_stored_runs
+from experiment.records import Kind, Run, Source
 from experiment.study.definition import Study
 from server.store import (
     Conflict,
@@ -136,6 +136,40 @@ def test_stored_responses_are_refused_in_another_run(any_store: Store, sample_st
         any_store.add_runs(sample_study, [*others, haiku])
     assert len(any_store.trials()) == 23  # All or none.
     assert problems(any_store) == []
+
+
+def imported(study: Study, responses: slice, **changes: Any) -> Run:
+    """Return some responses of a run as an import."""
+    run = with_new_ids(small_run(study, source=Source.IMPORT, parameters={"format": "table"}))
+    item_ids = run.item_ids[responses]
+    some = tuple(
+        response.model_copy(update={"trial_index": index}) for index, response in enumerate(run.responses[responses])
+    )
+    return run.model_copy(update={"item_ids": item_ids, "responses": some} | changes)
+
+
+@pytest.mark.parametrize("later", [slice(2, 4), slice(0, 4)])
+def test_a_second_import_under_the_same_condition_is_refused(
+    any_store: Store, small_study: Study, later: slice
+) -> None:
+    totals = {"format": "table", "totals": {"tokens_in": 7}}
+    any_store.add_runs(small_study, [imported(small_study, slice(0, 2), parameters=totals)])
+    with pytest.raises(Conflict, match="is in the store already, with 2 responses of the same model"):
+        any_store.add_runs(small_study, [imported(small_study, later)])
+    any_store.add_runs(small_study, [imported(small_study, later, temperature=0.5)])
+    any_store.add_runs(small_study, [imported(small_study, later, parameters={"format": "table", "epoch": 2})])
+    assert len({row["run"] for row in any_store.trials()}) == 3
+    assert problems(any_store) == []
+
+
+def test_the_items_of_a_stored_battery_are_found_by_the_start_of_its_digest(
+    any_store: Store, small_study: Study
+) -> None:
+    assert any_store.items_of_battery(small_study.battery.digest[:8]) == {}
+    any_store.register_study(small_study)
+    found = any_store.items_of_battery(small_study.battery.digest[:8])
+    assert found.keys() == small_study.battery.by_id.keys()
+    assert any_store.items_of_battery("00000000") == {}
 
 
 def test_another_run_with_the_same_label_gets_a_number(store: Store, small_study: Study) -> None:

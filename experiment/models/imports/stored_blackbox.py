@@ -37,7 +37,7 @@ class _Prediction(_Stored):
     ray_entry: _RayEntry = Field(alias="rayEntry")
     predicted: str
     correct: bool
-    reasoning: str = ""
+    reasoning: str | None = None
     response_time_ms: float | None = Field(default=None, ge=0, le=86_400_000, alias="responseTimeMs")
 
 
@@ -48,11 +48,11 @@ class _Result(_Stored):
     model_name: str = Field(alias="modelName")
     # The result's condition. Do not use the condition under `experimentConfig`, which is "baseline" in every file.
     prompt_condition: str = Field(alias="promptCondition")
-    enable_thinking: bool = Field(alias="enableThinking")
+    enable_thinking: bool | None = Field(alias="enableThinking")
     thinking_budget: int | None = Field(default=None, alias="thinkingBudget")
-    vot_grid_state: bool = Field(default=False, alias="votGridState")
-    vot_ray_trace: bool = Field(default=False, alias="votRayTrace")
-    vot_hypothesis: bool = Field(default=False, alias="votHypothesis")
+    vot_grid_state: bool | None = Field(default=None, alias="votGridState")
+    vot_ray_trace: bool | None = Field(default=None, alias="votRayTrace")
+    vot_hypothesis: bool | None = Field(default=None, alias="votHypothesis")
     config_index: int = Field(alias="configIndex")
     atoms: tuple[tuple[int, int], ...] = Field(alias="atomConfig")
     system_prompt: str = Field(alias="systemPrompt")
@@ -96,17 +96,22 @@ def read_stored_runs(study: Study, paths: Iterable[Path]) -> list[Run]:
     """
     items = {_board(item.content["atoms"], str(item.content["entry"])): item for item in study.test_items
              if item.task == "blackbox_predict"}  # fmt: skip
+    matched = [
+        (result, _match(result, items, f"{path}, result {number}"))
+        for path in paths
+        for number, result in enumerate(_read(path).results, start=1)
+    ]
+    # Sorted, so that the runs do not depend on the order of the files and results.
+    matched.sort(key=lambda pair: (pair[0].config_index, pair[0].start_time, pair[0].experiment_id))
     runs: dict[tuple[str, ...], list[Predictions]] = {}
-    for path in paths:
-        for number, result in enumerate(_read(path).results, start=1):
-            predictions = _match(result, items, f"{path}, result {number}")
-            same_condition = runs.setdefault(result.condition, [])
-            # If an item is repeated, its repetition is a second run of the same model and condition.
-            run = next((run for run in same_condition if not run.keys() & predictions.keys()), None)
-            if run is None:
-                same_condition.append(predictions)
-            else:
-                run |= predictions
+    for result, predictions in matched:
+        same_condition = runs.setdefault(result.condition, [])
+        # If an item is repeated, its repetition is a second run of the same model and condition.
+        run = next((run for run in same_condition if not run.keys() & predictions.keys()), None)
+        if run is None:
+            same_condition.append(predictions)
+        else:
+            run |= predictions
     return [_run(condition, predictions) for condition, repetitions in runs.items() for predictions in repetitions]
 
 
@@ -179,6 +184,6 @@ def _response(index: int, item_id: str, result: _Result, prediction: _Prediction
         response=prediction.predicted,
         rt_ms=prediction.response_time_ms,
         valid=valid,
-        text=prediction.reasoning,
+        text=prediction.reasoning or "",
         imported_correct=prediction.correct,
     )

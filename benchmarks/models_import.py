@@ -1,0 +1,106 @@
+"""Speed and memory of importing 20,000 and 100,000 stored replies of language models.
+
+    .venv/bin/python benchmarks/models_import.py
+
+The command line imports batch results in random order into a new store, in a separate process for each size. The items
+are those of a battery of 1,152 vignettes, and each run has one reply for each item. The last line is JSON: `seconds`
+and `peak_mb` are those of the larger import. `growth_mb` is the memory that the larger import needs in addition.
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from batteries import intuition
+from experiment.load_study import load_study
+from experiment.models.request_ids import RequestId
+from experiment.study.definition import Study
+
+SIZES = (20_000, 100_000)
+TEMPLATE = "9f8e7d6c" + "0" * 56
+LIMIT_S = 30
+STUDY = """study: benchmark
+version: "1.0"
+title: Import
+language: en
+battery: battery.jsonl
+design: {method: deal, groups: 1, balance: [condition]}
+timeline: {consent: consent.md, instructions: [consent.md], debrief: consent.md}
+"""
+
+
+def main() -> None:
+    """Print a line for each size, and one JSON line last."""
+    with tempfile.TemporaryDirectory() as folder:
+        study = made_study(Path(folder) / "study")
+        measured = [imported(study, n, Path(folder)) for n in SIZES]
+    (_, small_mb), (seconds, peak_mb) = measured
+    result = {"replies": SIZES[-1], "seconds": seconds, "peak_mb": peak_mb, "growth_mb": round(peak_mb - small_mb, 1)}
+    print(json.dumps(result | {"limit_s": LIMIT_S}))  # noqa: T201
+
+
+def made_study(folder: Path) -> Study:
+    """Build the battery of one variant of each instance, and a study of its items."""
+    folder.mkdir()
+    (folder / "spec.yaml").write_text("variants: 1\n", encoding="utf-8")
+    (folder / "study.yaml").write_text(STUDY, encoding="utf-8")
+    (folder / "consent.md").write_text("# Consent\n\nYes.\n", encoding="utf-8")
+    run("battery", "build", intuition.FOLDER, "--spec", folder / "spec.yaml", "-o", folder / "battery.jsonl")
+    return load_study(folder)
+
+
+def imported(study: Study, n: int, folder: Path) -> tuple[float, float]:
+    """Import `n` replies; return the seconds and the peak of memory in MB."""
+    results = folder / f"results-{n}.jsonl"
+    lines = list(batch(study, n))
+    random.Random(1).shuffle(lines)
+    results.write_text("".join(lines), encoding="utf-8")
+    mb = results.stat().st_size / 1e6
+    del lines
+    seconds, peak_mb = run("models", "import", study.folder, results, "--store", folder / f"{n}.db")
+    print(f"{n:,} replies ({mb:.0f} MB): {seconds:.1f} s, peak {peak_mb:.0f} MB")  # noqa: T201
+    return seconds, peak_mb
+
+
+def batch(study: Study, n: int) -> Iterator[str]:
+    """Yield the lines of batch results: one run after the other, with one reply for each item."""
+    items = study.test_items
+    positions = {item.item_id: index for index, item in enumerate(study.battery.items)}
+    for number in range(n):
+        epoch, position = divmod(number, len(items))
+        item = items[position]
+        index = positions[item.item_id]
+        request = str(RequestId(study.battery.digest[:8], index, TEMPLATE[:8], 0.7, epoch + 1))
+        option = number % 4 + 1
+        options = item.content["options"]
+        assert isinstance(options, list)
+        reply = f"{option}\n{options[option - 1]}\n" + "Because of what happened in the story before. " * 6
+        message = {"role": "assistant", "content": reply, "refusal": None}
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
+        usage = {"prompt_tokens": 400, "completion_tokens": 80, "total_tokens": 480}
+        body = {"id": f"chatcmpl-{number}", "object": "chat.completion", "created": 1_760_000_000 + number,
+                "model": "gpt-4o-2024-08-06", "choices": [choice], "usage": usage}  # fmt: skip
+        response = {"status_code": 200, "request_id": "", "body": body}
+        yield json.dumps({"id": f"batch_{number}", "custom_id": request, "response": response, "error": None}) + "\n"
+
+
+def run(*arguments: object) -> tuple[float, float]:
+    """Run a command in a process of its own; return its seconds and its peak of memory in MB."""
+    started = time.perf_counter()
+    command = [sys.executable, "-m", "equipoise", *map(str, arguments)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(process.returncode)
+    return time.perf_counter() - started, usage.ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""Logs of Inspect (https://inspect.aisi.org.uk), as `.eval` or `.json` files. The package inspect-ai reads the log.
+
+The id of a sample, or the field `item_id` of its metadata, must be the id of the request or of the item.
+"""
+
+import zipfile
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from batteries.errors import InputError
+from experiment.models.imports.lines import LONGEST_MS, number_of, text_of, time_of
+from experiment.models.imports.replies import ImportedReply, Problem, ProblemKind, Records
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalLog, EvalSample
+
+NAME = "inspect"
+
+
+def read(path: Path) -> Records:
+    """Yield the replies of a log, sample by sample.
+
+    Raises
+    ------
+    InputError
+        If inspect-ai is not installed, or the file is not a log.
+    """
+    try:
+        from inspect_ai.log import read_eval_log, read_eval_log_samples  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise InputError(
+            f"{path}: the package inspect-ai, which reads this log, is not installed. Fix: install the package with: "
+            "pip install 'equipoise[models]'"
+        ) from None
+    try:
+        form: Literal["eval", "json"] = "eval" if zipfile.is_zipfile(path) else "json"
+        log = read_eval_log(str(path), header_only=True, format=form)
+        samples = read_eval_log_samples(str(path), all_samples_required=False, format=form)
+        for number, sample in enumerate(samples, start=1):
+            yield _record(number, sample, log)
+    except InputError:
+        raise
+    except Exception as error:
+        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        raise InputError(f"{path}: this is not a complete Inspect log ({reason}). Fix: export the log again.") from None
+
+
+def _record(number: int, sample: "EvalSample", log: "EvalLog") -> ImportedReply | Problem:
+    request = text_of((sample.metadata or {}).get("item_id")) or str(sample.id)
+    if sample.error is not None:
+        return Problem(number, ProblemKind.FAILED, sample.error.message.splitlines()[0], request)
+    output = sample.output
+    if not output.choices or output.error:
+        return Problem(number, ProblemKind.FAILED, output.error or "the sample has no output", request)
+    choice = output.choices[0]
+    thinking = [part.reasoning for part in _parts(choice.message.content) if part.type == "reasoning"]
+    usage, config = output.usage, log.plan.config
+    limits = config.model_copy(update=log.eval.model_generate_config.model_dump(exclude_none=True))
+    return ImportedReply(
+        line=number,
+        request=request,
+        model=log.eval.model,
+        model_version=output.model or None,
+        provider=log.eval.model.partition("/")[0],
+        reply=choice.message.text,
+        thinking="\n".join(thinking),
+        temperature=limits.temperature,
+        epoch=sample.epoch if (log.eval.config.epochs or 1) > 1 else None,
+        max_tokens=limits.max_tokens,
+        finish_reason=choice.stop_reason,
+        tokens_in=usage.input_tokens if usage else None,
+        tokens_out=usage.output_tokens if usage else None,
+        latency_ms=number_of(1000 * sample.working_time, LONGEST_MS) if sample.working_time is not None else None,
+        time=_time(sample, log),
+    )
+
+
+def _parts(content: Any) -> list[Any]:
+    return content if isinstance(content, list) else []
+
+
+def _time(sample: "EvalSample", log: "EvalLog") -> datetime | None:
+    at = getattr(sample, "completed_at", None) or log.eval.created
+    return time_of(str(at))

@@ -1,0 +1,97 @@
+"""The records that every reader of a file yields: a model's reply, or a problem with one line."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import JsonValue
+
+TRUNCATED = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
+"""Finish reasons of a reply that reached the limit of tokens, in the words of the providers."""
+
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+
+
+class ProblemKind(StrEnum):
+    """Kind of problem with a line. The value continues the sentence `FILE: 3 lines ...`."""
+
+    FAILED = "failed"
+    UNREADABLE = "are unreadable"
+    FOREIGN = "belong to other requests"
+    OTHER_BATTERY = "belong to another battery"
+    UNKNOWN_ITEM = "have an unknown item"
+    DIFFERENT_DUPLICATE = "are a second, different reply"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A line without a usable reply."""
+
+    line: int
+    """Number of the line, row or sample in the file, from 1."""
+    kind: ProblemKind
+    detail: str
+    """The reason, without a full stop."""
+    request: str | None = None
+    """Id of the request or of the item, if the line has an id."""
+    battery: str | None = None
+    """First eight digits of the digest of another battery, if the request's id names another battery."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedReply:
+    """One reply of a model, as a file contains it."""
+
+    line: int
+    """Number of the line, row or sample in the file, from 1."""
+    request: str
+    """Id of the request (see `RequestId`), or id of the item."""
+    model: str
+    """The model's name, as the file has it."""
+    reply: str
+    """The raw reply, without the thinking."""
+    model_version: str | None = None
+    """The provider's exact name of the model; None if the file has one name only."""
+    temperature: float | None = None
+    epoch: int | None = None
+    """Number of the repetition, from 1; None if the file has no repetitions."""
+    prompt: str | None = None
+    """Name of the prompt or condition, if a column or a map contains it."""
+    provider: str | None = None
+    max_tokens: int | None = None
+    has_response: bool = False
+    """True if `response` is the response in the form of the item's task, so that the reply needs no reading."""
+    response: JsonValue = None
+    thinking: str = ""
+    finish_reason: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    latency_ms: float | None = None
+    time: datetime | None = None
+    """Time of the reply, UTC."""
+
+    @property
+    def is_truncated(self) -> bool:
+        """True if the reply ended at the limit of tokens."""
+        return self.finish_reason in TRUNCATED
+
+
+Records = Iterator[ImportedReply | Problem]
+
+
+def storable(text: str) -> str:
+    r"""Return a text with a replacement character for each character that a store cannot contain.
+
+    These characters are NUL and halves of surrogate pairs (incomplete Unicode characters).
+
+    Examples
+    --------
+    >>> storable("fine"), storable("half \ud83d")
+    ('fine', 'half �')
+    """
+    if _UNSTORABLE.search(text) is None:
+        return text
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return whole.replace("\0", "\ufffd")

@@ -1,0 +1,222 @@
+"""Runs made of imported replies: reading of each reply, scores, and the summary of each run."""
+
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import Any, overload
+
+from pydantic import JsonValue
+
+from batteries.canonical_json import canonical_json
+from batteries.errors import InputError
+from batteries.items import Item
+from batteries.tasks import task_named
+from experiment.models.imports.spool import ReplyReading, RunKey, Spool, SpooledReply
+from experiment.models.imports.study_items import StudyItems
+from experiment.records import Run, RunResponse, Source
+
+_IDS = uuid.UUID("7d0a3c52-6c0f-4b51-9a39-0f2a8c1d7e44")
+"""Name space of the response ids. The reply to an item under a condition has the same id in each import."""
+_N_NAMED = 3
+"""Number of missing items that a summary names."""
+
+
+@dataclass
+class RunSummary:
+    """Counts of one imported run."""
+
+    n: int = 0
+    n_correct: int = 0
+    invalid: Counter[str] = field(default_factory=Counter)
+    """Number of invalid replies by reason."""
+    n_truncated: int = 0
+    with_canary: list[str] = field(default_factory=list)
+    """Items whose reply contains the battery's canary."""
+    missing: list[str] = field(default_factory=list)
+    n_failed: int = 0
+    """Number of missing items with a failed request."""
+
+    def sentence(self) -> str:
+        """Return the summary in plain sentences."""
+        parts = [f"{self.n:,} responses, {self.n_correct:,} correct ({self.n_correct / self.n:.1%})"]
+        if self.invalid:
+            reasons = ", ".join(f"{n:,} {reason.replace('_', ' ')}" for reason, n in sorted(self.invalid.items()))
+            parts.append(f"{self.invalid.total():,} invalid ({reasons})")
+        if self.n_truncated:
+            parts.append(f"{self.n_truncated:,} truncated")
+        said = ", ".join(parts) + "." + missing_items(self.missing, self.n, self.n_failed)
+        if self.with_canary:
+            n = len(self.with_canary)
+            said += (
+                f" The battery's canary is in {n:,} {'reply' if n == 1 else 'replies'} "
+                f"({named_items(self.with_canary)}), so the model may have seen the battery."
+            )
+        return said
+
+
+def missing_items(ids: list[str], n_found: int, n_failed: int = 0) -> str:
+    """Return a sentence on the missing items of a run, with a space before it; the empty text if no item is missing."""
+    if not ids:
+        return ""
+    n, failed = len(ids), f" ({n_failed:,} failed)" if n_failed else ""
+    return f" {n:,} of {n + n_found:,} items {'is' if n == 1 else 'are'} missing{failed}: {named_items(ids)}."
+
+
+def named_items(ids: list[str]) -> str:
+    """Return the first few of some items' ids, and the number of the other ids."""
+    others = f" and {len(ids) - _N_NAMED:,} others" if len(ids) > _N_NAMED else ""
+    return ", ".join(f"`{item_id}`" for item_id in ids[:_N_NAMED]) + others
+
+
+class ImportedRuns(Sequence[Run]):
+    """The runs of an import. A run of the spool is made when it is needed, so that only one such run is in memory."""
+
+    def __init__(self, items: StudyItems, spool: Spool, stored: Sequence[Run]) -> None:
+        self._items = items
+        self._spool = spool
+        self._keys = spool.keys
+        self._stored = stored
+        self.summaries: dict[int, RunSummary] = {}
+        """Summary of each run that was made, by the position of the run."""
+
+    def __len__(self) -> int:
+        return len(self._stored) + len(self._keys)
+
+    @overload
+    def __getitem__(self, index: int) -> Run: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Run]: ...
+    def __getitem__(self, index: int | slice) -> Run | Sequence[Run]:
+        if isinstance(index, slice):
+            return [self[position] for position in range(*index.indices(len(self)))]
+        if index < len(self._stored):
+            return self._stored[index]
+        run, self.summaries[index] = self._made(self._keys[index - len(self._stored)])
+        return run
+
+    def __iter__(self) -> Iterator[Run]:
+        return (self[index] for index in range(len(self)))
+
+    def read_replies(self, advance: Callable[[], None]) -> None:
+        """Read the response in each reply. This takes long, and must be done before the store is locked.
+
+        Parameters
+        ----------
+        advance
+            Function to call after each run.
+        """
+        for key in self._keys:
+            replies = self._spool.replies(key)
+            self._spool.add_readings(
+                key, ((reply.position, read_reply(self._items.items[reply.position], reply)) for reply in replies)
+            )
+            advance()
+
+    @property
+    def n_to_read(self) -> int:
+        """Number of runs whose replies `read_replies` reads."""
+        return len(self._keys)
+
+    def _made(self, key: RunKey) -> tuple[Run, RunSummary]:
+        summary = RunSummary()
+        item_ids: list[str] = []
+        responses: list[RunResponse] = []
+        tokens = Counter[str]()
+        name = canonical_json([self._items.battery.digest, asdict(key)]).decode()
+        found: set[int] = set()
+        for reply, (response, reason) in zip(self._spool.replies(key), self._spool.readings(key), strict=True):
+            item = self._items.items[reply.position]
+            found.add(reply.position)
+            summary.n += 1
+            summary.n_truncated += reply.is_truncated
+            if reason is None:
+                summary.n_correct += task_named(item.task).score(item.content, item.key, response).correct
+            else:
+                summary.invalid[reason] += 1
+            if reply.has_canary:
+                summary.with_canary.append(item.item_id)
+            tokens["tokens_in"] += reply.tokens_in or 0
+            tokens["tokens_out"] += reply.tokens_out or 0
+            responses.append(
+                RunResponse(
+                    response_id=str(uuid.uuid5(_IDS, f"{name}/{item.item_id}")),
+                    trial_index=len(item_ids),
+                    response=response if reason is None else reply.reply,
+                    rt_ms=reply.latency_ms,
+                    valid=reason is None,
+                    text=reply.reply,
+                )
+            )
+            item_ids.append(item.item_id)
+        missing = [position for position in range(len(self._items.items)) if position not in found]
+        summary.missing = [self._items.items[position].item_id for position in missing]
+        summary.n_failed = len(self._spool.failures(key).intersection(missing))
+        totals: dict[str, JsonValue] = {name: n for name, n in sorted(tokens.items()) if n}
+        first, last = self._spool.times(key)
+        run = Run(
+            run=label(key),
+            model=key.model,
+            model_version=key.model_version,
+            temperature=key.temperature,
+            prompt_digest=key.template,
+            parameters=_parameters(key) | ({"totals": totals} if totals else {}),
+            started_at=datetime.fromtimestamp(first, UTC),
+            completed_at=datetime.fromtimestamp(last, UTC),
+            source=Source.IMPORT,
+            item_ids=tuple(item_ids),
+            responses=tuple(responses),
+        )
+        return run, summary
+
+
+def read_reply(item: Item, reply: SpooledReply) -> ReplyReading:
+    """Return the response in a reply, or the reason why the reply is invalid."""
+    task: Any = task_named(item.task)
+    if not reply.has_response:
+        reading = task.read_reply(item.content, reply.reply)
+        return ReplyReading(reading.response, None) if reading.is_valid else ReplyReading(None, reading.rule)
+    response = _as_response(item, reply.response)
+    try:
+        task.check_response(item.content, response)
+    except InputError:
+        return ReplyReading(None, "not_a_response")
+    return ReplyReading(response, None)
+
+
+def _as_response(item: Item, value: JsonValue) -> JsonValue:
+    """Return a choice in the form of the task: the number of an option also for its text, or for a number as text."""
+    options = item.content.get("options")
+    if item.task != "multiple_choice" or not isinstance(value, str) or not isinstance(options, list | tuple):
+        return value
+    digits = value.removesuffix(".0")  # pandas adds .0 if a column has empty cells.
+    is_number = digits.isascii() and digits.isdigit() and 1 <= int(digits[:3]) <= len(options)
+    found = {options.index(value) + 1} if value in options else set()
+    found |= {int(digits)} if is_number else set()
+    # If the options themselves are numbers, `2` can mean two options. Then the choice is not a response.
+    return found.pop() if len(found) == 1 else value
+
+
+def label(key: RunKey) -> str:
+    """Return the label of a run: the model, and what distinguishes its runs."""
+    parts = [
+        key.model if key.model_version in {key.model, None} else f"{key.model} ({key.model_version})",
+        key.prompt or "",
+        f"template {key.template}" if key.template else "",
+        f"temperature {key.temperature:g}" if key.temperature is not None else "",
+        f"epoch {key.epoch}" if key.epoch is not None else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _parameters(key: RunKey) -> dict[str, JsonValue]:
+    known: dict[str, JsonValue] = {
+        "format": key.format,
+        "provider": key.provider,
+        "template": key.template,
+        "prompt": key.prompt,
+        "epoch": key.epoch,
+        "max_tokens": key.max_tokens,
+    }
+    return {name: value for name, value in known.items() if value is not None}

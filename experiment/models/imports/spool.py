@@ -1,0 +1,195 @@
+"""A temporary database of the replies of one import. It sorts the replies by run and item, with little memory.
+
+The lines of batch results are in any order, so that a run is complete only after the last line. SQLite keeps the
+database in a temporary file without a name, which the operating system deletes.
+"""
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from experiment.models.imports.replies import ImportedReply, storable
+from experiment.models.request_ids import RequestId
+
+
+@dataclass(frozen=True)
+class RunKey:
+    """The model and the condition. All replies with the same key are one run."""
+
+    format: str
+    model: str
+    model_version: str
+    provider: str | None
+    template: str | None
+    """First eight digits of the template's digest; None if unknown."""
+    prompt: str | None
+    """Name of the prompt or condition; None if unknown."""
+    temperature: float | None
+    epoch: int | None
+    max_tokens: int | None
+
+
+def condition_text(template: str | None, temperature: float | None, epoch: int | None) -> str:
+    """Return a condition as text. Temperatures are compared in hundredths, as request ids have them."""
+    return json.dumps([template, None if temperature is None else round(100 * temperature), epoch])
+
+
+def run_key(format_: str, reply: ImportedReply, request: RequestId | None) -> RunKey:
+    """Return the key of a reply's run."""
+    temperature = request.temperature if request and request.temperature is not None else reply.temperature
+    return RunKey(
+        format=format_,
+        model=storable(reply.model),
+        model_version=storable(reply.model_version or reply.model),
+        provider=reply.provider,
+        template=request.template if request else None,
+        prompt=storable(reply.prompt) if reply.prompt else None,
+        temperature=temperature,
+        epoch=request.epoch if request else reply.epoch,
+        max_tokens=reply.max_tokens,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SpooledReply:
+    """A reply of the temporary database."""
+
+    position: int
+    """Position of the item in the study's test items."""
+    reply: str
+    has_response: bool
+    response: JsonValue
+    is_truncated: bool
+    has_canary: bool
+    tokens_in: int | None
+    tokens_out: int | None
+    latency_ms: float | None
+
+
+class ReplyReading(NamedTuple):
+    """The response in a reply."""
+
+    response: JsonValue
+    """The response in the form of the item's task; None if the reply is invalid."""
+    reason: str | None
+    """Reason why the reply is invalid; None for a valid reply."""
+
+
+class Spool:
+    """The replies of one import."""
+
+    def __init__(self, canary: str | None) -> None:
+        self._db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._canary = canary.casefold() if canary else None
+        self._run_ids: dict[RunKey, int] = {}
+        self._db.execute("BEGIN")
+        self._db.execute(
+            "CREATE TABLE replies (run INTEGER, position INTEGER, at REAL, digest BLOB, payload TEXT, "
+            "PRIMARY KEY (run, position)) WITHOUT ROWID"
+        )
+        self._db.execute(
+            "CREATE TABLE readings (run INTEGER, position INTEGER, response TEXT, reason TEXT, "
+            "PRIMARY KEY (run, position)) WITHOUT ROWID"
+        )
+        self._db.execute("CREATE TABLE failures (condition TEXT, position INTEGER, PRIMARY KEY (condition, position))")
+        self._db.execute("CREATE TABLE times (run INTEGER PRIMARY KEY, first REAL, last REAL)")
+
+    @property
+    def keys(self) -> list[RunKey]:
+        """The keys of all runs, in an order that does not depend on the order of the lines."""
+        return sorted(self._run_ids, key=lambda key: json.dumps(asdict(key)))
+
+    def add(self, key: RunKey, position: int, reply: ImportedReply, file_time: datetime) -> bool | None:
+        """Add a reply. Return True for a new reply, None for a repetition, and False for a second, different reply.
+
+        Of two different replies to the same request, the earlier one is kept. Without times, the reply of the earlier
+        line is kept.
+        """
+        run = self._run_ids.setdefault(key, len(self._run_ids))
+        text = storable(reply.reply)
+        payload = [
+            text, reply.has_response, reply.response, reply.is_truncated, self._has_canary(reply),
+            reply.tokens_in, reply.tokens_out, reply.latency_ms,
+        ]  # fmt: skip
+        content = json.dumps([text, reply.response, reply.is_truncated]).encode()
+        at = reply.time.timestamp() if reply.time else None
+        row = (run, position, at, hashlib.sha256(content).digest(), json.dumps(payload))
+        stored = self._db.execute(
+            "SELECT at, digest FROM replies WHERE run = ? AND position = ?", (run, position)
+        ).fetchone()
+        self._note_time(run, at if at is not None else file_time.timestamp())
+        if stored is None:
+            self._db.execute("INSERT INTO replies VALUES (?, ?, ?, ?, ?)", row)
+            return True
+        if stored[1] == row[3]:
+            return None
+        if at is not None and stored[0] is not None and at < stored[0]:
+            self._db.execute("REPLACE INTO replies VALUES (?, ?, ?, ?, ?)", row)
+        return False
+
+    def add_failure(self, request: RequestId | None, position: int) -> None:
+        """Note a failed request."""
+        parts = (request.template, request.temperature, request.epoch) if request else (None, None, None)
+        condition = condition_text(*parts) if request else ""
+        self._db.execute("INSERT OR IGNORE INTO failures VALUES (?, ?)", (condition, position))
+
+    def replies(self, key: RunKey) -> Iterator[SpooledReply]:
+        """Yield the replies of a run, in the order of the items."""
+        rows = self._db.execute(
+            "SELECT position, payload FROM replies WHERE run = ? ORDER BY position", (self._run_ids[key],)
+        )
+        for position, payload in rows:
+            yield SpooledReply(position, *json.loads(payload))
+
+    def add_readings(self, key: RunKey, readings: Iterable[tuple[int, ReplyReading]]) -> None:
+        """Add the reading of each reply of a run, with the position of its item."""
+        run = self._run_ids[key]
+        self._db.executemany(
+            "INSERT INTO readings VALUES (?, ?, ?, ?)",
+            ((run, position, json.dumps(reading.response), reading.reason) for position, reading in readings),
+        )
+
+    def readings(self, key: RunKey) -> Iterator[ReplyReading]:
+        """Yield the readings of a run's replies, in the order of the items."""
+        rows = self._db.execute(
+            "SELECT response, reason FROM readings WHERE run = ? ORDER BY position", (self._run_ids[key],)
+        )
+        for response, reason in rows:
+            yield ReplyReading(json.loads(response), reason)
+
+    def failures(self, key: RunKey) -> set[int]:
+        """Return the positions of the items with a failed request under this condition."""
+        # A request without a temperature can have a reply that names the provider's default temperature.
+        conditions = {condition_text(key.template, at, key.epoch) for at in (key.temperature, None)}
+        rows = self._db.execute(
+            f"SELECT position FROM failures WHERE condition IN ({', '.join('?' * (len(conditions) + 1))})",  # noqa: S608
+            (*conditions, ""),
+        )
+        return {position for (position,) in rows}
+
+    def times(self, key: RunKey) -> tuple[float, float]:
+        """Return the times of the first and the last reply of a run, in seconds since 1970."""
+        first, last = self._db.execute("SELECT first, last FROM times WHERE run = ?", (self._run_ids[key],)).fetchone()
+        return first, last
+
+    def close(self) -> None:
+        """Delete the database."""
+        self._db.close()
+
+    def _has_canary(self, reply: ImportedReply) -> bool:
+        if self._canary is None:
+            return False
+        return self._canary in reply.reply.casefold() or self._canary in reply.thinking.casefold()
+
+    def _note_time(self, run: int, at: float) -> None:
+        self._db.execute(
+            "INSERT INTO times VALUES (?, ?, ?) ON CONFLICT (run) DO UPDATE "
+            "SET first = min(first, excluded.first), last = max(last, excluded.last)",
+            (run, at, at),
+        )

@@ -1,0 +1,93 @@
+"""Logs that a real `inspect eval` with a mock model writes are imported."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from batteries.errors import InputError
+from equipoise.commands.models import models_import
+from experiment.study.definition import Study
+from tests.experiment.models.imports.fabricated import ids_of, right, wrong
+
+
+@pytest.fixture
+def evaluate(vignettes: Study, tmp_path: Path) -> Any:
+    """Return a function that makes a log of the study's items, with planted replies."""
+    inspect_ai = pytest.importorskip("inspect_ai", reason="the extra `models` is not installed")
+    from inspect_ai.dataset import Sample
+    from inspect_ai.model import GenerateConfig, ModelOutput, ModelUsage, get_model
+    from inspect_ai.solver import generate
+
+    def run(log_format: str, *, epochs: int = 1, by_metadata: bool = False) -> Path:
+        ids = ids_of(vignettes)
+        items = vignettes.test_items
+        samples = [
+            Sample(id=number, input=item.item_id, metadata={"item_id": item.item_id})
+            if by_metadata
+            else Sample(id=ids[item.item_id], input=item.item_id)
+            for number, item in enumerate(items, start=1)
+        ]
+
+        def reply(input: Any, *_: Any) -> ModelOutput:
+            item = vignettes.battery.by_id[input[-1].text]
+            is_right = items.index(item) % 4 > 0
+            stop = "max_tokens" if items.index(item) % 10 == 1 else "stop"
+            text = right(item) if is_right else wrong(item)
+            output = ModelOutput.from_content("mockllm/model", text, stop_reason=stop)
+            output.usage = ModelUsage(input_tokens=100, output_tokens=10)  # Counting needs a download.
+            return output
+
+        task = inspect_ai.Task(
+            dataset=samples, solver=generate(), config=GenerateConfig(temperature=0.5, max_tokens=512), epochs=epochs
+        )
+        (log,) = inspect_ai.eval(
+            task,
+            model=get_model("mockllm/model", custom_outputs=reply),
+            log_dir=str(tmp_path / "logs"),
+            log_format=log_format,
+            display="none",
+        )
+        assert log.status == "success", log.error
+        return Path(log.location.removeprefix("file://"))
+
+    return run
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("log_format", ["eval", "json"])
+def test_a_log_is_imported_with_its_planted_scores(vignettes: Study, evaluate: Any, log_format: str) -> None:
+    path = evaluate(log_format)
+    (sentence,) = models_import(vignettes, path)
+    assert sentence.endswith(", epoch 1: 144 responses, 108 correct (75.0%), 15 truncated.")
+    assert sentence.startswith("mockllm/model, template 9f8e7d6c, temperature 0.7")
+    (again,) = models_import(vignettes, path.rename(path.with_name("a log")))
+    assert again.endswith("already in the store.")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_each_epoch_of_a_log_is_a_run(vignettes: Study, evaluate: Any) -> None:
+    sentences = models_import(vignettes, evaluate("eval", epochs=2, by_metadata=True))
+    assert [sentence.partition(":")[0] for sentence in sentences] == [
+        f"mockllm/model, temperature 0.5, epoch {epoch}" for epoch in (1, 2)
+    ]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_damaged_log_is_refused(vignettes: Study, evaluate: Any) -> None:
+    path = evaluate("eval")
+    path.write_bytes(path.read_bytes()[:2000])
+    with pytest.raises(InputError, match="this is not a complete Inspect log") as refused:
+        models_import(vignettes, path)
+    assert "Fix: export the log again." in str(refused.value)
+
+
+def test_without_the_package_the_error_names_the_extra(
+    vignettes: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"PK\x03\x04")
+    monkeypatch.setitem(sys.modules, "inspect_ai.log", None)
+    with pytest.raises(InputError, match=r"pip install 'equipoise\[models\]'"):
+        models_import(vignettes, path)
