@@ -3,22 +3,23 @@
 from collections.abc import Sequence
 
 from batteries.tasks.replies import reading
+from batteries.tasks.replies.mentions import Level
 from batteries.tasks.replies.reading import Reading
 from batteries.tasks.replies.scopes import Scopes
-from batteries.tasks.replies.statements import Claim, Level
+from batteries.tasks.replies.statements import Claim
 
 RULES = (
     "json", "answer_tag", "boxed", "three_lines", "first_line", "statement", "marked_option", "last_line",
     "whole_sentence", "clause", "in_sentence", "other_words",
 )  # fmt: skip
-"""The rules from the strictest to the most tolerant one. A reply is read by the strictest rule that finds its response."""
+"""The rules, from the strictest to the most tolerant one."""
 
 
 def decide(claims: Sequence[Claim], scopes: Scopes) -> Reading | None:
     """Return the reading that follows from the claims, which are in their order; None without a claim.
 
-    Only the claims of the highest level count. If they differ, the last one counts only if words between the claims take
-    back the earlier ones, or if it alone is called final.
+    Only the claims of the highest level count. If these claims differ, the last claim counts only if words between the
+    claims take back the earlier ones, or if the last claim alone is called final.
     """
     firm = [claim for claim in claims if not claim.is_hypothetical and claim.level > Level.NONE]
     if not firm:

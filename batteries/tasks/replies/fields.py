@@ -14,14 +14,26 @@ _BOX = re.compile(
 )
 _TAG = re.compile(
     r"<(?P<tag>(?:final_?|my_?)?(?:answer|response|choice|option|prediction|output|result|final|antwort|solution)"
-    r"(?:_?(?:number|letter))?)(?:\s[^<>\n]{0,100})?>(?P<inside>[^<]{0,2000}(?:<(?!/?(?P=tag))[^<]{0,2000}){0,20})</(?P=tag)\s*>",
+    r"(?:_?(?:number|letter))?)(?:\s[^<>\n]{0,100})?>"
+    r"(?P<inside>[^<]{0,2000}(?:<(?!/?(?P=tag))[^<]{0,2000}){0,20})</(?P=tag)\s*>",
     re.IGNORECASE,
 )
 _FENCE_SIGNS = re.compile(r"```[\w+-]*\s*(?=\ue000)|(?<=\ue000)\s*```")
 _NOT_ANSWERS = frozenset(
-    ["explanation", "reasoning", "reason", "confidence", "question", "thought", "thoughts", "analysis", "rationale", "justification", "step", "steps", "path", "comment", "note", "probability", "score", "entry", "trace", "why", "certainty", "story", "context", "id", "index"]
+    {
+        "analysis", "certainty", "comment", "confidence", "context", "entry", "explanation", "id", "index",
+        "justification", "note", "path", "probability", "question", "rationale", "reason", "reasoning", "score", "step",
+        "steps", "story", "thought", "thoughts", "trace", "why",
+    }
 )  # fmt: skip
-_PARTS = frozenset(["text", "value", "selected", "chosen", "correct", "side", "position", "pos", "port", "row", "column", "absorbed", "reflected"])
+"""Words in the names of fields that give no answer."""
+_PARTS = frozenset(
+    {
+        "absorbed", "chosen", "column", "correct", "port", "pos", "position", "reflected", "row", "selected", "side",
+        "text", "value",
+    }
+)  # fmt: skip
+"""Other words in the names of fields that give an answer."""
 
 
 @dataclass(frozen=True)
@@ -95,21 +107,21 @@ def names_of(name: str) -> list[str]:
     return re.sub(r"[\W_]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).casefold().split()
 
 
-def answer_values(value: Any, is_answer: Callable[[str], bool], name: str = "") -> Iterator[tuple[str, Any]]:
+def answer_values(value: Any, is_answer: Callable[[str], bool], field: str = "") -> Iterator[tuple[str, Any]]:
     """Yield names and values of the fields that give the answer, of objects within objects too.
 
     A list of texts under a plural name repeats the options, unless the list is the whole value.
     """
     if isinstance(value, list):
         for entry in value:
-            yield from answer_values(entry, is_answer, name)
+            yield from answer_values(entry, is_answer, field)
     elif isinstance(value, dict):
         for name, entry in value.items():
             if not is_answer(name) or (isinstance(entry, list) and names_of(name)[-1:] in (["options"], ["choices"])):
                 continue
             yield from answer_values(entry, is_answer, name)
     else:
-        yield name, value
+        yield field, value
 
 
 def without_fences(text: str) -> str:

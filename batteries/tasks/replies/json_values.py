@@ -41,11 +41,11 @@ class _NotJson(Exception):
 
 
 def json_values(text: str) -> Iterator[Found]:
-    """Yield the objects and lists of a text; a value that was cut off contains all that is there.
+    r"""Yield the objects and lists of a text; a value that was cut off contains all that is there.
 
     Examples
     --------
-    >>> [found.value for found in json_values("So: {'answer': 2, 'why': 'It\\\\'s heavy")]
+    >>> [found.value for found in json_values("So: {'answer': 2, 'why': 'It\\'s heavy")]
     [{'answer': 2, 'why': "It's heavy"}]
     """
     position = failures = 0

@@ -32,8 +32,6 @@ def read(content: dict[str, Any], reply: str) -> Reading:
     if found is not None:
         return found
     texts = _texts(content.get("parameters", {}), answers)
-    if texts is None:
-        return Reading.invalid(reading.NO_ANSWER if normalized(reply) else reading.EMPTY)
     given = read_reply(ChoiceOutcomes(texts, have_positions=False), reply)
     return Reading(answers[given.response - 1], given.rule) if isinstance(given.response, int) else given
 
@@ -60,10 +58,10 @@ def _canonical(value: Any) -> str | None:
         return None
 
 
-def _texts(parameters: dict[str, Any], answers: Sequence[dict[str, JsonValue]]) -> list[str] | None:
-    """Return the text of each answer; None if an answer has several fields."""
+def _texts(parameters: dict[str, Any], answers: Sequence[dict[str, JsonValue]]) -> list[str]:
+    """Return the text of each answer. Answers with several fields have no text."""
     if len({name for answer in answers for name in answer}) != 1:
-        return None
+        return []
     values = [next(iter(answer.values())) for answer in answers]
     choices = parameters.get("choices")
     if isinstance(choices, list) and all(_is_index(value, choices) for value in values):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from batteries.tasks.replies import reading
 from batteries.tasks.replies.kinds import Kind
-from batteries.tasks.replies.statements import Form, Level, Mention
+from batteries.tasks.replies.mentions import Form, Level, Mention
 from batteries.tasks.replies.tokens import Lexicon, Token, tokens_of
 
 _MOST_WORDS = 4
@@ -149,7 +149,7 @@ class Options:
         texts = self.parts.get(self._value(token) or "", set())
         value = float(token.text) if len(token.text) < 16 else 1e15
         begins_text = after is not None and self._text_at(tokens, position + 1) is not None
-        if _is_quantity(before, token, None if begins_text else after):
+        if _is_quantity(before, None if begins_text else after):
             return _mention(position, texts, None, Level.WEAK) if texts else None
         if not self.have_positions:
             return _mention(position, texts, None, Level.NONE) if texts else None
@@ -241,7 +241,7 @@ class Options:
     def distinctive(self) -> list[frozenset[str]]:
         """Return for each option the words that not all options have, without words such as articles."""
         words = [set(words) for words in self.words]
-        common = set.intersection(*words)
+        common = set.intersection(*words) if words else set()
         named = self.lexicon.kinds
         return [frozenset(word for word in option - common if (word,) not in named) for option in words]
 
@@ -267,7 +267,7 @@ def _is_explicit(before: Token | None) -> bool:
     return before is not None and before.kind is Kind.OPTION and before.key not in _NUMBER_NOUNS
 
 
-def _is_quantity(before: Token | None, token: Token, after: Token | None) -> bool:
+def _is_quantity(before: Token | None, after: Token | None) -> bool:
     """Return True for "3 blocks", "80 %" and "attempt 2": the number counts something, or is a name."""
     if after is not None and (after.kind is Kind.WORD or after.text in _QUANTITY or after.key == "of"):
         return True

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-MOST_CHARACTERS = 60_000
+MOST_CHARACTERS = 24_000
 """Longer replies are read at their beginning and their end only; no model is asked for so long a reply."""
 
 MARK = "\u2705"
@@ -14,8 +14,10 @@ _INVISIBLE = re.compile(
 )
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _TYPOGRAPHY = str.maketrans({
-    "\u2018": "'", "\u2019": "'", "\u201a": "'", "\u02bc": "'", "\u00b4": "'", "\u201c": '"', "\u201d": '"', "\u201e": '"',
-    "\u00ab": '"', "\u00bb": '"', "\u300c": '"', "\u300d": '"', "\u300e": '"', "\u300f": '"', "\u2010": "-", "\u2011": "-",
+    "\u2018": "'", "\u2019": "'", "\u201a": "'", "\u02bc": "'", "\u00b4": "'", "\u201c": '"', "\u201d": '"',
+    "\u201e": '"',
+    "\u00ab": '"', "\u00bb": '"', "\u300c": '"', "\u300d": '"', "\u300e": '"', "\u300f": '"', "\u2010": "-",
+    "\u2011": "-",
     "\u2012": "-", "\u2013": "-", "\u2212": "-", "\u2014": " - ", "\u2015": " - ", "\u3010": "(", "\u3011": ")",
     "\u2044": "/", "\u00a0": " ", "\u2028": "\n", "\u2029": "\n", "\x0b": "\n", "\x0c": "\n", "\x85": "\n",
 })  # fmt: skip
@@ -57,14 +59,14 @@ _LINE_NUMBER = re.compile(r"^[ \t]*line[ \t]{0,3}[1-4][ \t]{0,3}[:.)-][ \t]*", r
 
 
 def normalized(reply: str) -> str:
-    """Return a reply with plain digits, quotes, dashes and line ends, and without invisible characters.
+    r"""Return a reply with plain digits, quotes, dashes and line ends, and without invisible characters.
 
     Examples
     --------
-    >>> normalized("\\ufeffAnswer\\uff1a \\uff12\\r\\n")
+    >>> normalized("\ufeffAnswer\uff1a \uff12\r\n")
     'Answer: 2'
     """
-    text = _INVISIBLE.sub("", reply.replace("\r\n", "\n").replace("\r", "\n"))
+    text = _INVISIBLE.sub("", _shortened(reply, 4 * MOST_CHARACTERS).replace("\r\n", "\n").replace("\r", "\n"))
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).translate(_TYPOGRAPHY)
         text = _INVISIBLE.sub("", _OTHER_DIGIT.sub(lambda digit: str(unicodedata.digit(digit[0], 0)), text))
@@ -89,7 +91,7 @@ def without_reasoning(text: str) -> str:
         text = text[final.end() :]
     elif (other := _OTHER_CHANNEL.search(text)) is not None:
         text = text[: other.start()]
-    return _CONTROL.sub("\n", _shortened(_without_blocks(text))).strip()
+    return _CONTROL.sub("\n", _shortened(_without_blocks(text), MOST_CHARACTERS)).strip()
 
 
 def _without_blocks(text: str) -> str:
@@ -115,19 +117,19 @@ def _without_blocks(text: str) -> str:
     return "\n".join(kept)
 
 
-def _shortened(text: str) -> str:
-    """Return a text of at most `MOST_CHARACTERS`: its beginning and its end."""
-    half = MOST_CHARACTERS // 2
-    return text if len(text) <= MOST_CHARACTERS else f"{text[:half]}\n{text[-half:]}"
+def _shortened(text: str, most: int) -> str:
+    """Return a text with its beginning and its end only, if it has more characters than allowed."""
+    half = most // 2
+    return text if len(text) <= most else f"{text[:half]}\n{text[-half:]}"
 
 
 def without_markup(text: str) -> str:
-    """Return a text without code fences, HTML, Markdown and LaTeX.
+    r"""Return a text without code fences, HTML, Markdown and LaTeX.
 
     Examples
     --------
-    >>> without_markup("## **Answer:** $\\\\text{B}$")
-    'Answer: {B}'
+    >>> without_markup("## **Answer:** $\\text{B}$")
+    'Answer:  {B}'
     """
     text = _SPACES.sub(" ", _TABS.sub(" | ", text))
     text = _STRUCK.sub(" ", _FENCE.sub("", _EMPTY_BOX.sub("", text)))

@@ -8,10 +8,11 @@ from batteries.tasks.replies import reading
 from batteries.tasks.replies.decision import decide
 from batteries.tasks.replies.fields import Field, extracted, without_fences
 from batteries.tasks.replies.kinds import Kind
+from batteries.tasks.replies.mentions import Form, Level, Mention
 from batteries.tasks.replies.preparation import normalized, without_markup, without_reasoning
 from batteries.tasks.replies.reading import Reading
 from batteries.tasks.replies.scopes import Scopes, scopes_of
-from batteries.tasks.replies.statements import Claim, Form, Level, Mention, claims_of
+from batteries.tasks.replies.statements import Claim, claims_of
 from batteries.tasks.replies.tokens import FIELD, Lexicon, Token, tokens_of
 
 _FIRST_WORDS = 60
@@ -121,10 +122,11 @@ def _field_claims(scopes: Scopes, readings: Sequence[tuple[Reading, Field]], mar
 
 def _field_claim(scopes: Scopes, position: int, found: Reading, is_final: bool) -> Claim:
     before = scopes.tokens[max(position - 8, 0) : position]
-    responses = frozenset() if found.response is None else frozenset([found.response])
+    given = found.response
+    responses: frozenset[str | int] = frozenset([given] if isinstance(given, str | int) else [])
     mention = Mention(
         position, position + 1, Form.OUTCOME, responses, Level.STRONG, None if found.is_valid else found.rule
-    )  # type: ignore[arg-type]
+    )
     final = is_final or any(token.kind is Kind.FINAL for token in before)
     return Claim(mention, Level.STRONG, found.rule if found.is_valid else "json", final)
 
