@@ -116,11 +116,12 @@ class RayOutcomes:
                 continue
             if self._is_subject(tokens, mention):
                 other_ray = other_ray if self._is_entry(mention) else _clause_end(tokens, mention.first)
-            elif not (self._is_entry(mention) and _is_start(tokens, mention)):
+            elif not (self._is_entry(mention) and (_is_start(tokens, mention) or _is_labelled_entry(tokens, mention))):
                 yield mention
 
     def _is_entry(self, mention: Mention) -> bool:
-        return mention.responses == {REFLECTED}
+        """Return True for the entry port, if no word such as "leaves" makes it the exit."""
+        return mention.responses == {REFLECTED} and mention.in_passing is Level.NONE
 
     def _is_subject(self, tokens: Sequence[Token], mention: Mention) -> bool:
         """Return True for the port in "NORTH-3 is absorbed": the port names a ray by its entry."""
@@ -148,7 +149,7 @@ class RayOutcomes:
             elif words & {"side", "edge", "direction", "wall"}:
                 side = entry
             elif words & {"position", "pos", "index", "row", "column", "number"}:
-                position = entry
+                position = int(entry) if isinstance(entry, float) and entry.is_integer() else entry
             elif entry is not None and words & {ABSORBED, REFLECTED}:
                 readings += [Reading(next(iter(words & {ABSORBED, REFLECTED})), "json")] * (
                     str(entry).casefold() in {"true", "yes"}
@@ -185,7 +186,8 @@ def _has_exit(tokens: Sequence[Token], port: Port) -> bool:
             return False
         if kind is Kind.ENTRY and index == port.first - 1 and tokens[index].key != "from":
             return False
-    return any(token.kind is Kind.EXIT for token in tokens[port.last : port.last + 3])
+    # In Chinese and Japanese the verb is after the port.
+    return any(token.kind is Kind.EXIT and not token.text.isascii() for token in tokens[port.last : port.last + 3])
 
 
 def _follows_entry(tokens: Sequence[Token], first: int) -> bool:
@@ -212,9 +214,15 @@ def _is_cell(tokens: Sequence[Token], mention: Mention) -> bool:
 def _is_start(tokens: Sequence[Token], mention: Mention) -> bool:
     """Return True for the first port of "EAST-3 -> WEST-3"."""
     after = tokens[mention.last : mention.last + 2]
-    if not after or not (after[0].text in _ARROWS or after[0].key == "to"):
+    if len(after) < 2 or not (after[0].text in _ARROWS or after[0].key in {"to", ":"}):
         return False
-    return len(after) > 1 and (after[1].kind is Kind.SIDE or after[1].text in SIDE_LETTERS)
+    return after[1].kind in {Kind.SIDE, Kind.ABSORBED, Kind.REFLECTED} or after[1].text in SIDE_LETTERS
+
+
+def _is_labelled_entry(tokens: Sequence[Token], mention: Mention) -> bool:
+    """Return True for "Entry: EAST-3"."""
+    before = tokens[max(mention.first - 2, 0) : mention.first]
+    return len(before) == 2 and before[0].kind is Kind.ENTRY and before[1].text in {":", "="}
 
 
 def _clause_end(tokens: Sequence[Token], position: int) -> int:

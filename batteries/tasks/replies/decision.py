@@ -38,7 +38,7 @@ def decide(claims: Sequence[Claim], scopes: Scopes) -> Reading | None:
 
 
 def _hypothetical(claims: Sequence[Claim]) -> Reading | None:
-    """Return the reading of a reply with several answers under conditions; a single one of them is no answer."""
+    """Return the reading of a reply with several answers under conditions; a single one is not an answer."""
     likely = [claim for claim in claims if claim.level >= Level.SOFT]
     differ = any(_differ(claim, likely[0]) or claim.reason == reading.SEVERAL_ANSWERS for claim in likely)
     return Reading.invalid(reading.SEVERAL_ANSWERS) if differ else None

@@ -30,7 +30,7 @@ _NOT_ANSWERS = frozenset(
 _PARTS = frozenset(
     {
         "absorbed", "chosen", "column", "correct", "port", "pos", "position", "reflected", "row", "selected", "side",
-        "text", "value",
+        "text", "type", "value",
     }
 )  # fmt: skip
 """Other words in the names of fields that give an answer."""

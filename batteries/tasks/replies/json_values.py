@@ -13,7 +13,6 @@ _STRING = {
     )
     for quote in "\"'"
 }
-_REST = re.compile(r"[\"'](.*)", re.DOTALL)
 _BARE = re.compile(r"[^\s,:{}\[\]\"']+")
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d{1,3})?\Z")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
@@ -118,8 +117,10 @@ def _list(text: str, position: int, depth: int) -> tuple[list[Any], int]:
 
 
 def _string(text: str, position: int, quote: str) -> tuple[str, int]:
-    found = _STRING[quote].match(text, position) or _REST.match(text, position)
-    assert found is not None
+    found = _STRING[quote].match(text, position)
+    if found is None:
+        rest = _ESCAPE.sub(_unescaped, text[position + 1 :])
+        return (CutNumber(rest) if rest.strip().isdigit() else rest), len(text)
     return _ESCAPE.sub(_unescaped, found[1]), found.end()
 
 

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What a word or phrase does in a sentence that states an answer."""
+    """The effect of a word or phrase in a sentence that states an answer."""
 
     ANSWER = "answer"
     """Names the answer: "answer", "choice", "prediction"."""
@@ -49,7 +49,7 @@ class Kind(StrEnum):
     ROW = "row"
     COLUMN = "column"
     PORT = "port"
-    """Black Box: stands between a side and its position."""
+    """Black Box: may occur between a side and its position."""
     ABSORBED = "absorbed"
     REFLECTED = "reflected"
     WORD = "word"

@@ -95,12 +95,19 @@ class ChoiceOutcomes(Options):
         """Return the options whose distinctive words all occur in a sentence without a negation."""
         if {token.kind for token in sentence} & {Kind.NOT, Kind.IF, Kind.MAY, Kind.REFUSE}:
             return []
-        keys = {token.key for token in sentence}
-        return [number for number, words in enumerate(self.distinctive(), start=1) if words and words <= keys]
+        stems = {_stem(token.key) for token in sentence}
+        options = [{_stem(word) for word in words} for words in self.distinctive()]
+        found = [number for number, words in enumerate(options, start=1) if words and words <= stems]
+        return found if len(found) < max(len(options), 3) else []
+
+
+def _stem(word: str) -> str:
+    """Return a word without the ending of a plural, or of a verb in the third person."""
+    return word.removesuffix("s") if len(word) > 3 else word
 
 
 def _sentences(scopes: Scopes) -> list[list[Token]]:
-    """Return the sentences that are no questions, without explanations."""
+    """Return the sentences without questions and explanations."""
     result: dict[int, list[Token]] = {}
     for position, token in enumerate(scopes.tokens):
         if not scopes.is_question[position] and not scopes.is_explanation[position]:

@@ -31,6 +31,8 @@ _NUMBER_NOUNS = frozenset(
 )
 """Words after which a number may be the position of an option or its text."""
 _MY = frozenset({"my", "mein", "meine", "mi", "ma", "mia", "minha"})
+_SURE = frozenset({"sure", "certain", "confident", "confidence", "certainty", "sicher"})
+"""Words after a share that is a confidence."""
 _QUANTITY = frozenset({"%", "\u00b0", "$", "\u20ac"})
 _NOT_AFTER_LETTER = frozenset({Kind.WORD, Kind.NUMBER, Kind.NUMBER_WORD})
 _NOT_AFTER_A = _NOT_AFTER_LETTER | {
@@ -42,6 +44,8 @@ _NOT_AFTER_A = _NOT_AFTER_LETTER | {
     Kind.FINAL,
     Kind.OPTION,
 }
+_LITTLE = frozenset({Kind.FILLER, Kind.IS, Kind.AND, Kind.OR, Kind.NOT, Kind.BUT})
+"""Kinds of words that distinguish no option."""
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -87,6 +91,9 @@ class Options:
         result: list[Mention] = []
         position = 0
         while position < len(tokens):
+            if _is_confidence(tokens, position):
+                position += 1
+                continue
             mention = self._text_at(tokens, position) or self._value_at(tokens, position)
             if mention is not None:
                 result.append(mention)
@@ -149,7 +156,10 @@ class Options:
         texts = self.parts.get(self._value(token) or "", set())
         value = float(token.text) if len(token.text) < 16 else 1e15
         begins_text = after is not None and self._text_at(tokens, position + 1) is not None
-        if _is_quantity(before, None if begins_text else after):
+        is_of_all = (
+            position + 2 < len(tokens) and tokens[position + 1].key == "of" and tokens[position + 2].text.isdigit()
+        )
+        if _is_quantity(before, None if begins_text or is_of_all else after):
             return _mention(position, texts, None, Level.WEAK) if texts else None
         if not self.have_positions:
             return _mention(position, texts, None, Level.NONE) if texts else None
@@ -196,7 +206,10 @@ class Options:
         is_one = after is not None and after.key == "one"
         if names_option and (before is None or before.key not in _MY):
             return self._at_position(position, number, set(), True, position + 2)
-        has_article = before is not None and before.kind in {Kind.FILLER, Kind.IS, Kind.DECIDE, Kind.BECAUSE}
+        is_reply = before is None and position + 2 >= len(tokens)  # The whole reply is "first" or "2nd."
+        has_article = is_reply or (
+            before is not None and before.kind in {Kind.FILLER, Kind.IS, Kind.DECIDE, Kind.BECAUSE}
+        )
         ends = after is None or after.kind is not Kind.WORD
         is_listing = after is not None and after.text in {",", ":"}
         if has_article and ends and not is_listing:
@@ -243,7 +256,7 @@ class Options:
         words = [set(words) for words in self.words]
         common = set.intersection(*words) if words else set()
         named = self.lexicon.kinds
-        return [frozenset(word for word in option - common if (word,) not in named) for option in words]
+        return [frozenset(word for word in option - common if named.get((word,)) not in _LITTLE) for option in words]
 
 
 def _mention(
@@ -260,6 +273,12 @@ def _mention(
         position, last or position + 1, Form.POSITION if value is not None else Form.TEXT, frozenset(responses), level,
         problem, value, as_texts,
     )  # fmt: skip
+
+
+def _is_confidence(tokens: Sequence[Token], position: int) -> bool:
+    """Return True for the number of "80 % sure"."""
+    after = [token.key for token in tokens[position + 1 : position + 3]]
+    return tokens[position].kind is Kind.NUMBER and len(after) == 2 and after[0] == "%" and after[1] in _SURE
 
 
 def _is_explicit(before: Token | None) -> bool:
@@ -280,7 +299,7 @@ def _is_sign(tokens: Sequence[Token], position: int) -> bool:
 
 
 def _is_alone(tokens: Sequence[Token], position: int) -> bool:
-    """Return True if a letter is no article, no pronoun and no part of a name."""
+    """Return True if a letter is not an article, a pronoun or part of a name."""
     token = tokens[position]
     before = tokens[position - 1] if position else None
     after = tokens[position + 1] if position + 1 < len(tokens) else None

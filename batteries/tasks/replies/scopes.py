@@ -1,4 +1,4 @@
-"""Which words of a reply are negated, hypothetical, part of a question or part of an explanation."""
+"""Finding words that are negated, hypothetical, part of a question or part of an explanation."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -7,6 +7,7 @@ from batteries.tasks.replies.kinds import Kind
 from batteries.tasks.replies.tokens import Token
 
 _PLAIN_NO = frozenset({"no", "nein", "non", "\u043d\u0435\u0442", "nope", "nah"})
+_AFTER_NO = frozenset({Kind.SIGN, Kind.STOP, Kind.RETRACT})
 _SENTENCE_ENDS = frozenset({Kind.STOP, Kind.LINE})
 _ENDS_NEGATION = frozenset({Kind.STOP, Kind.LINE, Kind.BUT, Kind.SO, Kind.BECAUSE, Kind.RETRACT})
 _CLAUSE_SIGNS = frozenset(":()[]|-=") | {"->", "=>", "--"}
@@ -169,6 +170,8 @@ def _with_retractions(tokens: Sequence[Token]) -> list[Token]:
             Kind.RETRACT,
             Kind.FILLER,
         }
-        if token.key in _PLAIN_NO and follows and tokens[position + 1].kind in {Kind.SIGN, Kind.STOP, Kind.RETRACT}:
+        # In "2: no." the word is a verdict.
+        is_verdict = position > 0 and tokens[position - 1].text in {":", "-"} and tokens[position + 1].text != ","
+        if token.key in _PLAIN_NO and follows and not is_verdict and tokens[position + 1].kind in _AFTER_NO:
             result[position] = Token(token.text, token.key, Kind.RETRACT, token.start, token.end)
     return result

@@ -58,12 +58,18 @@ def claims_of(scopes: Scopes, mentions: Sequence[Mention], n_outcomes: int) -> l
 
     A list of all outcomes, if there are more than two, only repeats the question.
     """
-    groups = [group for group in grouped(scopes, mentions) if len(group.responses) < max(n_outcomes, 3)]
-    starts = {mention.first for mention in mentions}
-    return [claim for mention in groups if (claim := _claim(scopes, mention, starts)) is not None]
+    groups = [group for group in grouped(scopes, mentions) if not _is_everything(scopes, group, n_outcomes)]
+    return [claim for mention in groups if (claim := _claim(scopes, mention)) is not None]
 
 
-def _claim(scopes: Scopes, mention: Mention, starts: set[int]) -> Claim | None:
+def _is_everything(scopes: Scopes, group: Mention, n_outcomes: int) -> bool:
+    """Return True for a list of all outcomes, and for a range such as "1-4"."""
+    between = [token.text for token in scopes.tokens[group.first + 1 : group.last - 1]]
+    is_range = between == ["-"] and group.responses == {1, n_outcomes}
+    return len(group.responses) >= max(n_outcomes, 3) or (is_range and n_outcomes > 2)
+
+
+def _claim(scopes: Scopes, mention: Mention) -> Claim | None:
     first, last = mention.first, mention.last
     if scopes.is_negated[first] or _is_rejected(scopes, last):
         return None
@@ -73,7 +79,7 @@ def _claim(scopes: Scopes, mention: Mention, starts: set[int]) -> Claim | None:
         return Claim(mention, announced.level, "statement", announced.is_final, hypothetical)
     if _is_called_right(scopes, last):
         return Claim(mention, Level.STRONG, "statement", False, hypothetical)
-    rule = _alone(scopes, mention, starts)
+    rule = _alone(scopes, mention)
     if rule is not None:
         level = Level.SOFT if _is_hedged(scopes, first) else Level.STRONG
         return Claim(mention, level, rule, False, hypothetical)
@@ -132,6 +138,8 @@ def _is_called_right(scopes: Scopes, last: int) -> bool:
 
 def _is_rejected(scopes: Scopes, last: int) -> bool:
     """Return True for "2 is wrong" and "2 makes no sense"."""
+    if _has_verdict(scopes, last):
+        return True
     for token in scopes.tokens[last : last + 6]:
         if token.kind is Kind.WRONG:
             return True
@@ -140,6 +148,13 @@ def _is_rejected(scopes: Scopes, last: int) -> bool:
         if token.kind not in {Kind.FILLER, Kind.IS, Kind.MAY, Kind.WORD, Kind.SO} or token.key == ",":
             return False
     return False
+
+
+def _has_verdict(scopes: Scopes, last: int) -> bool:
+    """Return True for "2: no." and "2 - wrong"."""
+    after = scopes.tokens[last : last + 3]
+    is_verdict = len(after) > 1 and after[0].text in {"-", ":"} and after[1].kind in {Kind.NOT, Kind.WRONG}
+    return is_verdict and (len(after) == 2 or after[2].kind in {Kind.STOP, Kind.LINE})
 
 
 def _is_conditional(scopes: Scopes, last: int) -> bool:
@@ -170,10 +185,10 @@ class _Lead:
     concludes: bool
 
 
-def _alone(scopes: Scopes, mention: Mention, starts: set[int]) -> str | None:
+def _alone(scopes: Scopes, mention: Mention) -> str | None:
     """Return a rule if only words without a meaning of their own are beside the mention in its sentence or clause."""
     lead = _lead(scopes, mention.first)
-    if lead is None or not _ends_there(scopes, mention, starts):
+    if lead is None or not _ends_there(scopes, mention):
         return None
     if lead.begins_sentence:
         return _place(scopes, mention)
@@ -198,6 +213,8 @@ def _lead(scopes: Scopes, first: int) -> _Lead | None:
             return _Lead(True, concludes)
         if token.kind in {Kind.SO, Kind.RETRACT, Kind.BUT}:
             is_clause = concludes = True
+        elif _is_call(scopes, position):
+            return None
         elif token.kind is Kind.SIGN:
             is_clause = is_clause or token.text not in {'"', "'"}
         elif token.kind not in _BEFORE and not scopes.is_negated[position]:
@@ -205,14 +222,23 @@ def _lead(scopes: Scopes, first: int) -> _Lead | None:
     return _Lead(True, concludes) if first <= 2 * _MOST_STEPS else None
 
 
-def _ends_there(scopes: Scopes, mention: Mention, starts: set[int]) -> bool:
+def _is_call(scopes: Scopes, position: int) -> bool:
+    """Return True for the bracket in "print(1)"."""
+    before = scopes.tokens[position - 1] if position else None
+    is_bracket = scopes.tokens[position].text in {"(", "["}
+    return (
+        is_bracket and before is not None and before.kind is Kind.WORD and before.end == scopes.tokens[position].start
+    )
+
+
+def _ends_there(scopes: Scopes, mention: Mention) -> bool:
     """Return True if the clause ends after a mention."""
     position = mention.last
     while position < len(scopes.tokens) and (
         scopes.tokens[position].kind is Kind.FILLER or scopes.tokens[position].text in _CLOSING_SIGNS
     ):
         position += 1
-    if position == len(scopes.tokens) or position in starts:
+    if position == len(scopes.tokens):
         return True
     token = scopes.tokens[position]
     return token.kind in _AFTER or token.kind is Kind.SIGN

@@ -1,4 +1,4 @@
-"""What is true of every reading, for any reply."""
+"""Properties of every reading, for any reply."""
 
 from typing import Any
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from batteries.tasks import task_named
+from batteries.tasks import replies, task_named
+from batteries.tasks.replies.decision import RULES
 from batteries.tasks.replies.reading import INVALID
 
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "replies.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -27,3 +28,8 @@ def test_a_reply_without_a_response_has_the_reason_of_a_careful_reader(row: dict
 def test_every_row_has_its_own_id_and_a_known_reason() -> None:
     assert len({row["id"] for row in ROWS}) == len(ROWS)
     assert {row["reason"] for row in ROWS if row["response"] is None} <= INVALID
+
+
+def test_every_rule_is_documented() -> None:
+    documented = replies.__doc__ or ""
+    assert all(f"`{rule}`" in documented for rule in (*RULES, "final_statement", "changed_mind"))
