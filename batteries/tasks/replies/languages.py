@@ -16,7 +16,7 @@ LANGUAGES: dict[str, dict[Kind, str]] = {
             "option number, option text, option letter, answer number, answer text, answer option, "
             "number and text, decision, output, label, the one, ans"
         ),
-        Kind.OPTION: "option, options, choice, choices, number, num, #, letter, alternative, possibility, item, opt",
+        Kind.OPTION: "option, options, choice, choices, number, num, #, letter, alternative, opt",
         Kind.DECIDE: (
             "choose, i choose, chose, choosing, pick, i pick, picks, picked, picking, select, selecting, "
             "i selected, go with, going with, went with, i say, i'd say, id say, say, i'd go, opt for, "
@@ -39,7 +39,7 @@ LANGUAGES: dict[str, dict[Kind, str]] = {
         ),
         Kind.WRONG: (
             "wrong, incorrect, unlikely, implausible, false, less likely, less plausible, no sense, ruled out, "
-            "odd, out, tempting, impossible, silly, absurd, too far, excluded, eliminated, inconsistent, "
+            "odd, tempting, impossible, silly, absurd, too far, excluded, eliminated, inconsistent, "
             "irrelevant, doubtful, out of place, nonsense"
         ),
         Kind.FINAL: (
@@ -61,6 +61,7 @@ LANGUAGES: dict[str, dict[Kind, str]] = {
             "if, unless, whether, assuming, suppose, supposing, provided that, otherwise, depending on, depends, "
             "imagine, had she, had he, torn between, possible answers, confuse, compare with, first thought, "
             "initially thought, at first glance, one might think, one might say, one could argue, some might, "
+            "some would, some say, others say, people often, people would, children would, children say, "
             "some people, many people, people say, people choose, you might think, others would, going to say, "
             "about to say, would have said, might have said, initially, at first, first i thought, "
             "my first thought, my first guess, i considered, considered, i thought it was"
@@ -69,7 +70,7 @@ LANGUAGES: dict[str, dict[Kind, str]] = {
         Kind.SO: (
             "so, therefore, thus, hence, overall, accordingly, consequently, in short, in summary, "
             "in conclusion, to conclude, to sum up, which means, meaning, that means, all in all, then, "
-            "ultimately, which makes, this makes, in sum, putting this together, altogether"
+            "ultimately, which makes, that makes, this makes, in sum, putting this together, altogether"
         ),
         Kind.RETRACT: (
             "wait, hold on, actually, on second thought, on second thoughts, second thoughts, scratch that, "

@@ -93,7 +93,7 @@ class ChoiceOutcomes(Options):
 
     def _with_distinctive(self, sentence: list[Token]) -> list[int]:
         """Return the options whose distinctive words all occur in a sentence without a negation."""
-        if {token.kind for token in sentence} & {Kind.NOT, Kind.IF, Kind.MAY, Kind.REFUSE}:
+        if {token.kind for token in sentence} & {Kind.NOT, Kind.IF, Kind.MAY, Kind.REFUSE, Kind.WRONG}:
             return []
         stems = {_stem(token.key) for token in sentence}
         options = [{_stem(word) for word in words} for words in self.distinctive()]

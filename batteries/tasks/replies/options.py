@@ -114,6 +114,11 @@ class Options:
         is_value = last == position + 1 and self._value(tokens[position]) is not None
         if is_value and self.have_positions:
             return None
+        if (
+            last == position + 1
+            and self.lexicon.kinds.get((tokens[position].key,), Kind.WORD) is not tokens[position].kind
+        ):
+            return None  # A part of a phrase, such as "no doubt".
         is_common = last == position + 1 and tokens[position].kind is not Kind.WORD
         level = Level.NONE if is_common else Level.WEAK
         texts: frozenset[str | int] = frozenset(numbers)

@@ -71,7 +71,7 @@ def _is_everything(scopes: Scopes, group: Mention, n_outcomes: int) -> bool:
 
 def _claim(scopes: Scopes, mention: Mention) -> Claim | None:
     first, last = mention.first, mention.last
-    if scopes.is_negated[first] or _is_rejected(scopes, last):
+    if scopes.is_negated[first] or _is_rejected(scopes, last) or _is_labelled_wrong(scopes, first):
         return None
     hypothetical = scopes.is_hypothetical[first] or _is_conditional(scopes, last)
     announced = _announcement(scopes, first)
@@ -150,6 +150,17 @@ def _is_rejected(scopes: Scopes, last: int) -> bool:
     return False
 
 
+def _is_labelled_wrong(scopes: Scopes, first: int) -> bool:
+    """Return True for "The wrong answer is 2" and "Incorrect: 2"."""
+    for position in range(first - 1, max(first - _MOST_STEPS, -1), -1):
+        token = scopes.tokens[position]
+        if token.kind is Kind.WRONG:
+            return True
+        if not (token.kind in _BETWEEN | {Kind.ANSWER} or token.text in {":", "="}):
+            return False
+    return False
+
+
 def _has_verdict(scopes: Scopes, last: int) -> bool:
     """Return True for "2: no." and "2 - wrong"."""
     after = scopes.tokens[last : last + 3]
@@ -183,6 +194,8 @@ class _Lead:
 
     begins_sentence: bool
     concludes: bool
+    is_labelled: bool
+    """True if a colon or an equals sign is before the mention."""
 
 
 def _alone(scopes: Scopes, mention: Mention) -> str | None:
@@ -192,6 +205,8 @@ def _alone(scopes: Scopes, mention: Mention) -> str | None:
         return None
     if lead.begins_sentence:
         return _place(scopes, mention)
+    if lead.is_labelled and mention.form is Form.POSITION and not lead.concludes:
+        return None  # As in "Rating: 4".
     if scopes.is_explanation[mention.first] or scopes.is_question[mention.first] or mention.form is Form.TEXT:
         return None
     return "clause" if lead.concludes or scopes.is_first_or_last(mention.first) else None
@@ -206,20 +221,21 @@ def _place(scopes: Scopes, mention: Mention) -> str:
 
 def _lead(scopes: Scopes, first: int) -> _Lead | None:
     """Return the words between the start of the clause and a mention; None if one of them has a meaning of its own."""
-    is_clause = concludes = False
+    is_clause = concludes = is_labelled = False
     for position in range(first - 1, max(first - 2 * _MOST_STEPS, -1), -1):
         token = scopes.tokens[position]
         if token.kind in {Kind.STOP, Kind.LINE}:
-            return _Lead(True, concludes)
+            return _Lead(True, concludes, is_labelled)
         if token.kind in {Kind.SO, Kind.RETRACT, Kind.BUT}:
             is_clause = concludes = True
         elif _is_call(scopes, position):
             return None
         elif token.kind is Kind.SIGN:
+            is_labelled = is_labelled or (not is_clause and token.text in {":", "="})
             is_clause = is_clause or token.text not in {'"', "'"}
         elif token.kind not in _BEFORE and not scopes.is_negated[position]:
-            return _Lead(False, concludes) if is_clause else None
-    return _Lead(True, concludes) if first <= 2 * _MOST_STEPS else None
+            return _Lead(False, concludes, is_labelled) if is_clause else None
+    return _Lead(True, concludes, is_labelled) if first <= 2 * _MOST_STEPS else None
 
 
 def _is_call(scopes: Scopes, position: int) -> bool:
