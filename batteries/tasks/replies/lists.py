@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from batteries.tasks.replies.kinds import Kind
 from batteries.tasks.replies.options import Options
-from batteries.tasks.replies.preparation import MARK
 from batteries.tasks.replies.tokens import Token, tokens_of
 
 _ITEM = re.compile(
@@ -106,6 +105,3 @@ def _after_words(tokens: Sequence[Token], words: Sequence[str]) -> list[Token]:
             return list(tokens[position:])
         n_words += token.is_wordlike
     return []
-
-
-__all__ = ["MARK", "without_lists"]

@@ -145,7 +145,7 @@ class Options:
             return None
         if token.kind is Kind.ORDINAL:
             return self._ordinal(tokens, position, before, after)
-        if token.kind is Kind.NUMBER_WORD and len(token.text) >= 1:
+        if token.kind is Kind.NUMBER_WORD:
             return self._number_word(position, token, before, after)
         if token.text.isascii() and token.text.isalpha():
             return self._letter(tokens, position, before, after)

@@ -257,4 +257,6 @@ def _ends_there(scopes: Scopes, mention: Mention) -> bool:
     if position == len(scopes.tokens):
         return True
     token = scopes.tokens[position]
+    if token.kind is Kind.NOT and position > mention.last:
+        return False  # As in "the circle has no corner".
     return token.kind in _AFTER or token.kind is Kind.SIGN
