@@ -25,7 +25,7 @@ LANGUAGES: dict[str, dict[Kind, str]] = {
             "decide for, go for, going for, prefer, i answer, would answer, i'd answer, must answer, i guess, "
             "i'd guess, points to, point to, correspond to, corresponds to, matches, changed to, change to, "
             "change it to, change my answer to, switch to, finish, tick, leaving, leaves, leaves only, "
-            "leaves us with, we are left with, left with"
+            "leaves us with, we are left with, left with, i take, i'd take, i'll take"
         ),
         Kind.IS: (
             "is, are, was, be, would be, should be, must be, has to be, will be, it's, its, that's, thats, 's, "
@@ -62,7 +62,7 @@ LANGUAGES: dict[str, dict[Kind, str]] = {
             "imagine, had she, had he, torn between, possible answers, confuse, compare with, first thought, "
             "initially thought, at first glance, one might think, one might say, one could argue, some might, "
             "some would, some say, others say, people often, people would, children would, children say, "
-            "some people, many people, people say, people choose, you might think, others would, going to say, "
+            "some people, many people, people say, people choose, you might think, others would, you might say, going to say, "
             "about to say, would have said, might have said, initially, at first, first i thought, "
             "my first thought, my first guess, i considered, considered, i thought it was"
         ),
@@ -113,7 +113,7 @@ LANGUAGES: dict[str, dict[Kind, str]] = {
             "pretty, honestly, personally, also, now, still, again, confident, correctly, all, given, marked, "
             "called, text, exact, full, i think, i believe, i suppose, i am confident, i'm confident, "
             "i have to choose, if i have to choose, if i had to choose, if i had to guess, if i had to pick, "
-            "if i must choose, if forced, if you insist, if pressed, forced to choose, no doubt, "
+            "if i must choose, if forced, if you insist, if pressed, forced to choose, no doubt, no doubt about it, no doubt about that, between, today, "
             "without a doubt, without doubt, not sure but, assistant, ai, model, bot, user, following, please, "
             "by far, much, me, let, mark, seems, seem, looks, looks like, appears"
         ),

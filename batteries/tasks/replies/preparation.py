@@ -24,7 +24,8 @@ _TYPOGRAPHY = str.maketrans({
 
 _REASONING_NAMES = (
     r"(?:\w{1,20}[:_-])?(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis|cot|reason|rationale|"
-    r"inner_monologue|internal|planning|plan|steps|chain_of_thought|work|working)"
+    r"inner_monologue|internal|planning|plan|steps|chain_of_thought|work|working|"
+    r"explanation|justification)"
 )
 _REASONING_TAG = re.compile(
     rf"[<\[\u25c1](?P<close>/)?(?P<name>{_REASONING_NAMES})(?:\s[^<>\n]{{0,100}})?[>\]\u25b7]", re.IGNORECASE
@@ -68,9 +69,14 @@ def normalized(reply: str) -> str:
     """
     text = _INVISIBLE.sub("", _shortened(reply, 4 * MOST_CHARACTERS).replace("\r\n", "\n").replace("\r", "\n"))
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text).translate(_TYPOGRAPHY)
+        text = unicodedata.normalize("NFKC", text.replace("\u2116", "No.")).translate(_TYPOGRAPHY)
         text = _INVISIBLE.sub("", _OTHER_DIGIT.sub(lambda digit: str(unicodedata.digit(digit[0], 0)), text))
     return text.strip()
+
+
+def contains_reasoning(text: str) -> bool:
+    """Return True if a normalized reply contains a tag or channel of reasoning."""
+    return bool(_REASONING_TAG.search(text) or _OTHER_CHANNEL.search(text))
 
 
 def without_reasoning(text: str) -> str:

@@ -9,10 +9,11 @@ from batteries.tasks.replies.decision import decide
 from batteries.tasks.replies.fields import Field, extracted, without_fences
 from batteries.tasks.replies.kinds import Kind
 from batteries.tasks.replies.mentions import Form, Level, Mention
-from batteries.tasks.replies.preparation import normalized, without_markup, without_reasoning
+from batteries.tasks.replies.preparation import contains_reasoning, normalized, without_markup, without_reasoning
 from batteries.tasks.replies.reading import Reading
 from batteries.tasks.replies.scopes import Scopes, scopes_of
 from batteries.tasks.replies.statements import Claim, claims_of
+from batteries.tasks.replies.surveys import without_survey
 from batteries.tasks.replies.tokens import FIELD, Lexicon, Token, tokens_of
 
 _FIRST_WORDS = 60
@@ -48,9 +49,9 @@ def read_reply(outcomes: Outcomes, reply: str) -> Reading:
     text = normalized(reply)
     if not text:
         return Reading.invalid(reading.EMPTY)
-    text = without_reasoning(text)
+    text, has_reasoning = without_reasoning(text), contains_reasoning(text)
     if not text:
-        return Reading.invalid(reading.ONLY_REASONING)
+        return Reading.invalid(reading.ONLY_REASONING if has_reasoning else reading.NO_ANSWER)
     text, fields = extracted(text)
     return _Reader(outcomes).read(without_fences(text), fields)
 
@@ -78,6 +79,7 @@ class _Reader:
         claims = claims_of(scopes, mentions, self.outcomes.n_outcomes)
         claims += _field_claims(scopes, readings, marked)
         claims = _without_reasoned(scopes, sorted(claims, key=lambda claim: claim.mention.first))
+        claims = without_survey(scopes, mentions, claims, self.outcomes.n_outcomes)
         found = decide(claims, scopes)
         if found is None or (not found.is_valid and not claims):
             found = self._without_claims(scopes, [given for given, _ in readings])
@@ -128,7 +130,7 @@ def _field_claim(scopes: Scopes, position: int, found: Reading, is_final: bool) 
         position, position + 1, Form.OUTCOME, responses, Level.STRONG, None if found.is_valid else found.rule
     )
     final = is_final or any(token.kind is Kind.FINAL for token in before)
-    return Claim(mention, Level.STRONG, found.rule if found.is_valid else "json", final)
+    return Claim(mention, Level.STRONG, found.rule if found.is_valid else "json", final, is_announced=True)
 
 
 def _without_reasoned(scopes: Scopes, claims: list[Claim]) -> list[Claim]:

@@ -18,6 +18,8 @@ _MOST_STEPS = 14
 """Tokens between the words that announce an answer and the answer."""
 
 _ANNOUNCE = frozenset({Kind.ANSWER, Kind.DECIDE, Kind.FINAL, Kind.EXIT})
+_NOUNS = frozenset({"answer", "choice"})
+"""Nouns of phrases that call an option right, such as "my answer". Before an option, these phrases announce it."""
 _BETWEEN = frozenset(
     {Kind.FILLER, Kind.OPTION, Kind.IS, Kind.RIGHT, Kind.FINAL, Kind.SO, Kind.MAY, Kind.NUMBER_WORD, Kind.PORT}
 )
@@ -39,6 +41,8 @@ class Claim:
     rule: str
     is_final: bool = False
     is_hypothetical: bool = False
+    is_announced: bool = False
+    """True if words before the mention announce the answer, or the answer is data."""
 
     @property
     def response(self) -> JsonValue:
@@ -66,6 +70,8 @@ def _is_everything(scopes: Scopes, group: Mention, n_outcomes: int) -> bool:
     """Return True for a list of all outcomes, and for a range such as "1-4"."""
     between = [token.text for token in scopes.tokens[group.first + 1 : group.last - 1]]
     is_range = between == ["-"] and group.responses == {1, n_outcomes}
+    if group.problem == reading.DISAGREEMENT:
+        return False
     return len(group.responses) >= max(n_outcomes, 3) or (is_range and n_outcomes > 2)
 
 
@@ -76,7 +82,7 @@ def _claim(scopes: Scopes, mention: Mention) -> Claim | None:
     hypothetical = scopes.is_hypothetical[first] or _is_conditional(scopes, last)
     announced = _announcement(scopes, first)
     if announced is not None:
-        return Claim(mention, announced.level, "statement", announced.is_final, hypothetical)
+        return Claim(mention, announced.level, "statement", announced.is_final, hypothetical, True)
     if _is_called_right(scopes, last):
         return Claim(mention, Level.STRONG, "statement", False, hypothetical)
     rule = _alone(scopes, mention)
@@ -108,7 +114,7 @@ def _announcement(scopes: Scopes, first: int) -> _Announcement | None:
         token = scopes.tokens[position]
         hedged = hedged or token.kind is Kind.MAY
         final = final or token.kind is Kind.FINAL
-        if token.kind in _ANNOUNCE:
+        if token.kind in _ANNOUNCE or (token.kind is Kind.RIGHT and token.key in _NOUNS):
             final = final or _calls_final(scopes, position)
             return _Announcement(Level.SOFT if hedged else Level.STRONG, final)
         if not (token.kind in _BETWEEN or token.text in _OPENING_SIGNS):
