@@ -35,6 +35,14 @@ _PARTS = frozenset(
 )  # fmt: skip
 """Other words in the names of fields that give an answer."""
 
+_EXPLAINS = frozenset(
+    {"analysis", "explanation", "justification", "rationale", "reason", "reasoning", "thought", "thoughts", "trace"}
+)
+"""Words in the names of fields that explain the answer."""
+_ACTIONS = frozenset({"action", "command", "function", "move", "tool"})
+_ANSWERING = frozenset({"predict", "respond", "reply", "submit"})
+"""Actions that give an answer."""
+
 
 @dataclass(frozen=True)
 class Field:
@@ -100,6 +108,31 @@ def is_answer_name(name: str, lexicon: Lexicon) -> bool:
     if kinds & {Kind.EXPLAIN, Kind.REASON}:
         return False
     return bool(kinds & {Kind.ANSWER, Kind.OPTION, Kind.DECIDE, Kind.FINAL, Kind.EXIT}) or bool(set(words) & _PARTS)
+
+
+def explanations(value: Any) -> Iterator[str]:
+    """Yield the texts of an object's fields that explain its answer."""
+    if isinstance(value, dict):
+        yield from (str(entry) for name, entry in value.items() if _EXPLAINS & set(names_of(name)))
+
+
+def is_explanation(value: Any, lexicon: Lexicon) -> bool:
+    """Return True for an object with an explanation and without a field for the answer."""
+    return any(explanations(value)) and not any(is_answer_name(name, lexicon) for name in value)
+
+
+def is_other_action(value: Any, lexicon: Lexicon) -> bool:
+    """Return True for an object that asks for another action than an answer, such as `{"action": "fire"}`."""
+    if not isinstance(value, dict):
+        return False
+    actions = [entry for name, entry in value.items() if isinstance(entry, str) and set(names_of(name)) & _ACTIONS]
+    return any(_is_other(action, lexicon) for action in actions)
+
+
+def _is_other(action: str, lexicon: Lexicon) -> bool:
+    words = names_of(action)
+    kinds = {token.kind for token in lexicon.named(tokens_of(" ".join(words)))}
+    return len(words) in {1, 2} and not (kinds - {Kind.WORD} or set(words) & _ANSWERING)
 
 
 def names_of(name: str) -> list[str]:

@@ -6,7 +6,14 @@ from typing import Any, Protocol
 
 from batteries.tasks.replies import reading
 from batteries.tasks.replies.decision import decide
-from batteries.tasks.replies.fields import Field, extracted, without_fences
+from batteries.tasks.replies.fields import (
+    Field,
+    explanations,
+    extracted,
+    is_explanation,
+    is_other_action,
+    without_fences,
+)
 from batteries.tasks.replies.kinds import Kind
 from batteries.tasks.replies.mentions import Form, Level, Mention
 from batteries.tasks.replies.preparation import contains_reasoning, normalized, without_markup, without_reasoning
@@ -18,6 +25,10 @@ from batteries.tasks.replies.tokens import FIELD, Lexicon, Token, tokens_of
 
 _FIRST_WORDS = 60
 """Words of a reply within which a refusal or reasoning is announced."""
+
+
+_CONCLUDING = frozenset({"statement", "final_statement", "changed_mind"})
+"""Rules by which an explanation states an answer, and does not only mention it."""
 
 
 class Outcomes(Protocol):
@@ -89,9 +100,24 @@ class _Reader:
 
     def _field(self, field: Field) -> Reading:
         if field.rule == "json":
-            return self.outcomes.field_reading(field.value, self._inner)
+            return self._data(field.value)
         found = self._inner(str(field.value))
         return Reading(found.response, field.rule) if found.is_valid else found
+
+    def _data(self, value: Any) -> Reading:
+        """Return the reading of a value of JSON, of which the explanation may contradict the answer."""
+        if is_other_action(value, self.outcomes.lexicon):
+            return Reading.invalid(reading.NO_ANSWER)
+        found = self.outcomes.field_reading(value, self._inner)
+        if found.rule == reading.NO_ANSWER and is_explanation(value, self.outcomes.lexicon):
+            return Reading.invalid(reading.ONLY_REASONING)
+        if not found.is_valid:
+            return found
+        concluded = [self._inner(text) for text in explanations(value)]
+        contradicts = any(
+            other.is_valid and other.rule in _CONCLUDING and other.response != found.response for other in concluded
+        )
+        return Reading.invalid(reading.SEVERAL_ANSWERS) if contradicts else found
 
     def _inner(self, text: str) -> Reading:
         return self.read(text.replace(FIELD, " "))
@@ -114,7 +140,7 @@ def _field_claims(scopes: Scopes, readings: Sequence[tuple[Reading, Field]], mar
     for position, token in enumerate(scopes.tokens):
         if token.text == FIELD and waiting:
             found, field = waiting.pop(0)
-            if found.rule in {reading.NO_ANSWER, reading.REFUSAL, reading.EMPTY}:
+            if found.rule in {reading.NO_ANSWER, reading.REFUSAL, reading.EMPTY, reading.ONLY_REASONING}:
                 continue
             claims.append(_field_claim(scopes, position, found, field.is_final))
         elif token.text == FIELD * 2 and waiting_marked:
