@@ -14,6 +14,7 @@ _ITEM = re.compile(
     re.IGNORECASE,
 )
 _GOOD = re.compile("[\u2705\u2714\u2713\u2611\u2b50\U0001f448\u2190]|<[-=]{1,3}")
+_ONLY_MARK = re.compile("(?:\u2705|\u2714|\u2713|\u2611|\u274c|\u2716|\u2717|\u2718|\u2610|[xX]|\\s){1,5}")
 _LEAST_STEPS = 2
 _LEAST_OPTIONS = 3
 
@@ -72,11 +73,12 @@ def _runs(lines: Sequence[str]) -> list[list[_Line]]:
 
 
 def _restates(run: Sequence[_Line], options: Options) -> bool:
-    """Return True if the lines of a run repeat the options, with their texts or with a word of each."""
+    """Return True if the lines of a run repeat the options, with their texts, a word of each, or a mark for each."""
     n_options = len(options.texts)
     if len(run) > n_options or len(run) < min(n_options, _LEAST_OPTIONS):
         return False
-    return sum(_repeats(line, options) for line in run) > len(run) / 2
+    has_marks_only = len(run) == n_options and all(_ONLY_MARK.fullmatch(line.text) for line in run)
+    return has_marks_only or sum(_repeats(line, options) for line in run) > len(run) / 2
 
 
 def _repeats(line: _Line, options: Options) -> bool:
