@@ -30,6 +30,9 @@ _NUMBER_NOUNS = frozenset(
     {"number", "num", "no.", "nr", "nr.", "n\u00b0", "#", "nummer", "num\u00e9ro", "n\u00famero", "numero", "\u2116"}
 )
 """Words after which a number may be the position of an option or its text."""
+_LAST = frozenset({"last", "letzte", "letzten", "derni\u00e8re", "\u00faltima", "ultima"})
+_MIDDLE = frozenset({"middle", "mittlere", "mittleren"})
+_ARTICLES = frozenset({"the", "die", "la", "a"})
 _MY = frozenset({"my", "mein", "meine", "mi", "ma", "mia", "minha"})
 _SURE = frozenset({"sure", "certain", "confident", "confidence", "certainty", "sicher"})
 """Words after a share that is a confidence."""
@@ -46,6 +49,7 @@ _NOT_AFTER_A = _NOT_AFTER_LETTER | {
 }
 _LITTLE = frozenset({Kind.FILLER, Kind.IS, Kind.AND, Kind.OR, Kind.NOT, Kind.BUT})
 """Kinds of words that distinguish no option."""
+_OPERATORS = frozenset({"+", "-", "*", "/", "x", "\u00d7", "\u00f7", "\u00b7"})
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -94,11 +98,21 @@ class Options:
             if _is_confidence(tokens, position):
                 position += 1
                 continue
+            result_at = _result_of_calculation(tokens, position)
+            if result_at is not None:
+                result.extend(self._calculated(tokens[result_at], result_at))
+                position = result_at + 1
+                continue
             mention = self._text_at(tokens, position) or self._value_at(tokens, position)
             if mention is not None:
                 result.append(mention)
             position = mention.last if mention is not None else position + 1
         return result
+
+    def _calculated(self, token: Token, position: int) -> list[Mention]:
+        """Return the mention of the option whose text has the result of a calculation, if there is one."""
+        texts = self.parts.get(self._value(token) or "", set())
+        return [_mention(position, texts, None, Level.WEAK)] if texts else []
 
     def _text_at(self, tokens: Sequence[Token], position: int) -> Mention | None:
         """Return the mention of the longest option whose text begins at a position."""
@@ -147,6 +161,8 @@ class Options:
             return self._ordinal(tokens, position, before, after)
         if token.kind is Kind.NUMBER_WORD:
             return self._number_word(position, token, before, after)
+        if token.key in _LAST | _MIDDLE:
+            return self._relative(tokens, position)
         if token.text.isascii() and token.text.isalpha():
             return self._letter(tokens, position, before, after)
         return None
@@ -221,6 +237,20 @@ class Options:
             return self._at_position(position, number, texts, False, position + 1 + is_one)
         return None
 
+    def _relative(self, tokens: Sequence[Token], position: int) -> Mention | None:
+        """Return the mention of the last option, or of the middle one of an odd number of options."""
+        n_options = len(self.texts)
+        before, after = tokens[max(position - 4, 0) : position], tokens[position + 1 : position + 3]
+        is_counted = any(token.kind in {Kind.ORDINAL, Kind.NUMBER_WORD} or token.key == "next" for token in before)
+        is_named = bool(after) and (after[0].kind is Kind.OPTION or after[0].key == "one")
+        has_article = not before or before[-1].key in _ARTICLES or before[-1].kind in {Kind.STOP, Kind.LINE, Kind.SIGN}
+        goes_on = len(after) > 1 and after[1].kind is Kind.WORD
+        if is_counted or not is_named or not has_article or goes_on:
+            return None
+        if tokens[position].key in _LAST:
+            return self._at_position(position, n_options, set(), True, position + 2)
+        return self._at_position(position, n_options // 2 + 1, set(), True, position + 2) if n_options % 2 else None
+
     def _number_word(self, position: int, token: Token, before: Token | None, after: Token | None) -> Mention | None:
         if after is not None and (after.kind in {Kind.WORD, Kind.NUMBER_WORD} or after.key == "of"):
             return None
@@ -284,6 +314,19 @@ def _is_confidence(tokens: Sequence[Token], position: int) -> bool:
     """Return True for the number of "80 % sure"."""
     after = [token.key for token in tokens[position + 1 : position + 3]]
     return tokens[position].kind is Kind.NUMBER and len(after) == 2 and after[0] == "%" and after[1] in _SURE
+
+
+def _result_of_calculation(tokens: Sequence[Token], position: int) -> int | None:
+    """Return the position of the result, if a calculation such as "12 + 5 - 3 = 14" begins at a position."""
+    at = position
+    while at + 2 < len(tokens) and tokens[at].kind is Kind.NUMBER and tokens[at + 2].kind is Kind.NUMBER:
+        sign = tokens[at + 1].text
+        if sign == "=" and at > position:
+            return at + 2
+        if sign not in _OPERATORS:
+            return None
+        at += 2
+    return None
 
 
 def _is_explicit(before: Token | None) -> bool:
