@@ -13,6 +13,8 @@ _BETWEEN = frozenset({Kind.PORT, Kind.FILLER, Kind.ROW, Kind.COLUMN, Kind.OPTION
 _BETWEEN_LINES = _BETWEEN | {Kind.EXIT, Kind.ANSWER}
 _SIGNS = frozenset("-,:(#/_=")
 _POSITIONS = frozenset({"position", "pos", "row", "column", "col", "index"})
+_NUMBERED = _POSITIONS | {"number", "no.", "port"}
+_NUMBER_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _MOST_BETWEEN = 6
 
 
@@ -67,11 +69,12 @@ def _side_first(tokens: Sequence[Token], position: int, side: str) -> Port | Non
         token = tokens[index]
         crosses = crosses or token.kind is Kind.LINE
         is_position = is_position or token.key in _POSITIONS
-        if token.kind is Kind.NUMBER:
-            if not token.text.isdigit() or not _fits(side, direction) or (crosses and not is_position):
+        number = _number_at(tokens, index)
+        if token.kind is Kind.NUMBER or number is not None:
+            if number is None or not _fits(side, direction) or (crosses and not is_position):
                 return None
             last = index + 1 + (index + 1 < len(tokens) and tokens[index + 1].kind in {Kind.ROW, Kind.COLUMN})
-            return Port(position, last, side, int(token.text[:9]))
+            return Port(position, last, side, number)
         if token.kind in {Kind.ROW, Kind.COLUMN}:
             direction = token.kind
         if not (
@@ -79,6 +82,19 @@ def _side_first(tokens: Sequence[Token], position: int, side: str) -> Port | Non
         ):
             return None
     return None
+
+
+def _number_at(tokens: Sequence[Token], position: int) -> int | None:
+    """Return the number of a token, in digits or as an English word after "number", "row", a side and similar words."""
+    token = tokens[position]
+    if token.kind is Kind.NUMBER:
+        return int(token.text[:9]) if token.text.isdigit() else None
+    before = tokens[position - 1]
+    if token.key not in _NUMBER_WORDS or not (
+        before.kind in {Kind.SIDE, Kind.ROW, Kind.COLUMN} or before.text == "-" or before.key in _NUMBERED
+    ):
+        return None
+    return _NUMBER_WORDS.index(token.key) + 1
 
 
 def _number_first(tokens: Sequence[Token], position: int) -> Port | None:
