@@ -11,6 +11,7 @@ from batteries.tasks.replies.tokens import Lexicon, Token, tokens_of
 
 _MOST_WORDS = 4
 """A longer text is not meant by a number or letter that occurs in it."""
+_WORDS_OF_PAIR = 3
 _LETTERS = "ABCDEFGHIJKL"
 _ROMAN = {
     "I": 1,
@@ -62,8 +63,8 @@ class Options:
     have_positions: bool = True
     """False if the participant answers with the text only."""
     words: list[tuple[str, ...]] = field(default_factory=list)
-    starts: dict[str, list[int]] = field(default_factory=dict)
-    """The options that begin with a word."""
+    starts: dict[str, list[tuple[int, tuple[str, ...]]]] = field(default_factory=dict)
+    """The options that begin with a word, each with the words of its text. Number words are written as digits."""
     parts: dict[str, set[int]] = field(default_factory=dict)
     """The options in whose short text a number or letter occurs."""
 
@@ -72,12 +73,22 @@ class Options:
             tokens = self.lexicon.named(tokens_of(text))
             words = tuple(token.key for token in tokens if token.is_wordlike)
             self.words.append(words)
-            if words:
-                self.starts.setdefault(words[0], []).append(number)
+            for forms in self._forms([token for token in tokens if token.is_wordlike]):
+                self.starts.setdefault(forms[0], []).append((number, forms))
             if len(words) <= _MOST_WORDS:
                 for token in tokens:
                     if (value := self._value(token)) is not None:
                         self.parts.setdefault(value, set()).add(number)
+
+    def _forms(self, tokens: Sequence[Token]) -> list[tuple[str, ...]]:
+        """Return the words of a text and, for a text such as "Anna and Ben", its words in the other order."""
+        words = tuple(self._form(token) for token in tokens)
+        is_pair = len(tokens) == _WORDS_OF_PAIR and tokens[1].kind is Kind.AND
+        return [words, words[::-1]] if is_pair else [words] if words else []
+
+    def _form(self, token: Token) -> str:
+        is_number = token.kind is Kind.NUMBER_WORD and token.key in self.lexicon.values
+        return str(self.lexicon.values[token.key]) if is_number else token.key
 
     def _value(self, token: Token) -> str | None:
         """Return a number, number word, ordinal or single letter in a form for comparisons."""
@@ -117,8 +128,8 @@ class Options:
     def _text_at(self, tokens: Sequence[Token], position: int) -> Mention | None:
         """Return the mention of the longest option whose text begins at a position."""
         longest: dict[int, set[int]] = {}
-        for number in self.starts.get(tokens[position].key, ()):
-            last = self._end(tokens, position, self.words[number - 1])
+        for number, words in self.starts.get(self._form(tokens[position]), ()):
+            last = self._end(tokens, position, words)
             if last is not None:
                 longest.setdefault(last, set()).add(number)
         if not longest:
@@ -143,7 +154,7 @@ class Options:
         for word in words:
             while position < len(tokens) and tokens[position].kind is Kind.SIGN and not tokens[position].is_wordlike:
                 position += 1
-            if position == len(tokens) or tokens[position].key != word:
+            if position == len(tokens) or self._form(tokens[position]) != word:
                 return None
             position += 1
         return position
