@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from batteries.tasks.replies import reading
 from batteries.tasks.replies.kinds import Kind
 from batteries.tasks.replies.mentions import Form, Level, Mention
+from batteries.tasks.replies.preparation import normalized
 from batteries.tasks.replies.tokens import Lexicon, Token, tokens_of
 
 _MOST_WORDS = 4
@@ -70,7 +71,7 @@ class Options:
 
     def __post_init__(self) -> None:
         for number, text in enumerate(self.texts, start=1):
-            tokens = self.lexicon.named(tokens_of(text))
+            tokens = self.lexicon.named(tokens_of(normalized(text)))
             words = tuple(token.key for token in tokens if token.is_wordlike)
             self.words.append(words)
             for forms in self._forms([token for token in tokens if token.is_wordlike]):
