@@ -144,6 +144,8 @@ class RayOutcomes:
         """Return the reading of one object: its flags, its side and position together, and its other answers."""
         readings: list[Reading] = []
         side = position = None
+        if _is_template(value):
+            return Reading.invalid(reading.NO_ANSWER)
         for name, entry in _flat(value, self.lexicon):
             words = set(names_of(name))
             if isinstance(entry, bool):
@@ -164,6 +166,12 @@ class RayOutcomes:
 
     def in_other_words(self, scopes: Scopes) -> Reading | None:
         return None
+
+
+def _is_template(value: Any) -> bool:
+    """Return True for an object that repeats the form of an answer, such as `{"side": "north|south|east|west"}`."""
+    entries = value.values() if isinstance(value, dict) else ()
+    return any(isinstance(entry, str) and set(SIDE_LETTERS.values()) <= set(entry.split("|")) for entry in entries)
 
 
 def _flat(value: Any, lexicon: Lexicon) -> Iterator[tuple[str, Any]]:

@@ -213,7 +213,9 @@ def _alone(scopes: Scopes, mention: Mention) -> str | None:
         return _place(scopes, mention)
     if lead.is_labelled and mention.form is Form.POSITION and not lead.concludes:
         return None  # As in "Rating: 4".
-    if scopes.is_explanation[mention.first] or scopes.is_question[mention.first] or mention.form is Form.TEXT:
+    if scopes.is_explanation[mention.first] or scopes.is_question[mention.first]:
+        return None
+    if mention.form is Form.TEXT and not (lead.concludes and scopes.concludes(mention.first)):
         return None
     return "clause" if lead.concludes or scopes.is_first_or_last(mention.first) else None
 
@@ -234,6 +236,8 @@ def _lead(scopes: Scopes, first: int) -> _Lead | None:
             return _Lead(True, concludes, is_labelled)
         if token.kind in {Kind.SO, Kind.RETRACT, Kind.BUT}:
             is_clause = concludes = True
+        elif token.kind is Kind.IF:
+            is_clause = True
         elif _is_call(scopes, position):
             return None
         elif token.kind is Kind.SIGN:
