@@ -19,7 +19,7 @@ def decide(claims: Sequence[Claim], scopes: Scopes) -> Reading | None:
     """Return the reading that follows from the claims, which are in their order; None without a claim.
 
     Only the claims of the highest level count. If these claims differ, the last claim counts only if words between the
-    claims take back the earlier ones, or if the last claim alone is called final.
+    claims take back the earlier ones, if the last claim alone is called final, or if it concludes from lists.
     """
     firm = [claim for claim in claims if not claim.is_hypothetical and claim.level > Level.NONE]
     if not firm:
@@ -34,7 +34,15 @@ def decide(claims: Sequence[Claim], scopes: Scopes) -> Reading | None:
     rest = [claim for claim in top if _differ(claim, last)]
     if scopes.retracts(rest[-1].mention.last, last.mention.first):
         return _named(last, "changed_mind")
+    if _narrows(rest, last, scopes):
+        return _named(last, last.rule)
     return Reading.invalid(reading.SEVERAL_ANSWERS)
+
+
+def _narrows(lists: Sequence[Claim], last: Claim, scopes: Scopes) -> bool:
+    """Return True if the last claim is a conclusion from lists of outcomes, as in "It is 1 or 2. It is red, so 2"."""
+    are_lists = all(claim.mention.problem == reading.SEVERAL_ANSWERS for claim in lists)
+    return are_lists and last.response is not None and scopes.concludes(last.mention.first)
 
 
 def _hypothetical(claims: Sequence[Claim]) -> Reading | None:

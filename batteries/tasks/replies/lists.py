@@ -15,6 +15,7 @@ _ITEM = re.compile(
 )
 _GOOD = re.compile("[\u2705\u2714\u2713\u2611\u2b50\U0001f448\u2190]|<[-=]{1,3}")
 _ONLY_MARK = re.compile("(?:\u2705|\u2714|\u2713|\u2611|\u274c|\u2716|\u2717|\u2718|\u2610|[xX]|\\s){1,5}")
+_FIRST_MARK = re.compile("[\u2705\u2714\u2713\u2611\u274c\u2716\u2717\u2718\u2610]\\s*")
 _LEAST_STEPS = 2
 _LEAST_OPTIONS = 3
 
@@ -41,7 +42,10 @@ def without_lists(text: str, options: Options | None, placed: Callable[[int], st
         Returns the text that replaces a list in which only the option with this number is marked as the answer.
     """
     lines = text.split("\n")
-    for run in _runs(lines):
+    runs = _runs(lines)
+    if options is not None:
+        runs += _marked_texts(lines, options)
+    for run in runs:
         if options is not None and _restates(run, options):
             marked = [line.number for line in run if _is_marked(line, options)]
             for line in run:
@@ -72,6 +76,22 @@ def _runs(lines: Sequence[str]) -> list[list[_Line]]:
     return [run for run in runs if len(run) > 1]
 
 
+def _marked_texts(lines: Sequence[str], options: Options) -> list[list[_Line]]:
+    """Return a run of lines that begin with a mark, each with the text of one option, if the run has all options."""
+    run: list[_Line] = []
+    for index, line in enumerate(lines):
+        mark = _FIRST_MARK.match(line)
+        if mark is not None:
+            text = line[mark.end() :]
+            numbers = [number for number, words in enumerate(options.words, start=1) if _keys(text) == list(words)]
+            run.extend(_Line(index, number, True, text, bool(_GOOD.search(mark[0]))) for number in numbers)
+    return [run] if sorted(item.number for item in run) == list(range(1, len(options.texts) + 1)) else []
+
+
+def _keys(text: str) -> list[str]:
+    return [token.key for token in tokens_of(text) if token.is_wordlike]
+
+
 def _restates(run: Sequence[_Line], options: Options) -> bool:
     """Return True if the lines of a run repeat the options, with their texts, a word of each, or a mark for each."""
     n_options = len(options.texts)
@@ -83,7 +103,7 @@ def _restates(run: Sequence[_Line], options: Options) -> bool:
 
 def _repeats(line: _Line, options: Options) -> bool:
     words = options.words[line.number - 1]
-    keys = [token.key for token in tokens_of(line.text) if token.is_wordlike]
+    keys = _keys(line.text)
     return tuple(keys[: len(words)]) == words or bool(
         options.distinctive()[line.number - 1] & set(keys[: len(words) + 1])
     )

@@ -200,6 +200,8 @@ class _Lead:
 
     begins_sentence: bool
     concludes: bool
+    follows_so: bool
+    """True if a word such as "so" begins the clause."""
     is_labelled: bool
     """True if a colon or an equals sign is before the mention."""
 
@@ -215,7 +217,7 @@ def _alone(scopes: Scopes, mention: Mention) -> str | None:
         return None  # As in "Rating: 4".
     if scopes.is_explanation[mention.first] or scopes.is_question[mention.first]:
         return None
-    if mention.form is Form.TEXT and not (lead.concludes and scopes.concludes(mention.first)):
+    if mention.form is Form.TEXT and not (lead.follows_so and scopes.concludes(mention.first)):
         return None
     return "clause" if lead.concludes or scopes.is_first_or_last(mention.first) else None
 
@@ -229,12 +231,13 @@ def _place(scopes: Scopes, mention: Mention) -> str:
 
 def _lead(scopes: Scopes, first: int) -> _Lead | None:
     """Return the words between the start of the clause and a mention; None if one of them has a meaning of its own."""
-    is_clause = concludes = is_labelled = False
+    is_clause = concludes = follows_so = is_labelled = False
     for position in range(first - 1, max(first - 2 * _MOST_STEPS, -1), -1):
         token = scopes.tokens[position]
         if token.kind in {Kind.STOP, Kind.LINE}:
-            return _Lead(True, concludes, is_labelled)
+            return _Lead(True, concludes, follows_so, is_labelled)
         if token.kind in {Kind.SO, Kind.RETRACT, Kind.BUT}:
+            follows_so = follows_so or (token.kind is Kind.SO and not is_clause)
             is_clause = concludes = True
         elif token.kind is Kind.IF:
             is_clause = True
@@ -244,8 +247,8 @@ def _lead(scopes: Scopes, first: int) -> _Lead | None:
             is_labelled = is_labelled or (not is_clause and token.text in {":", "="})
             is_clause = is_clause or token.text not in {'"', "'"}
         elif token.kind not in _BEFORE and not scopes.is_negated[position]:
-            return _Lead(False, concludes, is_labelled) if is_clause else None
-    return _Lead(True, concludes, is_labelled) if first <= 2 * _MOST_STEPS else None
+            return _Lead(False, concludes, follows_so, is_labelled) if is_clause else None
+    return _Lead(True, concludes, follows_so, is_labelled) if first <= 2 * _MOST_STEPS else None
 
 
 def _is_call(scopes: Scopes, position: int) -> bool:

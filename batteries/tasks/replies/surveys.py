@@ -1,4 +1,4 @@
-"""Finding surveys: the part of a reply that discusses every option, before the reply gives its answer."""
+"""Finding surveys: the part of a reply that discusses every option."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ _LABEL_SIGNS = frozenset({":", "-", "|", "=", "(", "->", "=>"})
 def without_survey(
     scopes: Scopes, mentions: Sequence[Mention], claims: Sequence[Claim], n_outcomes: int
 ) -> list[Claim]:
-    """Return the claims without those of a survey, if an explicit answer follows the survey.
+    """Return the claims without those of a survey, if the reply also gives an explicit answer.
 
     A survey is a list with an entry for every option, such as "1: 10 %, 2: 70 %, 3: 20 %", or one line for each option.
     """
@@ -26,9 +26,9 @@ def without_survey(
 
 
 def _is_explicit(claim: Claim, span: range) -> bool:
-    """Return True for an answer that is announced, or alone on the last line, after the entries of a survey."""
+    """Return True for an answer that is announced, or alone on the last line after a survey."""
     is_last = claim.rule == "last_line" and claim.mention.first not in span
-    return claim.level is Level.STRONG and claim.mention.first > span.start and (claim.is_announced or is_last)
+    return claim.level is Level.STRONG and (claim.is_announced or is_last)
 
 
 def _survey(scopes: Scopes, mentions: Sequence[Mention], n_outcomes: int) -> range | None:
