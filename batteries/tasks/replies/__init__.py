@@ -1,0 +1,37 @@
+"""Reading a model's reply: from the text that a model wrote to a response of the task, by named rules.
+
+A reader never guesses between two responses. A reply that gives two different answers, or none, has no response, and
+the reading names the reason. Such a reply is kept and counted as invalid. The steps are:
+
+1. `preparation` removes reasoning, code fences and markup. `fields` and `json_values` read JSON objects, answer tags
+   and boxes. `lists` removes restated options.
+2. `tokens` splits the text and names the kind of each word, by `languages` and `board_words`. `scopes` finds
+   the words that are negated or hypothetical.
+3. `options` or `blackbox` finds all mentions of outcomes. `statements` keeps the mentions that are claims.
+4. `decision` decides over all claims.
+
+The rules, from the strictest to the most tolerant one. A reply that several rules can read has the strictest rule:
+
+================= ==================================================================================================
+`json`            the fields of a JSON object that give the answer
+`answer_tag`      the text between tags such as `<answer>` and `</answer>`
+`boxed`           the text in a box of LaTeX
+`three_lines`     the number on the first line, the exact text of the same option on the second line
+`first_line`      the first line or its first sentence is an answer, such as "2", "B) In the box" or "Probably 2."
+`statement`       a sentence states the answer, such as "The answer is 2" or "Option 2 is the most plausible"
+`marked_option`   the reply repeats all options, and only one of them has a mark or is called right
+`last_line`       the last line is an answer
+`whole_sentence`  another sentence is an answer
+`clause`          the end of a sentence is an answer, such as "so 2"
+`in_sentence`     a sentence names one outcome only
+`other_words`     a sentence is a part of one option, or has the words that only one option has
+`final_statement` claims differ, and the last one alone is called final
+`changed_mind`    claims differ, and words between them take back the earlier ones, such as "Wait"
+================= ==================================================================================================
+
+The reasons why a reply has no response are in `reading`.
+"""
+
+from batteries.tasks.replies.reading import Reading
+
+__all__ = ["Reading"]

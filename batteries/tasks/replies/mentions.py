@@ -1,0 +1,125 @@
+"""Places of a reply where an outcome occurs, for whatever purpose."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum, StrEnum
+
+from batteries.tasks.replies import reading
+from batteries.tasks.replies.kinds import Kind
+from batteries.tasks.replies.scopes import Scopes
+
+_MOST_BETWEEN = 14
+"""Tokens between two mentions that are one statement."""
+
+_CONNECT = frozenset({Kind.OR, Kind.AND})
+_IN_LISTS = _CONNECT | {Kind.FILLER, Kind.OPTION, Kind.SIGN, Kind.PORT}
+_IN_PAIRS = frozenset({Kind.SIGN, Kind.STOP, Kind.LINE, Kind.FILLER, Kind.OPTION, Kind.ANSWER, Kind.IS})
+_LIST_SIGNS = frozenset({",", "/", "&", "-", "+", "|", "\u3001", "\u060c"})
+
+
+class Form(StrEnum):
+    """The form of a mention."""
+
+    POSITION = "position"
+    TEXT = "text"
+    OUTCOME = "outcome"
+    """Black Box: a port, absorbed or reflected."""
+
+
+class Level(IntEnum):
+    """Strength of a claim. Only the claims of the highest level count."""
+
+    NONE = 0
+    """Only in passing: "step 2"."""
+    WEAK = 1
+    """The text of an option within a sentence."""
+    SOFT = 2
+    """A named option within a sentence: "which speaks for option 2"."""
+    STRONG = 3
+    """The words around it present it as the answer."""
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A place where an outcome occurs, from the token `first` to before the token `last`."""
+
+    first: int
+    last: int
+    form: Form
+    responses: frozenset[str | int]
+    """Responses that may be meant; several ones if the mention is ambiguous."""
+    in_passing: Level = Level.NONE
+    """Level of the claim if no words around it present it as the answer."""
+    problem: str | None = None
+    """The reason why the mention has no response, such as `out_of_range`."""
+    position: int | None = None
+    """The option that is meant if the mention gives its position."""
+    texts: frozenset[str | int] = frozenset()
+    """The options that are meant if the mention gives their text."""
+
+
+def grouped(scopes: Scopes, mentions: Sequence[Mention]) -> list[Mention]:
+    """Join mentions that are one statement: "2. In the box", "two (2)", "1 or 2"."""
+    return _joined(scopes, _joined(scopes, mentions, _pair), _list)
+
+
+def _joined(
+    scopes: Scopes, mentions: Sequence[Mention], join: Callable[[Scopes, Mention, Mention], Mention | None]
+) -> list[Mention]:
+    groups: list[Mention] = []
+    for mention in mentions:
+        is_near = bool(groups) and mention.first - groups[-1].last <= _MOST_BETWEEN
+        joined = join(scopes, groups[-1], mention) if is_near else None
+        if joined is None:
+            groups.append(mention)
+        else:
+            groups[-1] = joined
+    return groups
+
+
+def _list(scopes: Scopes, one: Mention, other: Mention) -> Mention | None:
+    """Return the joined mention of a list such as "2 or 3" and "2, 3"."""
+    between = scopes.tokens[one.last : other.first]
+    if scopes.is_negated[one.first] != scopes.is_negated[other.first]:
+        return None
+    kinds = {token.kind for token in between}
+    signs = {token.text for token in between if token.kind in {Kind.SIGN, Kind.STOP}}
+    is_list = kinds & _CONNECT or (len(signs) == 1 and signs <= _LIST_SIGNS)
+    return _several(one, other) if is_list and kinds <= _IN_LISTS else None
+
+
+def _several(one: Mention, other: Mention) -> Mention:
+    responses = one.responses | other.responses
+    is_same = one.responses == other.responses and len(responses) == 1
+    problem = one.problem or other.problem if is_same else reading.SEVERAL_ANSWERS
+    return replace(one, last=other.last, responses=responses, problem=problem, position=None, texts=frozenset())
+
+
+def _pair(scopes: Scopes, one: Mention, other: Mention) -> Mention | None:
+    """Return the joined mention of a position and a text, or of the same position in words and digits."""
+    between = scopes.tokens[one.last : other.first]
+    if (
+        any(token.kind not in _IN_PAIRS for token in between)
+        or scopes.is_negated[one.first] != scopes.is_negated[other.first]
+    ):
+        return None
+    n_lines = sum(token.kind is Kind.LINE for token in between)
+    if n_lines > 1 or (n_lines and not (scopes.begins_line(one.first) and scopes.ends_line(other.last))):
+        return None
+    for position, text in ((one, other), (other, one)):
+        if position.position is not None and text.texts and (not n_lines or scopes.ends_line(one.last)):
+            return _position_with_text(position, text, replace(one, last=other.last))
+    if n_lines:
+        return None
+    if one.responses == other.responses and one.problem == other.problem and one.form is other.form:
+        return replace(one, last=other.last)
+    return None
+
+
+def _position_with_text(position: Mention, text: Mention, joined: Mention) -> Mention:
+    """Return a position with the text beside it. With a text, a number is a position, even if it occurs in a text."""
+    both = text.texts & {position.position}
+    if both:
+        return replace(joined, responses=both, problem=None, position=position.position, texts=frozenset())
+    everything = position.responses | text.texts
+    return replace(joined, responses=everything, problem=reading.DISAGREEMENT, texts=frozenset())
