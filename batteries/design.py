@@ -28,10 +28,9 @@ def _refuse_twice(factors: tuple[str, ...]) -> None:
 class LatinSquare(_Design):
     """Cyclic Latin square: in row r, group g (from 1) sees cell (g - 1 - r) mod K, where K is the number of groups.
 
-    Rows r and cells are numbered from 0. A row is, for example, a scenario. A cell is a combination of levels, for
-    example of condition and inference level. Every row must have exactly one item in each of the K cells. Then each
-    item is in exactly one group, and each group sees each row once. In any K consecutive rows, a group sees each cell
-    once.
+    Rows r and cells are numbered from 0. A row is, for example, a scenario. A cell is a combination of levels, such
+    as condition B with inference level 2. Every row must have exactly one item in each of the K cells. Then each item
+    is in exactly one group, and each group sees each row once. In any K consecutive rows, a group sees each cell once.
 
     If rows have V versions, each group sees all versions of each row. Let s be K / V, rounded down. For version v
     (from 0), v times s is added to the number of the cell, modulo K. So no participant sees two versions of a row in
@@ -42,7 +41,7 @@ class LatinSquare(_Design):
     method: Literal["latin_square"]
     rows: tuple[str, ...] = Field(min_length=1, description="Factors whose levels are the rows, such as [scenario].")
     cells: tuple[str, ...] = Field(
-        min_length=1, description="Factors whose combinations are the cells, such as [condition, inference_level]."
+        min_length=1, description="Factors whose combined levels are the cells, such as [condition, inference_level]."
     )
     versions: str | None = Field(
         default=None,
@@ -63,7 +62,7 @@ class LatinSquare(_Design):
 
 
 class Deal(_Design):
-    """Items dealt to the groups in rounds, so that the groups are as similar as possible.
+    """Design that gives the items to the groups in rounds, so that the groups are as similar as possible.
 
     In every round, each group gets one item. Within a round, an item goes to the group that has the fewest items with
     the same levels. The first factor of `balance` counts most. The sizes of two groups differ by at most one item. For

@@ -99,7 +99,7 @@ def load_battery(path: Path) -> Battery:
         battery = read_yaml(path, Battery)
         places = [str(path)] * len(battery.items)
     else:
-        raise InputError(f"{path}: a battery must be a .jsonl or .yaml file. Fix: save the battery in this form.")
+        raise InputError(f"{path}: a battery must be a .jsonl or .yaml file. Fix: use one of these formats.")
     items, problems = _check_tasks(battery.items, places)
     problems = [*_duplicate_ids(path, battery.items), *problems]
     if problems:

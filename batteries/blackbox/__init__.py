@@ -1,4 +1,7 @@
-"""The Black Box game: a board with atoms. A ray is absorbed, is reflected, or leaves the board by another port."""
+"""The Black Box game: a board with atoms.
+
+A ray is absorbed, is reflected, or leaves the board by a port that is not its entry port.
+"""
 
 from batteries.blackbox.rules import Atoms, Port, Ray, Side, all_ports, trace
 

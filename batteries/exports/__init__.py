@@ -1,6 +1,6 @@
 """Exports of a multiple-choice battery: `gorilla` writes spreadsheets for Gorilla, `jspsych` writes a web page.
 
-`gorilla` and `jspsych` return the texts of the exported files by file name. This package contains the functions that
+Both modules return the exported files as a mapping from file name to text. This package contains the functions that
 both modules use: the trials of each group, the file of answer keys, and CSV text.
 """
 
@@ -79,7 +79,7 @@ def trials_by_group(
 
 
 def group_names(groups: Iterable[int]) -> dict[int, str]:
-    """Return the number of each group as text of equal length, with leading zeros (at least two digits)."""
+    """Return each group's number as a text with leading zeros. All texts have the same length, at least two digits."""
     groups = list(groups)
     width = max(2, len(str(max(groups))))
     return {group: f"{group:0{width}}" for group in groups}
@@ -115,7 +115,7 @@ def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> st
     Raises
     ------
     InputError
-        If a spreadsheet program could take a text for a formula.
+        If a spreadsheet program could read a text as a formula.
     """
     rows = list(rows)
     for row in rows:
@@ -123,7 +123,7 @@ def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> st
             if isinstance(cell, str) and _is_formula(cell):
                 raise InputError(
                     f"the item `{row['item_id']}`: the text of {column} begins with {cell.strip()[0]!r}, which "
-                    "spreadsheet programs take for a formula. Fix: begin the text with a word or a different sign, "
+                    "spreadsheet programs read as a formula. Fix: begin the text with a word or a different sign, "
                     "such as − (minus) or – (dash)."
                 )
     text = io.StringIO()

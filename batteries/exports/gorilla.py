@@ -43,10 +43,11 @@ def gorilla_spreadsheets(
     practice, attention_checks
         Ids of the items that every group sees.
     fixation_ms
-        Duration of the fixation cross in ms, which the instructions state.
+        Duration of the fixation cross in ms. The instructions state this duration.
     answers
         True to add a column `answer`, with which Gorilla scores the responses. Gorilla runs a task in the participant's
-        browser, so a participant can find this column. Without the column, score with `keys.csv`.
+        browser, so a participant can find this column. If the column is missing, use `keys.csv` to score the
+        responses.
 
     Raises
     ------

@@ -33,8 +33,8 @@ def write_together(out: Path, files: Mapping[str, Content], manifest: Mapping[st
     Raises
     ------
     InputError
-        If `out` or a folder inside `out` is a file, if `out` has a file with the name of a new file that no analysis
-        wrote, or if a file cannot be written.
+        If `out` or a folder inside `out` is a file, if a new file would replace a file that no analysis wrote, or if
+        a file cannot be written.
     """
     out = out.absolute()
     try:
@@ -140,7 +140,7 @@ def _earlier_files(out: Path) -> dict[str, str]:
 
 
 def _outdated(out: Path, earlier: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Return the unchanged files of the earlier analysis that the new analysis will not write again."""
+    """Return the unchanged files of the earlier analysis that are not files of the new analysis."""
     names = []
     for name, digest in earlier.items():
         path = out / name

@@ -21,7 +21,7 @@ MOST_EXPANDED = 1_000_000
 """Maximum number of values and characters that come from the aliases of a file."""
 
 LARGEST_NUMBER_BITS = 1024
-"""Maximum number of bits of a whole number. A float cannot be larger."""
+"""Maximum number of bits of a whole number. A larger whole number cannot be converted to a float."""
 
 
 class UnreadableYAMLError(Exception):
@@ -70,7 +70,7 @@ class _CountingComposer(Composer):
     def __init__(self, loader: Any = None) -> None:
         super().__init__(loader=loader)
         self._size = 0
-        """Number of values and characters read so far, as if all aliases were expanded."""
+        """Number of values and characters that were read so far. An alias is counted with its expanded size."""
         self._expanded = 0
         """Number of values and characters that come from aliases."""
         self._sizes: dict[str, int] = {}
@@ -102,16 +102,16 @@ class _CountingComposer(Composer):
         if event.anchor not in self._sizes:
             raise UnreadableYAMLError(
                 line,
-                f"the value with the name `&{event.anchor}` contains itself, as `*{event.anchor}`. Fix: write the "
-                "value instead of the alias.",
+                f"the value with the name `&{event.anchor}` contains its own alias `*{event.anchor}`. Fix: replace "
+                "this alias with a value.",
             )
         self._size += self._sizes[event.anchor]
         self._expanded += self._sizes[event.anchor]
         if self._expanded > MOST_EXPANDED:
             raise UnreadableYAMLError(
                 line,
-                f"the aliases of the file, counted up to `*{event.anchor}`, expand to more than {MOST_EXPANDED:,} "
-                "values and characters. Fix: use fewer aliases inside other aliases.",
+                f"the aliases of the file up to `*{event.anchor}` expand to more than {MOST_EXPANDED:,} values and "
+                "characters. Fix: use fewer aliases inside other aliases.",
             )
 
 

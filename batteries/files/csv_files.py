@@ -25,7 +25,7 @@ _FORMULA = re.compile(r"""['"\s\x00-\x1f\u200b-\u200f\u2060\ufeff]*[=+\-@＝＋�
 _INDEX_NAME = re.compile(r"(index|unnamed: \d+(\.\d+)?)?", re.IGNORECASE)
 """The names that pandas, R and spreadsheet programs use for a column of row numbers."""
 _INDEX_CELL = re.compile(r"(\d+(\.0*)?|canary.*)?", re.DOTALL)
-"""A row number (also written as 1.0), an empty cell, or the name of a row with a canary GUID."""
+"""A cell in such a column. It is a row number (1 or 1.0), a name that begins with `canary`, or empty."""
 
 _SPECIAL = re.compile(r'[,"\r\n]')
 
@@ -77,7 +77,7 @@ def write_rows(file: TextIO, rows: Iterable[Iterable[object]], cell_of: Callable
     rows
         The header, then the rows.
     cell_of
-        Function that makes a cell safe. Pass a function other than `guarded` only if the caller refuses formulas.
+        Function that makes a cell safe. If the function is not `guarded`, the caller must refuse formulas.
     """
     for row in rows:
         cells = [cell_text(value, cell_of) for value in row]
@@ -103,7 +103,7 @@ def parse_csv(text: str, path: Path, *, separator: str = ",", is_ragged: bool = 
     text
         The text of the file.
     path
-        The file, which errors name.
+        The file. Errors contain this path.
     separator
         Character between two cells.
     is_ragged

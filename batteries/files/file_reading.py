@@ -252,7 +252,7 @@ _LIMIT_SENTENCES = {
     "too_short": "has too few entries. Fix: write {min_length} or more entries.",
     "too_long": "has too many entries. Fix: write at most {max_length} entries.",
 }
-"""End of the sentence for some of pydantic's error types. The sentence begins with the name of the field."""
+"""Ends of error sentences, by the type of pydantic's error. Each sentence begins with the name of the field."""
 
 
 def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
@@ -283,7 +283,7 @@ def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
             expected = details["ctx"]["expected_tags"].replace("'", "`")
             return f"`{place}`: {_given(details['ctx']['tag'])} is unknown. Fix: write one of {expected}."
         case "union_tag_not_found":
-            return f"`{place}` lacks the field {details['ctx']['discriminator']} (its kind). Fix: add this field."
+            return f"`{place}` lacks the field {details['ctx']['discriminator']}. Fix: add this field."
         case kind if kind in _LIMIT_SENTENCES:
             limits = {name: str(limit).replace("'", "`") for name, limit in details.get("ctx", {}).items()}
             return f"`{place}` {_LIMIT_SENTENCES[kind].format(given=given, **limits)}"
@@ -336,7 +336,7 @@ def _mistakes(error: ValidationError) -> list[ErrorDetails]:
 
 
 def _siblings(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
-    """Return the names of the fields at the position of an unknown field."""
+    """Return the names of the fields that are allowed at the position of an unknown field."""
     is_name = False  # An entry in a mapping of names to models is not a field.
     for step in location[:-1]:
         if isinstance(step, int) or is_name:

@@ -1,4 +1,4 @@
-"""Files and folders that only their owner can read. The umask has no effect on this."""
+"""Files and folders that only their owner can read. No setting of the umask lets other users read them."""
 
 import os
 import shlex
@@ -9,7 +9,7 @@ PRIVATE_FILE = 0o600
 
 
 def private_folder(folder: Path) -> None:
-    """Make a folder and its missing parents, readable only by the owner. An existing folder stays unchanged."""
+    """Make a folder and its missing parents. Only the owner can read new folders. Existing folders stay unchanged."""
     # `parents=True` would make the parents readable by others.
     for missing in reversed([place for place in (folder, *folder.parents) if not place.exists()]):
         missing.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)

@@ -23,19 +23,20 @@ class AnswerPositions:
     arrangements 1 and 3, the two positions of each pair are exchanged. With two conditions, the right options of A and
     B are in the same pair. With four conditions, the right options of A and C are in the same pair, and the right
     options of B and D are in the other pair. Both versions of a scenario have the same arrangement. In the Latin
-    squares for people, the cells of the two versions are half a square apart. So the positions are balanced for every
-    participant, too.
+    squares for people, a group sees the two versions in cells that are K / 2 apart, where K is the number of cells. So
+    the positions are balanced for every participant, too.
 
-    If the number of units is not a multiple of four, up to three units remain. For these units, the second version gets
-    the arrangements that the first version did not get. For the remaining units of a stratum, the right options get
-    the positions with the fewest right options in the whole battery.
+    If the number of units is not a multiple of four, up to three units remain. In these units, the second version gets
+    the arrangements that follow the arrangements of the first version. The positions of a stratum are chosen so that
+    its remaining units make the positions of the right options in the whole battery more equal.
 
     Parameters
     ----------
     n_variants
         Number of variants of every question.
     rng
-        Random source for the positions of the pairs in each stratum, and of the options that are never right.
+        Random source. It chooses among equally good positions for a stratum, and shuffles the options that are never
+        right.
     """
 
     def __init__(self, n_variants: int, rng: random.Random) -> None:
@@ -52,7 +53,7 @@ class AnswerPositions:
         Parameters
         ----------
         stratum
-            Kind of question, with the pattern of its right options.
+            Key that all questions of the stratum share, such as the kind of question.
         scenario
             Name of the scenario.
         version
@@ -79,7 +80,7 @@ class AnswerPositions:
         return tuple(shown[position] for position in range(N_OPTIONS))
 
     def _arrangement(self, stratum: Hashable, scenario: str, version: int, variant: int) -> list[int]:
-        """Return the four slots in the order of the four options: first those of the options that `_paired` returns.
+        """Return the slots of the four options. The options that `_paired` returns are first.
 
         Each pair of options gets two neighbouring slots.
         """
@@ -93,7 +94,10 @@ class AnswerPositions:
         return [*first[::-1], *second[::-1]] if turn % 2 else [*first, *second]
 
     def _settled(self, stratum: Hashable) -> tuple[int, ...]:
-        """Return the position of each slot. With these positions, the remaining units balance the whole battery."""
+        """Return the position of each slot.
+
+        The positions are chosen so that the remaining units balance the whole battery.
+        """
         n_scenarios = len(self._scenarios[stratum])
         n_even = self._n_variants * n_scenarios // N_OPTIONS * N_OPTIONS
         uneven: Counter[int] = Counter()

@@ -66,9 +66,9 @@ _STROKED = str.maketrans("æœøÆŒØ", "eooEOO")
 def correct_articles(text: str) -> str:
     """Return `text` with every `a` and `an` in the form that the next word requires. All other words stay unchanged.
 
-    A small `a` is an article if it is a separate word, unless the next word cannot follow an article (option a or b, a
-    is). A capital `A` can be an article only at the start of the text, a line, a sentence, a quotation or a bracket.
-    The next word must be on the same line. So the `A` in "Plan A appears" stays unchanged.
+    A small `a` is an article if it is a separate word and the next word can follow an article. So the `a` in "option a
+    or b" is not an article. A capital `A` can be an article only at the start of the text, a line, a sentence, a
+    quotation or a bracket. The next word must be on the same line. So the `A` in "Plan A appears" stays unchanged.
 
     At the start of a sentence, the letter and the article cannot always be distinguished: "A opened the door" becomes
     "An opened the door". So no person in a story should have the name A or An. Words in capitals (AN HOUR) are not
@@ -113,7 +113,7 @@ def _form_before(word: str) -> str | None:
 
 
 def _is_spelt(capitals: str) -> bool:
-    """Return True if capitals are pronounced letter by letter, or begin with the name of a letter (as in UEFA)."""
+    """Return True if the first of these capitals is pronounced as in the alphabet, as in BBC and UEFA."""
     return (
         (len(capitals) == 2 and capitals != "NO")
         or not set("AEIOU") & set(capitals[1:])

@@ -2,8 +2,8 @@
 
 The published columns come first, then the columns of the demand table, then Equipoise's columns (`item_id`, `variant`,
 ...). A published file does not have Equipoise's columns, and an import does not need these columns. `option_1` to
-`option_4` do not contain the texts of the options. As in the published files, `option_1` contains the number in the
-template of the option that is shown first, and so on.
+`option_4` do not contain the texts of the options. As in the published files, `option_1` is about the option that is
+shown first, and contains the number of this option in the template. `option_2` is about the second option, and so on.
 """
 
 import re
@@ -99,7 +99,8 @@ def read_published_csv(path: Path) -> Battery:
     """Read a battery from a CSV file with the published columns. Equipoise or another lab can have written the file.
 
     If a spreadsheet program changed the condition `01` to `1`, the condition is corrected. If the file lacks the column
-    `item_id`, ids are made from the template id, condition, level, point of view and perturbation, with a number.
+    `item_id`, ids are made from the template id, condition, level, point of view and perturbation. A variant number at
+    the end makes equal ids different.
 
     Raises
     ------
@@ -262,7 +263,7 @@ def _whole(column: str, text: str) -> int:
 
 
 def _made_id(cells: Mapping[str, str], factors: Mapping[str, Level], counts: Counter[str]) -> str:
-    """Return an item id made from published columns. Rows with otherwise equal ids are numbered as variants."""
+    """Return an item id made from published columns. A variant number at the end makes equal ids different."""
     if "condition" not in factors:
         return cells["id"]
     suffix = "".join(f"-{cells[name]}" for name in PERTURBATION_COLUMNS) if PERTURBATION_COLUMNS[0] in factors else ""

@@ -131,8 +131,8 @@ def _text_problems(key: str, text: str, known: set[str], tables: Tables) -> Iter
             if prefix_of(inner) in {"switch", "filler", "coinflip", "otherside"}:
                 yield (
                     key,
-                    f"a coinflip cannot contain the placeholder `{inner}`, only variables. Fix: write the text "
-                    "instead of the placeholder.",
+                    f"a coinflip can contain only variables, but this text contains the placeholder `{inner}`. Fix: "
+                    "write the text instead of the placeholder.",
                 )
 
 
@@ -313,7 +313,10 @@ def _metadata_problems(scenario: Scenario, tables: Tables) -> Iterator[tuple[str
 
 
 def _check_numbers(template_set: TemplateSet, problems: Problems) -> None:
-    """Append scenarios with two numbers, and numbers with two scenarios. Designs use the numbers of scenarios."""
+    """Append a mistake if a scenario has two numbers, or if two scenarios have the same number.
+
+    Designs use the numbers of scenarios.
+    """
     names: dict[int, ScenarioQuestion] = {}
     numbers: dict[str, ScenarioQuestion] = {}
     for question in template_set.questions:
@@ -468,7 +471,10 @@ def _is_renderable(question: ScenarioQuestion, tables: Tables, spec: BuildSpec) 
 
 
 def _sameness_problems(question: ScenarioQuestion, tables: Tables, spec: BuildSpec) -> Iterator[tuple[str, str]]:
-    """Yield a sentence for options that can be identical, and for identical conditions with different right options."""
+    """Yield a sentence for each pair of options that can have the same text.
+
+    Also yield a sentence for two conditions that have the same texts but different right options.
+    """
     qa, story = question.qa, question.story
     assert story is not None
     for sentence in same_options(question, spec, tables):

@@ -35,7 +35,7 @@ def group_rows(items: list[Item], groups: Mapping[str, int]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Fact:
-    """A sentence about the design. `holds` is True if the design has the property."""
+    """A sentence about one property of the design. `holds` is True if the design has this property."""
 
     holds: bool
     sentence: str
@@ -174,5 +174,5 @@ def _fact_of_repeats(by_group: Mapping[int, list[Item]], condition: Callable[[It
     return Fact(
         False,
         f"In {len(twice):,} of {number_with_noun(len(by_group), 'group')} a participant sees the same condition of a "
-        f"scenario twice{of_kind}, such as group {twice[0]}: {some((item.item_id for item in first), 2)}.",
+        f"scenario twice{of_kind}, for example in group {twice[0]}: {some((item.item_id for item in first), 2)}.",
     )

@@ -55,7 +55,10 @@ def _word_row(label: str, items: list[Item]) -> WordRow:
 
 
 def _by_kind_and_condition(items: Iterable[Item]) -> list[tuple[str, list[Item]]]:
-    """Return a label and the items for each kind of question and condition. If there is only one, return no part."""
+    """Return a label and the items for each kind of question and condition.
+
+    If all items have the same kind and condition, return an empty list.
+    """
     parts = part_by(items, by_factors("capability_type", "condition"))
     if len(parts) == 1:
         return []
@@ -72,12 +75,14 @@ class Position:
     n: int
     share: float
     expected: float
-    """Share in an even distribution. If some items have fewer options, the share of the last positions is lower."""
+    """The expected share, if the right option is equally often in each position.
+
+    If some items have fewer options than others, the last positions have a lower share."""
     over_groups: str
 
 
 def position_table(items: list[Item], groups: Mapping[str, int] | None) -> dict[str, Any]:
-    """Return the table of the positions of the right option. `full` is the share that fills a bar of the table."""
+    """Return the table of the positions of the right option. A bar is full if its share is `full`."""
     n_options = max(_n_options(item) for item in items)
     parts = [("all", items), *_by_kind_and_condition(items)]
     rows: list[dict[str, Any]] = [

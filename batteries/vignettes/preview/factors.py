@@ -49,7 +49,7 @@ def by_factors(*names: str) -> Callable[[Item], tuple[Factor, ...]]:
 
 
 def part_by(items: Iterable[Item], key: Callable[[Item], _K]) -> dict[_K, list[Item]]:
-    """Return the items by the value that `key` returns for them. The values are in the order of the items."""
+    """Return a list of items for each value of `key`. The values are in the order of their first items."""
     parts: dict[_K, list[Item]] = defaultdict(list)
     for item in items:
         parts[key(item)].append(item)

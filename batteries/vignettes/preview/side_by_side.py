@@ -13,7 +13,9 @@ from batteries.vignettes.preview.wording import kind_words
 from batteries.vignettes.published_csv import PERTURBATION_COLUMNS
 
 _MOST_VARIANTS = 3
-"""Maximum number of variants of a question on the page, so that a browser can open a page of 5,760 items."""
+"""Maximum number of variants of a question on the page.
+
+With this limit, a browser can open the page of a battery with 5,760 items."""
 _MOST_PERTURBED = 12
 """Maximum number of perturbed instances of a question. If there are more, one instance per perturbation is shown."""
 _REFERENCE_CONDITION, _REFERENCE_LEVEL = "A", 2
@@ -72,7 +74,10 @@ def scenarios_side_by_side(stories: list[Item], groups: Mapping[str, int]) -> li
 
 
 def _question(items: list[Item], groups: Mapping[str, int]) -> dict[str, Any]:
-    """Return a block for each shown variant and point of view of a question, and the number of omitted variants."""
+    """Return the blocks of a question, and the numbers of omitted variants and of their items.
+
+    A block contains the grid of one variant from one point of view.
+    """
     variants = list(_by_variant(items).items())
     shown, hidden = variants[:_MOST_VARIANTS], variants[_MOST_VARIANTS:]
     parts = [
@@ -133,7 +138,7 @@ def _reference(levels: list[Factor], usual: Level) -> Factor:
 
 
 def _columns(grid: _Grid, conditions: list[Factor], reference: Factor) -> list[dict[str, Any]]:
-    """Return the headings of the columns, with the demands that the reference condition does not have."""
+    """Return the column headings. Each heading lists the demands that the reference condition does not have."""
     first: dict[Factor, Item] = {}
     for place, item in grid.items():
         first.setdefault(place.condition, item)

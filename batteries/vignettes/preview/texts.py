@@ -42,7 +42,11 @@ class ItemTexts:
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a text. `condition` is True for a difference from the reference condition. `level` is similar."""
+    """A part of a text, with two marks.
+
+    `condition` is True if the part differs from the reference condition. `level` is True if the part differs
+    from the reference level.
+    """
 
     text: str
     condition: bool = False
@@ -51,14 +55,14 @@ class Piece:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Positions of the tokens that differ, and the numbers of added and removed words as a text, such as `+2 −1`."""
+    """Positions of the marked tokens, and the numbers of added and removed words as a text, such as `+2 −1`."""
 
     marks: set[int]
     words: str
 
 
 def tokens_of(text: str) -> list[str]:
-    """Return the words and punctuation marks of a text, with all spaces. Joined, these tokens are the text again."""
+    """Return the words and punctuation marks of a text, with all spaces. All tokens in order make up the text."""
     return _TOKEN.findall(text)
 
 

@@ -105,7 +105,10 @@ def keys_in(text: str) -> set[str]:
 
 @dataclass(frozen=True)
 class Phrase:
-    """The text of a switch or filler whose placeholder has a conversion or form. It applies to the whole text."""
+    """The text of a switch or filler whose placeholder has a conversion or form.
+
+    The conversion or form applies to the whole text.
+    """
 
     pieces: tuple["Piece", ...]
     conversion: str
@@ -123,11 +126,14 @@ class Compiler:
     switches: Mapping[str, list[str]]
     fillers: Mapping[str, str]
     slots: list[Slot | Phrase] = field(default_factory=list)
-    """The placeholder of each number in the format strings."""
+    """The placeholders, in the order of their numbers in the format strings."""
     _numbers: dict[Slot | Phrase, int] = field(default_factory=dict)
 
     def compile(self, text: str, links: tuple[int, ...], level: str) -> str:
-        """Return `text` as a format string for `values`, with the switches at `links` and the filler of `level`."""
+        """Return `text` as a format string for `values`.
+
+        The format string contains the switch texts that `links` selects, and the filler of `level`.
+        """
         return "".join(
             piece.replace("{", "{{").replace("}", "}}") if isinstance(piece, str) else f"{{{self._number(piece)}}}"
             for piece in self.resolve(text, links, level)

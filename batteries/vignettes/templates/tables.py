@@ -56,7 +56,7 @@ class Tables:
     items: AttributeTable = field(default_factory=AttributeTable)
     activities: AttributeTable = field(default_factory=AttributeTable)
     demands: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """For each demand, 1 for the dimensions (`physical`, `beliefs`, ...) that it involves, and 0 for the others."""
+    """For each demand and dimension (`physical`, ...), 1 if the demand involves the dimension, otherwise 0."""
     dimensions: tuple[str, ...] = ()
     """Dimensions of demands, in the order of the demand table."""
     canary: str | None = None

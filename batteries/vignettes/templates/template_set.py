@@ -27,7 +27,7 @@ class Scenario:
     metadata: Metadata | None
     """Metadata of the scenario. None if the metadata are missing or have mistakes."""
     versions: Mapping[str, ContextVersion]
-    """The versions of the story without mistakes of form, by letter."""
+    """The versions of the story that have no mistakes of form, by letter."""
     letters: frozenset[str]
     """Letters of all versions in the file, with or without mistakes. Empty if the file cannot be read."""
 
@@ -152,7 +152,7 @@ def _json_files(folder: Path) -> list[Path]:
 
 
 def _scenario(name: str, path: Path, document: Any, problems: Problems) -> Scenario:
-    """Return the parts of a context template without mistakes of form. Report the mistakes of all parts."""
+    """Return the parts of a context template that have no mistakes of form. Report the mistakes of all parts."""
     if not isinstance(document, dict):
         return Scenario(name, path, None, {}, frozenset())
     if "A" not in document:

@@ -275,7 +275,7 @@ def test_a_text_that_the_guard_would_change_for_participants_is_refused(
         "battery", "export", vignettes, "--format", form, "-o", tmp_path / "out", code=2 if form == "gorilla" else 0
     )
     if form == "gorilla":
-        assert "spreadsheet programs take for a formula" in printed
+        assert "spreadsheet programs read as a formula" in printed
         assert not (tmp_path / "out").exists()
     else:
         read(tmp_path / "out" / "keys.csv")

@@ -411,7 +411,7 @@ def test_the_published_design_shows_one_condition_of_a_scenario_twice() -> None:
     said = sentences(read(render_preview(battery, groups)))
     (broken,) = (sentence for sentence, holds in said.items() if not holds)
     assert broken.startswith(
-        "In 6 of 6\u00a0groups a participant sees the same condition of a scenario twice, such as group 1"
+        "In 6 of 6\u00a0groups a participant sees the same condition of a scenario twice, for example in group 1"
     )
 
 
