@@ -37,7 +37,7 @@ class UnreadableCookies(HTTPException):
 def is_https(environ: "WSGIEnvironment") -> bool:
     """Return True if the participant's browser uses HTTPS.
 
-    Only a proxy that the setting `proxies` counts can report HTTPS.
+    A proxy can report HTTPS only if the setting `proxies` counts this proxy.
     """
     return bool(environ["wsgi.url_scheme"] == "https")
 

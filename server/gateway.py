@@ -38,7 +38,7 @@ BODY_DEADLINE_S = 30.0
 DISCARDED_BYTES, DISCARDED_S = 1024 * 1024, 2.0
 """Limits for reading a refused body: the largest number of bytes, and the longest time in seconds."""
 DROP_CONNECTIONS = getattr(signal, "SIGUSR1", signal.SIGTERM)
-"""Signal to a stopping process. The process must then not wait any longer for open connections."""
+"""Signal that ends the wait of a stopping process for open connections."""
 FINISHED_WITHIN_S = 2.0
 """Time in which running threads must finish when the process stops."""
 SETTLED_WITHIN_S = 0.005
@@ -46,7 +46,9 @@ SETTLED_WITHIN_S = 0.005
 If each answered request woke the event loop, every request would be 3 % slower.
 """
 UNTHREADED = frozenset({"/healthz"})
-"""Addresses for which the event loop itself replies, because a process is alive as long as its event loop runs."""
+"""Addresses for which the event loop itself replies. If the event loop runs, the process is alive, so the reply
+needs no thread.
+"""
 
 Answer = Callable[[], None]
 
@@ -155,7 +157,7 @@ class Gateway:
         self._on_stop()
 
     async def _read_body(self, environ: "WSGIEnvironment", protocol: "HTTPProtocol") -> bytes:
-        """Return the body of a request; return no bytes for a request that the application refuses anyway.
+        """Return the body of a request. Return no bytes if the application will refuse the request.
 
         Raises
         ------

@@ -46,7 +46,8 @@ SENTENCES = {
     "opened_at_once": "another program opened the session of participant {participant} at the same moment. Fix: close "
     "the other program, and run the same command again.",
 }
-"""Sentences that the experimenter reads when a start is refused. The keys are also the keys of texts for participants.
+"""Sentences that the experimenter reads when a start is refused. Each key is also the key of the text that a
+participant would read.
 """
 
 Query = TypeVar("Query", bound=SessionQuery)
@@ -54,7 +55,7 @@ Query = TypeVar("Query", bound=SessionQuery)
 
 @laboratory.get("/api/lab/session")
 def find() -> Response:
-    """Return the session of a participant that has the requested session number; do not open the session."""
+    """Return the participant's session with the requested session number; do not open the session."""
     require_token()
     query = _read_query(SessionQuery)
     stored = context().store.session_on(context().study, _identity(query), query.session_number)

@@ -21,7 +21,7 @@ library reads these files.
 
 
 def share_figures(folder: str) -> None:
-    """Make all processes that start after this call write metrics to one folder, so that the metrics can be summed."""
+    """Set the folder for the metrics of all processes that start after this call, so that the metrics can be summed."""
     os.environ[SHARED_FOLDER] = folder
     # The library itself reads the variable only at its import.
     values.ValueClass = values.get_value_class()  # type: ignore[no-untyped-call]
@@ -39,7 +39,10 @@ class Figures:
 
 @cache
 def figures() -> Figures:
-    """Return the metrics of this process. The first call makes the metrics, so call `share_figures` before."""
+    """Return the metrics of this process. The first call makes the metrics.
+
+    Call `share_figures` before this first call.
+    """
     return Figures(
         Counter("equipoise_requests", "Requests by endpoint and status.", ("endpoint", "status")),
         Histogram(

@@ -132,7 +132,7 @@ class _Supervisor(MPServer):
     def _drop_connections_in_time(self) -> None:
         """Make the processes close their stores before granian kills the processes.
 
-        Granian would first wait for connections that never end.
+        Without this function, granian would wait for connections that never end, and then kill the processes.
         """
         if os.name == "posix":
             processes = [worker.inner for worker in self.wrks]

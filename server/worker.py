@@ -60,7 +60,7 @@ def load_app(folder: Path, settings: Settings) -> Callable[..., Any]:
 
 
 def _close(app: Flask, store: Store) -> None:
-    """Log the number of refused sign-ins that only this process has counted, then close the store."""
+    """Log the number of the refused sign-ins that this process has not logged yet, then close the store."""
     with closing(store), app.app_context():
         note_refused_sign_ins()
 
@@ -68,10 +68,10 @@ def _close(app: Flask, store: Store) -> None:
 def _keep_to_one_core(port: int) -> None:
     """Keep this process on one core, if the operating system can do so. Call this before the process starts threads.
 
-    Python runs one thread at a time. With several cores, each of the many switches between threads wakes another core,
-    which takes a third of a request's time. The number of the port determines the core, so that two servers use two
-    cores. Batch scheduling lets the running thread finish before a woken thread starts. The woken thread could not run
-    earlier, because the running thread has the interpreter's lock. Without batch scheduling, interruptions of the
+    Python runs one thread at a time. With several cores, each of the many switches between threads wakes another core.
+    The waking takes a third of a request's time. The number of the port determines the core, so that two servers use
+    two cores. Batch scheduling lets the running thread finish before a woken thread starts. The woken thread could not
+    run earlier, because the running thread has the interpreter's lock. Without batch scheduling, interruptions of the
     running thread took a twentieth of a request's time.
     """
     if hasattr(os, "sched_setaffinity"):

@@ -38,7 +38,7 @@ ENDED_BECAUSE = {
     Release.RELOADED: "reloaded_too_often",
     Release.RESTARTED: "reloaded_too_often",
 }
-"""For each reason, the key of the text that says why the session cannot be resumed."""
+"""Keys of the texts that say why a session cannot be resumed, by the reason for the release of its slot."""
 
 AnySession = SessionReply | CompletedSessionReply | EndedSessionReply
 

@@ -17,7 +17,7 @@ class Judged:
     n_correct: int
     n_needed: int
     next_trial_index: int
-    """Index of the first trial of the next round, or of the first trial after all practice."""
+    """Index of the next trial. If the practice was passed, this is the first trial after all practice."""
     has_ended: bool
     """True if the study's rule ends the session after this round."""
 
@@ -37,7 +37,7 @@ def ends_round(plan: SessionPlan, trial_index: int) -> bool:
 
 
 def judge(plan: SessionPlan, responses: Mapping[int, Any], last: int) -> Judged:
-    """Apply the criterion to the rounds up to the trial `last`; one passed round is enough.
+    """Apply the criterion to the rounds up to the trial `last`. The practice is passed if one round is passed.
 
     Parameters
     ----------

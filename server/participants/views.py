@@ -202,9 +202,9 @@ def _why_closed() -> str | None:
 def _proves_a_session(who: Identity) -> bool:
     """Return True if the participant has a session and proves that the session is theirs.
 
-    Without a proof, the result is False, even if the store knows the participant's panel id. Requests without a proof
-    are counted and limited, as at a start. Otherwise a client could try submission ids until the server accepts one of
-    the ids as a proof.
+    Without a proof, the result is False, even if the store knows the participant's panel id. The number of requests
+    without a proof is limited, in the same way as for starts. Otherwise a client could try submission ids until the
+    server accepts one of the ids as a proof.
     """
     limits = context().limits
     try:

@@ -1,10 +1,10 @@
 """Prolific's secured external URL: verifying the `prolific_token` in an address, and reading the ids in the token.
 
 The token is a JSON Web Token (RFC 7519). It is signed with RS256 and valid for two minutes. Prolific's reference (Well
-Known Endpoints, "Retrieve JSON Web Key Set") lists four checks. The key with the id `kid` must verify the signature.
-The time `exp` must be in the future. `aud` must contain the domain of the study. The claim `prolific` must contain the
-ids of the address. The reference states no value of `iss`, so `iss` is not checked. Prolific's keys are in a file, so
-that no request waits for Prolific's server.
+Known Endpoints, "Retrieve JSON Web Key Set") lists four checks. The signature must be valid for the key with the id
+`kid`. The time `exp` must be in the future. `aud` must contain the domain of the study. The claim `prolific` must
+contain the ids of the address. The reference states no value of `iss`, so `iss` is not checked. Prolific's keys are
+in a file, so that no request waits for Prolific's server.
 """
 
 import os
@@ -27,7 +27,7 @@ TOKEN_PARAMETER = "prolific_token"  # noqa: S105 - the name of a parameter
 KEYS_ADDRESS = "https://api.prolific.com/.well-known/study/jwks.json"
 ALGORITHM = "RS256"
 LIFE_S = 120
-"""Time for which a token is valid, by Prolific's reference."""
+"""Time for which a token is valid, according to Prolific's reference."""
 LEEWAY_S = 30
 """Largest allowed difference between Prolific's clock and this server's clock."""
 LONGEST_TOKEN = 8192
@@ -146,7 +146,10 @@ def _version(path: Path) -> tuple[int, int, int] | None:
 
 
 def _site(address: str) -> str:
-    """Return the host of an address or of a bare domain, followed by the port if the port is not 443."""
+    """Return the host in the address of a website, or in a domain name.
+
+    If the address has a port other than 443, the port follows the host.
+    """
     try:
         parts = urlsplit(address if "//" in address else f"//{address}")
         host, port = parts.hostname or "", parts.port

@@ -126,7 +126,7 @@ def _note(access: Access, **details: Any) -> list[int]:
 
 
 def find_sign_in() -> str | None:
-    """Return the name of the sign-in for which the request's cookie was made; None without a valid cookie."""
+    """Return the name of the sign-in that made the request's cookie. Return None if there is no valid cookie."""
     held = COOKIE.read(COOKIE_MAX_AGE_S)
     if held is None or held.count("-") != 2:  # A cookie of an earlier Equipoise.
         return None

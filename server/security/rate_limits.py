@@ -183,7 +183,10 @@ class RateLimits:
         self._refuse_at(self._claims)
 
     def count_unproven_claim(self) -> None:
-        """Count a refusal for this request's address, if it revealed whether the study knows or accepts a panel id."""
+        """Count a refusal for this request's address.
+
+        Call this method only if the refusal revealed whether the study knows or accepts a panel id.
+        """
         self._claims.count(address_key(request.remote_addr))
 
     @staticmethod

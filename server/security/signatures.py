@@ -26,7 +26,7 @@ def sign(signing_key: str, purpose: str, value: str) -> str:
         One signing key, or several keys with one key per line. The last key is the newest key, which signs. Signatures
         of all keys are accepted.
     purpose
-        Purpose of the signature, which is invalid for any other purpose.
+        Purpose of the signature. The signature is invalid for any other purpose.
     value
         The value.
     """

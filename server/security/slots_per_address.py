@@ -37,9 +37,7 @@ class SlotsPerAddress:
         self._sessions: defaultdict[str, set[str]] = defaultdict(set)
         self._begun: deque[tuple[float, str, str]] = deque()
         self._starting: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        """For each address, the ids of the start requests that are running now, with the number of requests for each
-        id.
-        """
+        """The start requests that are running now, for each address. Requests with the same id are counted together."""
         self._lock = threading.Lock()
 
     @contextmanager
@@ -52,8 +50,8 @@ class SlotsPerAddress:
         Raises
         ------
         Refusal
-            If the address is at its limit. A start that repeats the start of a session from this address is not
-            refused.
+            If the address is at its limit. A repeated start is not refused if its session was begun from this address
+            and still has a slot.
         """
         self._admit(address, start_id)
         try:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 MODEL_COLUMNS = ("reading_rule", "stop_reason", "input_tokens", "output_tokens", "thinking")
-"""The columns of a response that have values only if a model responded, since the migration `m011`."""
+"""Columns of a response that the migration `m011` added. They have values only if a model responded."""
 
 RESPONSE_COLUMNS = (
     "session", "trial_index", "attempt", "response_id", "response", "rt_ms", "fixation_ms", "fixation_frames",
@@ -28,8 +28,8 @@ was stored before `m003` covers only these first columns.
 """
 
 TIMING_COLUMNS = ("fixation_frames_intended", "frame_ms", "onset_source")
-"""Columns that the earliest stores with checksums did not have, although `N_FIRST_COLUMNS` counts these columns. The
-checksums of such a store do not cover these columns.
+"""Columns that were missing in the earliest stores with checksums. The checksums of such a store do not cover these
+columns. The number `N_FIRST_COLUMNS` includes the columns nevertheless.
 """
 
 FIRST_FIXED = """
@@ -37,14 +37,14 @@ FIRST_FIXED = """
     run, model, model_version, temperature, prompt_digest, parameters,
     CASE WHEN kind = 'model' THEN completed_at END
 """
-"""The columns of a session that never change, in the form from before the migration `m005`. A query selects them from
-`SESSIONS`. The columns from `run` on have values only in the session of a model.
+"""The unchanging columns of a session, as they were before the migration `m005`. A query selects them from `SESSIONS`.
+The column `run` and all columns after it have values only in the session of a model.
 """
 
 N_FIRST_FIXED = 17
 
 FIXED = f"{FIRST_FIXED}, session_number, uploaded_at, revision, withdrawal_code"
-"""The columns of a session that never change. A query selects these columns from `SESSIONS`. `session_number` and
+"""The unchanging columns of a session. A query selects these columns from `SESSIONS`. `session_number` and
 `uploaded_at` have values only in a laboratory session. The checksum of a session from before the migration `m007` does
 not cover the last column. A checksum covers values and not names, so a renamed column does not change any checksum.
 """
@@ -69,9 +69,8 @@ def link(previous: str, values: Sequence[Any]) -> str:
 def link_response(previous: str, values: Sequence[Any]) -> str:
     """Return the checksum of a response, which also covers the preceding checksum.
 
-    The columns after the first `N_FIRST_COLUMNS` were added later. The checksum does not cover those later columns at
-    the end of the row that have no value. So a response that was stored before these columns existed keeps its
-    checksum.
+    The columns after the first `N_FIRST_COLUMNS` were added later. The checksum covers these later columns only up to
+    the last column that has a value. So a response that was stored before these columns existed keeps its checksum.
 
     Parameters
     ----------
@@ -110,7 +109,7 @@ def is_link_of_response(checksum: str, previous: str, values: Sequence[Any]) -> 
 def beginning_of_session(fixed: Sequence[Any], plan: Iterable[Sequence[str]]) -> str:
     """Return the checksum with which a session's chain begins.
 
-    As in `link_response`, the checksum does not cover those later columns at the end that have no value.
+    As in `link_response`, the checksum covers the later columns only up to the last column that has a value.
 
     Parameters
     ----------

@@ -89,9 +89,9 @@ class Store(ABC):
         the study's rules for resuming apply (`open_session`). With a new session number, the participant begins a
         further session. A participant who has withdrawn cannot begin any further session.
 
-        A panel's id alone is not enough to resume a session. The client must also have the token of the session, the id
-        of the start that began the session, a signature of the panel that is newer than the last visit, or the panel's
-        id of the first submission.
+        A panel id alone is not enough to resume a session. The client must also have the token of the session, the id
+        of the start that began the session, or a signature of the panel that is newer than the last visit. Without
+        signatures, the id that the panel gave to the submission at the start is also enough.
 
         An uploaded session (`start.uploaded`) was run with another store, and is stored unchanged. If the group of the
         session is full, the session gets no slot. If the session is uploaded again, even under another laboratory code,
@@ -105,9 +105,10 @@ class Store(ABC):
         BegunElsewhere
             If a session was begun with this panel id, and the client does not prove that the same participant is back.
         Conflict
-            If this participant has withdrawn from the study, or has completed the session with this number. Also if the
-            wanted group is full, does not exist, or is not the group of the session. For an uploaded session, also if a
-            different session in the store has the same name, or a different participant has the same laboratory code.
+            If this participant has withdrawn from the study, or has completed the session with this number. The
+            error is also raised if the wanted group is full, does not exist, or is not the group of the session. For an
+            uploaded session, the error is also raised if a different session in the store has the same name, or a
+            different participant has the same laboratory code.
         """
 
     @abstractmethod
@@ -134,7 +135,10 @@ class Store(ABC):
 
     @abstractmethod
     def with_slots(self, study: Study, sessions: Sequence[str]) -> list[str]:
-        """Return those of the given sessions whose slot is reserved and has not timed out, in any order."""
+        """Return the sessions, among the given `sessions`, that have a reserved slot. The order is arbitrary.
+
+        A slot that has timed out does not count.
+        """
 
     @abstractmethod
     def session_of_start(self, start_id: str) -> str | None:
@@ -228,9 +232,9 @@ class Store(ABC):
 
         If the session was opened too late or too often, the rules end the session (`StoredSession.ended_for`), or begin
         a new session. The new session has the same participant and the same group, and the token then belongs to the
-        new session. Otherwise the session is resumed as by `resume_session`. A session that is over is not changed. The
-        rules do not apply to a session that has all responses. The rules do not apply to an uploaded session either,
-        because the laboratory that ran the session has already allowed its visits.
+        new session. Otherwise the session is resumed in the same way as in `resume_session`. A session that is over is
+        not changed. The rules do not apply to a session that has all responses. The rules do not apply to an uploaded
+        session either, because the laboratory that ran the session has already allowed its visits.
 
         Raises
         ------
@@ -274,8 +278,8 @@ class Store(ABC):
     def include_sessions(self, study: Study, sessions: Sequence[str], reason: str) -> list[SlotState]:
         """Undo `exclude_sessions`; return the present state of each session's slot.
 
-        The states are in the order of the sorted names of the sessions. If the group has no free slot now, the slot of
-        the session stays released.
+        The sessions are sorted by name, and the states have the same order. If the group has no free slot now, the slot
+        of the session stays released.
 
         Raises
         ------
@@ -411,7 +415,7 @@ class Store(ABC):
 
     @abstractmethod
     def filling(self) -> AbstractContextManager[Database]:
-        """Yield a connection to fill an empty store in one transaction. An error in the block undoes all changes."""
+        """Yield a connection that fills an empty store in one transaction. An error in the block undoes all changes."""
 
     @abstractmethod
     def close(self) -> None:

@@ -34,7 +34,7 @@ class Database(Protocol):
     """A connection inside a transaction."""
 
     for_update: str
-    """Ending of a SELECT that locks its rows until the end of the transaction."""
+    """Text at the end of a SELECT. With this text, the SELECT locks its rows until the end of the transaction."""
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> Rows:
         """Run a statement."""

@@ -38,11 +38,15 @@ class NotYourSession(Refusal):
 
 
 class StoreUnavailable(Exception):
-    """The store is unavailable now: full disk, locked file, no connection. Nothing was acknowledged, so try again."""
+    """The store is unavailable now, for instance because the disk is full, or because there is no connection.
+
+    Nothing was acknowledged, so try again.
+    """
 
 
 class StoreAway(InputError):
-    """A store cannot be opened now, because its database is stopped, starting or not responding; waiting may help.
+    """A store cannot be opened now, because its database is stopped, starting or not responding.
 
-    After any other `InputError` from opening a store, a person must correct the address, the password or the rights.
+    After this error, waiting may help. If opening a store raises any other `InputError`, waiting does not help: a
+    person must correct the address, the password or the rights.
     """

@@ -39,7 +39,7 @@ class Release(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> "Release | None":
-        """Return the reason for its former name, which a log from before the migration `m010` contains."""
+        """Return the reason with this former name. A log from before the migration `m010` contains former names."""
         return cls(FORMER_REASONS[value]) if value in FORMER_REASONS else None
 
 
@@ -53,7 +53,7 @@ migration `m010` contains the former names.
 
 
 ENDED_FOR = (Release.PRACTICE, Release.TOO_OLD, Release.RELOADED, Release.RESTARTED)
-"""Reasons that are rules of the study. After such a reason, an incomplete session cannot be resumed."""
+"""Reasons for a release by a rule of the study. After such a release, an incomplete session cannot be resumed."""
 
 REGAINED_AFTER = (Release.TIME_OUT, Release.NO_ROOM)
 """Reasons after which a session may get a slot again, if there is a free slot."""
@@ -126,7 +126,7 @@ class Identity:
     parameters: dict[str, str] = field(default_factory=dict)
     """Further parameters that came with the id, such as the panel's id of the submission."""
     signed_at: str | None = None
-    """Time of the panel's signature of this participant; UTC, ISO 8601. None without a signature."""
+    """Time at which the panel signed the participant's ids; UTC, ISO 8601. None if there is no signature."""
 
     @property
     def is_claim(self) -> bool:
@@ -157,7 +157,7 @@ class SessionStart:
     uploaded: UploadedSession | None = None
     """The data of an uploaded session; None for any other session."""
     content_digest: str | None = None
-    """Digest of the study's content with which an uploaded session began; None for the served content."""
+    """Digest of the content that the study had when an uploaded session began. If None, the served content is used."""
     held_digest: str | None = None
     """SHA-256 of the token that the client has already; None if the client has no token."""
 

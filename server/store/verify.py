@@ -54,7 +54,7 @@ class _Logs:
     whole: set[str] = field(default_factory=set)
     """Digests of the studies whose log is present and unchanged."""
     excluded: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Time and reason of the researcher's exclusion of a session, by the session's name."""
+    """When and why the researcher has excluded a session, by the session's name."""
     closed: set[tuple[str, int]] = field(default_factory=set)
     """Pairs of a study's digest and the number of a group that the researcher has closed."""
     revisions: set[tuple[str, int]] = field(default_factory=set)
@@ -341,8 +341,8 @@ def _check_totals(db: Database, totals_here: dict[str, list[int]]) -> Iterator[s
         n_here, sum_here = totals_here.get(study_digest, (0, 0))
         if n_here != n_stored:
             yield (
-                f"{_named(study_digest)}: {n_stored} responses were stored, but {n_here} are present (or an older "
-                "Equipoise wrote to this store after the update)."
+                f"{_named(study_digest)}: {n_stored} responses were stored, but {n_here} are present. The numbers "
+                "also differ if an older Equipoise wrote to this store after the update."
             )
         elif sum_here != sum_stored:
             yield f"{_named(study_digest)}: its responses differ from the responses that were stored."

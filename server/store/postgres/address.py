@@ -35,7 +35,7 @@ OF_SEVERAL = {
 }
 """Defaults for an address with several servers."""
 LONG_WORK = {"tcp_user_timeout": 30_000}
-"""Defaults for long work: a server that receives a copy may leave data waiting in TCP for some time."""
+"""Defaults for long work. A server that receives a copy may not read the data at once, so TCP waits longer."""
 OF_CONNECTIONS: dict[str, Any] = {
     "autocommit": True,  # `transaction` begins and commits
     # PgBouncer in transaction mode gives each transaction another database session. A statement that was prepared in
@@ -52,7 +52,9 @@ FULL = ("too many clients", "connection slots", "too many connections", "no more
 
 
 def read_address(url: str, **defaults: Any) -> str:
-    """Return an address in the form for opening connections, with defaults for omitted parameters.
+    """Return the parameters in an address as one text, with which psycopg opens connections.
+
+    Parameters that the address omits have their default values.
 
     Parameters
     ----------
@@ -110,7 +112,8 @@ def connect(conninfo: str) -> Connection:
 def _is_away(conninfo: str, error: psycopg.OperationalError) -> bool:
     """Return True if a failure to connect may be temporary.
 
-    psycopg does not report the code of such an error, and the text may be in any language. So the server is asked.
+    psycopg does not report the code of such an error, and the text may be in any language. So this function
+    contacts the server again, and judges by the result.
     """
     if isinstance(error, psycopg.errors.ConnectionTimeout) or any(text in str(error) for text in FULL):
         return True

@@ -24,8 +24,9 @@ class Limits:
     """Limits on the parts of a transaction, in seconds; None for no limit.
 
     If statements are limited, a statement ends before `silence_s`, so that a working server itself reports what took
-    too long. The statement also ends before `idle_s`. So when the server releases the lock of a frozen client, no other
-    transaction of this client still waits for the lock.
+    too long. The statement also ends before `idle_s`. A frozen client may have a lock in one transaction, and wait for
+    the same lock in another transaction. When the server releases the lock, the waiting statement has already ended, so
+    the frozen client does not get the lock again.
     """
 
     silence_s: float
@@ -39,10 +40,10 @@ class Limits:
     """Time without a statement from this process."""
 
     def begin(self, mode: str = "") -> bytes:
-        """Return the statements that begin a transaction with these limits, in one message.
+        """Return one message with the statements that begin a transaction and set these limits.
 
-        If the server's commits do not wait for the disk by default, the statements make the commit of this transaction
-        wait.
+        By default, a server's commits may not wait for the disk. In this case, one of the statements makes the commit
+        of this transaction wait.
         """
         return (
             f"BEGIN {mode}; SET LOCAL statement_timeout = {_ms(self.statement_s)}; "
@@ -77,7 +78,7 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
         return super().wait(self._unless_silent(gen), *arguments, **options)
 
     def _unless_silent(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """Pass events to psycopg, which asks for events several times a second.
+        """Pass events from psycopg's wait to `gen`. Several times a second, psycopg reports if there was an event.
 
         Close the connection if the server is silent for too long.
         """

@@ -295,7 +295,7 @@ def _rename(connection: Connection) -> None:
 def _applied(connection: Connection) -> set[str]:
     """Return the versions of the tables that this store has.
 
-    Refuse a store that was made by a newer Equipoise, and tables of another program.
+    Refuse tables of another program. Also refuse a store that was made by a newer Equipoise.
     """
 
     def is_there(table: str) -> bool:

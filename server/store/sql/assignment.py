@@ -390,7 +390,10 @@ def _count(log: Log, kind: Kind, group: int, n_begun: int = 0, n_reserved: int =
 
 
 def _numbers(groups: Sequence[GroupSlots], recruitment: Recruitment) -> dict[str, object]:
-    """Return the numbers of a decision: [confirmed, reserved] slots of each group, the closed groups, the quotas."""
+    """Return the numbers that the log records with a decision.
+
+    The numbers are the confirmed and the reserved slots of each group, the closed groups, and the quotas.
+    """
     return {
         "taken": {group.group: [group.n_confirmed, group.n_reserved] for group in groups},
         "closed": [group.group for group in groups if not group.is_open],

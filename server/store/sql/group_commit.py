@@ -157,7 +157,7 @@ def run_batch(
     batch
         Responses and jobs.
     of_one_alone
-        Class of the database's errors that one piece of work causes if it contradicts the store.
+        Class of the database's errors that mean that one piece of work contradicts the store.
     of_all
         Class of all errors of the database. An error that is not of the class `of_one_alone` is raised, and nothing of
         the batch is done.

@@ -15,7 +15,7 @@ SUBMISSION_PARAMETER = "SESSION_ID"
 IDENTITY_COLUMNS = ("id_kind", "external_id", "participant", "session", "status", "withdrawal_code", "created_at")
 
 CHECKED = ("study", "id_kind", "external_id", "participant", "parameters", "created_at")
-"""The columns of a row that its checksum covers. Rows are not chained, because each row can be deleted alone."""
+"""Columns that the checksum of a row covers. Rows are not chained, because a row can be deleted without the others."""
 
 
 def insert(db: Database, study: str, identity: Identity, participant: str) -> None:
@@ -70,9 +70,9 @@ def session_of(db: Database, study: str, identity: Identity, session_number: int
 def may_resume(db: Database, session: str, identity: Identity) -> bool:
     """Return True if a client with a known identity, but without the session's token, may resume the session.
 
-    A panel's id alone proves nothing, because other people may know the id. A signature of the panel is a proof, but
+    A panel id alone proves nothing, because other people may know the id. A signature of the panel is a proof, but
     only once. The signature must be newer than the last opening of the session, and newer than the last accepted
-    signature. Without signatures, the panel's id of the submission must be the same as at the start.
+    signature. Without signatures, the id that the panel gave to the submission must be the same as at the start.
     """
     if identity.id_kind != PANEL:  # Equipoise signs personal links, and a laboratory sends the researcher's token.
         return True

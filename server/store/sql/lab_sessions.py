@@ -75,7 +75,7 @@ def lab_session_record(db: Database, session: str) -> LabSessionRecord:
 
 
 def versions_of_others(db: Database, study: Study) -> dict[str, int]:
-    """Return the number of laboratory sessions in each other version of the study."""
+    """Return the number of laboratory sessions by version, for all versions of the study except this version."""
     rows = db.execute(
         "SELECT version, COUNT(*) FROM sessions JOIN studies USING (study_digest) "
         "JOIN identities ON identities.participant = sessions.participant AND id_kind = 'lab' "
@@ -86,7 +86,7 @@ def versions_of_others(db: Database, study: Study) -> dict[str, int]:
 
 
 def n_without_code(db: Database, study: Study) -> int:
-    """Return the number of people's laboratory sessions whose laboratory codes were deleted."""
+    """Return the number of laboratory sessions of people, counting only sessions whose code was deleted."""
     rows = db.execute(
         "SELECT COUNT(*) FROM sessions JOIN participants USING (participant) "
         "WHERE study_digest = ? AND source = 'lab' AND kind = 'human' AND NOT EXISTS "

@@ -9,7 +9,7 @@ MAX_TRIALS_IN_MEMORY = 500_000
 
 
 class PlanCache:
-    """Plans of sessions, by the latest token of the session. All methods may be called from any thread.
+    """Plans of sessions; the latest token of a session finds its plan. All methods may be called from any thread.
 
     If there are too many plans, the oldest plans are removed.
     """

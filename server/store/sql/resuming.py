@@ -20,8 +20,8 @@ MOST_VISITS = 100
 reloads the page without end must not fill the disk.
 """
 IF_ANOTHER_PERSON = "if this is another person, use another code; if not,"
-"""Beginning of a fix. The case of another person comes first: to store two people as one participant is the worse
-mistake.
+"""Beginning of a fix. The case of another person comes first, because storing two people as one participant is worse
+than storing one person as two participants.
 """
 
 START_RETRIED_MIN = 10
@@ -167,7 +167,7 @@ def _come_back(log: Log, held: HeldSlot, study: Study, visit: Visit, is_exempt: 
 
 
 def _most_visits(db: Database, session: str) -> int:
-    """Return the largest number of visits to record. The study's rule about reloads never needs more."""
+    """Return the largest number of visits to record. The number is large enough for the study's rule about reloads."""
     return max(MOST_VISITS, (_definition(db, session).resume.max_reloads or 0) + 1)
 
 

@@ -154,7 +154,7 @@ LISTED = (
     "started_at", "completed_at", "n_trials", "n_answered", "consent_version", "consent_digest", "session_number",
     "uploaded_at", "n_visits", "study_revision", "content_digest", "excluded_at", "excluded_reason",
 )  # fmt: skip
-"""The listed columns of a session; the device and the answers about the participant follow these columns."""
+"""Columns of a session in the result of `listed`. The device and the answers about the participant come last."""
 
 
 def listed(db: Database, study: str) -> list[dict[str, Any]]:

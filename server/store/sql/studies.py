@@ -184,8 +184,8 @@ def register(db: Database, study: Study) -> None:
 def add_content_digests(db: Database) -> None:
     """Store the content digest of each study that an earlier Equipoise registered without a content digest.
 
-    So the server finds a study with sessions again, and the study keeps its groups. A study with an unreadable
-    definition gets no content digest.
+    With this digest, the server recognizes a study that has sessions, and the study keeps its groups. A study with an
+    unreadable definition gets no content digest.
     """
     for study_digest, stored, today in _content_digests(db):
         if stored is None and today is not None:
@@ -198,7 +198,10 @@ def studies_not_found(db: Database) -> list[str]:
 
 
 def _content_digests(db: Database) -> list[tuple[str, str | None, str | None]]:
-    """Return each study's digest, its stored content digest and its computed content digest (None if unreadable)."""
+    """Return the digest, the stored content digest and the computed content digest of each study.
+
+    The computed content digest is None if the definition is unreadable.
+    """
     found = []
     for study_digest, stored, battery_digest, definition, texts in db.execute(
         "SELECT study_digest, content_digest, battery_digest, definition, texts FROM studies"

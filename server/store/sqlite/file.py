@@ -23,8 +23,8 @@ BUSY_TIMEOUT_S = 10.0
 def connect(path: Path, is_new: bool = False) -> sqlite3.Connection:
     """Return a connection that syncs every commit; the caller begins and ends transactions.
 
-    A new file is made only if `is_new` is True. Only `SqliteStore` moves the pages of the log into the file; SQLite
-    itself does so only when the last connection closes.
+    A new file is made only if `is_new` is True. `SqliteStore` moves the pages of the log into the file. SQLite itself
+    moves the pages only when the last connection closes.
     """
     if is_new:
         with suppress(FileExistsError):  # SQLite gives its log the same mode.
@@ -123,7 +123,10 @@ def refuse_network(path: PurePath) -> None:
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
-    """Switch the file to write-ahead logging; SQLite itself does not wait if another process switches the file."""
+    """Switch the file to write-ahead logging.
+
+    If another process switches the file now, SQLite does not wait. So this function tries again for some time.
+    """
     deadline = time.monotonic() + BUSY_TIMEOUT_S
     while True:
         try:

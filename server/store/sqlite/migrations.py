@@ -1,8 +1,9 @@
 """Tables of the SQLite store, as named, ordered migrations.
 
-There are separate tables for questions (studies, batteries, items), for participants (participants, sessions, runs;
-panel ids in `identities`), for planned trials, for responses, and for the slots in the groups with the log of
-decisions. Times are UTC, ISO 8601; responses, contents and answer keys are JSON texts.
+Three tables are about questions: studies, batteries and items. Three tables are about participants: participants,
+sessions and runs. The panel ids are in a separate table, `identities`. There are also tables for the planned trials,
+for the responses, for the slots in the groups, and for the log of decisions. Times are UTC, ISO 8601; responses,
+contents and answer keys are JSON texts.
 """
 
 import json
@@ -285,7 +286,7 @@ def m010_plain_words(db: Database) -> None:
 
 @migrations()
 def m011_replies_of_models(db: Database) -> None:
-    """Add how each reply of a model was read, why the reply ended, its tokens, and the model's thinking."""
+    """Add columns for the replies of models: the reading rule, why the reply ended, the tokens, and the thinking."""
     kinds = {"reading_rule": str, "stop_reason": str, "input_tokens": int, "output_tokens": int, "thinking": str}
     for column, kind in kinds.items():
         db.table("responses").add_column(column, kind)

@@ -65,7 +65,7 @@ that another process has deleted.
 RETRY_TO_EMPTY_LOG_S = 0.5
 """Time between two attempts to empty the log after a deletion, as long as readers prevent the emptying."""
 READERS_PATIENCE_S = 2.0
-"""Longest time for which the writer waits for readers, if no reader may use the log during its work."""
+"""Longest wait for programs that read the log. The log cannot be emptied while a program reads the log."""
 HANDS_OFF = "Never change the files -wal and -shm of the database while a program uses the database."
 DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
@@ -259,8 +259,9 @@ class SqliteStore(SqlStore):
         Raises
         ------
         StoreUnavailable
-            If the file is missing, or the writer thread cannot rescue the log or open the other file. Data written to a
-            file without a name would be lost, and a new empty file would be a study without sessions.
+            If the file is missing, or the writer thread cannot rescue the log or open the other file. Data would
+            be lost if they were written to a file that no longer has a name. A new, empty file in place of a missing
+            file would be a study without sessions.
         """
         if not self._has_its_files(self._writing):
             self._group.do(_nothing)  # The writer thread rescues the log, or switches to the new file.
@@ -485,4 +486,4 @@ class SqliteStore(SqlStore):
 
 
 def _nothing(_: Database) -> None:
-    """Do nothing. After this piece of work, the writer does its housekeeping."""
+    """Do nothing. This empty piece of work wakes the writer thread, which then also checks the file and the log."""
