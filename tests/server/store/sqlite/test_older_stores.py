@@ -15,7 +15,15 @@ from experiment.records import Kind, Source
 from experiment.study.definition import Study
 from experiment.study.timeline import Resume
 from server.store import Identity, SessionStart, SlotState, Visit
-from server.store.checksums import FIRST_FIXED, N_FIRST_COLUMNS, RESPONSE_COLUMNS, TIMING_COLUMNS, link, link_response
+from server.store.checksums import (
+    FIRST_FIXED,
+    MODEL_COLUMNS,
+    N_FIRST_COLUMNS,
+    RESPONSE_COLUMNS,
+    TIMING_COLUMNS,
+    link,
+    link_response,
+)
 from server.store.contract import Store
 from server.store.database import Database
 from server.store.models import FORMER_REASONS
@@ -36,15 +44,17 @@ from tests.server.stores import (
     version_of,
 )
 
-LATER = (*TIMING_COLUMNS, *RESPONSE_COLUMNS[N_FIRST_COLUMNS:])
-COLUMNS = tuple(column for column in RESPONSE_COLUMNS if column not in LATER)
+IN_M010 = tuple(column for column in RESPONSE_COLUMNS if column not in MODEL_COLUMNS)
+LATER = (*TIMING_COLUMNS, *IN_M010[N_FIRST_COLUMNS:])
+COLUMNS = tuple(column for column in IN_M010 if column not in LATER)
 VISITS = KNOWN_MIGRATIONS[2]
 OCCASIONS = KNOWN_MIGRATIONS[4]
 TOTALS = KNOWN_MIGRATIONS[6]
 WORDS = KNOWN_MIGRATIONS[9]
 SINCE_M010 = (("identities", "id_kind", "source"), ("sessions", "session_number", "occasion"))
 """Tables, with the present and former names of their columns."""
-VIEW_OF_M009 = TRIALS.replace("sessions.session_number AS session_number", "sessions.occasion AS occasion")
+VIEW_OF_M010 = re.sub(rf",\s*responses\.({'|'.join(MODEL_COLUMNS)}) AS \w+", "", TRIALS)
+VIEW_OF_M009 = VIEW_OF_M010.replace("sessions.session_number AS session_number", "sessions.occasion AS occasion")
 VIEW_OF_M006 = re.sub(r",\s*sessions\.(revision|excluded_at|excluded_reason) AS \w+", "", VIEW_OF_M009)
 VIEW_OF_M004 = re.sub(r",\s*sessions\.occasion AS occasion", "", VIEW_OF_M006)
 FIXED_IN_M006 = f"{FIRST_FIXED}, occasion, uploaded_at"
@@ -69,6 +79,8 @@ def rewrite_checksums_of_the_log(db: Database) -> None:
 def take_back_to_m009(db: Database, migrations: str) -> None:
     """Make a store of the present version one of `m009`."""
     db.execute("DROP VIEW trials")  # With the view, SQLite drops no column.
+    for column in MODEL_COLUMNS:
+        db.execute(f"ALTER TABLE responses DROP COLUMN {column}")
     for table, new, old in SINCE_M010:
         db.execute(f"ALTER TABLE {table} RENAME COLUMN {new} TO {old}")
     for old, new in FORMER_REASONS.items():
@@ -96,7 +108,7 @@ def take_back_to_m006(db: Database, migrations: str) -> None:
     take_back_to_m009(db, migrations)
     for (session,) in db.execute("SELECT session FROM sessions").fetchall():
         checksum = beginning(db, session, FIXED_IN_M006)
-        query = f"SELECT {', '.join(RESPONSE_COLUMNS)} FROM responses WHERE session = ? ORDER BY trial_index"
+        query = f"SELECT {', '.join(IN_M010)} FROM responses WHERE session = ? ORDER BY trial_index"
         for row in db.execute(query, (session,)).fetchall():
             checksum = link_response(checksum, row)
             db.execute(
@@ -205,7 +217,7 @@ def test_a_store_without_columns_of_timing_passes_all_checks(
             if opened_since and migrations == "_sqlite_migrations":
                 db.execute(f"INSERT INTO {migrations} (migration_set, name, applied_at) VALUES ('equipoise', ?, '')",
                            (VISITS,))  # fmt: skip
-                for column in RESPONSE_COLUMNS[N_FIRST_COLUMNS:]:
+                for column in IN_M010[N_FIRST_COLUMNS:]:
                     db.execute(f"ALTER TABLE responses ADD COLUMN {column} {'INT' if column == 'visit' else 'TEXT'}")
                 db.execute("ALTER TABLE sessions ADD COLUMN demographics TEXT")
                 db.execute("CREATE TABLE visits (session TEXT, visit INTEGER, visit_id TEXT, at TEXT, "
