@@ -86,7 +86,7 @@ def _sd(row: Row, mean: Printed, sd: Printed, n: int, items: int, design: Design
         words = (
             "one value has no standard deviation."
             if n < 2
-            else "standard deviations of so many numbers are not checked, because nearly every one is possible."
+            else "the standard deviation of so many numbers is not checked, because nearly every value is possible."
         )
         return Finding(row.name, check, str(sd), "", NOT_CHECKABLE, words)
     scale = f" from {design.scale[0]} to {design.scale[1]}" if design.scale else ""
