@@ -187,7 +187,7 @@ def rule_words(rule: ExclusionRule) -> str:
     if isinstance(rule, TrialFocusLostRule):
         return "page left during the trial"
     if isinstance(rule, ImplausiblyFastRule):
-        return f"more than {_share(rule.max_share)} of the responses faster than the text can be read"
+        return f"gave more than {_share(rule.max_share)} of the responses faster than the text can be read"
     return f"gave the same response more than {rule.max_length} times in a row"
 
 

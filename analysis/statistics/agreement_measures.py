@@ -17,8 +17,8 @@ MOST_UNDEFINED = 0.05
 """Largest accepted share of bootstrap resamples without a correlation. If the share is larger, there is no interval."""
 _NUMBERS_AT_ONCE = 2_000_000
 _ROUNDING = 1e-20
-"""A product of two variances counts as 0 if the product is at most this number, because it is then a rounding error.
-The variances are of values between 0 and 1."""
+"""A product of two variances counts as 0 if the product is at most this number, because such a small product is a
+rounding error. This is true for variances of values between 0 and 1."""
 
 
 def cohens_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
@@ -77,7 +77,8 @@ class ErrorConsistency:
     observed: float
     """Share of items on which both are right or both are wrong."""
     expected: float
-    """The expected share, if the subjects have these accuracies and their errors are independent."""
+    """The share that is expected from the accuracies of the two subjects if the errors of the subjects are
+    independent."""
     kappa: float | None
     """(`observed` - `expected`) / (1 - `expected`); None if `expected` is 1."""
 

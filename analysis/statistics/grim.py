@@ -53,7 +53,7 @@ def grim(mean: str | Decimal, n: int, *, items: int = 1, scale: tuple[int, int] 
     n : int
         Number of participants.
     items : int
-        The value of each participant is a mean of this number of whole numbers, such as ratings.
+        Number of whole numbers, such as ratings, that are averaged to the value of one participant.
     scale : tuple of int, optional
         Lowest and highest response.
 
@@ -125,7 +125,7 @@ def grimmer(
     n : int
         Number of participants, at least 2.
     items : int
-        The value of each participant is a mean of this number of whole numbers, such as ratings.
+        Number of whole numbers, such as ratings, that are averaged to the value of one participant.
     scale : tuple of int, optional
         Lowest and highest response.
     ddof : int

@@ -165,7 +165,7 @@ def proportion_interval(
     """Return the interval of a pooled proportion correct over participants.
 
     For one participant or one run, the interval is Wilson's score interval over the trials. For several participants,
-    the interval is that of `participant_bootstrap`. If all participants have the same proportion (usually 0 or 1), the
+    `participant_bootstrap` computes the interval. If all participants have the same proportion (usually 0 or 1), the
     bootstrap interval would have no width. Then Wilson's score interval is used, with the number of participants as the
     number of trials. This interval is too wide rather than too narrow.
 

@@ -200,8 +200,8 @@ def difference_of_groups(first: Floats, second: Floats, *, equal_variances: bool
     largest = _largest(one, two)
     if is_constant(pooled, largest):
         raise InputError(
-            "all values within each group are the same, so a t test cannot be computed. Fix: report the value of "
-            "each group."
+            "all values within each group are the same, so a t test cannot be computed. Fix: leave the test out, "
+            "and report the value of each group."
         )
     if equal_variances:
         test, effect_name = "Student's t test", "Cohen's d"
@@ -266,7 +266,8 @@ def _mean_against_zero(values: Floats, largest: float, test: str, effect_name: s
     n, mean, deviation = len(values), float(values.mean()), float(values.std(ddof=1))
     if is_constant(deviation, largest):
         raise InputError(
-            f"all {n} differences are the same, so a t test cannot be computed. Fix: report this difference."
+            f"all {n} differences are the same, so a t test cannot be computed. Fix: leave the test out, and report "
+            "this difference."
         )
     return MeanDifference(test, mean, deviation / math.sqrt(n), n - 1, n, effect_name, mean / deviation)
 
