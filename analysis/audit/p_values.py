@@ -121,7 +121,7 @@ def _with_df(test: ReportedTest, p: Printed, dfs: Sequence[Bounds], shown: str) 
 
 
 def _without_df(test: ReportedTest, p: Printed, expected: list[ExpectedDf], design: Design) -> Finding:
-    """Search degrees of freedom that fit the printed p value, if the table does not print degrees of freedom."""
+    """Search for degrees of freedom that fit the printed p value, if the table does not print degrees of freedom."""
     assert test.kind is not None
     low, high = _bounds(p)
     fitting = possible_df(test.kind, test.bounds, Interval(low, high))

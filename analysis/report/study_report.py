@@ -120,7 +120,7 @@ def _accuracy(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, 
 
 
 def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan, figures: dict[str, ShownFigure]) -> dict[str, Any]:
-    """Return the sensitivity to exclusions, the other measures, and the comparisons of the plan."""
+    """Return the sensitivity to exclusions, the measures beyond accuracy, and the comparisons of the plan."""
     return {
         "sensitivities": [
             (SENSITIVITIES[name], name, shown(table, plan.confidence))

@@ -32,8 +32,8 @@ def cohens_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     Raises
     ------
     InputError
-        If there are no items, or the numbers of labels differ. Also if both raters chose the same category for all
-        items, because kappa is then undefined.
+        If there are no items, or `first` and `second` have different lengths. Also if both raters chose the same
+        category for all items, because kappa is then undefined.
 
     Notes
     -----
@@ -95,7 +95,7 @@ def error_consistency(first: npt.ArrayLike, second: npt.ArrayLike) -> ErrorConsi
     Raises
     ------
     InputError
-        If there are no items, or the numbers of values differ.
+        If there are no items, or `first` and `second` have different lengths.
 
     Notes
     -----

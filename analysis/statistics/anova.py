@@ -100,8 +100,8 @@ def repeated_measures_anova(table: pd.DataFrame) -> HypothesisTest:
     HypothesisTest
         `df` and `df_error` are multiplied by the Greenhouse-Geisser epsilon, and `p_value` is computed with these
         degrees of freedom. If epsilon is below 1, a warning states epsilon. The warning also states the uncorrected p
-        value if the two p values differ when rounded to three decimals. `effect` is partial eta squared. `estimate` is
-        missing.
+        value, unless it equals `p_value` after rounding to three decimals. `effect` is partial eta squared. `estimate`
+        is missing.
 
     Raises
     ------

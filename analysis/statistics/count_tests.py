@@ -160,7 +160,7 @@ def goodness_of_fit(counts: npt.ArrayLike, probabilities: npt.ArrayLike) -> Hypo
 
 
 def mcnemar(table: pd.DataFrame) -> HypothesisTest:
-    r"""Test whether two yes-no responses of the same units are equally often yes, by McNemar's test.
+    r"""Test whether the first and the second response of the same units are equally often yes, by McNemar's test.
 
     Parameters
     ----------

@@ -28,8 +28,8 @@ def rounding_bounds(printed: str | Decimal) -> tuple[Fraction, Fraction]:
     -----
     A printed number :math:`x` with :math:`d` decimals has the bounds :math:`x \pm 10^{-d}/2`. Both bounds are included,
     because there are different rules for rounding a value that is exactly half way between two neighbours. Schools
-    round such a value upwards, and standards round to the even neighbour. Programs with binary fractions may round to
-    either neighbour.
+    teach to round such a value upwards, and technical standards require the even neighbour. Programs with binary
+    fractions may round to either neighbour.
 
     Examples
     --------

@@ -106,7 +106,7 @@ def weighted_accuracy(
 def participant_bootstrap(
     n_correct: Counts, n_trials: Counts, *, confidence: float, resamples: int, seed: int
 ) -> Interval:
-    r"""Return the percentile bootstrap interval of the pooled proportion correct, resampling participants.
+    r"""Return the percentile bootstrap interval of the pooled proportion correct over participants.
 
     Trials of one participant are not independent, so whole participants are resampled with replacement. The proportion
     of each resample is :math:`\sum k_i / \sum n_i`.

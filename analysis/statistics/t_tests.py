@@ -103,7 +103,8 @@ def paired_t(first: Floats, second: Floats, *, confidence: float = 0.95) -> Hypo
     Parameters
     ----------
     first, second : array of float, shape (pairs,)
-        The two values of each pair, such as a participant's means in two conditions, in the same order.
+        The two values of each pair, such as a participant's means in two conditions. The two values of a pair have the
+        same position in both arrays.
     confidence : float
         Coverage of the interval of the mean difference.
 
