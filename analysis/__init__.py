@@ -8,7 +8,7 @@ Its packages, in the order in which the data pass through them:
     exclusions/         the preregistered exclusion rules, and tables with the number of participants at each step
     measures/           accuracy, agreement between people and models, difficulty, signal detection
     statistics/         intervals, tests and mixed models
-    planned/            the tables, statistical models and tests of the plan, also without single exclusion rules
+    planned/            the tables, statistical models and tests of the plan, and their sensitivity to exclusion rules
     power/              simulated studies, to find the number of participants
     figures/            the figures
     report/             one self-contained HTML page

@@ -35,7 +35,7 @@ def analyze_table(
     Parameters
     ----------
     path : Path
-        The file: a header, and one row per observation.
+        The file. It has a header, and one row per observation.
     plan : PlannedAnalyses
         Tables, statistical models and tests. Their field `who` has no effect, because only the data of a study
         distinguish people from language models.

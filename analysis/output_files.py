@@ -66,7 +66,8 @@ def drawing_files(drawing: Drawing) -> dict[str, bytes]:
 def csv_bytes(table: pd.DataFrame, *, heading: bool = True) -> bytes:
     """Return a table as CSV in UTF-8 with Unix line ends.
 
-    A text that a spreadsheet program would read as a formula is guarded. A missing value is an empty cell.
+    If a spreadsheet program would read a text as a formula, an apostrophe is added before the text. A missing value is
+    an empty cell.
 
     Parameters
     ----------

@@ -37,14 +37,15 @@ UNLIKELY = Fraction(1, 1000)
 """Probability below which a common divisor of all counts is suspicious."""
 
 FEWEST_COUNTS = 5
-"""Smallest number of different counts in which a common divisor is searched. A few round numbers often have one."""
+"""The audit searches for a common divisor only if there are at least this number of different counts. A few round
+numbers often have a common divisor by chance."""
 
 
 def totals(table: PublishedTable, _design: Design) -> Iterator[Finding]:
     """Compare each total with the sum of its rows.
 
-    If each of these rows belongs to exactly one smaller total, also compare the total with the sum of the smaller
-    totals.
+    Smaller totals, such as subtotals, may also add up these rows. If each row belongs to exactly one smaller total,
+    also compare the total with the sum of the smaller totals.
     """
     for place, row in enumerate(table.rows):
         if not row.is_total:
@@ -59,7 +60,7 @@ def totals(table: PublishedTable, _design: Design) -> Iterator[Finding]:
 
 
 def _parts(table: PublishedTable, place: int) -> list[Row]:
-    """Return the rows that the total at `place` adds up.
+    """Return the rows whose sum is the total in row number `place`.
 
     For `Single-total`, these are the rows whose labels begin with `single`. A plain `Total` adds up all rows. If there
     are several plain totals, each of them adds up the rows after the previous total.
@@ -153,10 +154,13 @@ def participants(table: PublishedTable, design: Design) -> Iterator[Finding]:
         final, excluded, recruited = (row.whole(role) for role in COUNTS[:3])
         if final is not None and excluded is not None and recruited is not None:
             verdict = CONSISTENT if final + excluded == recruited else INCONSISTENT
-            words = f"{final:,} + {excluded:,} = {final + excluded:,}; {recruited:,} were recruited."
+            words = (
+                f"{final:,} + {excluded:,} = {final + excluded:,}; the number of recruited participants is "
+                f"{recruited:,}."
+            )
             yield Finding(row.name, "participants", str(final + excluded), str(recruited), verdict, words)
         if design.participants is not None and final is not None and final > design.participants:
-            words = f"{counted(final, 'participant')}, but the study had {design.participants:,}."
+            words = f"{counted(final, 'participant')}, but the study recruited only {design.participants:,}."
             yield Finding(row.name, "participants", str(final), f"at most {design.participants}", IMPOSSIBLE, words)
     if design.participants is not None and {"participants", "excluded_participants"} <= set(table.roles):
         yield from _all_recruited(table, design.participants)
@@ -170,7 +174,7 @@ def _all_recruited(table: PublishedTable, recruited: int) -> Iterator[Finding]:
     if not same_in_every_row and all(kept is not None and left_out is not None for kept, left_out in counts):
         verdict = CONSISTENT if final + excluded == recruited else INCONSISTENT
         added = f"{final:,} final and {excluded:,} excluded participants are {final + excluded:,}"
-        words = f"{added}; {recruited:,} were recruited."
+        words = f"{added}; the number of recruited participants is {recruited:,}."
         yield Finding(THE_TABLE, "participants", str(final + excluded), str(recruited), verdict, words)
 
 
@@ -213,7 +217,7 @@ def _most(row: Row, n_participants: int, n_trials: int, each: int) -> Finding:
     if excluded is not None and n_left_out and whole == (n_participants + n_left_out) * each:
         words += (
             f" {n_trials:,} + {excluded:,} = {whole:,} = {n_participants + n_left_out:,} x {each:,}, so "
-            f"trials of excluded participants ({n_left_out:,}) may be among the final trials."
+            f"trials of {counted(n_left_out, 'excluded participant')} may be among the final trials."
         )
     return Finding(row.name, "trials", str(n_trials), f"at most {most}", IMPOSSIBLE, words)
 
@@ -221,7 +225,8 @@ def _most(row: Row, n_participants: int, n_trials: int, each: int) -> Finding:
 def _books(row: Row, n_participants: int, n_trials: int, each: int) -> Finding:
     """Check the numbers of trials.
 
-    The final and the excluded trials must add up to all trials, either of the final or of the recruited participants.
+    The sum of the final and the excluded trials must be the number of all trials of the final participants, or the
+    number of all trials of the recruited participants.
     """
     excluded, n_left_out = row.whole("excluded_trials") or 0, row.whole("excluded_participants") or 0
     whole, final, recruited = n_trials + excluded, n_participants * each, (n_participants + n_left_out) * each
@@ -282,7 +287,7 @@ def _either(
     for row, number in counts:
         most = f"at most {n_participants}"
         if number <= n_participants:
-            words = f"{number:,} of the {counted(n_participants, 'participant')} of the study."
+            words = f"{number:,} is not more than the {counted(n_participants, 'participant')} of the study."
             yield Finding(row.name, "participants", str(number), most, CONSISTENT, words)
         elif each is not None and number > n_participants * each:
             words = f"{number:,} is more than {counted(n_participants, 'participant')} x {counted(each, 'trial')}."
@@ -298,8 +303,8 @@ def _either(
 def _of_trials(table: PublishedTable, counts: list[tuple[Row, int]], design: Design, role: str) -> Iterator[Finding]:
     """Check numbers of trials.
 
-    If the number of participants is unknown, check whether every number is the same multiple of the number of trials
-    of one participant.
+    If the number of participants is unknown, divide each number by the number of trials of one participant. The numbers
+    are suspicious if all results are the same whole number above 1.
     """
     each, n_participants = design.trials or 0, design.participants or 1
     most, header = n_participants * each, table.roles[role]
@@ -317,7 +322,7 @@ def _of_trials(table: PublishedTable, counts: list[tuple[Row, int]], design: Des
         )
         if design.participants is None:
             words += (
-                " If a row has more participants, give the number of participants with "
+                " If a row has more than one participant or run, give the number of participants with "
                 f"--participants{_or_column(role, header)}."
             )
         verdict = SUSPICIOUS if design.participants is None else IMPOSSIBLE
@@ -337,7 +342,10 @@ def _or_column(role: str, header: str) -> str:
 
 
 def _common_divisor(table: PublishedTable) -> Iterator[Finding]:
-    """Find a number that divides every count of right answers: each response may have been counted several times."""
+    """Find a number that divides every count of right answers.
+
+    If there is such a number, each response may have been counted several times.
+    """
     counts = {number for row in table.parts if (number := row.whole("correct"))}
     if len(counts) < FEWEST_COUNTS:
         return
@@ -361,7 +369,7 @@ def _chance_of_divisor(divisor: int, n: int) -> Fraction:
     """Return an upper bound of the probability that `divisor` or a larger number divides all of `n` numbers.
 
     A number d divides all n numbers with probability 1/d^n. The sum of these probabilities over d and all larger
-    numbers is at most the first probability plus the integral from d.
+    numbers is at most the first probability plus the integral of 1/x^n from x = d to infinity.
     """
     return Fraction(1, divisor**n) * (1 + Fraction(divisor, n - 1))
 

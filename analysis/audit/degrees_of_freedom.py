@@ -80,7 +80,9 @@ def degrees_of_freedom(table: PublishedTable, design: Design) -> Iterator[Findin
 
 
 def _compared(test: ReportedTest, design: Design) -> tuple[str, str, str] | None:
-    """Return the verdict, the expected value, and a sentence on the check.
+    """Compare the degrees of freedom of a test with the expected degrees of freedom.
+
+    Return a verdict, the expected degrees of freedom as text, and a sentence that explains the verdict.
 
     Return None if the expected degrees of freedom are unknown.
     """
@@ -143,7 +145,7 @@ def _f_without_groups(test: ReportedTest) -> tuple[str, str, str] | None:
         return (
             CONSISTENT,
             str(n - 1),
-            f"{effect} + {error} + 1 = {n}, as expected for {effect + 1} groups of {n} participants in all.",
+            f"{effect} + {error} + 1 = {n}, as expected for {effect + 1} groups with {n} participants together.",
         )
     if error == effect * (n - 1):
         return (

@@ -90,7 +90,7 @@ ROLES = {
 STATISTICS = ("t", "F", "chi2", "z", "r")
 
 _NUMBER = r"[-+]?(?:\d{1,12}(?:\.\d{0,20})?|\.\d{1,20})(?:e(?:\+?0?\d|-\d{1,2}))?"
-"""Numbers of a size that is usual in tables. Longer texts are not read as numbers."""
+"""Pattern of a number with as many digits as are usual in tables. A text with more digits is not read as a number."""
 _CELL = re.compile(
     rf"(?:[a-z][\w ]*(?=[=<>]))?(?P<relation>[<>=])?\s*(?P<number>{_NUMBER})\s*(?P<percent>%?)"
     r"(?:\s*[*+†‡a-d]{0,3}|\s*(?:±|\(|\[).*)"
@@ -114,7 +114,7 @@ class Printed:
     relation: str = "="
     """`=`, `<` or `>`."""
     percent: bool = False
-    """True if a percent sign follows."""
+    """True if a percent sign is printed after the number."""
 
     @property
     def bounds(self) -> tuple[Fraction, Fraction]:

@@ -86,7 +86,7 @@ def _sd(row: Row, mean: Printed, sd: Printed, n: int, items: int, design: Design
         words = (
             "one value has no standard deviation."
             if n < 2
-            else "standard deviations of so many numbers are not checked, because nearly every one is possible."
+            else "the standard deviation of so many numbers is not checked, because nearly every value is possible."
         )
         return Finding(row.name, check, str(sd), "", NOT_CHECKABLE, words)
     scale = f" from {design.scale[0]} to {design.scale[1]}" if design.scale else ""
@@ -122,7 +122,10 @@ def percentages(table: PublishedTable, design: Design) -> Iterator[Finding]:
 
 
 def _in_percent(table: PublishedTable) -> bool:
-    """Return True if a column is in per cent: a number has a percent sign, or most numbers are above 1."""
+    """Return True if a column has percentages, and False if it has proportions.
+
+    A column has percentages if a number has a percent sign, or if most numbers are above 1.
+    """
     numbers = [number for row in table.rows if (number := row.printed("percentage"))]
     return any(number.percent for number in numbers) or 2 * sum(n.number > 1 for n in numbers) > len(numbers)
 

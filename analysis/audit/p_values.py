@@ -69,7 +69,7 @@ def _impossible(test: ReportedTest) -> Finding | None:
     low, high = test.bounds
     if (test.kind in {"F", "chi2"} and high < 0) or (test.kind == "r" and (high < -1 or low > 1)):
         expected = "-1 to 1" if test.kind == "r" else "0 or more"
-        words = f"no data give {test.with_dfs()}: the statistic must be {expected}."
+        words = f"{test.with_dfs()} is impossible: the statistic must be {expected}."
         return Finding(test.row.name, "statistic", str(test.statistic), expected, IMPOSSIBLE, words)
     if any(high < 1 for _, high in test.df_bounds):
         words = (
@@ -121,7 +121,7 @@ def _with_df(test: ReportedTest, p: Printed, dfs: Sequence[Bounds], shown: str) 
 
 
 def _without_df(test: ReportedTest, p: Printed, expected: list[ExpectedDf], design: Design) -> Finding:
-    """Search degrees of freedom that fit the printed p value, if the table does not print degrees of freedom."""
+    """Search for degrees of freedom that fit the printed p value, if the table does not print degrees of freedom."""
     assert test.kind is not None
     low, high = _bounds(p)
     fitting = possible_df(test.kind, test.bounds, Interval(low, high))
@@ -152,7 +152,7 @@ def _without_df(test: ReportedTest, p: Printed, expected: list[ExpectedDf], desi
 
 
 def _neighbours(test: ReportedTest, p: Printed) -> str:
-    """Return the two p values nearest to an impossible printed p value that a chi-square can have."""
+    """Return the two possible p values of a chi-square that are nearest to its impossible printed p value."""
     low, _ = _bounds(p)
     above = possible_df("chi2", test.bounds, Interval(low, 1.0)) if test.kind == "chi2" else None
     if above is None:
@@ -178,7 +178,10 @@ def _fits(p: Printed, possible: Interval) -> bool:
 
 
 def _is_significant(p: Printed) -> bool | None:
-    """Return True if p is below the significance level, False if not, and None if the printed p leaves this open."""
+    """Return True if p is below the significance level, and False if not.
+
+    Return None if the printed p is not precise enough to decide this.
+    """
     if p.relation == "<":
         return True if p.number <= LEVEL else None
     if p.relation == ">":
@@ -191,7 +194,10 @@ def _same(statistic: Decimal, p: Printed) -> bool:
 
 
 def _shown(possible: Interval, p: Printed) -> str:
-    """Return the range of the computed p value, with the decimals of the printed p value, but at least three."""
+    """Return the range of the computed p value as text.
+
+    The text has as many decimals as the printed p value, but at least three decimals.
+    """
     decimals = max(3, p.decimals)
     low, high = (f"{bound:.{decimals}f}" for bound in possible)
     if float(high) == 0:

@@ -51,12 +51,12 @@ class ReportedTest:
 
     @property
     def is_named(self) -> bool:
-        """True if the row states the name of a simple test. The degrees of freedom of a simple test are known."""
+        """True if the row names a test whose degrees of freedom are known, such as a paired t test."""
         plain_test = any(re.search(_KINDS[kind], self.words) for kind in ("t", "r", "chi2"))
         return plain_test or bool(PAIRED.search(self.words) or INDEPENDENT.search(self.words))
 
     def with_dfs(self, dfs: tuple[Decimal, ...] | tuple[int, ...] = ()) -> str:
-        """Return the statistic in words, with its degrees of freedom."""
+        """Return the statistic as text, with its degrees of freedom."""
         inside = ", ".join(str(df) for df in dfs or self.dfs)
         return f"{self.kind}{f'({inside})' if inside else ''} = {self.statistic}"
 

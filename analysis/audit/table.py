@@ -51,7 +51,7 @@ class Finding:
     expected: str
     verdict: str
     explanation: str
-    """One sentence."""
+    """A sentence that explains the verdict."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,8 @@ class PublishedTable:
 def read_table(table: pd.DataFrame, columns: Mapping[str, str], totals: Sequence[str]) -> PublishedTable:
     """Return the table with the role of each column.
 
-    If `columns` has the header of the column, `columns` determines the role. Otherwise the header determines the role.
+    The argument `columns` determines the roles of the columns that it lists. The header determines the role of any
+    other column.
 
     Raises
     ------
@@ -143,7 +144,7 @@ def read_table(table: pd.DataFrame, columns: Mapping[str, str], totals: Sequence
     totals_plain = {plain(label) for label in totals}
     for label in totals:
         if plain(label) not in map(plain, labels):
-            raise InputError(f"there is no row `{label}`. Fix: name one of {_listed(labels)}.")
+            raise InputError(f"there is no row `{label}`. Fix: choose one of {_listed(labels)}.")
     rows = [
         Row(
             name=_name(labels, place),
@@ -198,7 +199,7 @@ def _is_total(label: str, labels: Sequence[str]) -> bool:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun."""
+    """Return a number and its noun, such as `3 trials`."""
     return count(number, noun).replace("\u00a0", " ")
 
 
@@ -209,7 +210,7 @@ def _roles(headers: list[str], columns: Mapping[str, str], cells: list[dict[str,
             hint = f"write `{near[0]}`." if near else f"write one of {', '.join(ROLES)}."
             raise InputError(f"`{role}` is not a known meaning of a column. Fix: {hint}")
         if header not in headers:
-            raise InputError(f"there is no column `{header}`. Fix: name one of {_listed(headers)}.")
+            raise InputError(f"there is no column `{header}`. Fix: choose one of {_listed(headers)}.")
     roles = dict(columns)
     found: dict[str, list[str]] = {}
     for header in headers:

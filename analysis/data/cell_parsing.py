@@ -47,7 +47,10 @@ class Cells:
         return int(np.argmax(self.number == number))
 
     def converted(self, convert: Callable[[Any], Any], what: str, where: str) -> list[Any]:
-        """Return the converted value of each cell in `distinct`. For errors, `what` states the required kind."""
+        """Return the converted value of each cell in `distinct`.
+
+        `what` says in the error message what a cell must be, such as a JSON object.
+        """
         values = []
         for number, cell in enumerate(self.distinct):
             try:
@@ -73,7 +76,7 @@ class Cells:
 
 
 def not_converted(cell: Any, row: int, column: str, what: str, where: str) -> InputError:
-    """Return the error for an invalid cell. The first row is 0."""
+    """Return the error for an invalid cell. `row` is 0 for the first row."""
     shown = str(cell) if len(str(cell)) < 60 else f"{str(cell)[:60]}..."
     return InputError(
         f"{where}, row {row + 1}: `{column}` is {shown!r}, which is not {what}. Fix: export the data again."
@@ -81,7 +84,10 @@ def not_converted(cell: Any, row: int, column: str, what: str, where: str) -> In
 
 
 def json_value(cell: Any) -> Any:
-    """Parse a JSON text in half the time of `json.loads`: spaces around the text are searched only if necessary."""
+    """Parse a JSON text.
+
+    This function takes half the time of `json.loads`, because it skips spaces around the text only if necessary.
+    """
     try:
         value, end = _DECODER.raw_decode(cell)
     except (ValueError, TypeError):

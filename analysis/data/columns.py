@@ -20,7 +20,8 @@ VIEW_COLUMNS = (*TEXT, *WHOLE, *DECIMAL, *YES_NO, *JSON)
 LATER_COLUMNS = ("fixation_frames_intended", "frame_ms", "onset_source", "visit", "input", "missing", "signals",
                  "jspsych", "session_number", "study_revision", "excluded_at", "excluded_reason", "reading_rule",
                  "stop_reason", "input_tokens", "output_tokens")  # fmt: skip
-"""Columns that stores and exports of an earlier Equipoise lack. In the tidy table, their values are then missing."""
+"""Columns that stores and exports of an earlier Equipoise lack. The tidy table of such a store or export has these
+columns, but their values are missing."""
 
 FORMER_COLUMNS = {"session_number": "occasion"}
 """The former names of columns. Stores and exports of an earlier Equipoise use the former names."""
@@ -50,7 +51,8 @@ DERIVED = ("correct", "score", "chance", "excluded_by", *PATTERNS, "rt")
 
 SINCE_THE_DIGEST = ("session_number", "study_revision", "excluded_at", "excluded_reason", "reading_rule",
                     "stop_reason", "input_tokens", "output_tokens")  # fmt: skip
-"""Columns that are newer than the data digest. If such a column has no values, the digest omits the column."""
+"""Columns that were added after the data digest was defined. If such a column has no values, the digest omits the
+column."""
 
 FIXED_COLUMNS = frozenset((*VIEW_COLUMNS, *BEFORE_FACTORS, *AFTER_FACTORS, *DERIVED))
 

@@ -41,7 +41,7 @@ class RawColumns:
     names
         The columns, in the order of each row's cells.
     read
-        Function that converts a cell. Without this function, cells are stored unchanged.
+        A function that converts each cell before the cell is stored. If `read` is None, the cells are stored unchanged.
     """
 
     def __init__(self, names: Sequence[str], read: Read | None = None) -> None:
@@ -183,7 +183,7 @@ class NumberColumn:
 
 
 class NotesColumn:
-    """jsPsych's data of trials, parsed from its JSON texts row by row."""
+    """The data that jsPsych recorded for each trial. The JSON texts of these data are parsed row by row."""
 
     def __init__(self, read: Read | None = None) -> None:
         self._read = read
@@ -206,7 +206,10 @@ class NotesColumn:
         self._is_noted.extend(note is not None for note in notes)
 
     def _one_by_one(self, texts: Sequence[Any]) -> tuple[list[dict[str, Any] | None], list[float]]:
-        """Parse texts of which some are invalid. Return data and times. Keep the first invalid text for the error."""
+        """Parse texts one by one, because some texts are invalid. Keep the first invalid text for the error.
+
+        Return jsPsych's data of each trial, and the elapsed time of each trial.
+        """
         notes: list[dict[str, Any] | None] = []
         times = []
         for row, text in enumerate(texts, start=len(self._is_noted)):
@@ -222,7 +225,7 @@ class NotesColumn:
         return notes, times
 
     def columns(self, where: str) -> dict[str, pd.Series]:
-        """Return the columns `NOTES` of all rows. The parameter and the error are those of `RawColumns.series`."""
+        """Return the columns `NOTES` of all rows. `RawColumns.series` describes the parameter and the error."""
         if self._not_converted:
             cell, row, what = self._not_converted
             raise not_converted(cell, row, "jspsych", what, where)
@@ -270,15 +273,17 @@ def _time_elapsed(note: dict[str, Any] | None) -> float:
 
 
 _M_MMAP_THRESHOLD = -3
-"""The parameter of glibc's `mallopt(3)` for a threshold: a larger block is allocated and released separately."""
+"""The number by which `mallopt(3)` of glibc identifies a threshold. A memory block above the threshold is allocated and
+released separately."""
 _THRESHOLD_BYTES = 2**20
 
 
 def give_back_freed_arrays() -> None:
     """Set the C library glibc to return the memory of each freed array of a megabyte or more to the system.
 
-    By default glibc raises this threshold to 32 MB when such arrays are freed. Then glibc keeps the memory of freed
-    arrays: 140 MB for a million responses. The settings of other C libraries are not changed.
+    glibc returns an array separately if the array is above a threshold. By default glibc raises the threshold to 32 MB
+    when large arrays are freed. Then glibc keeps the memory of freed arrays, which is 140 MB for a million responses.
+    The settings of other C libraries are not changed.
     """
     if sys.platform == "linux":
         mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # musl does not have it.

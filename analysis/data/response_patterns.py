@@ -16,11 +16,12 @@ from batteries.tasks import task_named
 FASTEST_CHOICE_MS = 200
 """Shorter times are anticipations and fast guesses (Ratcliff, 1993, Psychological Bulletin 114, 510-532)."""
 FASTEST_MS_PER_WORD = 60
-"""This time is a thousand words a minute. Readers need more time: 175 to 300 words a minute (Brysbaert, 2019)."""
+"""With this time per word, a person would read a thousand words a minute. People read 175 to 300 words a minute
+(Brysbaert, 2019)."""
 
 
 def patterns(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return `implausibly_fast` and `same_response_run` for each trial of people; missing for models.
+    """Return `implausibly_fast` and `same_response_run` for each trial. Both values are missing for trials of models.
 
     Parameters
     ----------
@@ -32,7 +33,8 @@ def patterns(trials: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         `implausibly_fast` is true if the response came within 200 ms plus 60 ms for each word. It is missing without a
         response time. `same_response_run` is the number of equal responses in a row, up to and including the response
-        of this trial. It is missing without a response and in practice trials, which are not counted.
+        of this trial. It is missing if the trial has no response. It is also missing in practice trials, whose
+        responses are not counted.
     """
     found = pd.DataFrame(index=trials.index, columns=list(PATTERNS))
     found["implausibly_fast"] = _implausibly_fast(trials)
@@ -81,7 +83,8 @@ def _numbered(responses: list[object]) -> npt.NDArray[np.int64]:
 def _objects(values: list[object]) -> tuple[npt.NDArray[np.intp], list[int]]:
     """Return a number for each object, and the first row with each number.
 
-    Two rows have the same number only if their values are one object, not if they are equal objects.
+    Two rows have the same number only if both values are the same Python object. Equal objects that are not the same
+    object have different numbers.
     """
     number, distinct = pd.factorize(np.fromiter(map(id, values), dtype="int64", count=len(values)))
     first = np.zeros(len(distinct), dtype="int64")

@@ -25,7 +25,7 @@ def require_columns(data: pd.DataFrame, columns: Iterable[str], what: str) -> No
     for column in columns:
         if column not in data.columns:
             there = ", ".join(map(str, data.columns))
-            raise InputError(f"{what}: there is no column `{column}` in the data. Fix: name one of {there}.")
+            raise InputError(f"{what}: there is no column `{column}` in the data. Fix: choose one of {there}.")
 
 
 def matching(data: pd.DataFrame, where: Where, what: str) -> pd.Series:
@@ -43,13 +43,13 @@ def matching(data: pd.DataFrame, where: Where, what: str) -> pd.Series:
     Raises
     ------
     InputError
-        If a column or a level is not in the data, because such a filter is a mistake in the plan.
+        If a column or a level is not in the data. Such a filter is a mistake in the plan.
     """
     return _matching(data, where, what).fillna(False).astype(bool)
 
 
 def _matching(data: pd.DataFrame, where: Where, what: str) -> pd.Series:
-    """Return the result of `matching`, but a missing value if the result for a row is unknown.
+    """Return the result of `matching`, with a missing value for each row whose result is unknown.
 
     The result is unknown if the row has a missing value, and no other column excludes the row.
     """
@@ -69,7 +69,9 @@ def _known(asked: Level | Sequence[Level], known: Mapping[str, Any], column: str
         )
     for text in texts:
         if text not in known:
-            raise InputError(f"{what}: `{column}` has no level {text}. Fix: name one of {', '.join(known) or 'none'}.")
+            raise InputError(
+                f"{what}: `{column}` has no level {text}. Fix: choose one of {', '.join(known) or 'none'}."
+            )
     return texts
 
 
@@ -81,7 +83,7 @@ def ordered_levels(data: pd.DataFrame, column: str, asked: Sequence[Level], what
     texts = _known(tuple(asked), known, column, what)
     twice = [text for text in texts if texts.count(text) > 1]
     if twice:
-        raise InputError(f"{what}: duplicate level {twice[0]} of `{column}` in `levels`. Fix: name each level once.")
+        raise InputError(f"{what}: duplicate level {twice[0]} of `{column}` in `levels`. Fix: write each level once.")
     return [known[text] for text in texts]
 
 

@@ -1,7 +1,7 @@
 """Fast reading of the raw columns of a store's view `trials`.
 
-An SQLite aggregate function receives the rows, because fetching the rows takes longer. Values that are the same for
-all trials of a session or of an item are read only once. `benchmarks/accuracy_pipeline.py` measures the time of both
+An SQLite aggregate function receives the rows. This is faster than fetching the rows. Values that are the same for all
+trials of a session or of an item are read only once. `benchmarks/accuracy_pipeline.py` measures the time of both
 methods.
 """
 

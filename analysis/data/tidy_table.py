@@ -294,7 +294,10 @@ def _scores(
 
 
 def _together(parts: Sequence[npt.NDArray[np.intp]]) -> Cells:
-    """Return a cell for the combination of `parts` in each row. The value of a cell is the first row with this cell."""
+    """Return a column of cells. Two rows have the same cell if they are equal in all `parts`.
+
+    The value of a cell is the index of the first row that has this cell.
+    """
     number = np.zeros(len(parts[0]), dtype="int64")
     for part in parts:
         number = pd.factorize(number * (int(part.max()) + 2) + part + 1)[0]

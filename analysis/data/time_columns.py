@@ -1,4 +1,7 @@
-"""Columns of times, stored as numbers. A time as text takes ten times the memory, and nearly all times differ."""
+"""Columns of times, stored as numbers.
+
+A text needs ten times as much memory as a number, and nearly all times differ.
+"""
 
 import re
 from collections.abc import Sequence

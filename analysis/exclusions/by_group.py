@@ -26,20 +26,20 @@ def exclusions_by_group(exclusions: Exclusions) -> pd.DataFrame:
     Raises
     ------
     RuntimeError
-        If the numbers in a row do not add up, or if the row `total` disagrees with `Exclusions.participants`. Do not
-        publish a table with this error.
+        If the numbers in a row do not add up, or if the row `total` disagrees with `Exclusions.participants`. This
+        would be a bug in Equipoise.
 
     Notes
     -----
-    Published studies with counterbalance groups have exclusion tables with these columns, except the column
-    `trials_of_excluded_participants`. Without this last column, a reader cannot check whether the numbers of trials
-    agree with the numbers of participants.
+    Published exclusion tables of counterbalance groups have the other columns, but not the column
+    `trials_of_excluded_participants`. Without this column, a reader cannot check whether the numbers of trials agree
+    with the numbers of participants.
 
     A trial is counted in the group of its session. A participant with several sessions may be in several groups. Such a
     participant is counted in each of these groups, and once in the total. In a group, the participant counts as
-    excluded if none of the participant's trials in this group is in the analysis. Then the groups together have more
-    participants than the row `total`, and `notes_on_several_groups` returns a note on this. Planned and final trials
-    always add up to the total.
+    excluded if none of the participant's trials in this group is in the analysis. If a participant is in several
+    groups, the groups together have more participants than the row `total`, and `notes_on_several_groups` returns a
+    note on this difference. Planned and final trials always add up to the total.
     """
     by = ["kind", "participant", "group"]
     trials = exclusions.trials[[*by, "excluded_by"]]

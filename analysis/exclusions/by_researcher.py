@@ -47,7 +47,7 @@ def exclusion_deviations(trials: pd.DataFrame) -> list[str]:
     )
     return [
         f"The researcher excluded {count(len(excluded), 'session')} without a rule of the plan. Number of "
-        f"sessions that the researcher excluded after their last response: {n_after:,}."
+        f"sessions that were complete before the researcher excluded them: {n_after:,}."
     ]
 
 

@@ -52,7 +52,7 @@ class Exclusions:
     """The step that excluded each trial and each participant, and the flow table."""
 
     trials: pd.DataFrame
-    """The tidy table with the column `excluded_by`, the step that excluded the trial.
+    """The tidy table with the column `excluded_by`. This column has the step that excluded the trial.
 
     For a trial in the analysis, the value is missing.
     """

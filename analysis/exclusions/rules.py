@@ -71,7 +71,7 @@ def _attention_check(rule: AttentionCheckRule, table: pd.DataFrame, left: pd.Ser
     n_failed = (~checks["correct"]).groupby(checks["unit"]).sum()
     n_without = int((~pd.Series(table.loc[left, "unit"].unique()).isin(n_failed.index)).sum())
     participants = count(n_without, "participant")
-    note = f"The rule `attention_check` did not exclude {participants} without an attention check."
+    note = f"The rule `attention_check` did not exclude {participants} who had no attention check."
     return _exclude_participants(table, n_failed.index[n_failed > rule.max_failed], [note] * (n_without > 0))
 
 
@@ -151,7 +151,7 @@ def _untimed(rule: str, table: pd.DataFrame, left: pd.Series) -> list[str]:
     n_untimed = int((left & table["answered"] & table["rt_ms"].isna()).sum())
     if n_untimed == 0:
         return []
-    return [f"The rule `{rule}` did not use {count(n_untimed, 'answered test trial')} without a response time."]
+    return [f"The rule `{rule}` ignored {count(n_untimed, 'answered test trial')} without a response time."]
 
 
 def _not_recorded(rule: str, table: pd.DataFrame, left: pd.Series) -> list[str]:
@@ -159,7 +159,7 @@ def _not_recorded(rule: str, table: pd.DataFrame, left: pd.Series) -> list[str]:
     if n_not_recorded == 0:
         return []
     trials = count(n_not_recorded, "answered test trial")
-    return [f"The rule `{rule}` did not use {trials} without a record of whether the participant left the page."]
+    return [f"The rule `{rule}` ignored {trials} without a record of whether the participant left the page."]
 
 
 def rule_words(rule: ExclusionRule) -> str:
@@ -187,7 +187,7 @@ def rule_words(rule: ExclusionRule) -> str:
     if isinstance(rule, TrialFocusLostRule):
         return "page left during the trial"
     if isinstance(rule, ImplausiblyFastRule):
-        return f"more than {_share(rule.max_share)} of the responses faster than the text can be read"
+        return f"gave more than {_share(rule.max_share)} of the responses faster than the text can be read"
     return f"gave the same response more than {rule.max_length} times in a row"
 
 

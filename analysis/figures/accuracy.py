@@ -23,7 +23,7 @@ PERCENT_TICKS, PERCENT_LABELS = [0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75",
 CHANCE_DASHES = (0, (4, 3))
 MOST_IN_WORDS = 40
 """Greatest number of accuracies in a description. If there are more, the description has only the lowest and the
-highest accuracy, because a longer text would tire a listener."""
+highest accuracy, because a longer text would tire a person who listens to a screen reader."""
 
 
 def accuracy_figure(table: pd.DataFrame, by: str | None, chance: float, confidence: float, name: str) -> Drawing:

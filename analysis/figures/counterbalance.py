@@ -159,7 +159,7 @@ def _draw(matrix: _Matrix) -> FigureSheet:
 
 
 def _letters(place: int) -> str:
-    """Return the letters of a position from 0: a, b, ..., z, aa, ab, ...."""
+    """Return the letters for a position: a for 0, b for 1, ..., z for 25, aa for 26, and so on."""
     return (_letters(place // 26 - 1) if place >= 26 else "") + ascii_lowercase[place % 26]
 
 

@@ -132,7 +132,7 @@ def _capital(text: str) -> str:
 
 
 def _lines(amount: str, width: float) -> list[str]:
-    """Return the participants and the trials in two lines."""
+    """Return two lines: the number of participants, and the number of trials."""
     participants, trials = amount.split(", ")
     return [shortened(part, width - 2 * _PAD, SMALL) for part in (participants, trials)]
 

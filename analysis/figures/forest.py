@@ -35,7 +35,7 @@ def forest_plot(
     Parameters
     ----------
     table : DataFrame
-        One row per estimate: coefficients, differences from people, configurations of a leaderboard.
+        One row per estimate, such as a coefficient of a model, or the difference between people and a language model.
     name : str
         The name of the figure's files, without the ending.
     label, estimate, ci_low, ci_high : str

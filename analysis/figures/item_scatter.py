@@ -125,7 +125,9 @@ def _words(items: pd.DataFrame, both: pd.DataFrame, said: str, people: str, mode
         both["accuracy_people"] < both["accuracy_model"],
     )
     n_without = len(items) - len(both)
-    note = f" Not drawn: {count(n_without, 'item')} without responses of both subjects." if n_without else ""
+    note = (
+        f" Not drawn: {count(n_without, 'item')} that lack the accuracy of one or both subjects." if n_without else ""
+    )
     return (
         f"{said} Items with a higher accuracy of {people}: {int(better.sum())}; of {model}: {int(worse.sum())}; with "
         f"equal accuracies: {int((~better & ~worse).sum())}.{note}"

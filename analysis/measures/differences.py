@@ -51,11 +51,11 @@ def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> 
     Notes
     -----
     The trials of all people are pooled, so the weight of an item is the number of people's responses to this item. The
-    items of the model have the same weights (`intervals.weighted_accuracy`). With other weights, people and the model
-    could differ only because people responded to some items more often. The interval of a difference or ratio combines
-    the intervals of the two accuracies (`intervals.mover_difference`, `mover_ratio`). This interval generalizes to
-    other participants and to other responses to the same items, but not to other items. The interval is not adjusted
-    for the number of comparisons.
+    items of the model have the same weights (`intervals.weighted_accuracy`). With other weights, there could be a
+    difference between people and the model merely because people responded to some items more often than to other
+    items. The interval of a difference or ratio combines the intervals of the two accuracies
+    (`intervals.mover_difference`, `mover_ratio`). This interval generalizes to other participants and to other
+    responses to the same items, but not to other items. The interval is not adjusted for the number of comparisons.
     """
     check_factors(trials, by)
     kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", "response", *by])

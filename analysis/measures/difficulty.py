@@ -106,7 +106,11 @@ def accuracy_by_level(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> 
 
 
 def _only(pair: Compared, kept: pd.DataFrame, factor: str) -> dict[Any, tuple[int, int]]:
-    """Return the numbers of items that only the run was asked and that only people responded to, by level."""
+    """Return two numbers for each level.
+
+    The first number counts the items that only the run was asked. The second number counts the items that only people
+    responded to.
+    """
     asked = kept[(kept["kind"] == "model") & (kept["run"] == pair.model)]
     answered = kept[(kept["kind"] == pair.kind) & kept["response"].notna()]
     of_run, of_people = (
@@ -128,11 +132,11 @@ def trends(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> pd.DataFram
     Returns
     -------
     DataFrame
-        `TREND_COLUMNS`, one row for each subject of `accuracy_by_level` with two levels or more. `slope` is the change
-        of accuracy if the level grows by 1. `slope` is negative if accuracy falls from level to level. `change` is the
-        accuracy at the last level minus the accuracy at the first level. `slope_difference` is the slope of people over
-        the shared items, minus the slope of the run. `slope_difference` is 0 if the accuracies of people and of the run
-        change equally.
+        `TREND_COLUMNS`. There is one row for each subject of `accuracy_by_level` that has two levels or more. `slope`
+        is the change of accuracy if the level grows by 1. `slope` is negative if accuracy falls from level to level.
+        `change` is the accuracy at the last level minus the accuracy at the first level. `slope_difference` is the
+        slope of people over the shared items, minus the slope of the run. `slope_difference` is 0 if the accuracies of
+        people and of the run change equally.
 
     Notes
     -----

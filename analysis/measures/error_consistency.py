@@ -142,7 +142,7 @@ def _means(
     found: dict[str, float | int | str] = {"n_participants": n_participants, "n_pairs": n_pairs}
     found["n_pairs_left_out"] = (n_participants if n_pairs_in_all is None else n_pairs_in_all) - n_pairs
     if not n_pairs:
-        return {**found, "reason": f"no pair shares {FEWEST_ITEMS} items with right and wrong answers among them"}
+        return {**found, "reason": f"no pair shares {FEWEST_ITEMS} items with both right and wrong responses"}
     means = {"observed": observed, "expected": expected, "kappa": kappa}
     return found | {name: float(values[known].mean()) for name, values in means.items()}
 

@@ -1,4 +1,4 @@
-"""Comparisons of people with one run. Each comparison uses only the items that both were asked."""
+"""Comparisons of people with one run, over the items that the run was asked and people responded to."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""The analyses of a preregistered plan: tables of means, mixed models, tests; also without single exclusion rules."""
+"""The analyses of a preregistered plan: tables, mixed models, tests, and their sensitivity to exclusion rules."""

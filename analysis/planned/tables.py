@@ -27,10 +27,10 @@ def planned_table(data: pd.DataFrame, name: str, planned: PlannedTable) -> pd.Da
     -------
     DataFrame
         The factors, `n` (number of rows), and three columns for each column in `of`: `<column>_mean`, `<column>_sd` and
-        `<column>_se`. The standard deviation divides by n - 1, and is missing for one row. The standard error is the
-        standard deviation divided by the square root of the number of values. If values are missing, `<column>_n` is
-        the number of values that are not missing. The rows are in the natural order of the levels, or in the order of
-        `order_by`.
+        `<column>_se`. The standard deviation is computed with the divisor n - 1, and is missing if there is only one
+        value. The standard error is the standard deviation divided by the square root of the number of values. If
+        values are missing, `<column>_n` is the number of values that are not missing. The rows are in the natural order
+        of the levels, or in the order of `order_by`.
 
     Raises
     ------

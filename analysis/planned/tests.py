@@ -64,9 +64,9 @@ def planned_tests(
         form `paired form` is added if the same unit has values at several levels, but the planned test treats these
         values as independent. The form `equivalence` is added if the test has a margin. `p_holm` and `p_bh` are the p
         values after correction within a family of tests. Confirmatory and exploratory tests are corrected separately.
-        To correct a paired form, its p value replaces the p value of the planned test in the family. Equivalence tests
-        are a separate family. `levels` has the levels in the order of the subtraction. `warnings` has the reasons why a
-        result may be misleading.
+        The p value of a paired form is corrected in the same family, where it replaces the p value of the planned test.
+        Equivalence tests are a separate family. `levels` has the levels in the order of the subtraction. `warnings` has
+        the reasons why a result may be misleading.
 
     Raises
     ------

@@ -214,7 +214,8 @@ def planned_model_analysis(
     notes = []
     if planned.who == "everyone":
         notes.append(
-            "The plan fits this model to people and models together, but this power is for people's trials alone."
+            "The plan fits this statistical model to people and language models together, but this power is for "
+            "people's trials alone."
         )
     if any(set(wanted.split(":")) < set(one) for one in formula.terms):
         notes.append(

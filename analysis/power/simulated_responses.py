@@ -26,7 +26,7 @@ NOT_FACTORS = ("group", "item_id", "task", "chance")
 _Z = np.linspace(-8.5, 8.5, 851)
 _DENSITY = norm.pdf(_Z) / norm.pdf(_Z).sum()
 _FURTHEST_LOGIT = 500.0
-"""Largest absolute mean logit that is searched."""
+"""The search for a mean logit covers the values from minus this number to plus this number."""
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,8 @@ def contrast_t(trials: PlannedTrials, effects: Sequence[Effect]) -> PowerAnalysi
     Raises
     ------
     InputError
-        A factor has no level without an effect, or no participant sees all compared items.
+        Every level of a factor has an effect, so that there is no reference level. Or no participant sees all compared
+        items.
 
     Notes
     -----
@@ -226,7 +227,7 @@ def simulated_power(
         Accuracies without any effect. These accuracies are simulated with the largest number in `ns`, to estimate the
         false-positive rate.
     on_done : callable
-        A function that is called after each simulated study, with or without effect.
+        A function that is called after each simulated study. Studies that are simulated without an effect are included.
 
     Returns
     -------

@@ -19,8 +19,8 @@ NAMED = ("tables", "models", "tests", "comparisons", "signals")
 def deviations(lock: Lock, plan: PlannedAnalyses, of: dict[str, str]) -> list[str]:
     """Return one sentence for each difference between the locked plan and the plan of this analysis.
 
-    `of` states the data of this analysis, such as the digest of the battery. There is also a sentence for each entry of
-    `of` that differs from the lock.
+    `of` identifies the data of this analysis, for instance by the digest of the battery. There is also a sentence for
+    each entry of `of` that differs from the lock.
     """
     locked, run = lock.content, plan_content(plan)
     sentences = [
@@ -60,9 +60,10 @@ def _shown(value: object) -> str:
 
 
 def with_exploratory_marked(plan: Plan, locks: Sequence[Lock]) -> Plan:
-    """Return the plan. Mark as exploratory each table, model, test, comparison or signal that differs from the lock.
+    """Return the plan, in which each entry that differs from the lock is marked as exploratory.
 
-    Also mark an entry that uses a flag whose definition changed.
+    Entries are tables, models, tests, comparisons and signals. An entry is also marked if it uses a flag whose
+    definition changed.
     """
     if not locks:
         return plan
@@ -130,7 +131,7 @@ def registration_of(
     locks
         The locks of the plan (`read_locks`).
     plan, of
-        The plan of this analysis, and its data (see `Lock.of`).
+        The plan of this analysis, and the data of this analysis (see `Lock.of`).
     first_at
         Start of the first session of a person in the data (UTC, ISO 8601); None if unknown.
     by_researcher

@@ -17,7 +17,7 @@ def has_several_versions(trials: pd.DataFrame) -> bool:
 
 
 def study_versions(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the sessions and test trials of each version of the study.
+    """Return the numbers of sessions and test trials of each version of the study.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def notes_on_versions(trials: pd.DataFrame) -> list[str]:
         own = table[(table["study"] == key[0]) & (table["study_version"] == key[1])]
         kinds = [
             f"{_WHO[row['kind']]}: {count(row['n_sessions'], 'run' if row['kind'] == 'model' else 'session')} with "
-            f"{count(row['n_test_trials'], 'test trial')}, {row['n_included']:,} of these trials in the analysis"
+            f"{count(row['n_test_trials'], 'test trial')}, of which {row['n_included']:,} are in the analysis"
             for row in own.to_dict("records")
         ]
         parts.append(f"{name} ({'; '.join(kinds)})")

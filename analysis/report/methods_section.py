@@ -60,9 +60,9 @@ def methods_of_study(
 def _add_accuracy(methods: Methods, plan: AnalysisPlan, *, has_models: bool) -> None:
     sentences = [
         "Accuracy is the percentage of correct test trials.",
-        f"Confidence intervals ({percent(plan.confidence, 0)}) of several participants are percentile intervals of "
+        f"For several participants, confidence intervals ({percent(plan.confidence, 0)}) are percentile intervals over "
         f"{plan.bootstrap_resamples:,} bootstrap resamples of whole participants (Efron & Tibshirani, 1993).",
-        "Confidence intervals of single participants and of model runs are Wilson intervals (Wilson, 1927).",
+        "For single participants and for model runs, confidence intervals are Wilson intervals (Wilson, 1927).",
     ]
     cited = ["bootstrap", "wilson"]
     if has_models:

@@ -39,7 +39,7 @@ def study_notes(exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: A
     if trials["battery"].nunique() > 1 and not reworded:
         notes.append(
             "The sessions used more than one version of the battery. A test item that is in several of these versions "
-            "is unchanged."
+            "has the same content in all of them."
         )
     notes += notes_on_versions(trials)
     notes += notes_on_revisions(trials)
@@ -95,7 +95,7 @@ def _notes_on_people(kept: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> lis
             )
             if (kept["kind"] == "model").any():
                 note += (
-                    " A model's accuracy has equal weights of all items. To compare people with a model, use the "
+                    " In a model's accuracy, all items have equal weights. To compare people with a model, use the "
                     "differences, in which an item has the same weight for people and for the model."
                 )
             notes.append(note)

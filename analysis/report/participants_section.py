@@ -44,7 +44,7 @@ def exclusion_rules(flow: pd.DataFrame) -> list[str]:
 
 
 def _subjects(exclusions: Exclusions) -> list[dict[str, Any]]:
-    """Return the numbers of participants and trials, the sources, and the days of the sessions of each subject."""
+    """Return for each subject: the numbers of participants and trials, the sources, and the days of the sessions."""
     rows = []
     people, sessions = exclusions.participants, sessions_of(exclusions.trials)
     for kind in KINDS:

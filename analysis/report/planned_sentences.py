@@ -130,7 +130,9 @@ def _test_summary(tests: pd.DataFrame, plan: PlannedAnalyses) -> list[str]:
         sentences.append(f"Significant planned tests{correction}: {len(significant)} of {len(planned)}{names}.")
     paired = tests.loc[tests["form"] == PAIRED, "name"]
     if len(paired):
-        sentences.append(f"Units have values at several levels in {', '.join(paired)}; see the paired forms.")
+        sentences.append(
+            f"Tests whose units have values at several levels: {', '.join(paired)}. See their paired forms."
+        )
     equal = tests.loc[(tests["form"] == EQUIVALENCE) & (tests["p_value"] < 1 - plan.confidence), "name"]
     if len(equal):
         sentences.append(f"Equivalence shown (difference smaller than the margin): {', '.join(equal)}.")

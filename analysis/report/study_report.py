@@ -91,7 +91,7 @@ def _kinds(trials: pd.DataFrame) -> dict[str, Any]:
 
 
 def _items(trials: pd.DataFrame) -> dict[str, Any]:
-    """Return the tasks, the numbers of items, and the accuracies of random and of the best constant responses."""
+    """Return the tasks, the numbers of items, the accuracy of random responses, and the best constant response."""
     test = trials[trials["phase"] == "test"]
     kept = trials[["item_id", "key", "chance"]][trials["excluded_by"].isna()]
     constant_response, constant_accuracy = _best_constant_response(kept)
@@ -106,7 +106,7 @@ def _items(trials: pd.DataFrame) -> dict[str, Any]:
 
 
 def _accuracy(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, Any]:
-    """Return the accuracies and the differences from models, with a sentence for each overall number."""
+    """Return the accuracies, and the differences between people and models, with a sentence for each overall number."""
     overall, gaps = records(tables["accuracy_overall"]), records(tables["differences_overall"])
     return {
         "overall": overall,
@@ -120,7 +120,7 @@ def _accuracy(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, 
 
 
 def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan, figures: dict[str, ShownFigure]) -> dict[str, Any]:
-    """Return the sensitivity to exclusions, the other measures, and the comparisons of the plan."""
+    """Return the sensitivity to exclusions, the measures beyond accuracy, and the comparisons of the plan."""
     return {
         "sensitivities": [
             (SENSITIVITIES[name], name, shown(table, plan.confidence))

@@ -17,8 +17,8 @@ MOST_UNDEFINED = 0.05
 """Largest accepted share of bootstrap resamples without a correlation. If the share is larger, there is no interval."""
 _NUMBERS_AT_ONCE = 2_000_000
 _ROUNDING = 1e-20
-"""A product of two variances counts as 0 if the product is at most this number, because it is then a rounding error.
-The variances are of values between 0 and 1."""
+"""A product of two variances counts as 0 if the product is at most this number, because such a small product is a
+rounding error. This is true for variances of values between 0 and 1."""
 
 
 def cohens_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
@@ -32,8 +32,8 @@ def cohens_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     Raises
     ------
     InputError
-        If there are no items, or the numbers of labels differ. Also if both raters chose the same category for all
-        items, because kappa is then undefined.
+        If there are no items, or `first` and `second` have different lengths. Also if both raters chose the same
+        category for all items, because kappa is then undefined.
 
     Notes
     -----
@@ -77,7 +77,8 @@ class ErrorConsistency:
     observed: float
     """Share of items on which both are right or both are wrong."""
     expected: float
-    """The expected share, if the subjects have these accuracies and their errors are independent."""
+    """The share that is expected from the accuracies of the two subjects if the errors of the subjects are
+    independent."""
     kappa: float | None
     """(`observed` - `expected`) / (1 - `expected`); None if `expected` is 1."""
 
@@ -94,7 +95,7 @@ def error_consistency(first: npt.ArrayLike, second: npt.ArrayLike) -> ErrorConsi
     Raises
     ------
     InputError
-        If there are no items, or the numbers of values differ.
+        If there are no items, or `first` and `second` have different lengths.
 
     Notes
     -----

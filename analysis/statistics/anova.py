@@ -30,8 +30,8 @@ def one_way_anova(groups: Mapping[str, Floats]) -> HypothesisTest:
     Raises
     ------
     InputError
-        There are fewer than two groups, or a group has fewer than two values or a value that is not finite. Or all
-        values within each group are the same.
+        There are fewer than two groups, a group has fewer than two values, or a value is not finite. Or all values
+        within each group are the same.
 
     Notes
     -----
@@ -70,8 +70,8 @@ def one_way_anova(groups: Mapping[str, Floats]) -> HypothesisTest:
     within = float(sum(((sample - sample.mean()) ** 2).sum() for sample in samples))
     if is_constant(math.sqrt(within / df_error), float(np.abs(everything).max())):
         raise InputError(
-            "all values within each group are the same, so an analysis of variance cannot be computed. Fix: report "
-            "the value of each group."
+            "all values within each group are the same, so an analysis of variance cannot be computed. Fix: leave "
+            "the test out, and report the value of each group."
         )
     f = between / df / (within / df_error)
     return HypothesisTest(
@@ -100,8 +100,8 @@ def repeated_measures_anova(table: pd.DataFrame) -> HypothesisTest:
     HypothesisTest
         `df` and `df_error` are multiplied by the Greenhouse-Geisser epsilon, and `p_value` is computed with these
         degrees of freedom. If epsilon is below 1, a warning states epsilon. The warning also states the uncorrected p
-        value if the two p values differ when rounded to three decimals. `effect` is partial eta squared. `estimate` is
-        missing.
+        value, unless it equals `p_value` after rounding to three decimals. `effect` is partial eta squared. `estimate`
+        is missing.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def repeated_measures_anova(table: pd.DataFrame) -> HypothesisTest:
     if is_constant(math.sqrt(error_variance), float(np.abs(cells).max())):
         raise InputError(
             "the differences between the levels are the same in every unit, so an analysis of variance cannot be "
-            "computed. Fix: report these differences."
+            "computed. Fix: leave the test out, and report these differences."
         )
     effect_variance = n * float((contrasts.mean(axis=0) ** 2).sum())
     f = effect_variance / error_variance

@@ -17,7 +17,8 @@ def resampled_sums(values: npt.NDArray[np.int64] | Floats, resamples: int, seed:
     Parameters
     ----------
     values : array, shape (units, columns)
-        The values of each unit that are summed, such as a participant's numbers of correct responses and of trials.
+        The values to be summed, with one row for each unit. For instance, a participant's row has the number of correct
+        responses and the number of trials.
     resamples, seed : int
         Number of resamples, and the seed.
 

@@ -160,7 +160,7 @@ def goodness_of_fit(counts: npt.ArrayLike, probabilities: npt.ArrayLike) -> Hypo
 
 
 def mcnemar(table: pd.DataFrame) -> HypothesisTest:
-    r"""Test whether two yes-no responses of the same units are equally often yes, by McNemar's test.
+    r"""Test whether the first and the second response of the same units are equally often yes, by McNemar's test.
 
     Parameters
     ----------
@@ -222,7 +222,8 @@ def mcnemar(table: pd.DataFrame) -> HypothesisTest:
     discordant, n = b + c, int(counts.sum())
     if discordant == 0:
         raise InputError(
-            "no pair has two different responses, so there is nothing to test. Fix: report the share of each response."
+            "no pair has two different responses, so there is nothing to test. Fix: leave the test out, and report the "
+            "share of each response."
         )
     exact = discordant < FEW_DISCORDANT
     chisq = (b - c) ** 2 / discordant
@@ -307,8 +308,8 @@ def cochran_q(table: pd.DataFrame) -> HypothesisTest:
     changing = int(((by_unit > 0) & (by_unit < k)).sum())
     if changing == 0:
         raise InputError(
-            "every unit gives the same response in all conditions, so there is nothing to test. Fix: report the share "
-            "of each response."
+            "every unit gives the same response in all conditions, so there is nothing to test. Fix: leave the test "
+            "out, and report the share of each response."
         )
     total = float(by_unit.sum())
     q = (k - 1) * (k * float((by_condition**2).sum()) - total**2) / (k * total - float((by_unit**2).sum()))

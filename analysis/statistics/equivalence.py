@@ -26,7 +26,7 @@ def equivalence_t(
     first, second : array of float, shape (units,)
         One value per unit. If `paired` is true, the two values of a pair have the same position in both arrays.
     low, high : float
-        The bounds of equivalence, in the units of the values. A difference between these bounds counts as no
+        The bounds of equivalence, on the scale of the values. A difference between these bounds counts as no
         difference.
     paired : bool
         True if the values are pairs.
@@ -119,7 +119,7 @@ def equivalence_of_interval(ci_low: float, ci_high: float, low: float, high: flo
     ci_low, ci_high : float
         The bounds of the interval of the difference. Any method may have computed the interval.
     low, high : float
-        The bounds of equivalence, in the same units.
+        The bounds of equivalence, on the same scale as the interval.
 
     Raises
     ------

@@ -28,8 +28,8 @@ def rounding_bounds(printed: str | Decimal) -> tuple[Fraction, Fraction]:
     -----
     A printed number :math:`x` with :math:`d` decimals has the bounds :math:`x \pm 10^{-d}/2`. Both bounds are included,
     because there are different rules for rounding a value that is exactly half way between two neighbours. Schools
-    round such a value upwards, and standards round to the even neighbour. Programs with binary fractions may round to
-    either neighbour.
+    teach to round such a value upwards, and technical standards require the even neighbour. Programs with binary
+    fractions may round to either neighbour.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def grim(mean: str | Decimal, n: int, *, items: int = 1, scale: tuple[int, int] 
     n : int
         Number of participants.
     items : int
-        The value of each participant is a mean of this number of whole numbers, such as ratings.
+        Number of whole numbers, such as ratings, that are averaged to the value of one participant.
     scale : tuple of int, optional
         Lowest and highest response.
 
@@ -125,7 +125,7 @@ def grimmer(
     n : int
         Number of participants, at least 2.
     items : int
-        The value of each participant is a mean of this number of whole numbers, such as ratings.
+        Number of whole numbers, such as ratings, that are averaged to the value of one participant.
     scale : tuple of int, optional
         Lowest and highest response.
     ddof : int

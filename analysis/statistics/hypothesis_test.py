@@ -10,7 +10,7 @@ class HypothesisTest:
     test: str
     """Full name of the test, such as `Welch's t test`."""
     statistic_name: str
-    """`t`, `F`, `chisq` or `z`."""
+    """`t`, `F`, `chisq`, or `b` for the exact McNemar test."""
     statistic: float
     p_value: float
     """Two-sided p value, except in tests of equivalence."""

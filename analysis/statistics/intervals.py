@@ -106,7 +106,7 @@ def weighted_accuracy(
 def participant_bootstrap(
     n_correct: Counts, n_trials: Counts, *, confidence: float, resamples: int, seed: int
 ) -> Interval:
-    r"""Return the percentile bootstrap interval of the pooled proportion correct, resampling participants.
+    r"""Return the percentile bootstrap interval of the pooled proportion correct over participants.
 
     Trials of one participant are not independent, so whole participants are resampled with replacement. The proportion
     of each resample is :math:`\sum k_i / \sum n_i`.
@@ -165,7 +165,7 @@ def proportion_interval(
     """Return the interval of a pooled proportion correct over participants.
 
     For one participant or one run, the interval is Wilson's score interval over the trials. For several participants,
-    the interval is that of `participant_bootstrap`. If all participants have the same proportion (usually 0 or 1), the
+    `participant_bootstrap` computes the interval. If all participants have the same proportion (usually 0 or 1), the
     bootstrap interval would have no width. Then Wilson's score interval is used, with the number of participants as the
     number of trials. This interval is too wide rather than too narrow.
 

@@ -40,9 +40,9 @@ def possible_p(kind: str, statistic: Bounds, dfs: Sequence[Bounds]) -> Interval:
 
     Notes
     -----
-    If the statistic grows, p falls. If the degrees of freedom grow, p may rise or fall. The p value of F may even
-    change direction. So for rounded degrees of freedom, p is computed at nine points between the bounds. A correlation
-    is tested by :math:`t = r \sqrt{\nu / (1 - r^2)}`.
+    If the statistic grows, p falls. If the degrees of freedom grow, p may rise or fall. The p value of F may even rise
+    in one range of the degrees of freedom and fall in another range. So for rounded degrees of freedom, p is computed
+    at nine points between the bounds. A correlation is tested by :math:`t = r \sqrt{\nu / (1 - r^2)}`.
 
     References
     ----------

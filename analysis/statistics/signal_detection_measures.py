@@ -25,7 +25,8 @@ class SignalDetection:
     d_prime_se: Any
     """Standard error of `d_prime`, assuming independent trials."""
     criterion: Any
-    """Bias: positive if the subject responds too seldom that a signal is present, and negative if too often."""
+    """Bias. It is positive if the subject reports a signal too seldom, and negative if the subject reports a signal too
+    often."""
     criterion_se: Any
     """Standard error of `criterion`, assuming independent trials."""
 

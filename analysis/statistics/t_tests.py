@@ -103,7 +103,8 @@ def paired_t(first: Floats, second: Floats, *, confidence: float = 0.95) -> Hypo
     Parameters
     ----------
     first, second : array of float, shape (pairs,)
-        The two values of each pair, such as a participant's means in two conditions, in the same order.
+        The two values of each pair, such as a participant's means in two conditions. The two values of a pair have the
+        same position in both arrays.
     confidence : float
         Coverage of the interval of the mean difference.
 
@@ -200,8 +201,8 @@ def difference_of_groups(first: Floats, second: Floats, *, equal_variances: bool
     largest = _largest(one, two)
     if is_constant(pooled, largest):
         raise InputError(
-            "all values within each group are the same, so a t test cannot be computed. Fix: report the value of "
-            "each group."
+            "all values within each group are the same, so a t test cannot be computed. Fix: leave the test out, "
+            "and report the value of each group."
         )
     if equal_variances:
         test, effect_name = "Student's t test", "Cohen's d"
@@ -266,7 +267,8 @@ def _mean_against_zero(values: Floats, largest: float, test: str, effect_name: s
     n, mean, deviation = len(values), float(values.mean()), float(values.std(ddof=1))
     if is_constant(deviation, largest):
         raise InputError(
-            f"all {n} differences are the same, so a t test cannot be computed. Fix: report this difference."
+            f"all {n} differences are the same, so a t test cannot be computed. Fix: leave the test out, and report "
+            "this difference."
         )
     return MeanDifference(test, mean, deviation / math.sqrt(n), n - 1, n, effect_name, mean / deviation)
 

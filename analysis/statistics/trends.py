@@ -70,7 +70,7 @@ def mover_contrast(weights: npt.ArrayLike, estimates: npt.ArrayLike, intervals: 
         L = \sum c_i p_i - \sqrt{\sum (c_i p_i - \min(c_i l_i, c_i u_i))^2}, \quad
         U = \sum c_i p_i + \sqrt{\sum (c_i p_i - \max(c_i l_i, c_i u_i))^2}.
 
-    With the weights 1 and -1, the interval is that of `intervals.mover_difference`.
+    With the weights 1 and -1, the interval equals the interval of `intervals.mover_difference`.
 
     References
     ----------

@@ -151,7 +151,7 @@ def test_arguments_that_do_not_fit_together_are_refused(arguments: list[str], me
     ("data", "text", "message"),
     [
         ("a,b\n1,2\n", "tables: {t: {by: [a], of: [c]}}", "the table `t`: there is no column `c` in the data"),
-        ("a,b\n1,2\n", "tables: {t: {by: [a], of: [b], where: {a: 7}}}", "`a` has no level 7. Fix: name one of 1"),
+        ("a,b\n1,2\n", "tables: {t: {by: [a], of: [b], where: {a: 7}}}", "`a` has no level 7. Fix: choose one of 1"),
         ("a,b\nx,2\n", "tables: {t: {by: [b], of: [a]}}", "contains text, such as 'x'"),
         (
             "a,b\n1,2\n",

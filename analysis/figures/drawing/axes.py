@@ -104,7 +104,7 @@ def nice_ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def number_labels(ticks: Sequence[float]) -> list[str]:
-    """Return ticks as text, each with the number of decimals that the finest tick needs.
+    """Return ticks as text, all with the number of decimals that the most precise tick needs.
 
     Examples
     --------

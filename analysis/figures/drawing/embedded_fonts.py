@@ -1,8 +1,8 @@
-"""Smaller and faster fonts in a PDF: without the tables that are needed only to lay out a text.
+"""Embed fonts in a PDF without their layout tables, so that the PDF is smaller and is written faster.
 
-matplotlib has already laid out every text when it embeds a font. It nevertheless reads and reduces the tables for
-substitution and positioning of glyphs. Without these tables, a figure with a few words is written in a third of the
-time, and looks the same.
+The layout tables state how glyphs are substituted and positioned. matplotlib has already laid out every text when it
+embeds a font, so the PDF does not need these tables. Without these tables, a figure with a few words is written in a
+third of the time, and looks the same.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ LAYOUT_TABLES = ("GSUB", "GPOS", "GDEF")
 
 @contextmanager
 def without_layout_tables() -> Iterator[None]:
-    """Leave the layout tables out of the fonts that are embedded in this block."""
+    """Leave the layout tables out of the fonts that are embedded in the `with` block."""
     options: Any = subset.Options
     dropped = options._drop_tables_default
     options._drop_tables_default = [*dropped, *LAYOUT_TABLES]

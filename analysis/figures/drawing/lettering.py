@@ -24,8 +24,8 @@ LINE = 1.22
 
 _BREAKS_AFTER = "-–—/_·|+"
 _ELSEWHERE_EM = 1.15
-"""Assumed width of a character that DejaVu Sans lacks, in em. The character is not wider in any other font, and the box
-for a missing character is not wider."""
+"""Assumed width of a character that DejaVu Sans lacks, in em. No font has a wider form of such a character, and the box
+for a missing character is not wider than this width."""
 
 
 @lru_cache
@@ -161,7 +161,8 @@ def moved_apart(wanted: Sequence[float], gap: float, low: float, high: float) ->
     Notes
     -----
     With :math:`w_i` in ascending order, the positions :math:`p_i = q_i + i g` minimise :math:`\sum (p_i - w_i)^2` for
-    :math:`q_{i + 1} \ge q_i`: the isotonic regression of :math:`w_i - i g`, limited to the bounds.
+    :math:`q_{i + 1} \ge q_i`. So the :math:`q_i` are the isotonic regression of :math:`w_i - i g`, limited to the
+    bounds.
 
     Examples
     --------

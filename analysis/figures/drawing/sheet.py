@@ -70,7 +70,7 @@ At = Literal["top", "middle", "bottom"]
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure, in its published forms."""
+    """A figure as SVG and PDF, with its alternative text and its numbers."""
 
     name: str
     """Name of the file without the ending."""
@@ -127,7 +127,7 @@ class FigureSheet:
         self, x: float, y: float, text: str | Sequence[str], *, align: Align = "left", at: At = "middle",
         size: float = SIZE, bold: bool = False, colour: str = INK,
     ) -> None:  # fmt: skip
-        """Write lines of text. `y` is the top, middle or bottom of the lines (`at`)."""
+        """Write lines of text. `at` states whether `y` is the top, the middle or the bottom of the lines."""
         lines = [text] if isinstance(text, str) else text
         height = text_height(len(lines), size)
         top = y - {"top": 0.0, "middle": height / 2, "bottom": height}[at]
@@ -139,7 +139,10 @@ class FigureSheet:
             )  # fmt: skip
 
     def write_upwards(self, x: float, y: float, text: str, *, size: float = SIZE, align: Align = "center") -> None:
-        """Write a line of text upwards. `x` is the centre of the line. `y` is its start, middle or end (`align`)."""
+        """Write a line of text upwards.
+
+        `x` is the centre of the line. `align` states whether `y` is the start, the middle or the end of the line.
+        """
         self.figure.text(
             (x + 0.36 * size) / self.width, 1 - y / self.height, text, ha=align, va="baseline", rotation=90,
             rotation_mode="anchor", fontsize=size,

@@ -64,9 +64,9 @@ def design_columns(intercept: bool, terms: Sequence[Term], n_levels: Mapping[str
     -----
     Let :math:`f` be a factor in a term :math:`T`, and let :math:`T \setminus f` be the term without this factor. If
     :math:`T \setminus f` is empty or is part of an earlier term, :math:`f` has an indicator for each level except the
-    reference level. Otherwise :math:`f` has an indicator for each level. Without an intercept, the first factor of the
-    first term with a factor has an indicator for each level. In an interaction, the level of the first factor changes
-    fastest.
+    reference level. Otherwise :math:`f` has an indicator for each level. A design without an intercept has one
+    exception: the first factor of the first term that contains a factor has an indicator for each level. In an
+    interaction, the level of the first factor changes fastest.
 
     References
     ----------

@@ -92,12 +92,12 @@ def separation_warnings(
 
     Notes
     -----
-    There are two criteria. The first one is exact. A cell is a combination of levels in a fixed term of factors. If all
-    outcomes in a cell are the same, the likelihood grows without end with the log-odds of this cell (Albert & Anderson,
-    1984). The second criterion is for covariates: a coefficient or standard error is beyond 10 on the log-odds scale.
-    The coefficient of a covariate is multiplied by the standard deviation of the covariate. The second criterion does
-    not apply to a term that is part of an interaction with a covariate. The coefficients of such a term are estimated
-    where the covariate is 0, which may be far from all data.
+    There are two criteria. The first criterion is exact. A cell is a combination of levels in a fixed term of factors.
+    If all outcomes in a cell are the same, the likelihood grows without end with the log-odds of this cell (Albert &
+    Anderson, 1984). The second criterion is for covariates: a coefficient or standard error is beyond 10 on the
+    log-odds scale. The coefficient of a covariate is multiplied by the standard deviation of the covariate. The second
+    criterion does not apply to a term that is part of an interaction with a covariate. The coefficients of such a term
+    are estimated where the covariate is 0, which may be far from all data.
 
     References
     ----------

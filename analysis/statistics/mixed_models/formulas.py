@@ -100,7 +100,7 @@ _INTERCEPT: frozenset[str] = frozenset()
 
 
 class _Parser:
-    """Parser of a formula from left to right, with one method for each level of R's precedence."""
+    """Parser that reads a formula from left to right. Each level of R's operator precedence has its own method."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -153,7 +153,10 @@ class _Parser:
             sign = self._next()[1]
 
     def _addend(self) -> tuple[bool, _Terms]:
-        """Return True if the formula removes the next terms, and these terms. `0` removes the intercept."""
+        """Return a flag and the next terms.
+
+        The flag is true if the formula removes these terms. `0` removes the intercept.
+        """
         if self._peek()[0] == "number":
             number = self._next()[1]
             if number not in ("0", "1") or self._peek()[1] in ("*", ":", "^"):
@@ -195,7 +198,7 @@ class _Parser:
         return [frozenset([name])]
 
     def _at_random_effect(self) -> bool:
-        """Return True if the next bracket has a bar that is not in an inner bracket."""
+        """Return True if the next bracket has a bar (`|` or `||`) that is not in an inner bracket."""
         depth = 0
         for kind, value in self.tokens[self.place :]:
             depth += (value == "(") - (value == ")") if kind == "symbol" else 0

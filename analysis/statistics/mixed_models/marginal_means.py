@@ -44,10 +44,10 @@ def marginal_means(
     Notes
     -----
     A mean is :math:`l^\top b`, where :math:`l` is an average of rows of the design. All combinations of the levels of
-    the other factors have equal weights in this average. Each covariate has its mean as value; a covariate with only
-    two values has the middle between both values. The table equals ``emmeans(model, lmer.df = "satterthwaite")``.
-    Random effects are set to 0, so the probabilities of a logistic model are those of a typical group, not averages
-    over groups.
+    the other factors have equal weights in this average. Each covariate is set to its mean. A covariate that has only
+    two values is set to the middle between these values. The table equals ``emmeans(model, lmer.df =
+    "satterthwaite")``. Random effects are set to 0, so the probabilities of a logistic model are those of a typical
+    group, not averages over groups.
 
     References
     ----------

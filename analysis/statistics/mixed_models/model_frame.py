@@ -18,7 +18,7 @@ NUMBER_KINDS = ("integer", "floating", "mixed-integer-float")
 LARGEST = 1e30
 """Largest number in the data. Powers and products of numbers up to this size can still be computed."""
 MOST_NAMED = 20
-"""Most names that an error lists."""
+"""Greatest number of names that an error lists."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,7 +34,7 @@ class Satterthwaite:
     """
 
     gradients: Floats
-    """Derivatives of the covariance of the coefficients by each variance parameter, shape (parameters, p, p)."""
+    """Derivatives of the coefficients' covariance with respect to each variance parameter, shape (parameters, p, p)."""
     parameter_covariance: Floats
     """Covariance of the variance parameters, shape (parameters, parameters)."""
 
@@ -114,5 +114,5 @@ def wald_table(
 
 
 def _quadratic(rows: Floats, matrix: Floats) -> Floats:
-    """Return `row @ matrix @ row` of each row."""
+    """Return `row @ matrix @ row` for each row."""
     return np.asarray(((rows @ matrix) * rows).sum(axis=1))

@@ -27,7 +27,7 @@ def test_the_single_half_has_more_trials_than_its_participants_can_give(audited)
     explanations = sentences(audited[(audited["row"] == "Single-total") & (audited["check"] == "trials")])
     assert "53 participants with 24 trials each have at most 1,272 trials, but 1,303 are printed." in explanations
     assert (
-        "1,303 + 89 = 1,392 = 58 x 24, so trials of excluded participants (5) may be among the final trials."
+        "1,303 + 89 = 1,392 = 58 x 24, so trials of 5 excluded participants may be among the final trials."
         in explanations
     )
 
@@ -201,8 +201,8 @@ def test_missing_cells_and_numbers_in_a_frame_are_read_as_printed():
             "`M`, `Mean` could all have the meaning `mean`. Fix: choose one column with --column mean='M'",
         ),
         ("group|n\na|1", {"columns": {"trails": "n"}}, "Fix: write `trials`"),
-        ("group|n\na|1", {"columns": {"trials": "m"}}, "there is no column `m`. Fix: name one of `group`, `n`"),
-        ("group|n\na|1", {"totals": ["All"]}, "there is no row `All`. Fix: name one of `a`"),
+        ("group|n\na|1", {"columns": {"trials": "m"}}, "there is no column `m`. Fix: choose one of `group`, `n`"),
+        ("group|n\na|1", {"totals": ["All"]}, "there is no row `All`. Fix: choose one of `a`"),
         ("group|n\na|1", {"participants": 0}, "participants is 0"),
         ("group|n\na|1", {"scale": (7, 1)}, "give the lowest response first"),
         (

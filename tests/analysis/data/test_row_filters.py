@@ -52,8 +52,8 @@ def test_a_level_with_a_leading_zero_is_another_level():
 
 def test_zero_and_one_are_not_the_levels_no_and_yes():
     """A column has one type; a filter with 1 for yes gets an error that names the levels."""
-    assert "Fix: name one of false, true" in refused(thinking=1)
-    assert "Fix: name one of 0, 1" in refused(one_shot=True)
+    assert "Fix: choose one of false, true" in refused(thinking=1)
+    assert "Fix: choose one of 0, 1" in refused(one_shot=True)
 
 
 def test_levels_with_commas_letters_of_any_language_and_no_letters_at_all_are_found():
@@ -71,12 +71,12 @@ def test_a_list_chooses_any_of_its_levels_and_columns_choose_together():
 
 def test_a_missing_value_is_not_a_level():
     assert chosen(count=[1, 2]) == [0, 1, 3]
-    assert "Fix: name one of 1, 2." in refused(count=3)
+    assert "Fix: choose one of 1, 2." in refused(count=3)
     assert "no level None" in refused(count="None")
 
 
 def test_an_unknown_level_is_named_with_the_existing_levels():
-    assert refused(one_shot=2) == "the test `warm_up`: `one_shot` has no level 2. Fix: name one of 0, 1."
+    assert refused(one_shot=2) == "the test `warm_up`: `one_shot` has no level 2. Fix: choose one of 0, 1."
 
 
 def test_one_unknown_level_of_a_list_is_enough_to_refuse_it():
@@ -89,7 +89,7 @@ def test_an_unknown_column_is_named_with_the_existing_columns():
 
 
 def test_a_column_of_missing_values_has_no_levels():
-    assert "Fix: name one of none" in refused(DATA.assign(code=None), code="01")
+    assert "Fix: choose one of none" in refused(DATA.assign(code=None), code="01")
 
 
 def test_a_filter_without_rows_is_refused_and_quoted():

@@ -78,7 +78,7 @@ def test_the_notes_state_whether_an_exclusion_was_after_the_last_response(view, 
     assert "before the last response" in exclusion_notes(trials)[0]
     (deviation,) = exclusion_deviations(trials)
     assert deviation.startswith("The researcher excluded 2\u00a0sessions without a rule of the plan.")
-    assert deviation.endswith("after their last response: 1.")
+    assert deviation.endswith("before the researcher excluded them: 1.")
 
 
 def test_an_export_keeps_revisions_and_exclusions_and_older_data_keep_their_digest(view, session, tmp_path):

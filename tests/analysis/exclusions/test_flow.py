@@ -190,7 +190,7 @@ def test_checks_of_a_session_that_was_not_completed_do_not_count(view, session, 
     assert dispositions(result) == {"A": "included", "B": "included"}
     assert result.participants["n_attention_checks"].tolist() == [1, 0]
     assert result.participants["n_attention_checks_failed"].tolist() == [0, 0]
-    assert result.notes == ["The rule `attention_check` did not exclude 1\u00a0participant without an attention check."]
+    assert result.notes == ["The rule `attention_check` did not exclude 1\u00a0participant who had no attention check."]
 
 
 def test_a_person_who_completed_twice_is_an_error(view, session):

@@ -216,7 +216,7 @@ def test_only_trials_with_a_focus_loss_are_excluded(view, session, row):
     result = applied(rows, {"rule": "trial_focus_lost"})
     assert excluded_trials(result, "trial_focus_lost") == 1
     assert result.notes == [
-        "The rule `trial_focus_lost` did not use 1\u00a0answered test trial without a record of whether the "
+        "The rule `trial_focus_lost` ignored 1\u00a0answered test trial without a record of whether the "
         "participant left the page."
     ]
 

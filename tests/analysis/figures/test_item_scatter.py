@@ -62,7 +62,7 @@ def test_items_without_responses_of_both_subjects_are_counted_and_not_drawn(read
     table = items(10)
     table.loc[:2, "accuracy_model"] = np.nan
     drawing = readable(item_scatter(table, "a", "people", "gpt-4o"))
-    assert "Not drawn: 3\u00a0items without responses of both subjects." in drawing.description
+    assert "Not drawn: 3\u00a0items that lack the accuracy of one or both subjects." in drawing.description
     assert len(drawing.data) == 7
     assert item_scatter(table.assign(accuracy_model=np.nan), "a", "people", "gpt-4o") is None
 

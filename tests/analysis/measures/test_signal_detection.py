@@ -148,7 +148,7 @@ def test_invalid_arguments_are_named(view, row):
     trials = marked(view(answers(row, 5, 2, kind="model", run="M")))
     for changes, message in (
         ({"signal": {"questions": "metacognition"}}, "no column `questions`"),
-        ({"signal": {"question": "meta"}}, "no level meta. Fix: name one of comprehension, knowledge, metacognition"),
+        ({"signal": {"question": "meta"}}, "no level meta. Fix: choose one of comprehension, knowledge, metacognition"),
         ({"response": "I do not know"}, "no signal item offers the response “I do not know”"),
         ({"noise": {"question": ("metacognition", "knowledge")}}, "both signal and noise"),
     ):

@@ -586,12 +586,12 @@ def test_each_test_gets_the_rows_of_its_participants():
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"of": "valeu"}, "there is no column `valeu` in the data. Fix: name one of unit, condition, group, value"),
+        ({"of": "valeu"}, "there is no column `valeu` in the data. Fix: choose one of unit, condition, group, value"),
         ({"per": "units"}, "there is no column `units`"),
         ({"between": "groups"}, "there is no column `groups`"),
         ({"where": {"item": 1}}, "there is no column `item`"),
-        ({"where": {"group": "none"}}, "`group` has no level none. Fix: name one of even, odd."),
-        ({"levels": ["even", "none"]}, "`group` has no level none. Fix: name one of even, odd."),
+        ({"where": {"group": "none"}}, "`group` has no level none. Fix: choose one of even, odd."),
+        ({"levels": ["even", "none"]}, "`group` has no level none. Fix: choose one of even, odd."),
         ({"where": {"group": "even"}}, "so that two levels remain"),
         ({"of": "condition"}, "the column `condition` contains text, such as 'a'"),
         ({"where": {"unit": ["u0", "u1", "u2"]}}, "a test needs at least 2"),

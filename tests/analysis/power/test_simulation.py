@@ -312,7 +312,7 @@ def test_a_factor_between_participants_has_no_paired_test():
     [
         (0.8, {"colour": "red"}, 0.1, "the test items have no factor `colour`. Fix: choose one of story, condition"),
         (0.8, {"item_id": "s01-A0"}, 0.1, "no factor `item_id`"),
-        (0.8, {"condition": "C"}, 0.1, "`condition` has no level C. Fix: name one of A, B"),
+        (0.8, {"condition": "C"}, 0.1, "`condition` has no level C. Fix: choose one of A, B"),
         (0.8, {"condition": "B"}, 0.2, "would be 1 where condition = B"),
         (
             0.8,
@@ -533,7 +533,7 @@ def test_a_logistic_mixed_model_with_items_keeps_alpha_where_the_t_test_does_not
 def test_data_that_a_model_leaves_out_are_in_the_notes():
     trials = planned_trials(latin_square(), 20)
     together, reference = planned_model_analysis(trials, plan_of(models=MODELS), "logistic", "condition").notes
-    assert together.startswith("The plan fits this model to people and models together")
+    assert together.startswith("The plan fits this statistical model to people and language models together")
     assert reference.startswith("`condition` is part of an interaction, so it is tested at the reference levels")
     assert not planned_model_analysis(trials, plan_of(models=MODELS), "linear").notes
 

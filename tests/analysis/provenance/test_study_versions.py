@@ -47,10 +47,10 @@ def test_each_version_has_its_numbers_of_sessions_and_test_trials(rows):
 def test_versions_and_their_differences_are_put_in_words(rows):
     counted, different = (sentence.replace("\u00a0", " ") for sentence in notes_on_versions(marked(rows)))
     assert counted == (
-        "The sessions used 2 versions of the study: version 1.9 (people: 2 sessions with 8 test trials, 4 of these "
-        "trials in the analysis; simulated participants: 1 session with 4 test trials, 4 of these trials in the "
-        "analysis; models: 1 run with 4 test trials, 4 of these trials in the analysis); version 1.10 (people: 1 "
-        "session with 5 test trials, 5 of these trials in the analysis)."
+        "The sessions used 2 versions of the study: version 1.9 (people: 2 sessions with 8 test trials, of which "
+        "4 are in the analysis; simulated participants: 1 session with 4 test trials, of which 4 are in the analysis; "
+        "models: 1 run with 4 test trials, of which 4 are in the analysis); version 1.10 (people: 1 session with 5 "
+        "test trials, of which 5 are in the analysis)."
     )
     assert different.startswith(
         "These versions differ in the battery and in the number of test trials in a session (5 in version 1.10, 4 in "

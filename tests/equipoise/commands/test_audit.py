@@ -84,7 +84,7 @@ def test_every_option_reaches_the_audit(written):
     assert result.exit_code == 1
     for sentence in (
         "9 participants with 24 trials each have at most 216 trials, but 217 are printed.",
-        "18 participants, but the study had 17.",
+        "18 participants, but the study recruited only 17.",
         "the 2 rows add up to 417.",
         "no mean of 9 whole numbers rounds to 5.19; the nearest possible means are 5.11 and 5.22.",
     ):
@@ -146,7 +146,7 @@ def test_a_missing_file_is_refused(tmp_path):
         (("--column", "trails=n"), "Fix: write `trials`."),
         (("--column", "trials=m"), "there is no column `m`"),
         (("--column", "trials"), "write the meaning, = and the header"),
-        (("--total", "Sum"), "there is no row `Sum`. Fix: name one of `a`, `b`, `Total`"),
+        (("--total", "Sum"), "there is no row `Sum`. Fix: choose one of `a`, `b`, `Total`"),
         (("--scale", "7", "1"), "give the lowest response first"),
         (("--trials", "0"), "0 is not in the range"),
         (("-o", "findings.txt"), "must end in .csv"),

@@ -164,7 +164,7 @@ def test_a_study_with_the_design_deal(sample_study):
     ("arguments", "message"),
     [
         (["--effect", "colour=red:0.1"], "the effect at colour = red: the test items have no factor `colour`"),
-        (["--effect", "condition=C:0.1"], "`condition` has no level C. Fix: name one of A, B."),
+        (["--effect", "condition=C:0.1"], "`condition` has no level C. Fix: choose one of A, B."),
         (["--effect", "condition=B:0.2"], "the accuracy would be 1 where condition = B"),
         (["--effect", "condition=B:-0.6"], "must be above chance (0.25)"),
         (["--effect", "condition=B:0.1", "--accuracy", "0.2"], "would be 0.2 where there is no effect"),

@@ -222,8 +222,8 @@ def test_an_exclusion_by_researcher_deviates_from_a_locked_plan(stored: StoredSt
     text = report(stored)
     assert "The plan of this analysis is identical to the locked plan." not in text
     assert (
-        "The researcher excluded 1 session without a rule of the plan. Number of sessions that the researcher excluded "
-        "after their last response: 1." in text
+        "The researcher excluded 1 session without a rule of the plan. Number of sessions that were complete before "
+        "the researcher excluded them: 1." in text
     )
 
 
