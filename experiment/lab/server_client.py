@@ -83,7 +83,7 @@ class LabClient:
         return [None if each is None else TrialFeedback.model_validate(each) for each in feedback]
 
     def complete(self, completed_at: datetime | None = None) -> Completion:
-        """Complete the session after all its responses. Pass `completed_at` only for a session of another machine."""
+        """Complete the session, whose responses are all stored. Pass `completed_at` only for an uploaded session."""
         body = _checked(CompletionRequest, completed_at=completed_at)
         return Completion.model_validate(self._post("/api/complete", body))
 
