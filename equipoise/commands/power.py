@@ -278,7 +278,7 @@ def _analysis(study: Study, trials: PlannedTrials, request: Request) -> PowerAna
 
 
 def _refuse_results_of_analysis(output: Path) -> None:
-    """Refuse a folder with the results of an analysis, because these results would be removed as outdated files."""
+    """Refuse a folder with results of `equipoise analyze`. Otherwise these results would be removed as outdated."""
     manifest = output / MANIFEST
     if manifest.is_file() and '"power"' not in manifest.read_text(encoding="utf-8", errors="replace")[:200]:
         raise InputError(f"{output}: this folder contains the results of an analysis. Fix: choose another folder.")

@@ -1,7 +1,7 @@
 """The client of the server's HTTP API. The server runs in the same process or on another machine.
 
-For sessions of every source, the server makes plans and practice feedback, checks responses, and completes and
-withdraws sessions. The laboratory has no second implementation of these steps.
+The server makes plans and practice feedback, checks responses, and completes and withdraws sessions. It uses the same
+code for laboratory sessions and web sessions, so the laboratory does not implement these steps again.
 """
 
 from datetime import datetime

@@ -70,7 +70,7 @@ def pages(
 
 @dataclass(frozen=True)
 class _Piece:
-    """Lines of a block that are kept together."""
+    """Consecutive lines of one block, which stay on the same page."""
 
     block: Block
     lines: Paragraph
