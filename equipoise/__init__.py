@@ -106,7 +106,7 @@ _COMMANDS = {
     "store_verify": "equipoise.commands.store.store",
     "withdraw": "equipoise.commands.store.withdraw",
 }
-"""The module of each command, by the name of the command's function."""
+"""A dictionary from the name of each command's function to the module of this function."""
 
 _PARTS = {
     "Battery": "batteries.items",
@@ -132,7 +132,7 @@ _PARTS = {
     "run_baseline": "experiment.models.baselines",
     "save_battery": "batteries.items",
 }
-"""The module of every other public name."""
+"""A dictionary from every other public name to its module."""
 
 __version__ = version("equipoise")
 __all__ = ["__version__", *_COMMANDS, *_PARTS]  # noqa: PLE0604 (the names are texts, only not literal ones)

@@ -1,6 +1,6 @@
 """The wire format of laboratory sessions: the requests of the laboratory, and the replies of the server.
 
-The laboratory and the server use these pydantic models, so that the formats of the two cannot differ. A server refuses
+The laboratory and the server both use these pydantic models, so the format has one definition. A server refuses
 unknown fields in requests. A laboratory ignores unknown fields in replies, so that the laboratory works with a newer
 server.
 """

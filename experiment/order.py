@@ -120,7 +120,7 @@ def spread_slots(n_checks: int, n_trials: int, spacing: int, rng: random.Random)
 
 
 def _allows(level: Hashable, counts: Counter[Hashable], last: Hashable, run: int, limit: int) -> bool:
-    """Return True if `level` may come next, and the remaining entries still have an allowed order."""
+    """Return True if `level` may come next, and if the remaining entries then have an allowed order."""
     if level == last and run == limit:
         return False
     # The remaining entries have an allowed order. The entries that remain after the next entry must have one too.

@@ -83,7 +83,7 @@ class ExitReply(TypedDict):
 
 
 class ExitsReply(TypedDict):
-    """Exits of participants whose session cannot begin."""
+    """Completion codes and return links for participants whose session cannot begin."""
 
     no_consent: ExitReply
     incompatible_device: ExitReply
@@ -122,7 +122,7 @@ class TrialReply(TypedDict):
 
     trial_index: int
     phase: Phase
-    """An attention check has the phase of a test trial."""
+    """`practice` or `test`. For an attention check, the phase is `test`, so that nobody can recognise the check."""
     task: str
     content: Mapping[str, JsonValue]
 

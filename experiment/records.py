@@ -19,7 +19,7 @@ def _in_utc(at: datetime) -> datetime:
 
 
 Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
-"""A time from a client's clock that is also a valid time in UTC."""
+"""A time from a client's clock, converted to UTC."""
 
 
 class Kind(StrEnum):
@@ -163,7 +163,10 @@ class Signals(BaseModel):
         description="Number of responses before the stimulus was visible, or within `reading_ms`.",
     )
     untrusted: int = Field(
-        default=0, ge=0, le=1_000_000, description="Number of input events that a program made, and not a device."
+        default=0,
+        ge=0,
+        le=1_000_000,
+        description="Number of input events that came from a program, not from a device.",
     )
 
 
@@ -218,8 +221,8 @@ class Response(BaseModel):
         gt=0,
         le=10_000,
         description=(
-            "The display's frame interval, in ms: the measured interval, or the interval of the screen's mode in a "
-            "laboratory whose flips do not wait for the screen."
+            "The display's frame interval, in ms. The interval is measured. If flips of a laboratory's window do not "
+            "wait for the screen, the interval of the screen's mode is stored instead."
         ),
     )
     shown_at: Moment | None = Field(default=None, description="Stimulus onset by the client's clock, UTC.")

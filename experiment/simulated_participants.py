@@ -100,7 +100,10 @@ def draw_about_person(question: DemographicQuestion, rng: np.random.Generator) -
 
 
 def difficulty(item: Item) -> float:
-    """Return an item's difficulty in logits. It is standard normal over items, and equal for all participants."""
+    """Return an item's difficulty in logits, which is the same for all participants.
+
+    Over the items, difficulty has a standard normal distribution.
+    """
     number = int(hashlib.sha256(item.item_id.encode()).hexdigest()[:15], 16)
     return float(np.random.default_rng(number).normal())
 

@@ -61,8 +61,8 @@ def _print_lock(locked: "Lock") -> None:
 @click.command(epilog="Example: equipoise audit table-2.csv --participants 169 --trials 24")
 @click.argument("source", metavar="TABLE", type=click.Path(path_type=Path))
 @click.option("--participants", type=click.IntRange(1), help="Number of participants recruited in the whole study.")
-@click.option("--trials", type=click.IntRange(1), help="Number of trials per participant for one row of the table.")
-@click.option("--items", type=click.IntRange(1), help="Number of responses per participant in one mean.")
+@click.option("--trials", type=click.IntRange(1), help="Number of trials of one participant in one row of the table.")
+@click.option("--items", type=click.IntRange(1), help="Number of responses of one participant in one mean.")
 @click.option("--scale", nargs=2, type=int, metavar="LOW HIGH", help="Lowest and highest response, as whole numbers.")
 @click.option("--whole-numbers", is_flag=True, help="Check means and SDs: each response is a whole number.")
 @click.option("--total", "totals", multiple=True, metavar="LABEL", help="Label of a row with a total; may be repeated.")
@@ -71,7 +71,7 @@ def _print_lock(locked: "Lock") -> None:
     "columns",
     multiple=True,
     metavar="WHAT=HEADER",
-    help="Meaning of a column, such as trials=Responses; may be repeated.",
+    help="Meaning and header of a column, such as trials=Responses; may be repeated.",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the findings, .csv.")
 @click.pass_context
@@ -102,7 +102,10 @@ def audit(
 @STUDY
 @click.option(
     "--effect", "effects", metavar="EFFECT", multiple=True, required=True,
-    help="Difference in accuracy at levels of factors, as in condition=B,inference_level=3:-0.15; may be repeated.",
+    help=(
+        "Difference that is added to the accuracy in trials with certain levels, such as "
+        "condition=B,inference_level=3:-0.15; may be repeated."
+    ),
 )  # fmt: skip
 @click.option(
     "--test",

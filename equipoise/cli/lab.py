@@ -103,7 +103,9 @@ def lab() -> None:
 @STORE
 @_with_visitor
 @click.option(
-    "--server", metavar="URL", help="Reserve the slot on this server, and upload the responses during the session."
+    "--server",
+    metavar="URL",
+    help="Reserve the participant's slot on this server, and upload the responses during the session.",
 )
 @click.option("--trigger", help="Destination of event codes: serial:PORT, parallel:ADDRESS or lsl:NAME.")
 @_with_setup
@@ -191,7 +193,7 @@ def check(study: Path | None, setup: "Setup") -> None:
 @click.option(
     "--prefix",
     default="",
-    help="Text to add before each participant code, such as B-, if two laboratories use the same codes.",
+    help="Prefix for each participant code, such as B-, if two laboratories use the same codes.",
 )
 def upload(study: Path, store: str | None, server: str | None, into: str | None, prefix: str) -> None:
     """Upload the laboratory sessions of a store to a server, or to another store; nothing is stored twice.

@@ -67,7 +67,8 @@ def verify(study: Path, store: str | None) -> None:
     found = store_verify(study, store)
     _print_problems(
         found,
-        "the store differs from the acknowledged responses. Fix: compare the store with a backup, and change neither",
+        "the store differs from the acknowledged responses. Fix: compare the store with a backup, and change neither "
+        "of the two",
     )
     click.echo(f"{found.n_responses:,} responses in {found.n_sessions:,} sessions: complete and unchanged.")
     click.echo(f"Digest: {found.digest}")
@@ -176,7 +177,7 @@ def release(
 @STORE
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
 def log(study: Path, store: str | None, output: Path) -> None:
-    """Write a CSV file of all decisions about slots, and of all that the researcher viewed or changed."""
+    """Write a CSV file with all decisions about slots, and with everything that the researcher viewed or changed."""
     from equipoise.commands.store.assignment import assignment_log
 
     click.echo(f"Made {output} with {assignment_log(study, output, store):,} entries.")

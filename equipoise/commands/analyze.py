@@ -54,8 +54,8 @@ def analyze(
     output
         Folder for the results.
     data, plan
-        To analyze a table instead of a study: a CSV file with one row per observation, and the YAML file of the
-        analysis plan.
+        To analyze a table instead of a study, give both. `data` is a CSV file with one row per observation, and
+        `plan` is the YAML file of the analysis plan.
     lock
         True to lock the analysis plan before data are seen. Then nothing is analyzed.
     study_version

@@ -16,7 +16,7 @@ from batteries.files.file_reading import read_text
 from batteries.vignettes.battery_writer import check_output
 
 NARROWEST = 30
-"""Smallest width of the column `finding`, in characters, even if the lines are then wider than the terminal."""
+"""Smallest width of the column `finding`, in characters. The lines can therefore be wider than the terminal."""
 
 
 def audit(
@@ -40,9 +40,9 @@ def audit(
     participants
         Number of participants recruited in the whole study.
     trials
-        Number of trials per participant for one row of the table.
+        Number of trials of one participant in one row of the table.
     items
-        Number of responses per participant in one mean.
+        Number of responses of one participant in one mean.
     scale
         Lowest and highest response, as whole numbers.
     whole_numbers

@@ -91,7 +91,7 @@ def battery_build(
         File SPEC.yaml, the specification of the battery. By default the battery has every template, four inference
         levels, the first person and five variants.
     seed
-        Seed of the labels and of the order of options.
+        Seed of the labels in the stories, and of the order of options.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Sentences for the report on changes of a study since its sessions began: plan, wording, versions, battery."""
+"""Sentences for the report, which say what changed in a study since its sessions began."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ def changes_since_sessions(study: Study, store: str, versions: set[str], batteri
     store
         The study's store, a file or the address of a database.
     versions, batteries
-        The versions of the study, and the digests of the batteries, in the analyzed trials.
+        The versions of the study and the digests of the batteries that occur in the analyzed trials.
     """
     battery = _battery_change(study, batteries)
     try:

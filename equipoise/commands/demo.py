@@ -59,7 +59,7 @@ def demo(folder: Path | str | None = None, n_participants: int = 40, seed: int =
 
 
 def _fresh_folder() -> Path:
-    """Return the name of a new folder, because the data of an earlier demo must not change."""
+    """Return the name of a folder that does not exist yet, so that an earlier demo keeps its data."""
     folder, number = Path("equipoise-demo"), 1
     while folder.exists():
         number += 1

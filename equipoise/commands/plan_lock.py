@@ -54,12 +54,12 @@ def lock_plan_file(plan_path: Path) -> Lock:
 
 
 def study_lock_path(folder: Path) -> Path:
-    """Return the path of the file with the locks of a study's plan. `folder` is the folder of the study."""
+    """Return the path of the file that stores the locks of a study's plan. `folder` is the folder of the study."""
     return folder / "analysis.lock.json"
 
 
 def plan_lock_path(plan_path: Path) -> Path:
-    """Return the path of the file with the locks of a plan. `plan_path` is the YAML file of the plan."""
+    """Return the path of the file that stores the locks of a plan. `plan_path` is the YAML file of the plan."""
     return plan_path.with_suffix(".lock.json")
 
 

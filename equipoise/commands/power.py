@@ -41,7 +41,7 @@ from experiment.study.definition import Study
 LIMITS_OF_N = (2, 10_000)
 """Smallest and largest number of participants."""
 TARGETS = (0.8, 0.9)
-"""Usual targets of the power of a study."""
+"""Values of the power that studies usually aim for."""
 
 
 @dataclass(frozen=True)
@@ -144,8 +144,9 @@ def power(
     study
         The study or its folder.
     effects
-        One effect or several effects. An effect is a difference in accuracy at levels of factors, such as
-        `condition=B,inference_level=3:-0.15`. If several effects apply to a trial, their differences are added.
+        One effect or several effects. An effect is a difference that is added to `accuracy` in trials with
+        certain levels, such as `condition=B,inference_level=3:-0.15`. If several effects apply to a trial, their
+        differences are added.
     test
         Name of a test in the analysis plan; by default a paired t test of the first effect.
     model
@@ -227,7 +228,7 @@ def _parsed(effects: Sequence[str | Effect] | str | Effect) -> tuple[Effect, ...
 
 
 def _checked_ns(ns: Sequence[int]) -> tuple[int, ...]:
-    """Return the different numbers of participants, the smallest first."""
+    """Return the numbers of participants in ascending order, each number once."""
     if not ns:
         raise InputError("there is no number of participants. Fix: give at least one number, such as 30.")
     smallest, largest = LIMITS_OF_N
@@ -268,7 +269,7 @@ def _analysis(study: Study, trials: PlannedTrials, request: Request) -> PowerAna
     if request.test is not None and request.model is not None:
         raise InputError("both a test and a mixed model are named. Fix: omit the test or the mixed model.")
     if request.term is not None and request.model is None:
-        raise InputError("a term is named, but no mixed model. Fix: name the mixed model with --model.")
+        raise InputError("a term is named, but no mixed model is named. Fix: name the mixed model with --model.")
     if request.test is not None:
         return planned_test_analysis(trials, plan, request.test)
     if request.model is not None:
@@ -277,7 +278,7 @@ def _analysis(study: Study, trials: PlannedTrials, request: Request) -> PowerAna
 
 
 def _refuse_results_of_analysis(output: Path) -> None:
-    """Refuse a folder with the results of an analysis, because these results would be removed as outdated files."""
+    """Refuse a folder with results of `equipoise analyze`. Otherwise these results would be removed as outdated."""
     manifest = output / MANIFEST
     if manifest.is_file() and '"power"' not in manifest.read_text(encoding="utf-8", errors="replace")[:200]:
         raise InputError(f"{output}: this folder contains the results of an analysis. Fix: choose another folder.")
@@ -333,7 +334,7 @@ def _table_lines(table: pd.DataFrame, analysis: PowerAnalysis, effect: bool, is_
 
 
 def _findings(table: pd.DataFrame) -> list[str]:
-    """Return the smallest sufficient number of participants for each target, and the rate of false positives."""
+    """Return the smallest number of participants that reaches each power in `TARGETS`, and the false-positive rate."""
     tried = table[table["effect"] == "as given"].sort_values("n_participants")
     smallest = []
     for target in TARGETS:

@@ -31,13 +31,13 @@ def loaded(study: StudyFolder) -> Study:
 
 
 def setting_of(store: StoreAddress | None) -> str | None:
-    """Return the setting `store` as a text. None means that the environment or the default sets the store."""
+    """Return the setting `store` as a text. If this function returns None, the environment or the default applies."""
     return None if store is None else str(store)
 
 
 @dataclass(frozen=True)
 class SessionSelector:
-    """Name of one session or one participant. Exactly one field is set. A participant's name selects all sessions."""
+    """Name of one session, or of one participant, who may have several sessions. Exactly one field is set."""
 
     session: str | None = None
     """Name of the session in the store."""
@@ -70,7 +70,7 @@ def store_of(study: Study, location: StoreAddress | None = None, must_exist: boo
         with opened_store(path, must_exist) as store:
             yield store
     except StoreUnavailable as error:
-        raise InputError(f"the store cannot be used now ({error}). Fix: remove this cause, and try again.") from None
+        raise InputError(f"the store cannot be used now ({error}). Fix: correct this error, and try again.") from None
 
 
 @contextmanager
@@ -98,7 +98,7 @@ def shown_location(study: Study, location: StoreAddress | None = None) -> str:
 
 
 def note_access(store: Store, study: Study | None, access: Access, **details: Any) -> None:
-    """Write an action to the store's log. Print a note if the log cannot be written, as on a read-only disk."""
+    """Write an action to the store's log. Print a note if the log cannot be written."""
     try:
         is_noted = bool(store.note(study, access, **details))
         reason = "no version of this study was served with this store"

@@ -15,7 +15,13 @@ from server.store.sqlite.file import refuse_missing
 
 
 def may_have_responses(store: str) -> bool:
-    """Return True if a store may have responses. Refuse a missing file whose write-ahead log contains responses."""
+    """Return True if a store may have responses.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or empty, but its write-ahead log contains responses.
+    """
     if is_address(store):
         return True
     refuse_missing(Path(store), must_exist=False)
@@ -36,7 +42,7 @@ def study_trials(study: Study, store: str) -> pd.DataFrame:
     is_of_study = trials["study"] == study.name
     if not is_of_study.any():
         raise InputError(
-            f"{store}: the store has no session of the study `{study.name}`, but sessions of "
+            f"{store}: the store has no session of the study `{study.name}`. It has sessions of "
             f"{', '.join(set(trials['study']))}. Fix: name the store of this study with --store."
         )
     return trials if is_of_study.all() else trials[is_of_study].reset_index(drop=True)
@@ -88,7 +94,7 @@ def trials_of_version(trials: pd.DataFrame, study_version: str) -> pd.DataFrame:
 
 
 def first_session_start(trials: pd.DataFrame) -> str | None:
-    """Return the start of the first session of a person. If there are no people, use the simulated sessions."""
+    """Return the time at which the first session of people began. If there are no people, use simulated sessions."""
     for kind in (Kind.HUMAN, Kind.SIMULATED):
         times = pd.to_datetime(
             trials.loc[trials["kind"] == kind, "started_at"].dropna(), utc=True, format="ISO8601", errors="coerce"

@@ -1,4 +1,4 @@
-"""Requirements of a study for the laboratory: tasks, window and screen, and letters."""
+"""Checks that the laboratory can show a study: its tasks, the window and the screen, and the fonts."""
 
 from batteries.errors import InputError
 from experiment.lab.input.key_bindings import check_task

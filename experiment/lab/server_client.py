@@ -1,7 +1,7 @@
 """The client of the server's HTTP API. The server runs in the same process or on another machine.
 
-For sessions of every source, the server makes plans and practice feedback, checks responses, and completes and
-withdraws sessions. The laboratory has no second implementation of these steps.
+The server makes plans and practice feedback, checks responses, and completes and withdraws sessions. It uses the same
+code for laboratory sessions and web sessions, so the laboratory does not implement these steps again.
 """
 
 from datetime import datetime
@@ -83,7 +83,7 @@ class LabClient:
         return [None if each is None else TrialFeedback.model_validate(each) for each in feedback]
 
     def complete(self, completed_at: datetime | None = None) -> Completion:
-        """Complete the session after all its responses. Pass `completed_at` only for a session of another machine."""
+        """Complete the session, whose responses are all stored. Pass `completed_at` only for an uploaded session."""
         body = _checked(CompletionRequest, completed_at=completed_at)
         return Completion.model_validate(self._post("/api/complete", body))
 

@@ -82,7 +82,7 @@ class ShownTrial:
         return None if self.trial.phase is Phase.PRACTICE else self.timing.deadline_ms
 
     def picture(self, sheet: Sheet, moment: TrialMoment) -> ScreenImage:
-        """Draw a moment of the trial."""
+        """Draw the screen of the trial at one moment."""
         moment = replace(
             moment, progress=self.progress, reading_ms=self.timing.reading_ms, deadline_ms=self.deadline_ms
         )

@@ -74,12 +74,12 @@ class AnalysisPlan(PlannedAnalyses):
     difficulty: str | None = Field(
         default=None,
         description=(
-            "Factor with ordered levels, such as `inference_level`. The report shows whether accuracy falls equally in "
-            "people and models."
+            "Factor with ordered levels, such as `inference_level`. The report shows whether accuracy falls equally "
+            "over these levels in people and in models."
         ),
     )
     signals: dict[Name, PlannedSignal] = Field(
-        default_factory=dict, description="Analyses of the hits and false alarms of a response, by name."
+        default_factory=dict, description="Analyses of how often one response is a hit or a false alarm, by name."
     )
     comparisons: dict[Name, PlannedComparison] = Field(
         default_factory=dict,

@@ -51,7 +51,7 @@ class TrialRtRule(_RtRule):
 
 
 class MissingRule(_Rule):
-    """Exclude participants without a response on more than `max_share` of their test trials."""
+    """Exclude participants who did not respond to more than `max_share` of their test trials."""
 
     rule: Literal["missing"]
     max_share: float = Field(

@@ -214,7 +214,10 @@ class PlannedAnalyses(BaseModel):
     tests: dict[Name, PlannedTest] = Field(default_factory=dict, description="Hypothesis tests, by name.")
     correction: Literal["holm", "bh", "none"] = Field(
         default="holm",
-        description="Correction of p values for the report's conclusions. The table has both `holm` and `bh`.",
+        description=(
+            "Correction of p values for the report's conclusions. The table of tests has the p values of both "
+            "corrections."
+        ),
     )
     confidence: float = Field(default=0.95, gt=0.5, lt=1, description="Confidence level of the intervals.")
     bootstrap_resamples: int = Field(

@@ -26,8 +26,9 @@ LABELS = (
     "absorbed", "reflected", "leaves_at_entry", "side_", "port_spoken_", "ray_enters_", "blackbox_", "mark_", "cell",
     "keyboard_absorbed", "keyboard_reflected", "keyboard_places",
 )  # fmt: skip
-"""Beginnings of the names of texts that label responses or positions. If one of these texts changes, the meaning of
-responses changes.
+"""Texts whose names begin with one of these words label responses, or positions on the board.
+
+If such a text changes, the meaning of responses changes.
 """
 MOST_NAMES = 8
 """Largest number of changes that a message lists."""
@@ -121,7 +122,7 @@ def _different_entries(before: StudyDefinition, after: StudyDefinition) -> list[
 
 
 def _is_plain_text(name: str) -> bool:
-    """Return True if an entry is a text of the study that labels neither a response nor a position."""
+    """Return True if an entry is a text of the study that labels neither a response nor a position on the board."""
     return name.startswith("texts.") and not name.removeprefix("texts.").startswith(LABELS)
 
 

@@ -145,5 +145,5 @@ def _has_begun(lab_client: LabClient, code: str, session_number: int) -> bool:
 
 
 def _bare(code: str) -> str:
-    """Return a code in small letters, without signs and leading zeros, to find similar codes."""
+    """Return a simplified code: small letters, no signs and no leading zeros. Similar codes are then equal."""
     return re.sub(r"(?<!\d)0+(?=\d)", "", re.sub(r"[\W_]", "", code.casefold()))

@@ -74,7 +74,7 @@ def upload_session(study: Study, record: LabSessionRecord, server: LabClient, pr
 
 
 def _upload_changes(record: LabSessionRecord, before: LabSessionRecord, server: LabClient) -> None:
-    """Upload what changed in a session since `before`. The client of the server has this session open."""
+    """Upload the changes of a session since its state `before`. The client of the server has this session open."""
     if before.demographics is None and record.demographics is not None:
         server.send_demographics(record.session, record.demographics)
     if record.status is Status.WITHDRAWN:
@@ -165,7 +165,7 @@ _NEXT = {
     UploadState.COMPLETE: {UploadEvent.CHANGE: UploadState.INCOMPLETE},
     UploadState.INCOMPLETE: {},
 }
-"""The state after an event. An event without an entry leaves the state unchanged."""
+"""For each state: the next state after each event. An event without an entry leaves the state unchanged."""
 
 _DUE = {UploadState.PENDING, UploadState.CLOSING}
 _ENDED = {UploadState.COMPLETE, UploadState.INCOMPLETE}

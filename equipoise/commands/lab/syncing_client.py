@@ -117,7 +117,7 @@ class SyncingClient(LabClient):
         return self._upload.wait()
 
     def close(self) -> None:
-        """Let the upload end, and do not wait. The connection to the server is closed next."""
+        """End the upload, and do not wait for its end. The caller then closes the connection to the server."""
         if self._upload is not None:
             self._upload.close()
 

@@ -32,7 +32,7 @@ class UploadResult:
     n_withdrawn: int
     """Number of sessions withdrawn on the server, whose responses are now deleted on this machine too."""
     n_of_other_versions: dict[str, int]
-    """Number of sessions by version, for other versions of the study. These sessions were not uploaded."""
+    """Number of sessions of each other version of the study. These sessions were not uploaded."""
     n_without_code: int
     """Number of sessions whose participant codes were deleted; these sessions were not uploaded."""
     refused: tuple[str, ...]

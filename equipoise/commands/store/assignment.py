@@ -153,7 +153,7 @@ def assignment_release(
 
 
 def assignment_log(study: StudyFolder, output: Path | str, store: StoreAddress | None = None) -> int:
-    """Write a CSV file of decisions about slots, and of all that the researcher viewed or changed.
+    """Write a CSV file with all decisions about slots, and with everything that the researcher viewed or changed.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ class Decided:
     sessions: tuple[str, ...]
     """Names of the sessions, sorted."""
     has_slot: tuple[bool, ...] = ()
-    """For each session that was included again: True if the session has a slot again."""
+    """One value for each session that was included again: True if the session has a slot again."""
 
 
 def revise(study: StudyFolder, reason: str, store: StoreAddress | None = None) -> Revision:

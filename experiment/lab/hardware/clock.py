@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 AWAKE_S = 0.002
-"""Time for which `wait_until` polls the clock at the end, in seconds. A sleep alone can end too late."""
+"""Last part of each wait, in seconds. In this part, `wait_until` polls the clock, because a sleep can end too late."""
 
 
 def intervals_ms(stamps_ns: Sequence[int]) -> list[float]:

@@ -41,8 +41,8 @@ def _is_x11() -> bool:
 def _x11_screens(number: int) -> list[Any]:
     """Return the monitors of the first screen of the X server.
 
-    If `number` is larger than the last index of these monitors, return the screens of the X server with the numbers 0
-    to `number`.
+    If there is no monitor with this number, return one monitor for each screen of the X server from 0 to `number`. If
+    the X server does not have these screens, return the monitors of its first screen.
     """
     from pyglet.canvas.xlib import NoSuchDisplayException  # noqa: PLC0415 - not on other systems
 

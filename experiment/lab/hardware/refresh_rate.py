@@ -19,7 +19,7 @@ RESTS = tuple(1.25 + (7 * n % 20) * 1.5 / 20 for n in range(20))
 FRAME_RANGE_MS = (2.0, 50.0)
 """Durations of a frame at 500 Hz and at 20 Hz. No screen of a laboratory is faster or slower."""
 REGULAR = 0.1
-"""An interval counts as one frame if the difference is at most this share of a frame, or at most 0.5 ms."""
+"""An interval counts as one frame if it differs from a frame by at most this share, or by at most 0.5 ms."""
 SHARE_OF_PLAIN = 0.95
 SHARE_OF_BUSY = 0.9
 SHARE_OF_RESTED = 0.75

@@ -63,7 +63,7 @@ class LabWindow:
     Raises
     ------
     InputError
-        When the context is entered: if the screen or the monitor does not exist, or no window can be opened.
+        If the screen or the monitor does not exist, or no window can be opened. `__enter__` raises this error.
     """
 
     size_px: tuple[int, int]
@@ -72,7 +72,7 @@ class LabWindow:
     flip_ms: float
     """Duration of a flip that does not wait for the screen, in ms.
 
-    With pacing by the clock, flips begin this much earlier.
+    With pacing by the clock, each flip begins earlier by this duration.
     """
 
     def __init__(

@@ -32,7 +32,7 @@ class ResponseState:
     response: JsonValue = None
     """The response in the task's form, once it is final."""
     typed_side: Side | None = None
-    """Side of the Black Box whose letter was typed, until the port's number is typed; otherwise None."""
+    """Side of the Black Box whose letter was typed. None before the letter and after the port's number."""
 
 
 NO_RESPONSE = ResponseState()
@@ -152,7 +152,7 @@ def _after_prediction(content: Content, state: ResponseState, press: str) -> Res
 
 
 def _towards(port: Port, arrow: str, size: int) -> Port:
-    """Return the port to which an arrow key moves: the next port, also round a corner, or the opposite port."""
+    """Return the port to which an arrow key moves: the next port, if needed around a corner, or the opposite port."""
     side, forward = port.side, arrow in {"right", "down"}
     is_level = side in {Side.NORTH, Side.SOUTH}
     if is_level == (arrow in {"left", "right"}):

@@ -171,7 +171,7 @@ class Board:
             )
 
     def _mark_text(self, mark: str) -> Paragraph:
-        """Return a mark in a font size that fits the port, because words differ in length between languages."""
+        """Return a mark in the largest font size in which its word, in the study's language, fits the port."""
         sheet = self._canvas.sheet
         words, room_px = sheet.words.say(mark), round(0.84 * self._cell_px)
         for size_px in range(round(0.27 * self._cell_px), 6, -1):

@@ -70,7 +70,7 @@ def pages(
 
 @dataclass(frozen=True)
 class _Piece:
-    """Lines of a block that are kept together."""
+    """Consecutive lines of one block, which stay on the same page."""
 
     block: Block
     lines: Paragraph
@@ -175,7 +175,7 @@ def _pieces(sheet: Sheet, block: Block, size_px: int) -> list[_Piece]:
 
 
 def _foot_px(sheet: Sheet, actions: Sequence[Action], n_pages: int) -> int:
-    """Return the height of the actions and the page number at the bottom of a page, with the distance from the text."""
+    """Return the height of the bottom of a page, with the actions, the page number and the space above them."""
     rows = ButtonRows(sheet, actions, sheet.body_px, _buttons_px(sheet, n_pages))
     return 2 * round(1.4 * sheet.body_px) + rows.height_px
 

@@ -74,7 +74,7 @@ def with_even_letters(sheet: Sheet, items: Iterable[Item], moment: TrialMoment) 
     items
         The items.
     moment
-        Properties of a test trial with the longest text about the progress, and with the texts about time.
+        Properties of the test trial that needs most space: the longest text about the progress, and texts about time.
 
     Raises
     ------

@@ -34,7 +34,7 @@ class TrialMoment:
     progress: str = ""
     """Progress, such as `Question 3 of 24`."""
     reading_ms: int = 0
-    """Reading time from the onset, in which no response is accepted."""
+    """Time from the onset during which no response is accepted."""
     deadline_ms: int | None = None
     """Time from the onset after which the trial ends without a response; None for no limit."""
     is_reading: bool = False

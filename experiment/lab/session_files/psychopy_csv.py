@@ -1,4 +1,7 @@
-"""The table of a session with PsychoPy's columns. Times are in seconds. A byte-order mark makes Excel read UTF-8."""
+"""A table of a session's trials, with the columns that PsychoPy uses.
+
+Times are in seconds. A byte-order mark makes Excel read UTF-8.
+"""
 
 import io
 import json

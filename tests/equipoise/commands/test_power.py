@@ -191,7 +191,7 @@ def test_a_study_with_the_design_deal(sample_study):
         ),
         (
             ["--effect", "condition=B:0.1", "--term", "x"],
-            "a term is named, but no mixed model. Fix: name the mixed model with --model.",
+            "a term is named, but no mixed model is named. Fix: name the mixed model with --model.",
         ),
         (
             ["--effect", "condition=B:0.1", "--test", "a", "--model", "b"],

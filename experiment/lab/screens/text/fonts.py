@@ -67,7 +67,7 @@ DEJAVU = Typeface(
 
 
 def missing_glyphs(texts: Iterable[str], typeface: Typeface = DEJAVU) -> tuple[str, ...]:
-    """Return the characters, in order of their code points, for which a typeface has no glyph.
+    """Return the characters for which a typeface has no glyph, in order of their code points.
 
     Only the regular style is checked. If another style lacks a character of a word, the word is written in the
     regular style.
