@@ -37,6 +37,9 @@ timeline: {consent: consent.md, instructions: [consent.md], debrief: consent.md}
 
 def main() -> None:
     """Print a line for each size, and one JSON line last."""
+    if len(sys.argv) > 1:
+        write_results(Path(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))
+        return
     with tempfile.TemporaryDirectory() as folder:
         study = made_study(Path(folder) / "study")
         measured = [imported(study, n, Path(folder)) for n in SIZES]
@@ -58,14 +61,19 @@ def made_study(folder: Path) -> Study:
 def imported(study: Study, n: int, folder: Path) -> tuple[float, float]:
     """Import `n` replies; return the seconds and the peak of memory in MB."""
     results = folder / f"results-{n}.jsonl"
-    lines = list(batch(study, n))
-    random.Random(1).shuffle(lines)
-    results.write_text("".join(lines), encoding="utf-8")
+    # In a process of its own: Linux counts the memory of the process that starts a command as memory of the command.
+    subprocess.run([sys.executable, __file__, study.folder, str(n), results], check=True)
     mb = results.stat().st_size / 1e6
-    del lines
     seconds, peak_mb = run("models", "import", study.folder, results, "--store", folder / f"{n}.db")
     print(f"{n:,} replies ({mb:.0f} MB): {seconds:.1f} s, peak {peak_mb:.0f} MB")  # noqa: T201
     return seconds, peak_mb
+
+
+def write_results(study: Path, n: int, path: Path) -> None:
+    """Write batch results in random order."""
+    lines = list(batch(load_study(study), n))
+    random.Random(1).shuffle(lines)
+    path.write_text("".join(lines), encoding="utf-8")
 
 
 def batch(study: Study, n: int) -> Iterator[str]:
