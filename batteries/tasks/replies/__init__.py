@@ -8,6 +8,7 @@ the reading names the reason. Such a reply is kept and counted as invalid. The s
 2. `tokens` splits the text and names the kind of each word, by `languages` and `board_words`. `scopes` finds
    the words that are negated or hypothetical.
 3. `options` or `blackbox` finds all mentions of outcomes. `statements` keeps the mentions that are claims.
+   `surveys` removes claims within a list that discusses every option, if the answer is also given explicitly.
 4. `decision` decides over all claims.
 
 The rules, from the strictest to the most tolerant one. A reply that several rules can read has the strictest rule:

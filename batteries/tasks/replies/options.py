@@ -253,7 +253,7 @@ class Options:
         """Return the mention of the last option, or of the middle one of an odd number of options."""
         n_options = len(self.texts)
         before, after = tokens[max(position - 4, 0) : position], tokens[position + 1 : position + 3]
-        is_counted = any(token.kind in {Kind.ORDINAL, Kind.NUMBER_WORD} or token.key == "next" for token in before)
+        is_counted = any(token.key in {"to", "-", "next"} for token in before)  # As in "second to last".
         is_named = bool(after) and (after[0].kind is Kind.OPTION or after[0].key == "one")
         has_article = not before or before[-1].key in _ARTICLES or before[-1].kind in {Kind.STOP, Kind.LINE, Kind.SIGN}
         goes_on = len(after) > 1 and after[1].kind is Kind.WORD

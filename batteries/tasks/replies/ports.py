@@ -90,8 +90,11 @@ def _number_at(tokens: Sequence[Token], position: int) -> int | None:
     if token.kind is Kind.NUMBER:
         return int(token.text[:9]) if token.text.isdigit() else None
     before = tokens[position - 1]
-    if token.key not in _NUMBER_WORDS or not (
-        before.kind in {Kind.SIDE, Kind.ROW, Kind.COLUMN} or before.text == "-" or before.key in _NUMBERED
+    counts = position + 1 < len(tokens) and tokens[position + 1].kind is Kind.WORD  # As in "east one cell".
+    if (
+        counts
+        or token.key not in _NUMBER_WORDS
+        or not (before.kind in {Kind.SIDE, Kind.ROW, Kind.COLUMN} or before.text == "-" or before.key in _NUMBERED)
     ):
         return None
     return _NUMBER_WORDS.index(token.key) + 1

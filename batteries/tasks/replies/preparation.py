@@ -25,7 +25,7 @@ _TYPOGRAPHY = str.maketrans({
 _REASONING_NAMES = (
     r"(?:\w{1,20}[:_-])?(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis|cot|reason|rationale|"
     r"inner_monologue|internal|planning|plan|steps|chain_of_thought|work|working|"
-    r"explanation|justification)"
+    r"(?:(?<=<)|(?<=</))(?:explanation|justification))"
 )
 _REASONING_TAG = re.compile(
     rf"[<\[\u25c1](?P<close>/)?(?P<name>{_REASONING_NAMES})(?:\s[^<>\n]{{0,100}})?[>\]\u25b7]", re.IGNORECASE

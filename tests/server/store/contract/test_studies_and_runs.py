@@ -28,6 +28,7 @@ from tests.server.stores import (
     Person,
     another,
     at_once,
+    execute_sql,
     problems,
     rows,
     version_of,
@@ -219,6 +220,23 @@ def test_an_incomplete_run_is_stored_unchanged(store: Store, small_study: Study)
     assert [row["response"] is None for row in found] == [True] + [False] * 5
     assert {(row["temperature"], row["prompt_digest"]) for row in found} == {(0.7, "abc")}
     assert problems(store) == []
+
+
+def test_how_a_reply_was_read_is_stored_and_a_later_change_is_noticed(any_store: Store, small_study: Study) -> None:
+    any_store.register_study(small_study)
+    run = small_run(small_study)
+    details = {"reading_rule": "statement", "stop_reason": "length", "input_tokens": 210, "output_tokens": 0}
+    with_details = run.responses[0].model_copy(update={**details, "thinking": "It could be 1 or 2."})
+    run = run.model_copy(update={"responses": (with_details, *run.responses[1:])})
+    any_store.add_runs(small_study, [run])
+    assert any_store.add_runs(small_study, [run])[0].is_new is False
+    first, second, *_ = any_store.trials(small_study)
+    assert {name: first[name] for name in details} == details
+    assert {second[name] for name in details} == {None}
+    assert rows(any_store, "SELECT thinking FROM responses WHERE thinking IS NOT NULL") == [("It could be 1 or 2.",)]
+    assert problems(any_store) == []
+    execute_sql(any_store, "UPDATE responses SET thinking = 'It is 2.' WHERE thinking IS NOT NULL")
+    assert problems(any_store)
 
 
 def test_times_are_stored_in_utc(store: Store, small_study: Study) -> None:
