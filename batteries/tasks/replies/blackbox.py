@@ -23,6 +23,7 @@ ABSORBED = "absorbed"
 REFLECTED = "reflected"
 
 _ARROWS = frozenset({"->", "-->", "=>", "\u2192", "\u21d2"})
+_OUTCOMES = frozenset({Kind.SIDE, Kind.ABSORBED, Kind.REFLECTED, Kind.EXIT})
 _BEFORE_EXIT = 8
 """Tokens before a port in which a word such as "leaves" makes it the exit."""
 
@@ -231,9 +232,11 @@ def _is_start(tokens: Sequence[Token], mention: Mention) -> bool:
 
 def _has_label(tokens: Sequence[Token], mention: Mention) -> bool:
     """Return True for "Ray 2 (WEST-7): absorbed": the bracket names a ray by its entry."""
-    after = tokens[mention.last : mention.last + 2]
-    signs = "".join(token.text for token in after)
-    return mention.first > 0 and tokens[mention.first - 1].text == "(" and signs in {"):", ")="}
+    after = tokens[mention.last : mention.last + 3]
+    signs = "".join(token.text for token in after[:-1])
+    has_outcome = after[-1:] and (after[-1].kind in _OUTCOMES or after[-1].text in SIDE_LETTERS)
+    is_bracket = mention.first > 0 and tokens[mention.first - 1].text == "(" and signs in {"):", ")="}
+    return is_bracket and bool(has_outcome)
 
 
 def _is_labelled_entry(tokens: Sequence[Token], mention: Mention) -> bool:

@@ -39,8 +39,8 @@ LANGUAGES: dict[str, dict[Kind, str]] = {
         ),
         Kind.WRONG: (
             "wrong, incorrect, unlikely, implausible, false, less likely, less plausible, "
-            "least likely, least plausible, least probable, no sense, ruled out, odd, tempting, "
-            "impossible, silly, absurd, too far, excluded, eliminated, inconsistent, "
+            "least likely, least plausible, least probable, no sense, ruled out, "
+            "odd, tempting, impossible, silly, absurd, too far, excluded, eliminated, inconsistent, "
             "irrelevant, doubtful, out of place, nonsense"
         ),
         Kind.FINAL: (
@@ -62,8 +62,8 @@ LANGUAGES: dict[str, dict[Kind, str]] = {
             "if, unless, whether, assuming, suppose, supposing, provided that, otherwise, depending on, depends, "
             "imagine, had she, had he, torn between, possible answers, confuse, compare with, first thought, "
             "initially thought, at first glance, one might think, one might say, one could say, one could argue, "
-            "you could say, you could argue, some might, some would, some say, others say, "
-            "people often, people would, children would, children say, "
+            "you could say, you could argue, some might, "
+            "some would, some say, others say, people often, people would, children would, children say, "
             "some people, many people, people say, people choose, you might think, others would, you might say, "
             "going to say, "
             "about to say, would have said, might have said, initially, at first, first i thought, "

@@ -97,8 +97,8 @@ def _restates(run: Sequence[_Line], options: Options) -> bool:
     n_options = len(options.texts)
     if len(run) > n_options or len(run) < min(n_options, _LEAST_OPTIONS):
         return False
-    has_marks_only = len(run) == n_options and all(_ONLY_MARK.fullmatch(line.text) for line in run)
-    return has_marks_only or sum(_repeats(line, options) for line in run) > len(run) / 2
+    has_marks = all(_FIRST_MARK.match(line.text) or _ONLY_MARK.fullmatch(line.text) for line in run)
+    return (has_marks and len(run) == n_options) or sum(_repeats(line, options) for line in run) > len(run) / 2
 
 
 def _repeats(line: _Line, options: Options) -> bool:

@@ -217,9 +217,15 @@ def _alone(scopes: Scopes, mention: Mention) -> str | None:
         return None  # As in "Rating: 4".
     if scopes.is_explanation[mention.first] or scopes.is_question[mention.first]:
         return None
-    if mention.form is Form.TEXT and not (lead.follows_so and scopes.concludes(mention.first)):
+    if mention.form is Form.TEXT and not (lead.follows_so and _ends_last_sentence(scopes, mention)):
         return None
     return "clause" if lead.concludes or scopes.is_first_or_last(mention.first) else None
+
+
+def _ends_last_sentence(scopes: Scopes, mention: Mention) -> bool:
+    """Return True if no word with a meaning of its own follows in the reply."""
+    after = scopes.tokens[mention.last :]
+    return all(token.kind in {Kind.FILLER, Kind.SIGN, Kind.STOP, Kind.LINE} for token in after)
 
 
 def _place(scopes: Scopes, mention: Mention) -> str:
