@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from equipoise.commands.lab.run import lab_run as lab_run
     from equipoise.commands.lab.upload import lab_upload as lab_upload
     from equipoise.commands.models import models_import as models_import
+    from equipoise.commands.models import models_prompts as models_prompts
     from equipoise.commands.models import models_run as models_run
     from equipoise.commands.new import new as new
     from equipoise.commands.new import schema as schema
@@ -91,6 +92,7 @@ _COMMANDS = {
     "lab_upload": "equipoise.commands.lab.upload",
     "links": "equipoise.commands.store.identities",
     "models_import": "equipoise.commands.models",
+    "models_prompts": "equipoise.commands.models",
     "models_run": "equipoise.commands.models",
     "new": "equipoise.commands.new",
     "power": "equipoise.commands.power",

@@ -26,6 +26,8 @@ from equipoise.commands.analyze import analyze
 from equipoise.commands.models import add_runs
 from experiment.load_study import load_study
 from experiment.models.baselines import BASELINES, run_baseline
+from experiment.models.prompts.requests import requests_for
+from experiment.models.prompts.styles import DEFAULT_STYLES, styles_of
 from experiment.participant_api import ResponsesRequest, StartRequest
 from experiment.records import Response
 from experiment.study.definition import Study
@@ -203,6 +205,28 @@ def test_the_page_on_power_shows_the_output_of_its_command(tmp_path: Path, monke
     (command,) = blocks[0][1].splitlines()
     result = CliRunner().invoke(command_line, shlex.split(command.removeprefix("$ "))[1:])
     assert blocks[1] == ("text", result.output)
+
+
+def test_the_page_on_prompts_shows_the_output_of_its_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = DOCS / "how-to" / "run-models.md"
+    monkeypatch.chdir(tmp_path)
+    equipoise.new("my-study", "intuition-single")
+    (_, command), (_, output), (_, template), *_ = fences(page)
+    result = CliRunner().invoke(command_line, shlex.split(command.removeprefix("$ "))[1:])
+    assert result.stdout.startswith(output), result.output
+    Path("my-prompt.txt").write_text(template, encoding="utf-8")
+    requests = requests_for(load_study(Path("my-study")), style="my-prompt.txt")
+    assert next(iter(requests)).prompt.system == "Reply with the number of one option."
+
+
+def test_the_page_on_prompts_names_every_style_and_every_name_for_templates() -> None:
+    page = DOCS / "how-to" / "run-models.md"
+    assert documented_in(page, "Choose a style") == {style for task in DEFAULT_STYLES for style in styles_of(task)}
+    names = set()
+    for sample in ("intuition-single", "blackbox-predict"):
+        requests = requests_for(load_study(ROOT / "equipoise" / "studies" / sample))
+        names |= set(requests._variables(requests.items[0]))
+    assert documented_in(page, "Write your own template") == names
 
 
 def test_both_tasks_and_both_designs_have_a_complete_example() -> None:

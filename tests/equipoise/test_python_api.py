@@ -81,6 +81,7 @@ CALLS: dict[str, Callable[[StoredStudy, str], Any]] = {
     "jspsych_plugins": lambda _, __: eq.jspsych_plugins("plugins"),
     "links": lambda stored, _: _linked(stored),
     "models_import": lambda _, runs: eq.models_import("study", runs),
+    "models_prompts": lambda _, __: eq.models_prompts("study", "openai-batch", "batch.jsonl", "gpt-4.1", 0.7),
     "models_run": lambda _, __: eq.models_run("study", "baseline/tracer"),
     "new": lambda _, __: eq.new("new"),
     "power": lambda _, __: eq.power("study", "outcome=absorbed:-0.1", ns=[6], simulations=20, output="power"),
@@ -171,6 +172,12 @@ def test_a_slot_is_released_only_for_a_return(stored: StoredStudy, reason: str) 
         (lambda: eq.power("study", "outcome=absorbed:-0.1", excluded=1), "excluded 1"),
         (lambda: eq.power("study", "outcome=absorbed:-0.1", seed=-1), "seed -1"),
         (lambda: eq.battery_export("study", "xml", "out"), "`xml`"),
+        (lambda: eq.models_prompts("study", "xml", "out"), "`xml`"),
+        (lambda: eq.models_prompts("study", "csv", "out", epochs=0), "epochs is 0"),
+        (lambda: eq.models_prompts("study", "csv", "out", shots=-1), "shots is -1"),
+        (lambda: eq.models_prompts("study", "csv", "out", max_tokens=0), "--max-tokens 0"),
+        (lambda: eq.models_prompts("study", "csv", "out", group=0, seed=1), "no group 0"),
+        (lambda: eq.models_prompts("study", "csv", "out", group=1, seed=-1), "--seed -1"),
         (lambda: eq.schema("dance"), "`dance`"),
         (lambda: eq.simulate("study", 0), "0"),
         (lambda: eq.links("study", 0, "https://study.example.org", "out.csv"), "0"),
@@ -218,6 +225,17 @@ def test_exclude_does_the_same(stored: StoredStudy) -> None:
     eq.exclude("study", "no fire alarm", panel_id="anna", undo=True)
     printed = done("exclude", "study", "--panel-id", "anna", "--reason", "fire alarm")
     assert decided.sessions[0] in printed
+
+
+def test_models_prompts_does_the_same(stored: StoredStudy) -> None:
+    options = ["--format", "openai-batch", "--model", "gpt-4.1", "--temperature", 0.1, "--temperature", 0.7]
+    plan = ["--epochs", 2, "--group", 2, "--seed", 3]
+    printed = done("models", "prompts", "study", *options, *plan, "-o", "by-command.jsonl")
+    written = eq.models_prompts(
+        "study", "openai-batch", "by-function.jsonl", "gpt-4.1", (0.1, 0.7), epochs=2, group=2, seed=3
+    )
+    assert Path("by-command.jsonl").read_bytes() == Path("by-function.jsonl").read_bytes()
+    assert printed.replace("by-command", "by-function").splitlines() == written.sentences()
 
 
 def test_models_run_does_the_same(stored: StoredStudy) -> None:

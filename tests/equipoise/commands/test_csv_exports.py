@@ -32,7 +32,7 @@ HOSTILE = (
 )  # fmt: skip
 WRITE_CSV = {
     "analyze", "assignment log", "audit", "battery build", "battery export", "identities export", "lab run", "links",
-    "power", "store sessions",
+    "models prompts", "power", "store sessions",
 }  # fmt: skip
 """The commands that write CSV; this file has a test of each."""
 WRITE_OTHER_FILES = {"battery import", "battery preview", "jspsych-plugins", "store backup"}
@@ -257,6 +257,14 @@ def test_a_battery_that_is_built_as_csv_is_guarded_too(vignettes: Path, tmp_path
     battery = load_battery(vignettes)
     write_battery(battery, battery.items, (), tmp_path / "built.csv")
     read(tmp_path / "built.csv")
+
+
+def test_prompts_as_csv_are_guarded_and_read_back_unchanged(vignettes: Path, tmp_path: Path) -> None:
+    study, template = vignettes.parent, tmp_path / "text.txt"
+    template.write_text("{{ text }}")
+    done("models", "prompts", study, "--format", "csv", "--style", template, "-o", tmp_path / "prompts.csv")
+    texts = {str(item.content["text"]).strip() for item in load_study(study).test_items}
+    assert texts_of(tmp_path / "prompts.csv") >= texts
 
 
 @pytest.mark.parametrize("form", ["gorilla", "jspsych"])

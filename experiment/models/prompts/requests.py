@@ -1,0 +1,178 @@
+"""The requests of a study: one request per item, temperature and epoch."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from batteries.canonical_json import digest
+from batteries.errors import InputError
+from batteries.items import Item
+from experiment.models.prompts.item_text import content_variables, shown_item
+from experiment.models.prompts.practice import examples, instruction_pages, practice_trials
+from experiment.models.prompts.styles import REASONING_STYLES, Prompt, Style, style_for
+from experiment.models.request_ids import RequestId
+from experiment.plan import Phase, plan_session
+from experiment.study.definition import Study
+
+
+@dataclass(frozen=True)
+class PromptRequest:
+    """One request to a model."""
+
+    request_id: RequestId
+    item_id: str
+    prompt: Prompt
+
+
+@dataclass(frozen=True)
+class TaskPrompts:
+    """A style with the texts that are the same in all requests of a task."""
+
+    style: Style
+    shared: dict[str, Any]
+    """The variables `examples`, `instructions`, `practice` and `response_cue`."""
+    wording: tuple[str, dict[str, str]]
+    """The study's language, and the texts that the study replaces."""
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the fixed part of the prompts.
+
+        It is the digest of the template, unless the template shows examples, instructions, practice or items as people
+        see them. Then it is the digest of the template together with these texts.
+        """
+        used = {name: value for name, value in self.shared.items() if name in self.style.variables and value}
+        if "item" in self.style.variables or used.keys() - {"examples"}:
+            used["wording"] = list(self.wording)
+        return digest({"template": self.style.digest, **used}) if used else self.style.digest
+
+
+@dataclass(frozen=True)
+class Requests:
+    """All requests of a study under one style."""
+
+    study: Study
+    items: tuple[Item, ...]
+    by_task: dict[str, TaskPrompts]
+    temperatures: tuple[float | None, ...]
+    epochs: int
+
+    def __len__(self) -> int:
+        return len(self.items) * len(self.temperatures) * self.epochs
+
+    def __iter__(self) -> Iterator[PromptRequest]:
+        """Yield the requests. All requests for one item follow each other, so that few prompts are in memory."""
+        battery = self.study.battery
+        positions = {item.item_id: index for index, item in enumerate(battery.items)}
+        for item in self.items:
+            prompts = self.by_task[item.task]
+            prompt = prompts.style.render(self._variables(item), item.item_id)
+            parts = battery.digest[:8], positions[item.item_id], prompts.digest[:8]
+            for temperature in self.temperatures:
+                for epoch in range(1, self.epochs + 1):
+                    yield PromptRequest(RequestId(*parts, temperature, epoch), item.item_id, prompt)
+
+    @property
+    def is_long(self) -> bool:
+        """True if a style asks for a long reply."""
+        return any(prompts.style.name in REASONING_STYLES for prompts in self.by_task.values())
+
+    def _variables(self, item: Item) -> dict[str, Any]:
+        """Return the variables of a template for one item. Only the item's content is read, not its key or factors."""
+        return {
+            **self.by_task[item.task].shared,
+            **content_variables(item.task, item.content),
+            "item": shown_item(item.task, item.content, self.study.words),
+        }
+
+
+def requests_for(
+    study: Study,
+    *,
+    style: str | None = None,
+    shots: int = 0,
+    temperatures: Sequence[float] = (),
+    epochs: int = 1,
+    group: int | None = None,
+    seed: int | None = None,
+) -> Requests:
+    """Return the requests for a study's test items.
+
+    Parameters
+    ----------
+    study
+        The study.
+    style
+        Name of a style or a template file; None for the default style of each task.
+    shots
+        Number of solved examples in each prompt.
+    temperatures
+        Sampling temperatures; none to send no temperature.
+    epochs
+        Number of requests with the same item and temperature.
+    group, seed
+        Counterbalance group and seed, for the items of one session in the order of its plan. If both are None, the
+        requests are for all test items of the battery.
+
+    Raises
+    ------
+    InputError
+        If an argument is not possible, or an item cannot be sent to a model.
+    """
+    if shots < 0 or epochs < 1:
+        raise InputError(
+            f"shots is {shots} and epochs is {epochs}. Fix: use 0 or more shots, and 1 or more epochs."
+        )  # fmt: skip
+    items = _items(study, group, seed)
+    by_task = {
+        task: _task_prompts(study, task, style, shots) for task in dict.fromkeys(item.task for item in items)
+    }  # fmt: skip
+    return Requests(study, tuple(items), by_task, _checked(temperatures), epochs)
+
+
+def _items(study: Study, group: int | None, seed: int | None) -> list[Item]:
+    if group is None and seed is None:
+        return study.test_items
+    if group is None or seed is None:
+        missing = "--seed" if seed is None else "--group"
+        raise InputError(
+            f"one session's plan needs a group and a seed. Fix: add {missing}, or leave out both options to use the "
+            "whole battery."
+        )
+    if seed < 0:
+        raise InputError(f"--seed {seed}: a seed is not negative. Fix: use 0 or a larger number.")
+    try:
+        trials = plan_session(study, group, seed).trials
+    except ValueError as error:
+        raise InputError(f"--group {group}: {error}") from None
+    return [study.battery.by_id[trial.item_id] for trial in trials if trial.phase is Phase.TEST]
+
+
+def _task_prompts(study: Study, task: str, chosen: str | None, shots: int) -> TaskPrompts:
+    style = style_for(task, chosen, study.folder)
+    if shots and "examples" not in style.variables:
+        raise InputError(
+            f"--shots {shots}: the style `{style.name}` has no examples. Fix: leave --shots out, or use a template "
+            "with `examples`."
+        )
+    shared = {
+        "examples": examples(study, task, shots),
+        "instructions": instruction_pages(study),
+        "practice": practice_trials(study) if "practice" in style.variables else [],
+        "response_cue": study.words.say("your_answer_is", answer="").strip(),
+    }
+    return TaskPrompts(style, shared, (study.definition.language, study.definition.texts))
+
+
+def _checked(temperatures: Sequence[float]) -> tuple[float | None, ...]:
+    for temperature in temperatures:
+        if not math.isfinite(temperature) or not 0 <= temperature < 10 or round(temperature, 2) != temperature:
+            raise InputError(
+                f"--temperature {temperature}: this is not a temperature with at most two decimals. Fix: write a "
+                "number such as 0.7."
+            )
+    if len(set(temperatures)) < len(temperatures):
+        raise InputError("a temperature is given twice. Fix: give each temperature once, and use --epochs to repeat.")
+    return tuple(float(temperature) for temperature in temperatures) or (None,)

@@ -1,0 +1,77 @@
+"""No prompt has the answer key of a test item."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from batteries.blackbox import all_ports
+from batteries.items import Item
+from batteries.tasks import TASKS
+from experiment.models.prompts.requests import Requests, requests_for
+from experiment.models.prompts.styles import DEFAULT_STYLES, style_for
+from tests.experiment.models.prompts.small_studies import SAMPLES, STYLES, item, study_with
+
+CELLS = st.tuples(st.integers(1, 8), st.integers(1, 8)).map(list)
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
+CONTENTS = {
+    "multiple_choice": st.fixed_dictionaries(
+        {"text": TEXT | st.just(""), "prompt": TEXT, "options": st.lists(TEXT, min_size=2, max_size=9, unique=True)}
+    ),
+    "blackbox_predict": st.fixed_dictionaries(
+        {
+            "size": st.just(8),
+            "atoms": st.lists(CELLS, min_size=1, max_size=6, unique_by=tuple),
+            "entry": st.sampled_from(all_ports(8)).map(str),
+        }
+    ),
+}
+SECRET = "the-key-of-this-item"
+
+
+def messages(items: list[Item], task: str, style: str, shots: int) -> list[tuple[str | None, str]]:
+    requests = requests_for(study_with(items, task), style=style, shots=shots, temperatures=[0.1, 0.7], epochs=2)
+    return [request.prompt for request in requests]
+
+
+def shots_of(task: str, style: str) -> tuple[int, ...]:
+    return (0, 1) if "examples" in style_for(task, style, SAMPLES[task].folder).variables else (0,)
+
+
+def test_every_task_has_styles_or_is_refused() -> None:
+    assert {task for task, _ in STYLES} == set(DEFAULT_STYLES) == set(CONTENTS) == TASKS.keys() - {"jspsych"}
+
+
+@pytest.mark.parametrize(("task", "style"), STYLES)
+@settings(max_examples=20)
+@given(data=st.data())
+def test_a_changed_key_changes_no_prompt(task: str, style: str, data: st.DataObject) -> None:
+    content = data.draw(CONTENTS[task])
+    keys: list[Any] = [*TASKS[task].responses(content), SECRET, {SECRET: [SECRET]}, None]
+    for shots in shots_of(task, style):
+        before = messages([item(content, keys[0])], task, style, shots)
+        assert messages([item(content, data.draw(st.sampled_from(keys)))], task, style, shots) == before
+
+
+@pytest.mark.parametrize(("task", "style"), STYLES)
+def test_a_template_receives_plain_values_without_keys_and_factors(
+    task: str, style: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = dict(SAMPLES[task].test_items[0].content)
+    requests = requests_for(study_with([item(content, SECRET)], task), style=style)
+    (one,) = requests.items
+    received = Requests._variables(requests, one)
+    assert_plain(received)
+    assert SECRET not in repr(received)
+    assert "factor-of-item" not in repr(received)
+
+
+def assert_plain(value: object) -> None:
+    """Check that a value has no method that leads to an item or a study."""
+    assert type(value) in {str, int, list, dict}
+    if isinstance(value, dict):
+        value = [*value.keys(), *value.values()]
+    if isinstance(value, list):
+        for part in value:
+            assert_plain(part)
