@@ -4,9 +4,10 @@ from batteries.errors import InputError
 from batteries.tasks.blackbox_predict import BlackboxPredict
 from batteries.tasks.jspsych_plugin import JsPsychPlugin
 from batteries.tasks.multiple_choice import MultipleChoice
+from batteries.tasks.replies.reading import Reading
 from batteries.tasks.task import READING_WORDS_PER_MINUTE, Feedback, Score, Task
 
-__all__ = ["READING_WORDS_PER_MINUTE", "TASKS", "Feedback", "Score", "Task", "task_named"]
+__all__ = ["READING_WORDS_PER_MINUTE", "TASKS", "Feedback", "Reading", "Score", "Task", "task_named"]
 
 TASKS: dict[str, Task] = {task.name: task for task in (MultipleChoice(), BlackboxPredict(), JsPsychPlugin())}
 

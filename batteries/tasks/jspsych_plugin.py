@@ -6,6 +6,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 from batteries.canonical_json import canonical_json
 from batteries.errors import InputError
+from batteries.tasks.replies import jspsych
+from batteries.tasks.replies.reading import Reading
 from batteries.tasks.task import Feedback, Score, Task
 
 MOST_BYTES = 20_000
@@ -69,6 +71,9 @@ class JsPsychPlugin(Task):
     def score(self, content: dict[str, Any], key: JsonValue, response: JsonValue) -> Score:
         correct = isinstance(key, dict) and isinstance(response, dict) and _matches(response, key)
         return Score(correct, float(correct))
+
+    def read_reply(self, content: dict[str, Any], reply: str) -> Reading:
+        return jspsych.read(content, reply)
 
     def feedback(self, content: dict[str, Any], key: JsonValue, response: JsonValue) -> Feedback:
         correct = self.score(content, key, response).correct

@@ -1,0 +1,65 @@
+"""The decision over the claims of a reply: one response, or the reason why there is none."""
+
+from collections.abc import Sequence
+
+from batteries.tasks.replies import reading
+from batteries.tasks.replies.reading import Reading
+from batteries.tasks.replies.scopes import Scopes
+from batteries.tasks.replies.statements import Claim, Level
+
+RULES = (
+    "json", "answer_tag", "boxed", "three_lines", "first_line", "statement", "marked_option", "last_line",
+    "whole_sentence", "clause", "in_sentence", "other_words",
+)  # fmt: skip
+"""The rules from the strictest to the most tolerant one. A reply is read by the strictest rule that finds its response."""
+
+
+def decide(claims: Sequence[Claim], scopes: Scopes) -> Reading | None:
+    """Return the reading that follows from the claims, which are in their order; None without a claim.
+
+    Only the claims of the highest level count. If they differ, the last one counts only if words between the claims take
+    back the earlier ones, or if it alone is called final.
+    """
+    firm = [claim for claim in claims if not claim.is_hypothetical and claim.level > Level.NONE]
+    if not firm:
+        return _hypothetical(claims)
+    level = max(claim.level for claim in firm)
+    top = [claim for claim in firm if claim.level == level]
+    last = top[-1]
+    if not any(_differ(claim, last) for claim in top):
+        return _agreed(top)
+    if last.is_final and not any(claim.is_final and _differ(claim, last) for claim in top):
+        return _named(last, "final_statement")
+    rest = [claim for claim in top if _differ(claim, last)]
+    if scopes.retracts(rest[-1].mention.last, last.mention.first):
+        return _named(last, "changed_mind")
+    return Reading.invalid(reading.SEVERAL_ANSWERS)
+
+
+def _hypothetical(claims: Sequence[Claim]) -> Reading | None:
+    """Return the reading of a reply with several answers under conditions; a single one of them is no answer."""
+    likely = [claim for claim in claims if claim.level >= Level.SOFT]
+    differ = any(_differ(claim, likely[0]) or claim.reason == reading.SEVERAL_ANSWERS for claim in likely)
+    return Reading.invalid(reading.SEVERAL_ANSWERS) if differ else None
+
+
+def _agreed(claims: Sequence[Claim]) -> Reading:
+    certain = [claim for claim in claims if claim.response is not None]
+    if not certain:
+        return Reading.invalid(claims[0].reason)
+    strictest = min((claim.rule for claim in certain), key=RULES.index)
+    return Reading(certain[0].response, strictest)
+
+
+def _named(claim: Claim, rule: str) -> Reading:
+    return Reading.invalid(claim.reason) if claim.response is None else Reading(claim.response, rule)
+
+
+def _differ(one: Claim, other: Claim) -> bool:
+    """Return True if two claims give different answers. An ambiguous number agrees with each response it may mean."""
+    if one.response is not None and other.response is not None:
+        return one.response != other.response
+    if one.response is None and other.response is None:
+        return one.reason != other.reason
+    problem, certain = (one, other) if one.response is None else (other, one)
+    return problem.reason != reading.AMBIGUOUS or certain.response not in problem.mention.responses

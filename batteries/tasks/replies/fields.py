@@ -1,0 +1,117 @@
+"""Answers that a reply gives as data: JSON objects, answer tags, and boxes of LaTeX."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from batteries.tasks.replies.json_values import json_values
+from batteries.tasks.replies.kinds import Kind
+from batteries.tasks.replies.tokens import FIELD, Lexicon, tokens_of
+
+_BOX = re.compile(
+    r"\\(?:boxed|fbox|framebox)\s*\{(?P<inside>(?:[^{}\n]|\{(?:[^{}\n]|\{[^{}\n]{0,200}\}){0,200}\}){0,300})\}"
+)
+_TAG = re.compile(
+    r"<(?P<tag>(?:final_?|my_?)?(?:answer|response|choice|option|prediction|output|result|final|antwort|solution)"
+    r"(?:_?(?:number|letter))?)(?:\s[^<>\n]{0,100})?>(?P<inside>[^<]{0,2000}(?:<(?!/?(?P=tag))[^<]{0,2000}){0,20})</(?P=tag)\s*>",
+    re.IGNORECASE,
+)
+_FENCE_SIGNS = re.compile(r"```[\w+-]*\s*(?=\ue000)|(?<=\ue000)\s*```")
+_NOT_ANSWERS = frozenset(
+    ["explanation", "reasoning", "reason", "confidence", "question", "thought", "thoughts", "analysis", "rationale", "justification", "step", "steps", "path", "comment", "note", "probability", "score", "entry", "trace", "why", "certainty", "story", "context", "id", "index"]
+)  # fmt: skip
+_PARTS = frozenset(["text", "value", "selected", "chosen", "correct", "side", "position", "pos", "port", "row", "column", "absorbed", "reflected"])
+
+
+@dataclass(frozen=True)
+class Field:
+    """A part of a reply that gives an answer as data."""
+
+    rule: str
+    value: Any
+    """A text or, for the rule `json`, a value of JSON."""
+    is_final: bool
+
+
+def extracted(text: str) -> tuple[str, list[Field]]:
+    """Return a text in which the sign `FIELD` replaces each field, and the fields in their order.
+
+    Examples
+    --------
+    >>> text, (field,) = extracted('Here it is: {"answer": 2}')
+    >>> field.value
+    {'answer': 2}
+    """
+    text = text.replace(FIELD, " ")
+    found = sorted(_found(text), key=lambda item: item[0])
+    parts: list[str] = []
+    fields: list[Field] = []
+    position = 0
+    for start, end, field in found:
+        if start >= position:
+            parts.extend((text[position:start], "\n", FIELD, "\n"))
+            fields.append(field)
+            position = end
+    return "".join([*parts, text[position:]]), fields
+
+
+def _found(text: str) -> Iterator[tuple[int, int, Field]]:
+    for tag in _TAG.finditer(text):
+        yield tag.start(), tag.end(), _tag_field(tag)
+    for box in _BOX.finditer(text):
+        yield box.start(), box.end(), Field("boxed", box["inside"], False)
+    for found in json_values(text):
+        if _has_text(found.value):
+            yield found.start, found.end, Field("json", found.value, False)
+
+
+def _tag_field(tag: re.Match[str]) -> Field:
+    inside = next(json_values(tag["inside"]), None)
+    is_final = "final" in tag["tag"].lower()
+    if inside is not None and isinstance(inside.value, dict) and inside.value:
+        return Field("json", inside.value, is_final)
+    return Field("answer_tag", tag["inside"], is_final)
+
+
+def _has_text(value: Any) -> bool:
+    """Return True for an object with fields, or a list of objects or texts; `{2}` and `[option text]` are text."""
+    return isinstance(value, dict | list) and bool(value)
+
+
+def is_answer_name(name: str, lexicon: Lexicon) -> bool:
+    """Return True if a field's name says that its value is the answer."""
+    words = names_of(name)
+    if set(words) & _NOT_ANSWERS:
+        return False
+    kinds = {token.kind for token in lexicon.named(tokens_of(" ".join(words)))}
+    if kinds & {Kind.EXPLAIN, Kind.REASON}:
+        return False
+    return bool(kinds & {Kind.ANSWER, Kind.OPTION, Kind.DECIDE, Kind.FINAL, Kind.EXIT}) or bool(set(words) & _PARTS)
+
+
+def names_of(name: str) -> list[str]:
+    """Return the words of a field's name, such as `exit_side`, `exitSide` or `Exit side`."""
+    return re.sub(r"[\W_]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).casefold().split()
+
+
+def answer_values(value: Any, is_answer: Callable[[str], bool], name: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield names and values of the fields that give the answer, of objects within objects too.
+
+    A list of texts under a plural name repeats the options, unless the list is the whole value.
+    """
+    if isinstance(value, list):
+        for entry in value:
+            yield from answer_values(entry, is_answer, name)
+    elif isinstance(value, dict):
+        for name, entry in value.items():
+            if not is_answer(name) or (isinstance(entry, list) and names_of(name)[-1:] in (["options"], ["choices"])):
+                continue
+            yield from answer_values(entry, is_answer, name)
+    else:
+        yield name, value
+
+
+def without_fences(text: str) -> str:
+    """Return a text without code fences directly around fields."""
+    return _FENCE_SIGNS.sub("", text)

@@ -1,0 +1,118 @@
+"""Reading replies to multiple-choice items.
+
+The strict form is that of the standard prompt (Prunty et al., 2025, appendix, Figure 3): the number of the option on the
+first line, its exact text on the second, an explanation on the third. The published parser took the first character of
+the first line, so that "10" was 1 and "The answer is 2" an error.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from batteries.tasks.replies import reading
+from batteries.tasks.replies.fields import answer_values, is_answer_name, names_of
+from batteries.tasks.replies.json_values import CutNumber
+from batteries.tasks.replies.kinds import Kind
+from batteries.tasks.replies.lists import without_lists
+from batteries.tasks.replies.options import Options
+from batteries.tasks.replies.reader import joined_readings, read_reply
+from batteries.tasks.replies.reading import Reading
+from batteries.tasks.replies.scopes import Scopes
+from batteries.tasks.replies.tokens import Token, statement_lexicon
+
+_MOST_WORDS = 60
+"""A longer reply is not compared in other words than those of the options."""
+_LEAST_PART = 3
+"""Words of a sentence that is a part of an option."""
+
+
+def read(content: dict[str, Any], reply: str) -> Reading:
+    """Return the option that a reply to a multiple-choice item gives.
+
+    Parameters
+    ----------
+    content : dict
+        The item's content, as it was shown, with its `options`.
+    reply : str
+        The whole reply of the model.
+    """
+    return read_reply(ChoiceOutcomes([str(option) for option in content["options"]]), reply)
+
+
+class ChoiceOutcomes(Options):
+    """The options of an item as the outcomes of a reply."""
+
+    def __init__(self, texts: list[str], have_positions: bool = True) -> None:
+        super().__init__(texts, statement_lexicon(), have_positions)
+
+    @property
+    def n_outcomes(self) -> int:
+        return len(self.texts)
+
+    def without_lists(self, text: str, placed: Callable[[int], str]) -> str:
+        return without_lists(text, self, placed)
+
+    def field_reading(self, value: Any, read: Callable[[str], Reading]) -> Reading:
+        if isinstance(value, list) and not any(isinstance(entry, dict) for entry in value):
+            return joined_readings([self._field_value(entry, read) for entry in value], "json")
+        fields = list(answer_values(value, lambda name: is_answer_name(name, self.lexicon)))
+        given = [(name, entry) for name, entry in fields if entry is not None and not isinstance(entry, bool)]
+        if isinstance(value, dict) and len({name for name, _ in given}) == len(given) == 2 and not _has_cut(given):
+            # A number and a text are read together, as on two lines.
+            found = read("\n".join(str(entry) for _, entry in sorted(given, key=_is_text)))
+            return Reading(found.response, "json") if found.is_valid else found
+        return joined_readings([self._field_value(entry, read) for _, entry in fields], "json")
+
+    def _field_value(self, value: Any, read: Callable[[str], Reading]) -> Reading:
+        if isinstance(value, bool) or value is None:
+            return Reading.invalid(reading.NO_ANSWER)
+        if isinstance(value, CutNumber) and self._may_continue(value):
+            return Reading.invalid(reading.AMBIGUOUS)
+        return read(str(value))
+
+    def _may_continue(self, digits: str) -> bool:
+        """Return True if more digits would give another option."""
+        return any(str(number).startswith(digits) and str(number) != digits for number in range(1, len(self.texts) + 1))
+
+    def in_other_words(self, scopes: Scopes) -> Reading | None:
+        """Return the one option that a sentence is a part of, or whose distinctive words all occur in a sentence."""
+        if len(scopes.tokens) > _MOST_WORDS:
+            return None
+        for rule in (self._with_part, self._with_distinctive):
+            found = {number for sentence in _sentences(scopes) for number in rule(sentence)}
+            if found:
+                is_one = len(found) == 1
+                return Reading(found.pop(), "other_words") if is_one else Reading.invalid(reading.SEVERAL_ANSWERS)
+        return None
+
+    def _with_part(self, sentence: list[Token]) -> list[int]:
+        """Return the options of which a whole sentence is a part, such as "Not enough information"."""
+        part = " ".join(token.key for token in sentence if token.is_wordlike)
+        if part.count(" ") + 1 < _LEAST_PART:
+            return []
+        return [number for number, words in enumerate(self.words, start=1) if f" {part} " in f" {' '.join(words)} "]
+
+    def _with_distinctive(self, sentence: list[Token]) -> list[int]:
+        """Return the options whose distinctive words all occur in a sentence without a negation."""
+        if {token.kind for token in sentence} & {Kind.NOT, Kind.IF, Kind.MAY, Kind.REFUSE}:
+            return []
+        keys = {token.key for token in sentence}
+        return [number for number, words in enumerate(self.distinctive(), start=1) if words and words <= keys]
+
+
+def _sentences(scopes: Scopes) -> list[list[Token]]:
+    """Return the sentences that are no questions, without explanations."""
+    result: dict[int, list[Token]] = {}
+    for position, token in enumerate(scopes.tokens):
+        if not scopes.is_question[position] and not scopes.is_explanation[position]:
+            result.setdefault(scopes.sentence_of[position], []).append(token)
+    return list(result.values())
+
+
+def _has_cut(fields: list[tuple[str, Any]]) -> bool:
+    return any(isinstance(entry, CutNumber) for _, entry in fields)
+
+
+def _is_text(field: tuple[str, Any]) -> bool:
+    """Return True if a field gives the text of an option, by its name or by its value."""
+    name, entry = field
+    return "text" in names_of(name) or (isinstance(entry, str) and not set(names_of(name)) & {"number", "letter"})

@@ -1,0 +1,169 @@
+"""The steps of reading a reply, which are the same for all tasks."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from batteries.tasks.replies import reading
+from batteries.tasks.replies.decision import decide
+from batteries.tasks.replies.fields import Field, extracted, without_fences
+from batteries.tasks.replies.kinds import Kind
+from batteries.tasks.replies.preparation import normalized, without_markup, without_reasoning
+from batteries.tasks.replies.reading import Reading
+from batteries.tasks.replies.scopes import Scopes, scopes_of
+from batteries.tasks.replies.statements import Claim, Form, Level, Mention, claims_of
+from batteries.tasks.replies.tokens import FIELD, Lexicon, Token, tokens_of
+
+_FIRST_WORDS = 60
+"""Words of a reply within which a refusal or reasoning is announced."""
+
+
+class Outcomes(Protocol):
+    """The outcomes of an item, as a task defines them."""
+
+    @property
+    def lexicon(self) -> Lexicon:
+        """Return the words of the replies."""
+
+    @property
+    def n_outcomes(self) -> int:
+        """Return the number of outcomes."""
+
+    def mentions(self, tokens: Sequence[Token]) -> list[Mention]:
+        """Return all mentions of outcomes, in their order."""
+
+    def without_lists(self, text: str, placed: Callable[[int], str]) -> str:
+        """Return a text without lists that only repeat the question."""
+
+    def field_reading(self, value: Any, read: Callable[[str], Reading]) -> Reading:
+        """Return the reading of a value of JSON; `read` reads a text within this value."""
+
+    def in_other_words(self, scopes: Scopes) -> Reading | None:
+        """Return the reading of a reply in which no outcome occurs literally."""
+
+
+def read_reply(outcomes: Outcomes, reply: str) -> Reading:
+    """Return the response that a reply gives, or the reason why it gives none."""
+    text = normalized(reply)
+    if not text:
+        return Reading.invalid(reading.EMPTY)
+    text = without_reasoning(text)
+    if not text:
+        return Reading.invalid(reading.ONLY_REASONING)
+    text, fields = extracted(text)
+    return _Reader(outcomes).read(without_fences(text), fields)
+
+
+@dataclass(frozen=True)
+class _Reader:
+    outcomes: Outcomes
+
+    def read(self, text: str, fields: Iterable[Field] = ()) -> Reading:
+        """Return the reading of a text without reasoning, in which the sign `FIELD` replaces each field."""
+        readings = [(self._field(field), field) for field in fields]
+        marked: list[Reading] = []
+
+        def placed(response: int) -> str:
+            marked.append(Reading(response, "marked_option"))
+            return FIELD * 2
+
+        plain = self.outcomes.without_lists(without_markup(text), placed)
+        tokens = self.outcomes.lexicon.named(tokens_of(plain))
+        if not tokens:
+            return Reading.invalid(reading.NO_ANSWER)
+        mentions = self.outcomes.mentions(tokens)
+        covered = {position for mention in mentions for position in range(mention.first, mention.last)}
+        scopes = scopes_of(tokens, covered, {mention.first for mention in mentions})
+        claims = claims_of(scopes, mentions, self.outcomes.n_outcomes)
+        claims += _field_claims(scopes, readings, marked)
+        claims = _without_reasoned(scopes, sorted(claims, key=lambda claim: claim.mention.first))
+        found = decide(claims, scopes)
+        if found is None or (not found.is_valid and not claims):
+            found = self._without_claims(scopes, [given for given, _ in readings])
+        elif found.rule == "in_sentence" and max(claim.level for claim in claims) is Level.WEAK:
+            found = _if_complete(scopes, found)
+        return found
+
+    def _field(self, field: Field) -> Reading:
+        if field.rule == "json":
+            return self.outcomes.field_reading(field.value, self._inner)
+        found = self._inner(str(field.value))
+        return Reading(found.response, field.rule) if found.is_valid else found
+
+    def _inner(self, text: str) -> Reading:
+        return self.read(text.replace(FIELD, " "))
+
+    def _without_claims(self, scopes: Scopes, readings: Sequence[Reading]) -> Reading:
+        """Return the reading of a reply in which nothing is stated."""
+        if readings:
+            reasons = [found.rule for found in readings]
+            return Reading.invalid(reading.REFUSAL if reading.REFUSAL in reasons else reasons[-1])
+        announced = _announced(scopes)
+        if announced == reading.ONLY_REASONING:
+            return Reading.invalid(announced)
+        return self.outcomes.in_other_words(scopes) or Reading.invalid(announced or reading.NO_ANSWER)
+
+
+def _field_claims(scopes: Scopes, readings: Sequence[tuple[Reading, Field]], marked: Sequence[Reading]) -> list[Claim]:
+    """Return the claims of fields and of marked options, at the places of their signs in the text."""
+    claims: list[Claim] = []
+    waiting, waiting_marked = list(readings), list(marked)
+    for position, token in enumerate(scopes.tokens):
+        if token.text == FIELD and waiting:
+            found, field = waiting.pop(0)
+            if found.rule in {reading.NO_ANSWER, reading.REFUSAL, reading.EMPTY}:
+                continue
+            claims.append(_field_claim(scopes, position, found, field.is_final))
+        elif token.text == FIELD * 2 and waiting_marked:
+            claims.append(_field_claim(scopes, position, waiting_marked.pop(0), False))
+    return claims
+
+
+def _field_claim(scopes: Scopes, position: int, found: Reading, is_final: bool) -> Claim:
+    before = scopes.tokens[max(position - 8, 0) : position]
+    responses = frozenset() if found.response is None else frozenset([found.response])
+    mention = Mention(
+        position, position + 1, Form.OUTCOME, responses, Level.STRONG, None if found.is_valid else found.rule
+    )  # type: ignore[arg-type]
+    final = is_final or any(token.kind is Kind.FINAL for token in before)
+    return Claim(mention, Level.STRONG, found.rule if found.is_valid else "json", final)
+
+
+def _without_reasoned(scopes: Scopes, claims: list[Claim]) -> list[Claim]:
+    """Return the claims without the ones in lines that are labelled as reasoning, unless all of them are there."""
+    lines = {
+        scopes.line_of[position]
+        for position, token in enumerate(scopes.tokens)
+        if token.kind is Kind.REASON and (position == 0 or scopes.tokens[position - 1].kind is Kind.LINE)
+    }
+    outside = [claim for claim in claims if scopes.line_of[claim.mention.first] not in lines]
+    return outside if any(claim.level > Level.NONE for claim in outside) else claims
+
+
+def _if_complete(scopes: Scopes, found: Reading) -> Reading:
+    """Return a reading of a text within a sentence, unless the reply announces reasoning or a refusal, or is long."""
+    announced = _announced(scopes)
+    return Reading.invalid(announced) if announced else found
+
+
+def _announced(scopes: Scopes) -> str | None:
+    """Return `refusal` or `only_reasoning` if the first words announce it."""
+    kinds = {token.kind for token in scopes.tokens[:_FIRST_WORDS]}
+    if Kind.REFUSE in kinds:
+        return reading.REFUSAL
+    return reading.ONLY_REASONING if Kind.REASON in kinds else None
+
+
+def joined_readings(readings: Sequence[Reading], rule: str) -> Reading:
+    """Return the one reading of several values of one object, such as a number and a text."""
+    valid = [found for found in readings if found.is_valid]
+    broken = [
+        found for found in readings if found.rule not in {reading.NO_ANSWER, reading.EMPTY} and not found.is_valid
+    ]
+    if broken and not (valid and all(found.rule == reading.REFUSAL for found in broken)):
+        return broken[0]
+    if not valid:
+        return Reading.invalid(reading.NO_ANSWER)
+    if any(found.response != valid[0].response for found in valid):
+        return Reading.invalid(reading.SEVERAL_ANSWERS)
+    return Reading(valid[0].response, rule)
