@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from inspect_ai import eval as inspect_eval
 from inspect_ai.model import Model, get_model
@@ -52,7 +53,9 @@ def model_of(settings: RunSettings) -> Model:
     InputError
         If Inspect does not know the provider, or the provider's package or access key is missing.
     """
-    mock = {"custom_outputs": mock_replies(settings.model, settings.requests)} if settings.provider == PROVIDER else {}
+    mock: dict[str, Any] = {}
+    if settings.provider == PROVIDER:
+        mock = {"custom_outputs": mock_replies(settings.model, settings.requests)}
     try:
         return get_model(settings.model, memoize=False, **mock)
     except Exception as error:
