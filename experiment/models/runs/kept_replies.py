@@ -91,7 +91,7 @@ def kept_replies(folder: Path) -> Iterator[KeptReplies]:
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, PRIVATE_FILE))
         with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as connection:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-            connection.execute("PRAGMA journal_mode = TRUNCATE")
+            connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("BEGIN EXCLUSIVE")
             connection.execute(_TABLE)
