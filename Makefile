@@ -52,5 +52,5 @@ $(VENV)/installed: $(VENV)/bin/python $(SOURCES)
 	touch $@
 
 $(VENV)/installed-dev: $(VENV)/bin/python $(SOURCES)
-	$(VENV)/bin/pip install --quiet --editable '.[dev]'
+	$(VENV)/bin/pip install --quiet --editable '.[dev,models]'
 	touch $@ $(VENV)/installed

@@ -18,6 +18,26 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
+def noted_progress(what: str, total: int) -> Iterator[Callable[[str], None]]:
+    """Show a progress bar with a note. Yield a function; the caller calls this function with the note of each step."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task(what, total=total, note="")
+
+        def advance(note: str) -> None:
+            progress.update(task, advance=1, note=note)
+
+        yield advance
+
+
+@contextmanager
 def spinner(what: str) -> Iterator[None]:
     """Show on a terminal that work continues. Use this function if the number of steps is unknown."""
     console = Console(stderr=True)

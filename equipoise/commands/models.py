@@ -1,19 +1,22 @@
-"""`equipoise models`: write prompts for language models, import their runs, and run baselines."""
+"""`equipoise models`: write prompts for language models, import their runs, and run models and baselines."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from batteries.errors import InputError
 from equipoise.commands.other_batteries import difference, nothing_found
-from equipoise.commands.run_summaries import added_runs
+from equipoise.commands.run_summaries import added_runs, run_summary
 from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded, store_of
-from equipoise.progress_bar import progress_bar
+from equipoise.progress_bar import noted_progress, progress_bar
 from experiment.models.baselines import run_baseline
 from experiment.models.imports.collect import collected
 from experiment.models.imports.column_map import read_map
 from experiment.models.prompts.batch_files import WrittenPrompts, write_prompts
 from experiment.models.prompts.requests import requests_for
+from experiment.models.runs.run_model import run_model
+from experiment.models.runs.settings import MAX_RETRIES, RunSettings, checked_prices, folder_of
 from experiment.records import Run
 from experiment.study.definition import Study
 from server.store import Conflict
@@ -141,30 +144,139 @@ def models_import(
     return [*sentences, *problems, *others]
 
 
-def models_run(study: StudyFolder, model: str, store: StoreAddress | None = None) -> list[str]:
-    """Run a computational baseline on all test items of a study, and store its responses.
+def models_run(
+    study: StudyFolder,
+    model: str,
+    store: StoreAddress | None = None,
+    temperature: Sequence[float] | float = (),
+    epochs: int = 1,
+    style: Path | str | None = None,
+    shots: int = 0,
+    max_tokens: int | None = None,
+    group: int | None = None,
+    seed: int | None = None,
+    limit: int | None = None,
+    max_connections: int | None = None,
+    max_retries: int = MAX_RETRIES,
+    max_cost: float | None = None,
+    price_in: float | None = None,
+    price_out: float | None = None,
+) -> list[str]:
+    """Run a language model or a computational baseline on the test items of a study, and store its responses.
+
+    Each reply of a language model is kept on disk as soon as it arrives, in the folder `data/model-runs` of the study.
+    If the function is called again, only missing replies are asked. A run has one temperature and one epoch. A run is
+    stored when it has a reply to each item.
 
     Parameters
     ----------
     study
         The study or its folder.
     model
-        `baseline/straight-line`, `baseline/nearest-atom` or `baseline/tracer`.
+        A model of Inspect, such as `openai/gpt-4.1`, or `baseline/straight-line`, `baseline/nearest-atom` or
+        `baseline/tracer`.
     store
         The store; by default the store in the settings.
+    temperature
+        The sampling temperatures; by default, the requests have no temperature.
+    epochs
+        Number of requests with the same item and temperature.
+    style
+        Name of a style or a template file; by default, the style is `three-lines` for multiple choice and `baseline`
+        for Black Box.
+    shots
+        Number of solved practice items in each prompt.
+    max_tokens
+        Limit of a reply; by default 512, or 2048 for styles and OpenAI models with reasoning.
+    group, seed
+        Group and seed of one session, to ask only the test items of this session. By default, all test items of the
+        battery are asked.
+    limit
+        Number of items to ask, as a trial. The replies are kept, but no run is stored.
+    max_connections
+        Number of requests at the same time; by default, Inspect chooses the number.
+    max_retries
+        Number of times that a failed request is sent again.
+    max_cost
+        Limit of the price of all replies, in USD.
+    price_in, price_out
+        Prices of the model for prompts and replies, in USD per million tokens.
 
     Returns
     -------
     list of str
-        One sentence on the run.
+        One sentence on each run, and sentences on tokens and on missing replies.
 
     Raises
     ------
     InputError
-        If the baseline is unknown, or cannot respond to the study's task.
+        If the model is unknown or an argument is not possible.
     """
     study = loaded(study)
-    return add_runs(study, [run_baseline(study, model)], store)
+    temperatures = [temperature] if isinstance(temperature, (int, float)) else temperature
+    if model.startswith("baseline/"):
+        _refuse_options(
+            model,
+            temperature=len(temperatures) > 0, epochs=epochs != 1, style=style is not None, shots=shots != 0,
+            max_tokens=max_tokens is not None, group=group is not None, seed=seed is not None,
+            limit=limit is not None, max_connections=max_connections is not None,
+            max_retries=max_retries != MAX_RETRIES,
+            max_cost=max_cost is not None, price_in=price_in is not None, price_out=price_out is not None,
+        )  # fmt: skip
+        return add_runs(study, [run_baseline(study, model)], store)
+    provider, _, name = model.partition("/")
+    if not provider or not name:
+        raise InputError(
+            f"--model {model}: this is not a model's name. Fix: write PROVIDER/NAME, such as openai/gpt-4.1 or "
+            "baseline/tracer."
+        )
+    for option, number, least in (
+        ("--limit", limit, 1), ("--max-tokens", max_tokens, 1), ("--max-connections", max_connections, 1),
+        ("--max-retries", max_retries, 0),
+    ):  # fmt: skip
+        if number is not None and number < least:
+            raise InputError(f"{option} {number}: the number is too small. Fix: use {least} or a larger number.")
+    prices = checked_prices(price_in, price_out, max_cost)
+    requests = requests_for(
+        study,
+        style=None if style is None else str(style),
+        shots=shots,
+        temperatures=temperatures,
+        epochs=epochs,
+        group=group,
+        seed=seed,
+    )
+    is_whole = limit is None or limit >= len(requests.items)
+    settings = RunSettings(
+        model=model,
+        requests=requests if is_whole else replace(requests, items=requests.items[:limit]),
+        folder=folder_of(study.folder / "data", model),
+        max_tokens=max_tokens,
+        group=group,
+        seed=seed,
+        is_whole=is_whole,
+        max_connections=max_connections,
+        max_retries=max_retries,
+        prices=prices,
+        max_cost=max_cost,
+    )
+    with noted_progress(f"Asking {model}", len(settings.requests)) as advance:
+        result = run_model(settings, advance)
+    if is_whole:
+        sentences = add_runs(study, result.runs, store) if result.runs else []
+    else:
+        sentences = [f"{run.run}: {run_summary(study, run)}" for run in result.runs]
+        sentences.append(
+            f"This was a trial with --limit {limit}, so no run is stored. The replies are kept. Fix: run the command "
+            "without --limit to ask the other items and to store the run."
+        )
+    return [*sentences, result.usage, *result.incomplete]
+
+
+def _refuse_options(model: str, **given: bool) -> None:
+    names = ", ".join(f"--{name.replace('_', '-')}" for name, is_given in given.items() if is_given)
+    if names:
+        raise InputError(f"{model}: a baseline does not use {names}. Fix: leave these options out.")
 
 
 def add_runs(study: Study, runs: Sequence[Run], location: StoreAddress | None = None) -> list[str]:

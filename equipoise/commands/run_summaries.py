@@ -45,12 +45,13 @@ class _Summarised(Sequence[Run]):
             return [self[position] for position in range(*index.indices(len(self)))]
         run = self._runs[index]
         made = self._runs.summaries.get(index) if isinstance(self._runs, ImportedRuns) else None
-        self._summaries[index] = made.sentence() if made else _summary(self._study, run)
+        self._summaries[index] = made.sentence() if made else run_summary(self._study, run)
         self._advance()
         return run
 
 
-def _summary(study: Study, run: Run) -> str:
+def run_summary(study: Study, run: Run) -> str:
+    """Return a summary of a run in plain sentences: responses, correct and invalid ones, and missing items."""
     n = len(run.responses)
     correct = [
         response.valid

@@ -1,0 +1,76 @@
+"""Tokens and price of a run, and the limit of its price."""
+
+from dataclasses import dataclass, field
+
+from experiment.models.prompts.styles import Prompt
+
+_TOKENS_PER_PRICE = 1_000_000
+_TOKENS_OF_A_MESSAGE = 16
+"""Upper limit of the tokens with which a provider frames a message."""
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Prices of a model, in USD per million tokens."""
+
+    tokens_in: float
+    tokens_out: float
+
+    def of(self, tokens_in: int, tokens_out: int) -> float:
+        """Return the price of some tokens, in USD."""
+        return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / _TOKENS_PER_PRICE
+
+
+@dataclass
+class Budget:
+    """The tokens that were used, and the price that all requests may have together.
+
+    Before a request is sent, its highest possible price is reserved. So the limit is kept, even if many requests are
+    open at the same time.
+    """
+
+    prices: Prices | None = None
+    max_cost: float | None = None
+    """Limit of the price in USD, or None."""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    is_exhausted: bool = False
+    """True if a request was not sent because of the limit."""
+    _reserved: float = field(default=0.0, repr=False)
+
+    @property
+    def cost(self) -> float | None:
+        """The price so far in USD, or None if the prices are unknown."""
+        return None if self.prices is None else self.prices.of(self.tokens_in, self.tokens_out)
+
+    def reserve(self, prompt: Prompt, max_tokens: int) -> float | None:
+        """Reserve the highest price of a request. Return this price, or None if the limit does not allow the request.
+
+        A token of text has at least one byte, so the number of bytes is an upper limit of the number of tokens.
+        """
+        if self.prices is None:
+            return 0.0
+        messages = [message for message in prompt if message]
+        n_bytes = sum(len(message.encode()) + _TOKENS_OF_A_MESSAGE for message in messages)
+        price = self.prices.of(n_bytes, max_tokens)
+        if self.max_cost is not None and self.prices.of(self.tokens_in, self.tokens_out) + self._reserved + price > (
+            self.max_cost
+        ):
+            self.is_exhausted = True
+            return None
+        self._reserved += price
+        return price
+
+    def release(self, price: float) -> None:
+        """Release the reserved price of a request that has ended."""
+        self._reserved = max(0.0, self._reserved - price)
+
+    def add(self, tokens_in: int, tokens_out: int) -> None:
+        """Add the tokens of a reply."""
+        self.tokens_in += tokens_in
+        self.tokens_out += tokens_out
+
+    def sentence(self) -> str:
+        """Return the tokens, and the price if the prices are known."""
+        tokens = f"{self.tokens_in:,} tokens in, {self.tokens_out:,} tokens out"
+        return tokens if self.cost is None else f"{tokens}, {self.cost:.4f} USD"

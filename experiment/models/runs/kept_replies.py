@@ -1,0 +1,109 @@
+"""The replies of a model on disk. A reply is stored as soon as it arrives, so that no reply is asked and paid twice.
+
+Inspect writes its logs in groups of samples, and its cache leaves out some replies. So a program that is killed could
+lose replies that the provider has billed. For this reason the replies are also in an SQLite file next to the logs.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+from batteries.errors import InputError
+from batteries.files.private_files import PRIVATE_FILE, private_folder
+
+FILE = "replies.db"
+
+
+@dataclass(frozen=True)
+class KeptReply:
+    """A reply with what is known about it."""
+
+    condition: str
+    """Digest of model, prompt, temperature and the other settings."""
+    item_id: str
+    epoch: int
+    request_id: str
+    reply: str
+    thinking: str
+    model_version: str
+    """The model's exact name according to the provider."""
+    stop_reason: str
+    tokens_in: int
+    tokens_out: int
+    latency_s: float | None
+    """Duration of the request, in seconds."""
+    completed_at: str
+    """Time at which the reply arrived, UTC, ISO 8601."""
+
+
+_COLUMNS = tuple(field.name for field in fields(KeptReply))
+_TABLE = f"""
+CREATE TABLE IF NOT EXISTS replies (
+    {", ".join(f"{name} NOT NULL" if name != "latency_s" else name for name in _COLUMNS)},
+    PRIMARY KEY (condition, item_id, epoch)
+) WITHOUT ROWID
+"""
+
+
+class KeptReplies:
+    """The replies of one model to the requests of one study."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def add(self, reply: KeptReply) -> None:
+        """Store a reply. When this function returns, the reply is on disk."""
+        marks = ", ".join("?" * len(_COLUMNS))
+        self._connection.execute(f"INSERT INTO replies VALUES ({marks})", astuple(reply))  # noqa: S608
+
+    def find(self, condition: str, item_id: str, epoch: int) -> KeptReply | None:
+        """Return a reply, or None if the request has no reply yet."""
+        row = self._connection.execute(
+            "SELECT * FROM replies WHERE condition = ? AND item_id = ? AND epoch = ?", (condition, item_id, epoch)
+        ).fetchone()
+        return None if row is None else KeptReply(*row)
+
+    def asked(self, condition: str, epochs: int) -> dict[tuple[str, int], tuple[int, int]]:
+        """Return the tokens (in, out) of each reply under a condition, by item and epoch."""
+        rows = self._connection.execute(
+            "SELECT item_id, epoch, tokens_in, tokens_out FROM replies WHERE condition = ? AND epoch <= ?",
+            (condition, epochs),
+        )
+        return {(item_id, epoch): (tokens_in, tokens_out) for item_id, epoch, tokens_in, tokens_out in rows}
+
+
+@contextmanager
+def kept_replies(folder: Path) -> Iterator[KeptReplies]:
+    """Open the replies in a folder. Only one process can use the replies of a model at a time.
+
+    Raises
+    ------
+    InputError
+        If another process uses the replies, or the file cannot be used.
+    """
+    path = folder / FILE
+    try:
+        private_folder(folder)
+        if not path.exists():
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, PRIVATE_FILE))
+        with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as connection:
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("BEGIN EXCLUSIVE")
+            connection.execute(_TABLE)
+            connection.execute("COMMIT")
+            yield KeptReplies(connection)
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error):
+            raise InputError(
+                f"{path}: another run of this model is in progress. Fix: wait until the other run has ended."
+            ) from None
+        raise InputError(f"{path}: cannot be used ({error}). Fix: check the permissions and the free space.") from None
+    except sqlite3.DatabaseError as error:
+        raise InputError(f"{path}: this is not a file of replies ({error}). Fix: move this file away.") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be used ({error.strerror}). Fix: check the permissions.") from None

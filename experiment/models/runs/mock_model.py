@@ -1,0 +1,39 @@
+"""A mock of a language model, which works offline: `mockllm/NAME`. Each name chooses other replies.
+
+The replies of Inspect's own mock are never a response, and Inspect needs a network to count their tokens.
+"""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from inspect_ai.model import ChatMessage, GenerateConfig, ModelOutput, ModelUsage
+
+from batteries.tasks import task_named
+from experiment.models.prompts.requests import Requests
+
+PROVIDER = "mockllm"
+_BYTES_PER_TOKEN = 4
+
+Reply = Callable[[list[ChatMessage], Any, Any, GenerateConfig], ModelOutput]
+
+
+def mock_replies(model: str, requests: Requests) -> Reply:
+    """Return a function that replies with a possible response to each item, chosen at random by the model's name."""
+    items = {
+        request.prompt.user: requests.study.battery.by_id[request.item_id]
+        for request in requests
+        if request.request_id.epoch == 1
+    }
+
+    def reply(messages: list[ChatMessage], _tools: Any, _choice: Any, config: GenerateConfig) -> ModelOutput:
+        prompt = messages[-1].text
+        item = items[prompt]
+        seed = f"{model}/{config.temperature}/{item.item_id}/{prompt}"
+        text = str(random.Random(seed).choice(task_named(item.task).responses(item.content)))
+        output = ModelOutput.from_content(model, text)
+        tokens_in = sum(len(message.text.encode()) for message in messages) // _BYTES_PER_TOKEN
+        output.usage = ModelUsage(input_tokens=tokens_in, output_tokens=1, total_tokens=tokens_in + 1)
+        return output
+
+    return reply

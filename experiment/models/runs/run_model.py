@@ -1,0 +1,71 @@
+"""The run of a language model: ask for the replies that are missing, and make records of the complete runs."""
+
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from batteries.errors import InputError
+from experiment.models.runs.finished_runs import finished_run
+from experiment.models.runs.kept_replies import kept_replies
+from experiment.models.runs.settings import RunSettings
+from experiment.records import Run
+
+
+@dataclass(frozen=True)
+class ModelRun:
+    """The result of running a model."""
+
+    runs: list[Run]
+    """The complete runs: one for each temperature and epoch."""
+    incomplete: list[str]
+    """A sentence for each reason why runs are incomplete."""
+    usage: str
+    """The replies of this command, and the tokens and price of all replies."""
+
+
+def run_model(settings: RunSettings, advance: Callable[[str], None] = lambda _: None) -> ModelRun:
+    """Ask a model for the replies that are not on disk yet, and return the runs that are complete.
+
+    Parameters
+    ----------
+    settings
+        The options.
+    advance
+        Function to call after each request, with the tokens so far.
+
+    Raises
+    ------
+    InputError
+        If inspect-ai or the model is not available, or another process runs the model for this study.
+    """
+    if importlib.util.find_spec("inspect_ai") is None:
+        raise InputError(
+            f"--model {settings.model}: language models need the package inspect-ai, which is not installed. "
+            "Fix: pip install 'equipoise[models]'"
+        )
+    from experiment.models.runs.ask import MOST_FAILURES, ask_missing, model_of  # noqa: PLC0415 - an extra
+
+    model = model_of(settings)
+    with kept_replies(settings.folder) as replies:
+        asked = ask_missing(settings, model, replies, advance)
+        found = [
+            finished_run(settings, replies, temperature, epoch)
+            for temperature in settings.requests.temperatures
+            for epoch in range(1, settings.requests.epochs + 1)
+        ]
+    incomplete = []
+    again = "Fix: run the same command again; only missing replies are asked."
+    if asked.is_interrupted:
+        incomplete.append(f"The run was stopped. {again}")
+    if asked.n_failed:
+        failed = f"{asked.n_failed:,} requests" if asked.n_failed > 1 else "1 request"
+        incomplete.append(f"{failed} failed; the first is {asked.first_failure} {again}")
+    if asked.failures_in_a_row >= MOST_FAILURES:
+        incomplete.append(f"After {MOST_FAILURES} failures in a row, no more requests were sent.")
+    if asked.budget.is_exhausted:
+        incomplete.append(
+            f"--max-cost {settings.max_cost:g}: the next requests could exceed this price, so {asked.n_not_sent:,} "
+            "requests were not sent. Fix: run the same command again with a higher --max-cost."
+        )
+    usage = f"{asked.n_new:,} new replies. All replies of these runs: {asked.budget.sentence()}."
+    return ModelRun([run for run in found if run is not None], incomplete, usage)

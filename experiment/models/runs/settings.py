@@ -1,0 +1,108 @@
+"""The options of a run of a language model."""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from batteries.canonical_json import digest
+from batteries.errors import InputError
+from experiment.models.prompts.batch_files import LONG_TOKENS, OPENAI_REASONING_MODEL, SHORT_TOKENS
+from experiment.models.prompts.requests import Requests
+from experiment.models.runs.budget import Prices
+from experiment.study.definition import Study
+
+MAX_RETRIES = 8
+"""Default number of times that a failed request is sent again. Inspect waits longer before each attempt."""
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """A model, its requests, and how the requests are sent."""
+
+    model: str
+    """Inspect's name of the model: provider and name, such as `openai/gpt-4.1`."""
+    requests: Requests
+    folder: Path
+    """Folder of the study's data on this model."""
+    max_tokens: int | None = None
+    group: int | None = None
+    seed: int | None = None
+    is_whole: bool = True
+    """False if only the first items are asked, as a trial."""
+    max_connections: int | None = None
+    max_retries: int = MAX_RETRIES
+    prices: Prices | None = None
+    max_cost: float | None = None
+
+    @property
+    def study(self) -> Study:
+        """The study."""
+        return self.requests.study
+
+    @property
+    def provider(self) -> str:
+        """The provider's name in Inspect."""
+        return self.model.partition("/")[0]
+
+    @property
+    def longest_reply(self) -> int:
+        """Limit of a reply, in tokens."""
+        if self.max_tokens is not None:
+            return self.max_tokens
+        is_long = self.requests.is_long or OPENAI_REASONING_MODEL.match(self.model.rpartition("/")[2]) is not None
+        return LONG_TOKENS if is_long else SHORT_TOKENS
+
+    @cached_property
+    def prompt_digest(self) -> str:
+        """SHA-256 of the fixed part of the prompts."""
+        digests = {task: prompts.digest for task, prompts in self.requests.by_task.items()}
+        return next(iter(digests.values())) if len(digests) == 1 else digest(digests)
+
+    @property
+    def styles(self) -> str:
+        """Names of the styles."""
+        return ", ".join(dict.fromkeys(prompts.style.name for prompts in self.requests.by_task.values()))
+
+    def condition(self, temperature: float | None) -> str:
+        """Return a digest of everything that distinguishes the requests at one temperature, except item and epoch."""
+        return digest({
+            "battery": self.study.battery.digest,
+            "model": self.model,
+            "prompt": self.prompt_digest,
+            "temperature": temperature,
+            "max_tokens": self.longest_reply,
+            "group": self.group,
+            "seed": self.seed,
+        })  # fmt: skip
+
+
+def folder_of(data: Path, model: str) -> Path:
+    """Return the folder for a model's replies and logs in the study's data. Different models have different folders."""
+    return data / "model-runs" / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', model)[:60].strip('.')}-{digest(model)[:6]}"
+
+
+def checked_prices(price_in: float | None, price_out: float | None, max_cost: float | None) -> Prices | None:
+    """Return the prices, or None if there are none.
+
+    Raises
+    ------
+    InputError
+        If only one price is given, or a limit without prices.
+    """
+    given: dict[str, Any] = {"--price-in": price_in, "--price-out": price_out, "--max-cost": max_cost}
+    for option, value in given.items():
+        if value is not None and not 0 <= value < 1e9:
+            raise InputError(f"{option} {value}: this is not a price in USD. Fix: write a number such as 2.50.")
+    missing = [option for option in ("--price-in", "--price-out") if given[option] is None]
+    if not missing:
+        assert price_in is not None
+        assert price_out is not None
+        return Prices(price_in, price_out)
+    if len(missing) == 2 and max_cost is None:
+        return None
+    reason = "--max-cost needs the model's prices" if max_cost is not None else "a price needs the other price"
+    raise InputError(
+        f"{reason}, because providers do not send prices. Fix: add {' and '.join(missing)}, in USD per million tokens."
+    )

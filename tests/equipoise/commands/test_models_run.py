@@ -1,0 +1,134 @@
+"""`equipoise models run` as a user types it, with a fake provider on loopback."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import equipoise as eq
+from tests.experiment.models.runs.fake_provider import MODEL, FakeProvider, Sent, fake_provider
+from tests.experiment.models.runs.inspect_needed import need_inspect
+
+N_ITEMS = 144
+N_BEFORE = 40
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    eq.new(tmp_path / "study", "intuition-single")
+    return tmp_path / "study"
+
+
+@pytest.fixture
+def interrupted() -> Iterator[FakeProvider]:
+    """Return a provider that sends 40 replies, and then nothing until `send` is changed."""
+    sent: list[str] = []
+
+    def send(prompt: str, attempt: int) -> Sent:
+        sent.append(prompt)
+        while len(sent) > N_BEFORE and provider.send is send:
+            time.sleep(0.05)
+        return Sent("1") if provider.send is send else Sent(body=b"")
+
+    with fake_provider(send) as provider:
+        yield provider
+        provider.send = lambda *_: Sent()
+
+
+def start(provider: FakeProvider | None, study: Path, *arguments: object) -> subprocess.Popen[str]:
+    """Start the command."""
+    environment = {**os.environ, "PYTHONPATH": str(Path.cwd()), "XDG_DATA_HOME": str(study.parent / "inspect")}
+    if provider is not None:
+        environment |= provider.environment
+    return subprocess.Popen(
+        [sys.executable, "-m", "equipoise", "models", "run", str(study), *map(str, arguments)],
+        env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def run(provider: FakeProvider | None, study: Path, *arguments: object) -> list[str]:
+    """Run the command to its end, and return the lines that it prints."""
+    process = start(provider, study, *arguments)
+    printed, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    return printed.splitlines()
+
+
+def refused(study: Path, *arguments: object) -> str:
+    process = start(None, study, *arguments)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 2
+    return errors
+
+
+def test_a_killed_run_continues_and_each_item_is_billed_once(study: Path, interrupted: FakeProvider) -> None:
+    need_inspect()
+    options = ("--model", MODEL, "--temperature", 0.7, "--max-connections", 4)
+    process = start(interrupted, study, *options)
+    deadline = time.monotonic() + 120
+    while interrupted.n_billed < N_BEFORE and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(1)  # The last replies arrive.
+    process.send_signal(signal.SIGKILL if os.name == "posix" else signal.SIGTERM)
+    process.communicate()
+    assert interrupted.n_billed == N_BEFORE
+    interrupted.send = lambda _prompt, _attempt: Sent("1")
+    lines = run(interrupted, study, *options)
+    assert lines[0].startswith(f"{MODEL}, three-lines, temperature 0.7, epoch 1: {N_ITEMS} responses, ")
+    assert (
+        lines[1] == f"{N_ITEMS - N_BEFORE} new replies. All replies of these runs: 14,400 tokens in, 1,440 tokens out."
+    )
+    assert len(interrupted.billed) == N_ITEMS
+    assert set(interrupted.billed.values()) == {1}
+    again = run(interrupted, study, *options)
+    assert again[0].endswith("epoch 1: already in the store.")
+    assert interrupted.n_billed == N_ITEMS
+
+
+def test_a_mock_model_and_people_are_in_one_store(study: Path) -> None:
+    need_inspect()
+    lines = run(None, study, "--model", "mockllm/model", "--epochs", 2, "--group", 1, "--seed", 3)
+    assert [re.sub(r"\d+ correct.*", "", line) for line in lines[:2]] == [
+        f"mockllm/model, three-lines, group 1, seed 3, epoch {epoch}: 24 responses, " for epoch in (1, 2)
+    ]
+    assert eq.store_verify(study).n_responses == 48
+
+
+def test_a_trial_asks_the_first_items_and_stores_no_run(study: Path) -> None:
+    need_inspect()
+    with fake_provider(lambda *_: Sent("1")) as provider:
+        lines = run(provider, study, "--model", MODEL, "--limit", 3)
+        assert "3 responses" in lines[0]
+        assert lines[1].startswith("This was a trial with --limit 3, so no run is stored.")
+        assert not (study / "data" / "equipoise.db").exists()
+        run(provider, study, "--model", MODEL)
+        assert provider.n_billed == N_ITEMS
+
+
+def test_wrong_names_of_models_are_refused(study: Path) -> None:
+    need_inspect()
+    assert "Fix: write PROVIDER/NAME" in refused(study, "--model", "nobody/model")
+    assert "Fix: write PROVIDER/NAME" in refused(study, "--model", "gpt-4.1")
+    assert not (study / "data").exists()
+
+
+def test_a_price_limit_needs_prices(study: Path) -> None:
+    errors = refused(study, "--model", "mockllm/model", "--max-cost", 1)
+    assert "Fix: add --price-in and --price-out, in USD per million tokens." in errors
+
+
+def test_without_inspect_the_error_names_the_extra(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(eq.InputError, match=r"Fix: pip install 'equipoise\[models\]'"):
+        eq.models_run(study, "openai/gpt-4.1")
+
+
+def test_a_baseline_refuses_options_of_language_models(study: Path) -> None:
+    errors = refused(study, "--model", "baseline/tracer", "--epochs", 2, "--max-cost", 3)
+    assert "a baseline does not use --epochs, --max-cost. Fix: leave these options out." in errors

@@ -1,0 +1,116 @@
+"""A server on loopback with the interface of OpenAI's chat completions. It counts the replies that it delivers."""
+
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+MODEL = "openai-api/fake/model-1"
+
+
+@dataclass
+class Sent:
+    """What the server sends for one request."""
+
+    text: str = "1"
+    status: int = 200
+    body: bytes | None = None
+    """The whole body, instead of a reply with `text`."""
+    wait_s: float = 0
+    finish_reason: str = "stop"
+
+
+@dataclass
+class FakeProvider:
+    """The server's behaviour and its counts."""
+
+    send: Callable[[str, int], Sent] = lambda _prompt, _attempt: Sent()
+    """Function of the prompt and the number of the attempt at this prompt, from 1."""
+    url: str = ""
+    billed: Counter[str] = field(default_factory=Counter)
+    """Number of whole replies that were delivered, by prompt."""
+    attempts: Counter[str] = field(default_factory=Counter)
+    requests: list[dict[str, Any]] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment variables with which Inspect finds this server."""
+        return {"FAKE_BASE_URL": f"{self.url}/v1", "FAKE_API_KEY": "not-a-secret"}
+
+    @property
+    def n_billed(self) -> int:
+        """The number of delivered replies."""
+        with self.lock:
+            return self.billed.total()
+
+
+@contextmanager
+def fake_provider(send: Callable[[str, int], Sent] | None = None) -> Iterator[FakeProvider]:
+    """Run the server until the block ends."""
+    provider = FakeProvider() if send is None else FakeProvider(send)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            prompt = request["messages"][-1]["content"]
+            with provider.lock:
+                provider.attempts[prompt] += 1
+                provider.requests.append(request)
+                attempt = provider.attempts[prompt]
+            sent = provider.send(prompt, attempt)
+            time.sleep(sent.wait_s)
+            body = sent.body if sent.body is not None else json.dumps(_completion(request, sent)).encode()
+            try:
+                self.send_response(sent.status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                with provider.lock:
+                    self.wfile.write(body)
+                    self.wfile.flush()
+                    if sent.status == 200 and sent.body is None:
+                        provider.billed[prompt] += 1
+            except OSError:
+                self.close_connection = True  # The client was killed.
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    provider.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield provider
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def _completion(request: dict[str, Any], sent: Sent) -> dict[str, Any]:
+    if sent.status != 200:
+        return {"error": {"message": f"status {sent.status}", "type": "fake", "code": str(sent.status)}}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "model-1-2026-01-01",
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": sent.finish_reason,
+                "message": {"role": "assistant", "content": sent.text},
+            }
+        ],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
+    }

@@ -1,0 +1,12 @@
+"""Skip tests that need inspect-ai, if this package is not installed."""
+
+import importlib.util
+
+from tests.missing import skip_but_never_in_ci
+
+
+def need_inspect() -> None:
+    """Skip the test if inspect-ai or the package of its OpenAI-compatible providers is not installed."""
+    for package in ("inspect_ai", "openai"):
+        if importlib.util.find_spec(package) is None:
+            skip_but_never_in_ci(f"{package} is not installed: pip install -e '.[models]'")

@@ -1,0 +1,46 @@
+"""The replies of a model on disk."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from batteries.errors import InputError
+from experiment.models.runs.kept_replies import FILE, KeptReply, kept_replies
+
+REPLY = KeptReply("condition", "one", 1, "a-1", "2\nbecause", "", "m-1", "stop", 5, 6, 0.5, "2026-01-01T00:00:00+00:00")
+
+
+def test_a_kept_reply_is_found_again(tmp_path: Path) -> None:
+    with kept_replies(tmp_path) as replies:
+        replies.add(REPLY)
+        replies.add(replace(REPLY, epoch=2, latency_s=None))
+    with kept_replies(tmp_path) as replies:
+        assert replies.find("condition", "one", 1) == REPLY
+        assert replies.find("condition", "two", 1) is None
+        assert replies.asked("condition", epochs=1) == {("one", 1): (5, 6)}
+        assert replies.asked("other", epochs=1) == {}
+
+
+def test_a_second_process_cannot_ask_the_same_model(tmp_path: Path) -> None:
+    with (
+        kept_replies(tmp_path),
+        pytest.raises(InputError, match=r"another run of this model is in progress. Fix: wait"),
+        kept_replies(tmp_path),
+    ):
+        pass
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such permissions")
+def test_only_the_owner_can_read_the_replies(tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "model-runs" / "model"
+    with kept_replies(folder) as replies:
+        replies.add(REPLY)
+    assert {oct(path.stat().st_mode & 0o077) for path in (folder, folder.parent, folder / FILE)} == {"0o0"}
+
+
+def test_a_file_that_is_not_a_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text("these are not replies, " * 100, encoding="utf-8")
+    with pytest.raises(InputError, match="not a file of replies"), kept_replies(tmp_path):
+        pass

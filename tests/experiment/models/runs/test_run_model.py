@@ -1,0 +1,168 @@
+"""Runs of language models, with a fake provider on loopback."""
+
+import gc
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiment.models.prompts.requests import requests_for
+from experiment.models.runs.budget import Prices
+from experiment.models.runs.run_model import ModelRun, run_model
+from experiment.models.runs.settings import RunSettings
+from tests.experiment.models.prompts.small_studies import PLUM, item, study_with
+from tests.experiment.models.runs.fake_provider import MODEL, FakeProvider, Sent, fake_provider
+from tests.experiment.models.runs.inspect_needed import need_inspect
+
+# Inspect does not close the connections of a model, and its libraries use deprecated functions.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+N_ITEMS = 6
+
+
+@pytest.fixture(autouse=True)
+def _inspect_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    need_inspect()
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "inspect"))
+    yield
+    gc.collect()
+
+
+def numbered_items(n: int = N_ITEMS) -> list[Any]:
+    """Return items whose right response is 2. The text of each item ends with its number."""
+    return [item({**PLUM, "text": f"Story {number:02d}."}, key=2, item_id=f"item-{number:02d}") for number in range(n)]
+
+
+def number_of(prompt: str) -> int:
+    """Return the number of the item of a prompt."""
+    return int(prompt.partition("Story ")[2][:2])
+
+
+Run = Callable[..., ModelRun]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    study = study_with(numbered_items(), "multiple_choice", tmp_path)
+
+    def run_it(
+        provider: FakeProvider, temperatures: tuple[float, ...] = (0.7,), epochs: int = 1, **changes: Any
+    ) -> ModelRun:
+        for name, value in provider.environment.items():
+            monkeypatch.setenv(name, value)
+        requests = requests_for(study, temperatures=temperatures, epochs=epochs)
+        settings = RunSettings(MODEL, requests, tmp_path / "data", max_retries=0)
+        return run_model(replace(settings, **changes))
+
+    return run_it
+
+
+def test_each_reply_is_read_and_scored_and_invalid_replies_are_kept(run: Run) -> None:
+    texts = ["2", "1\nIt stays.\nbecause", "Answer: 2", "I cannot say.", "", "2. It rolls to the window."]
+    with fake_provider(lambda prompt, _: Sent(texts[number_of(prompt)])) as provider:
+        result = run(provider)
+    (made,) = result.runs
+    assert not result.incomplete
+    assert [response.text for response in made.responses] == texts
+    assert [response.valid for response in made.responses] == [True, True, True, False, False, True]
+    assert [response.response for response in made.responses] == [2, 1, 2, "I cannot say.", "", 2]
+    assert made.item_ids == tuple(f"item-{number:02d}" for number in range(N_ITEMS))
+    assert made.model == MODEL
+    assert made.model_version == "model-1-2026-01-01"
+    assert made.temperature == 0.7
+    assert made.parameters["max_tokens"] == 512
+    assert made.parameters["totals"] == {"tokens_in": 600, "tokens_out": 60}
+    assert all(response.rt_ms is not None for response in made.responses)
+    assert {request["temperature"] for request in provider.requests} == {0.7}
+    assert {request["max_tokens"] for request in provider.requests} == {512}
+
+
+def test_each_temperature_and_epoch_is_a_run(run: Run) -> None:
+    with fake_provider() as provider:
+        result = run(provider, temperatures=(0.1, 0.9), epochs=2)
+        assert [(made.temperature, made.parameters["epoch"]) for made in result.runs] == [
+            (0.1, 1), (0.1, 2), (0.9, 1), (0.9, 2),
+        ]  # fmt: skip
+        assert provider.n_billed == 4 * N_ITEMS
+        ids = [response.response_id for made in result.runs for response in made.responses]
+        assert len(set(ids)) == len(ids)
+        again = run(provider, temperatures=(0.1, 0.9), epochs=3)
+        assert provider.n_billed == 6 * N_ITEMS
+    assert [made for made in again.runs if made.parameters["epoch"] != 3] == result.runs
+
+
+def test_failed_requests_are_reported_and_asked_again(run: Run) -> None:
+    failures = {0: Sent(status=500), 1: Sent(status=429), 2: Sent(body=b'{"choices": ['), 3: Sent(status=400)}
+
+    with fake_provider(lambda prompt, _: failures.get(number_of(prompt), Sent("2"))) as provider:
+        first = run(provider)
+        assert first.runs == []
+        assert first.incomplete[0].startswith("4 requests failed; the first is item `item-0")
+        assert "Fix: run the same command again" in first.incomplete[0]
+        failures.clear()
+        second = run(provider)
+        assert len(second.runs) == 1
+        assert not second.incomplete
+        assert set(provider.billed.values()) == {1}
+    assert second.usage.startswith("4 new replies.")
+
+
+def test_inspect_sends_a_request_again_after_429(run: Run) -> None:
+    def send(prompt: str, attempt: int) -> Sent:
+        return Sent(status=429) if number_of(prompt) == 0 and attempt == 1 else Sent("2")
+
+    with fake_provider(send) as provider:
+        result = run(provider, max_retries=2)
+    assert len(result.runs) == 1
+    assert not result.incomplete
+    assert provider.attempts.total() == N_ITEMS + 1
+    assert provider.n_billed == N_ITEMS
+
+
+def test_the_price_limit_is_kept_and_the_next_run_continues(run: Run) -> None:
+    prices = Prices(1000.0, 1000.0)  # a reply costs 0.11 USD, and at most about 1 USD before it arrives
+    with fake_provider() as provider:
+        first = run(provider, prices=prices, max_cost=1.0, max_tokens=10, max_connections=1)
+        assert 0 < provider.n_billed < N_ITEMS
+        assert provider.n_billed * 0.11 <= 1.0
+        assert "with a higher --max-cost" in first.incomplete[-1]
+        second = run(provider, prices=prices, max_cost=100, max_tokens=10)
+        assert set(provider.billed.values()) == {1}
+    assert len(second.runs) == 1
+    assert "0.6600 USD" in second.usage
+
+
+def test_after_many_failures_no_more_requests_are_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    study = study_with(numbered_items(60), "multiple_choice", tmp_path)
+    with fake_provider(lambda *_: Sent(status=401)) as provider:
+        for name, value in provider.environment.items():
+            monkeypatch.setenv(name, value)
+        settings = RunSettings(MODEL, requests_for(study), tmp_path / "data", max_retries=0, max_connections=2)
+        result = run_model(settings)
+        assert provider.attempts.total() <= 22
+    assert "After 20 failures in a row, no more requests were sent." in result.incomplete
+
+
+def test_the_log_of_inspect_has_each_sample_and_no_answer_key(run: Run, tmp_path: Path) -> None:
+    from inspect_ai.log import read_eval_log
+
+    with fake_provider(lambda prompt, _: Sent("2" if number_of(prompt) else "Perhaps.")) as provider:
+        run(provider, epochs=2)
+    (path,) = (tmp_path / "data" / "logs").glob("*.eval")
+    log = read_eval_log(str(path))
+    assert log.status == "success"
+    assert log.samples is not None
+    assert sorted((sample.id, sample.epoch) for sample in log.samples) == [
+        (f"item-{number:02d}", epoch) for number in range(N_ITEMS) for epoch in (1, 2)
+    ]
+    for sample in log.samples:
+        assert sample.target == ""
+        assert sample.scores is not None
+        assert sample.scores["equipoise_grader"].value == ("N" if sample.id == "item-00" else "C")
+    assert "key" not in json.dumps([sample.metadata for sample in log.samples])
