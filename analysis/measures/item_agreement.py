@@ -91,8 +91,8 @@ def item_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     -----
     See `agreement_measures.pearson`, `spearman` and `split_half_reliability`. Every item has the same weight, whatever
     its number of responses. A model that was asked each item once has item accuracies of 0 or 1. The correlation of
-    such a model stays below the ceiling even if the model is like people. If the model is run repeatedly, the item
-    accuracies have more possible values, and the correlation can come closer to the ceiling.
+    such a model stays below the ceiling even if the model is like people. Several runs of the same model would show how
+    much this lowers the correlation.
     """
     kept = kept_trials(trials, _NEEDED)
     pairs = compared(kept)
