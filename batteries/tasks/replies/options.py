@@ -353,7 +353,8 @@ def _is_quantity(before: Token | None, after: Token | None) -> bool:
     """Return True for "3 blocks", "80 %" and "attempt 2": the number counts something, or is a name."""
     if after is not None and (after.kind is Kind.WORD or after.text in _QUANTITY or after.key == "of"):
         return True
-    return before is not None and (before.kind is Kind.WORD or before.text in _QUANTITY)
+    is_name = before is not None and before.kind is Kind.WORD and before.key != "between"
+    return is_name or (before is not None and before.text in _QUANTITY)
 
 
 def _is_sign(tokens: Sequence[Token], position: int) -> bool:
