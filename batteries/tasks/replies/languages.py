@@ -117,7 +117,7 @@ LANGUAGES: dict[str, dict[Kind, str]] = {
             "called, text, exact, full, i think, i believe, i suppose, i am confident, i'm confident, "
             "i have to choose, if i have to choose, if i had to choose, if i had to guess, if i had to pick, "
             "if i must choose, if forced, if you insist, if pressed, forced to choose, no doubt, "
-            "no doubt about it, no doubt about that, between, today, "
+            "no doubt about it, no doubt about that, "
             "without a doubt, without doubt, not sure but, assistant, ai, model, bot, user, following, please, "
             "by far, much, me, let, mark, seems, seem, looks, looks like, appears"
         ),

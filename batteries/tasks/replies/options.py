@@ -51,6 +51,8 @@ _NOT_AFTER_A = _NOT_AFTER_LETTER | {
 }
 _LITTLE = frozenset({Kind.FILLER, Kind.IS, Kind.AND, Kind.OR, Kind.NOT, Kind.BUT})
 """Kinds of words that distinguish no option."""
+_MOST_TERMS = 20
+"""Numbers of a calculation before its result."""
 _OPERATORS = frozenset({"+", "-", "*", "/", "x", "\u00d7", "\u00f7", "\u00b7"})
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
 
@@ -331,7 +333,8 @@ def _is_confidence(tokens: Sequence[Token], position: int) -> bool:
 def _result_of_calculation(tokens: Sequence[Token], position: int) -> int | None:
     """Return the position of the result, if a calculation such as "12 + 5 - 3 = 14" begins at a position."""
     at = position
-    while at + 2 < len(tokens) and tokens[at].kind is Kind.NUMBER and tokens[at + 2].kind is Kind.NUMBER:
+    last = min(len(tokens) - 2, position + 2 * _MOST_TERMS)
+    while at < last and tokens[at].kind is Kind.NUMBER and tokens[at + 2].kind is Kind.NUMBER:
         sign = tokens[at + 1].text
         if sign == "=" and at > position:
             return at + 2
@@ -350,7 +353,8 @@ def _is_quantity(before: Token | None, after: Token | None) -> bool:
     """Return True for "3 blocks", "80 %" and "attempt 2": the number counts something, or is a name."""
     if after is not None and (after.kind is Kind.WORD or after.text in _QUANTITY or after.key == "of"):
         return True
-    return before is not None and (before.kind is Kind.WORD or before.text in _QUANTITY)
+    is_name = before is not None and before.kind is Kind.WORD and before.key != "between"
+    return is_name or (before is not None and before.text in _QUANTITY)
 
 
 def _is_sign(tokens: Sequence[Token], position: int) -> bool:
