@@ -205,12 +205,12 @@ def models_run(
     Returns
     -------
     list of str
-        One sentence on each run, and sentences on tokens and on missing replies.
+        One sentence on each run, and a sentence on the tokens.
 
     Raises
     ------
     InputError
-        If the model is unknown or an argument is not possible.
+        If the model is unknown, an argument is not possible, or a run is incomplete. Complete runs are stored before.
     """
     study = loaded(study)
     temperatures = [temperature] if isinstance(temperature, (int, float)) else temperature
@@ -270,7 +270,11 @@ def models_run(
             f"This was a trial with --limit {limit}, so no run is stored. The replies are kept. Fix: run the command "
             "without --limit to ask the other items and to store the run."
         )
-    return [*sentences, result.usage, *result.incomplete]
+    if result.incomplete:
+        n, n_complete = len(requests.temperatures) * epochs, len(result.runs)
+        reasons = " ".join(result.incomplete)
+        raise InputError(f"--model {model}: complete runs: {n_complete} of {n}. {result.usage} {reasons}")
+    return [*sentences, result.usage]
 
 
 def _refuse_options(model: str, **given: bool) -> None:

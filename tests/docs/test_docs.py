@@ -3,6 +3,7 @@
 import csv
 import importlib.util
 import inspect
+import os
 import re
 import shlex
 import subprocess
@@ -40,6 +41,7 @@ from server.security.secret_files import Secrets
 from server.settings import Settings
 from server.store import SqliteStore
 from server.store.sql.sessions import LISTED
+from tests.experiment.models.runs.inspect_needed import need_inspect
 from tests.paths import ROOT
 
 DOCS = ROOT / "docs"
@@ -211,12 +213,25 @@ def test_the_page_on_prompts_shows_the_output_of_its_command(tmp_path: Path, mon
     page = DOCS / "how-to" / "run-models.md"
     monkeypatch.chdir(tmp_path)
     equipoise.new("my-study", "intuition-single")
-    (_, command), (_, output), (_, template), *_ = fences(page)
+    _, _, _, (_, command), (_, output), (_, template), *_ = fences(page)
     result = CliRunner().invoke(command_line, shlex.split(command.removeprefix("$ "))[1:])
     assert result.stdout.startswith(output), result.output
     Path("my-prompt.txt").write_text(template, encoding="utf-8")
     requests = requests_for(load_study(Path("my-study")), style="my-prompt.txt")
     assert next(iter(requests)).prompt.system == "Reply with the number of one option."
+
+
+def test_the_page_on_models_shows_the_output_of_the_mock_model(tmp_path: Path) -> None:
+    need_inspect()
+    equipoise.new(tmp_path / "my-study", "intuition-single")
+    _, (_, command), (_, output), *_ = fences(DOCS / "how-to" / "run-models.md")
+    arguments = shlex.split(command.removeprefix("$ "))[1:]
+    environment = {**os.environ, "PYTHONPATH": str(Path.cwd()), "XDG_DATA_HOME": str(tmp_path / "inspect")}
+    done = subprocess.run(
+        [sys.executable, "-m", "equipoise", *arguments],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout == output, done.stderr
 
 
 def test_the_page_on_prompts_names_every_style_and_every_name_for_templates() -> None:

@@ -169,11 +169,12 @@ def _evaluate(
         max_connections=settings.max_connections,
     )
     asked.logs += [str(Path(log.location)) for log in logs]
-    asked.is_interrupted = any(log.status == "cancelled" for log in logs)
-    for log in logs:
-        if log.status == "error" and not asked.n_failed:
-            asked.n_failed += 1
-            asked.first_failure = log.error.message if log.error else "Inspect gave no reason."
+    # Failed samples do not fail the evaluation, so any other status means that the evaluation ended too early.
+    asked.is_interrupted = not logs or any(log.status != "success" for log in logs)
+    errors = [log.error.message for log in logs if log.error is not None]
+    if errors and not asked.first_failure:
+        asked.n_failed += 1
+        asked.first_failure = _reason(RuntimeError(errors[0]))
 
 
 def _kept(state: TaskState, condition: str) -> KeptReply:

@@ -111,6 +111,24 @@ def test_a_trial_asks_the_first_items_and_stores_no_run(study: Path) -> None:
         assert provider.n_billed == N_ITEMS
 
 
+def test_an_incomplete_run_is_an_error_and_the_same_command_completes_it(study: Path) -> None:
+    need_inspect()
+    malformed = Sent(body=b'{"choices": [')
+    with fake_provider(lambda _, attempt: malformed if attempt == 1 else Sent("1")) as provider:
+        options = ("--model", MODEL, "--group", 1, "--seed", 3, "--max-retries", 0)
+        process = start(provider, study, *options)
+        _, errors = process.communicate(timeout=300)
+        assert process.returncode == 2
+        assert f"{MODEL}: complete runs: 0 of 1. 0 new replies." in errors
+        assert "failed; the first is item `" in errors
+        assert "Fix: run the same command again; only missing replies are asked." in errors
+        while "Error" in errors:  # After 20 failures, the other requests are not sent.
+            process = start(provider, study, *options)
+            _, errors = process.communicate(timeout=300)
+        assert set(provider.billed.values()) == {1}
+    assert eq.store_verify(study).n_responses == 24
+
+
 def test_wrong_names_of_models_are_refused(study: Path) -> None:
     need_inspect()
     assert "Fix: write PROVIDER/NAME" in refused(study, "--model", "nobody/model")
