@@ -1,6 +1,8 @@
 """Logs that a real `inspect eval` with a mock model writes are imported."""
 
+import gc
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,15 @@ from batteries.errors import InputError
 from equipoise.commands.models import models_import
 from experiment.study.definition import Study
 from tests.experiment.models.imports.fabricated import ids_of, right, wrong
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # Warnings of Inspect, which leaves streams open.
+
+
+@pytest.fixture(autouse=True)
+def _streams_are_collected() -> Iterator[None]:
+    """Let the warnings on open streams come during the test that opened the streams."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture
@@ -55,7 +66,6 @@ def evaluate(vignettes: Study, tmp_path: Path) -> Any:
     return run
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("log_format", ["eval", "json"])
 def test_a_log_is_imported_with_its_planted_scores(vignettes: Study, evaluate: Any, log_format: str) -> None:
     path = evaluate(log_format)
@@ -66,7 +76,6 @@ def test_a_log_is_imported_with_its_planted_scores(vignettes: Study, evaluate: A
     assert again.endswith("already in the store.")
 
 
-@pytest.mark.filterwarnings("ignore")
 def test_each_epoch_of_a_log_is_a_run(vignettes: Study, evaluate: Any) -> None:
     sentences = models_import(vignettes, evaluate("eval", epochs=2, by_metadata=True))
     assert [sentence.partition(":")[0] for sentence in sentences] == [
@@ -74,7 +83,6 @@ def test_each_epoch_of_a_log_is_a_run(vignettes: Study, evaluate: Any) -> None:
     ]
 
 
-@pytest.mark.filterwarnings("ignore")
 def test_a_damaged_log_is_refused(vignettes: Study, evaluate: Any) -> None:
     path = evaluate("eval")
     path.write_bytes(path.read_bytes()[:2000])
