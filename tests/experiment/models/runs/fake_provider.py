@@ -15,7 +15,7 @@ MODEL = "openai-api/fake/model-1"
 
 @dataclass
 class Sent:
-    """What the server sends for one request."""
+    """The reply of the server to one request."""
 
     text: str = "1"
     status: int = 200
