@@ -45,7 +45,10 @@ class ReportedTest:
 
     @property
     def df_bounds(self) -> list[Bounds]:
-        """The bounds of the degrees of freedom. Whole numbers are exact, except in the tests of `ROUNDED_DF`."""
+        """The bounds of the degrees of freedom.
+
+        A reported whole number is exact, except in the tests of `ROUNDED_DF`.
+        """
         rounded = ROUNDED_DF.search(self.words) is not None
         return [rounding_bounds(df) if rounded or df != int(df) else (Fraction(df), Fraction(df)) for df in self.dfs]
 

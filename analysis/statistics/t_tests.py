@@ -239,7 +239,7 @@ def checked_sample(values: Floats, name: str) -> Floats:
         raise InputError(f"{name} has {sample.ndim} dimensions. Fix: give one value per unit, in one dimension.")
     unusable = int((~(np.abs(sample) <= LARGEST)).sum())
     if unusable:
-        raise InputError(f"{name} has {unusable} missing or infinite values. Fix: exclude these units first.")
+        raise InputError(f"{name} has {unusable} missing or infinite values. Fix: exclude the units of these values.")
     if len(sample) < 2:
         raise InputError(
             f"{name} has {len(sample)} values; a test needs at least 2. Fix: collect more data, or leave the test out."

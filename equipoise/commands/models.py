@@ -121,8 +121,8 @@ def models_import(
     Raises
     ------
     InputError
-        If a file cannot be read, its format is unknown, or no line belongs to the study; or if the store has responses
-        of a run already, as part of another run.
+        If a file cannot be read, its format is unknown, or no line belongs to the study. Or if some responses of a
+        run are in the store already, in another run.
     """
     study = loaded(study)
     paths = [Path(path) for path in ([files] if isinstance(files, Path | str) else files)]

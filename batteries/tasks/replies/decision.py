@@ -46,7 +46,10 @@ def _narrows(lists: Sequence[Claim], last: Claim, scopes: Scopes) -> bool:
 
 
 def _hypothetical(claims: Sequence[Claim]) -> Reading | None:
-    """Return the reading of a reply with several answers under conditions; a single one is not an answer."""
+    """Return the reading of a reply that states answers only under conditions, such as "if he saw it, 1".
+
+    Different answers are several answers. A single answer of this kind does not count.
+    """
     likely = [claim for claim in claims if claim.level >= Level.SOFT]
     differ = any(_differ(claim, likely[0]) or claim.reason == reading.SEVERAL_ANSWERS for claim in likely)
     return Reading.invalid(reading.SEVERAL_ANSWERS) if differ else None

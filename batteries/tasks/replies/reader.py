@@ -146,7 +146,10 @@ def _calls_all_right(scopes: Scopes) -> bool:
 
 
 def _field_claims(scopes: Scopes, readings: Sequence[tuple[Reading, Field]], marked: Sequence[Reading]) -> list[Claim]:
-    """Return the claims of fields and of marked options, at the places of their signs in the text."""
+    """Return the answers in fields (such as JSON) and in marked options as claims.
+
+    A sign in the text shows the place of each field and of each marked option.
+    """
     claims: list[Claim] = []
     waiting, waiting_marked = list(readings), list(marked)
     for position, token in enumerate(scopes.tokens):

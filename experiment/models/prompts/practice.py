@@ -92,7 +92,7 @@ def practice_trials(study: Study) -> list[dict[str, str]]:
         item = study.battery.by_id[item_id]
         if item.task == "jspsych":
             raise InputError(
-                f"the practice item `{item_id}` cannot be sent to a model, because a model cannot see a plugin. Fix: "
+                f"the practice item `{item_id}` cannot be sent to a model, because only jsPsych can show it. Fix: "
                 "use a style without practice."
             )
         found = task_named(item.task).feedback(item.content, item.key, item.key)

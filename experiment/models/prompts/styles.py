@@ -114,7 +114,7 @@ def style_for(task: str, chosen: str | None, study_folder: Path) -> Style:
     known = styles_of(task)
     if task not in DEFAULT_STYLES:
         raise InputError(
-            f"items with the task `{task}` cannot be sent to a model, because a model cannot see a plugin. Fix: use a "
+            f"items with the task `{task}` cannot be sent to a model, because only jsPsych can show them. Fix: use a "
             "study without such items."
         )
     name = chosen or DEFAULT_STYLES[task]

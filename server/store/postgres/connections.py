@@ -78,7 +78,7 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
         return super().wait(self._unless_silent(gen), *arguments, **options)
 
     def _unless_silent(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """Pass events from psycopg's wait to `gen`. Several times a second, psycopg reports if there was an event.
+        """Pass events from psycopg's wait to `gen`. Several times a second, psycopg reports whether there was an event.
 
         Close the connection if the server is silent for too long.
         """

@@ -231,7 +231,7 @@ def revise(db: Database, study: Study, reason: str) -> Revision:
     begun = _begun(db, study)
     if begun is None:
         raise InputError(
-            f"{path}: version {version} has no sessions, so nothing needs to be accepted. Fix: start the server, which "
+            f"{path}: version {version} has no sessions, so no change needs to be accepted. Fix: start the server. It "
             "serves the present study."
         )
     log = lock_log(db, begun)

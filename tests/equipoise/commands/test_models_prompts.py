@@ -66,4 +66,4 @@ def test_a_study_with_a_plugin_is_refused(study: Path, tmp_path: Path) -> None:
     with (study / "study.yaml").open("a") as file:
         file.write("plugins: {slider: {file: slider.js, variable: jsPsychSlider}}\n")
     printed = refused("models", "prompts", study, *BATCH, "-o", tmp_path / "batch.jsonl")
-    assert "a model cannot see a plugin. Fix: use a study without such items." in printed
+    assert "only jsPsych can show them. Fix: use a study without such items." in printed

@@ -81,7 +81,10 @@ def test_a_study_without_practice_of_the_task_has_no_examples(plums: Study) -> N
 
 def test_an_item_of_a_plugin_is_refused_in_one_sentence() -> None:
     slider = Item(item_id="s", task="jspsych", content={"plugin": "slider"}, key={"response": 1})
-    with pytest.raises(InputError, match=r"`jspsych` cannot be sent to a model, because a model cannot see a plugin\."):
+    with pytest.raises(
+        InputError,
+        match=r"`jspsych` cannot be sent to a model, because only jsPsych can show them\.",
+    ):
         requests_for(study_with([slider], "multiple_choice"))
 
 
