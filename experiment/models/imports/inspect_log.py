@@ -5,10 +5,12 @@ The id of a sample, or the field `item_id` of its metadata, must be the id of th
 
 import zipfile
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from batteries.errors import InputError
+from experiment.models.event_loops import calls_outside_loops
 from experiment.models.imports.lines import LONGEST_MS, number_of, text_of, time_of
 from experiment.models.imports.replies import ImportedReply, Problem, ProblemKind, Records
 
@@ -35,10 +37,14 @@ def read(path: Path) -> Records:
         ) from None
     try:
         form: Literal["eval", "json"] = "eval" if zipfile.is_zipfile(path) else "json"
-        log = read_eval_log(str(path), header_only=True, format=form)
-        samples = read_eval_log_samples(str(path), all_samples_required=False, format=form)
-        for number, sample in enumerate(samples, start=1):
-            yield _record(number, sample, log)
+        with calls_outside_loops() as call:
+            log = call(read_eval_log, str(path), header_only=True, format=form)
+            samples = call(read_eval_log_samples, str(path), all_samples_required=False, format=form)
+            for number in count(1):
+                sample = call(next, samples, None)
+                if sample is None:
+                    return
+                yield _record(number, sample, log)
     except InputError:
         raise
     except Exception as error:

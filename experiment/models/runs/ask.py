@@ -12,6 +12,7 @@ from inspect_ai.solver import Generate, TaskState
 
 from batteries.errors import InputError
 from batteries.files.private_files import private_folder
+from experiment.models.event_loops import calls_outside_loops
 from experiment.models.prompts.styles import Prompt
 from experiment.models.request_ids import RequestId
 from experiment.models.runs.budget import Budget
@@ -148,26 +149,28 @@ def _evaluate(
     task = task_of(requests, settings.study.name, ask)
     folder = settings.folder / "logs"
     private_folder(folder)
-    logs = inspect_eval(
-        task,
-        model=model,
-        epochs=requests.epochs,
-        display="none",
-        log_dir=str(folder),
-        log_format="eval",
-        log_realtime=False,
-        log_header_only=True,
-        log_model_api=False,
-        log_level="error",
-        fail_on_error=False,
-        ctl_server=False,
-        score_display=False,
-        max_samples=settings.max_connections,
-        temperature=temperature,
-        max_tokens=settings.longest_reply,
-        max_retries=settings.max_retries,
-        max_connections=settings.max_connections,
-    )
+    with calls_outside_loops() as call:
+        logs = call(
+            inspect_eval,
+            task,
+            model=model,
+            epochs=requests.epochs,
+            display="none",
+            log_dir=str(folder),
+            log_format="eval",
+            log_realtime=False,
+            log_header_only=True,
+            log_model_api=False,
+            log_level="error",
+            fail_on_error=False,
+            ctl_server=False,
+            score_display=False,
+            max_samples=settings.max_connections,
+            temperature=temperature,
+            max_tokens=settings.longest_reply,
+            max_retries=settings.max_retries,
+            max_connections=settings.max_connections,
+        )
     asked.logs += [str(Path(log.location)) for log in logs]
     # Failed samples do not fail the evaluation, so any other status means that the evaluation ended too early.
     asked.is_interrupted = not logs or any(log.status != "success" for log in logs)

@@ -89,7 +89,7 @@ def kept_replies(folder: Path) -> Iterator[KeptReplies]:
         private_folder(folder)
         if not path.exists():
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, PRIVATE_FILE))
-        with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as connection:
+        with closing(sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)) as connection:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")

@@ -1,5 +1,6 @@
 """Logs that a real `inspect eval` with a mock model writes are imported."""
 
+import asyncio
 import gc
 import sys
 from collections.abc import Iterator
@@ -10,8 +11,10 @@ import pytest
 
 from batteries.errors import InputError
 from equipoise.commands.models import models_import
+from experiment.models.event_loops import calls_outside_loops
 from experiment.study.definition import Study
 from tests.experiment.models.imports.fabricated import ids_of, right, wrong
+from tests.experiment.models.runs.inspect_needed import need_inspect
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # Warnings of Inspect, which leaves streams open.
 
@@ -26,7 +29,8 @@ def _streams_are_collected() -> Iterator[None]:
 @pytest.fixture
 def evaluate(vignettes: Study, tmp_path: Path) -> Any:
     """Return a function that makes a log of the study's items, with planted replies."""
-    inspect_ai = pytest.importorskip("inspect_ai", reason="the extra `models` is not installed")
+    need_inspect()
+    import inspect_ai
     from inspect_ai.dataset import Sample
     from inspect_ai.model import GenerateConfig, ModelOutput, ModelUsage, get_model
     from inspect_ai.solver import generate
@@ -53,13 +57,15 @@ def evaluate(vignettes: Study, tmp_path: Path) -> Any:
         task = inspect_ai.Task(
             dataset=samples, solver=generate(), config=GenerateConfig(temperature=0.5, max_tokens=512), epochs=epochs
         )
-        (log,) = inspect_ai.eval(
-            task,
-            model=get_model("mockllm/model", custom_outputs=reply),
-            log_dir=str(tmp_path / "logs"),
-            log_format=log_format,
-            display="none",
-        )
+        with calls_outside_loops() as call:
+            (log,) = call(
+                inspect_ai.eval,
+                task,
+                model=get_model("mockllm/model", custom_outputs=reply),
+                log_dir=str(tmp_path / "logs"),
+                log_format=log_format,
+                display="none",
+            )
         assert log.status == "success", log.error
         return Path(log.location.removeprefix("file://"))
 
@@ -99,3 +105,14 @@ def test_without_the_package_the_error_names_the_extra(
     monkeypatch.setitem(sys.modules, "inspect_ai.log", None)
     with pytest.raises(InputError, match=r"pip install 'equipoise\[models\]'"):
         models_import(vignettes, path)
+
+
+def test_a_log_is_imported_within_a_running_event_loop(vignettes: Study, evaluate: Any) -> None:
+    path = evaluate("eval")
+
+    async def as_in_a_notebook() -> list[str]:
+        return models_import(vignettes, path)
+
+    with calls_outside_loops() as call:  # The browser driver of another test may have a loop in this thread.
+        (sentence,) = call(asyncio.run, as_in_a_notebook())
+    assert "144 responses, 108 correct" in sentence
