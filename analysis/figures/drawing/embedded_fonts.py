@@ -18,7 +18,9 @@ LAYOUT_TABLES = ("GSUB", "GPOS", "GDEF")
 def without_layout_tables() -> Iterator[None]:
     """Leave the layout tables out of the fonts that are embedded in the `with` block."""
     options: Any = subset.Options
-    dropped = options._drop_tables_default
+    # matplotlib gives no access to the options that it makes. If another version of fontTools lacks this attribute, the
+    # fonts keep their tables, and a figure only takes longer.
+    dropped = getattr(options, "_drop_tables_default", [])
     options._drop_tables_default = [*dropped, *LAYOUT_TABLES]
     try:
         yield
