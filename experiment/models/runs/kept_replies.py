@@ -89,14 +89,17 @@ def kept_replies(folder: Path) -> Iterator[KeptReplies]:
         private_folder(folder)
         if not path.exists():
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, PRIVATE_FILE))
-        with closing(sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)) as connection:
+        connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+        try:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("BEGIN EXCLUSIVE")
             connection.execute(_TABLE)
             connection.execute("COMMIT")
-            yield KeptReplies(connection)
+        except BaseException:
+            connection.close()
+            raise
     except sqlite3.OperationalError as error:
         if "locked" in str(error):
             raise InputError(
@@ -107,3 +110,6 @@ def kept_replies(folder: Path) -> Iterator[KeptReplies]:
         raise InputError(f"{path}: this is not a file of replies ({error}). Fix: move this file away.") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be used ({error.strerror}). Fix: check the permissions.") from None
+    # An error of the block itself is not an error of this file.
+    with closing(connection):
+        yield KeptReplies(connection)
