@@ -16,7 +16,10 @@ from experiment.study.definition import Study
 from tests.experiment.models.imports.fabricated import ids_of, right, wrong
 from tests.experiment.models.runs.inspect_needed import need_inspect
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # Warnings of Inspect, which leaves streams open.
+# Inspect leaves streams open, and its libraries use deprecated functions.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
 
 
 @pytest.fixture(autouse=True)
