@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from flask import Response, request
 from werkzeug.exceptions import HTTPException
-from werkzeug.http import parse_cookie
+from werkzeug.sansio.http import parse_cookie
 
 from server.context import context
 from server.security.signatures import LONGEST_KEPT, lately_signed_value, sign_with_time
@@ -44,6 +44,8 @@ def is_https(environ: "WSGIEnvironment") -> bool:
 
 @lru_cache(4096)  # A browser sends the same cookies with each response of a session.
 def _cookies(header: str) -> Mapping[str, str]:
+    # This function of werkzeug accepts any characters; `werkzeug.http.parse_cookie` fails on cookies that are not UTF-8,
+    # which another site may have set. This server's own cookies are ASCII.
     return parse_cookie(header)
 
 

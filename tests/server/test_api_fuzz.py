@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import pytest
 from flask import Flask
-from hypothesis import HealthCheck, assume, given, note, settings
+from hypothesis import HealthCheck, assume, example, given, note, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 from werkzeug.test import TestResponse, run_wsgi_app
@@ -271,6 +271,7 @@ def app_of(sample_study: Study, store: SqliteStore) -> Callable[[int, str], Flas
     proxies=st.sampled_from([0, 1, 2]),
     entry=st.sampled_from(["open", "panel", "link"]),
 )
+@example("GET", "/api/session", "", {"HTTP_COOKIE": "city=Z\xfc"}, 0, "open")  # a cookie that is not UTF-8
 @settings(quick, max_examples=400)
 def test_no_address_query_cookie_or_header_makes_the_server_fail(
     app_of: Callable[[int, str], Flask],
