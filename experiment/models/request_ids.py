@@ -41,8 +41,8 @@ class RequestId:
         found = _ID.fullmatch(text)
         if found is None:
             raise InputError(
-                f"`{text[:64]}` is not the id of a request from `equipoise models prompts`. Fix: use the results of "
-                "these requests, with their ids unchanged."
+                f"`{text[:64]}` is not the id of a request from `equipoise models prompts`. Fix: use the "
+                "results of requests from this command, with unchanged ids."
             )
         battery, item_index, template, temperature, epoch = found.groups()
         hundredths = None if temperature == "x" else int(temperature)

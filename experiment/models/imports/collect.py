@@ -77,7 +77,7 @@ class Collected:
     runs: ImportedRuns
     reports: list[FileReport]
     other_batteries: Counter[str]
-    """Number of lines of each other battery, by the first eight digits of its digest."""
+    """Number of lines that belong to each other battery. A key is the first eight digits of a battery's digest."""
 
 
 @contextmanager
@@ -151,7 +151,10 @@ def _add_reply(
 
 
 def _checked_problem(problem: Problem, items: StudyItems, spool: Spool) -> Problem:
-    """Note a failed request, or return the more important problem that the request is not of this study."""
+    """Return the problem of a line. A failed request of this study is also noted in the database.
+
+    If a failed request does not belong to this study, this second problem is returned, because it is more important.
+    """
     if problem.kind is not ProblemKind.FAILED or problem.request is None:
         return problem
     item = items.find(problem.line, problem.request)

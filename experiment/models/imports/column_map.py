@@ -46,14 +46,17 @@ class RunColumns(BaseModel):
 
 
 class ColumnMap(RunColumns):
-    """The columns of a file, as a YAML map has them."""
+    """The map of the columns of a file. Its fields are the fields of a YAML map."""
 
     item: str | tuple[str, ...] | dict[str, str] | None = Field(
         default=None,
-        description="Column with the item's id, a list of columns named like factors, or {factor: column}.",
+        description="Column with the id of the item or request, a list of columns that have the names of factors, or "
+        "{factor: column}.",
     )
     values: dict[str, str | int] = Field(
-        default_factory=dict, description="The response for each text in the column `choice`; other texts stay."
+        default_factory=dict,
+        description="The response for each text in the column that `choice` names. Any other text is the response "
+        "itself.",
     )
     runs: tuple[RunColumns, ...] = Field(
         default=(), description="One entry for each run of a wide table. Fields that an entry lacks come from the map."
@@ -79,7 +82,7 @@ class ColumnMap(RunColumns):
 
     @property
     def describes_table(self) -> bool:
-        """True if the map describes the columns of a table, and does not only add fixed texts to a known format."""
+        """True if the map describes the columns of a table; False if it only has facts such as the model's name."""
         return bool(self.item or self.reply or self.choice or self.runs)
 
     @property

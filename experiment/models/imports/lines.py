@@ -69,7 +69,7 @@ def csv_header(path: Path) -> list[str]:
 
 
 def csv_rows(path: Path) -> Iterator[tuple[int, Fields | Problem]]:
-    """Yield the line number and the cells of each row of a CSV file, by the names of the columns."""
+    """Yield the line number and the cells of each row of a CSV file. The keys of the cells are the columns' names."""
     with opened(path):
         header = csv_header(path)
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file, long_cells():
@@ -107,7 +107,7 @@ def text_of(value: object) -> str:
 
 
 def number_of(value: object, most: float = LARGEST_NUMBER) -> float | None:
-    """Return a number from 0 to `most`, also if it is written as text; None for any other value."""
+    """Return a number from 0 to `most`. The value can be a number or a text. Return None for any other value."""
     try:
         number = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else math.nan
     except (ValueError, OverflowError):

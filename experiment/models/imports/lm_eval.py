@@ -1,8 +1,9 @@
 """Samples of the lm-evaluation-harness (`--log_samples`), as JSON Lines.
 
 Each line has `doc`, `arguments`, `resps`, `filtered_resps` and `target`. The document must have the id of the request
-or item in a field `item_id`, `custom_id` or `id`. Replies of `generate_until` are read as text, with one epoch per
-repetition. Log-likelihoods of the options give the option with the largest value as the response.
+or item in a field `item_id`, `custom_id` or `id`. If the model wrote a text (output type `generate_until`), the text is
+the reply. If a sample has several texts, each text is one epoch. If the harness computed the log-likelihood of each
+option, the response is the option with the largest log-likelihood.
 
 The file does not name the model. Its name comes from the file `results_*.json` in the same folder, or from a map
 (`--map model==NAME`).
@@ -55,7 +56,10 @@ def read(path: Path, items: StudyItems, model: str | None) -> Records:
 
 
 def _results(path: Path) -> Fields:
-    """Return the results of the same evaluation: the file in the folder with the same time in its name."""
+    """Return the content of the file `results_*.json` whose name has the same time as the name of the samples' file.
+
+    If there is no such file, the only file `results_*.json` in the folder is used.
+    """
     stamp = path.stem.rpartition("_")[2]
     found = [path.with_name(f"results_{stamp}.json"), *sorted(path.parent.glob("results_*.json"))[:2]]
     others = found[1:] if len(found) == 2 else []  # One file of results without the same time is the only candidate.
@@ -106,7 +110,10 @@ def _first_arguments(fields: Fields) -> Any:
 
 
 def _continuations(fields: Fields) -> list[str]:
-    """Return the texts whose log-likelihoods were computed, in the order of `resps`; empty if they are unknown."""
+    """Return the texts whose log-likelihoods were computed, in the order of `resps`.
+
+    The list is empty if these texts are unknown.
+    """
     arguments = fields.get("arguments")
     if isinstance(arguments, dict):
         texts = [inner(each, "arg_1") for each in arguments.values()]
@@ -116,7 +123,7 @@ def _continuations(fields: Fields) -> list[str]:
 
 
 def _log_likelihood(resp: Any) -> float | None:
-    """Return the log-likelihood of `[[-1.2, false]]` or `[-1.2, false]`; None for a reply that is text."""
+    """Return the number -1.2 of a reply `[[-1.2, false]]` or `[-1.2, false]`; None if the reply is a text."""
     value = inner(resp, 0, 0) if isinstance(inner(resp, 0), list) else inner(resp, 0)
     try:
         is_number = isinstance(value, int | float) or (isinstance(value, str) and isinstance(inner(resp, 0), list))
@@ -140,7 +147,10 @@ def _chosen(asked: ImportedReply, fields: Fields, found: FoundItem, items: Study
 
 
 def _options(item: Item, continuations: list[str], n: int) -> list[int] | None:
-    """Return the option's number of each log-likelihood; None if the options are not the item's options."""
+    """Return the number of the option that belongs to each log-likelihood.
+
+    Return None if the texts with log-likelihoods are not the item's options.
+    """
     texts = item.content.get("options")
     if item.task != "multiple_choice" or not isinstance(texts, list | tuple) or len(texts) != n:
         return None

@@ -1,7 +1,7 @@
 """Results of OpenAI's batch API, from chat completions and from the Responses API.
 
 Each line has a `custom_id`, and either a `response` with a status code and a body, or an `error`. The lines are in any
-order. Many other providers write the same form. Format: https://platform.openai.com/docs/api-reference/batch.
+order. Many other providers use the same format. Format: https://platform.openai.com/docs/api-reference/batch.
 """
 
 from pathlib import Path
@@ -88,7 +88,7 @@ def _from_responses(line: int, request: str, body: Fields) -> ImportedReply:
 
 
 def _joined(content: Any) -> str:
-    """Return a content as text. A content is a text, or a list of parts with a text or a refusal each."""
+    """Return a content as text. A content is a text or a list of parts. Each part has a text or a refusal."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []

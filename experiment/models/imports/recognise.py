@@ -16,14 +16,17 @@ from experiment.models.imports.study_items import StudyItems
 
 STORED_BLACKBOX = "stored-blackbox"
 _N_LINES = 100
-"""Number of lines of a JSON Lines file that are tried. The first lines can be damaged."""
+"""Number of lines that are read to recognise a JSON Lines file. The first lines can be damaged."""
 _N_HEAD = 100_000
 _BLACKBOX = re.compile(rb'"(experimentConfig|promptStyles|predictions|atomConfig|exportTime)"\s*:')
 _INSPECT = re.compile(rb'"eval"\s*:\s*\{')
 
 
 class Format(NamedTuple):
-    """The format of a file, and the reader of its replies. Stored Black Box runs have a reader of whole runs."""
+    """The format of a file, and the reader of its replies.
+
+    The reader of stored Black Box runs is None, because `read_stored_runs` reads whole runs from such a file.
+    """
 
     name: str
     read: Callable[[], Records] | None
@@ -42,8 +45,9 @@ def recognise(path: Path, items: StudyItems, column_map: ColumnMap | None = None
     found = _known_format(path, items, column_map.fixed_model if column_map else None)
     if column_map is not None and (found.name != lm_eval.NAME or column_map.model_fields_set != {"model"}):
         raise InputError(
-            f"{path}: the format {found.name} needs no map. Only samples of lm-evaluation-harness need the model's "
-            "name. Fix: omit --map. To read a table, add `item` and `reply` to the map."
+            f"{path}: this map cannot be used with the format {found.name}. A map without `item`, `reply` and `choice` "
+            "can only name the model of samples of lm-evaluation-harness. Fix: omit --map. To read a table, add `item` "
+            "and `reply` to the map."
         )
     return found
 

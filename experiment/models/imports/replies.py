@@ -37,7 +37,7 @@ class Problem:
     request: str | None = None
     """Id of the request or of the item, if the line has an id."""
     battery: str | None = None
-    """First eight digits of the digest of another battery, if the request's id names another battery."""
+    """First eight digits of the other battery's digest, if the request's id contains these digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class ImportedReply:
     reply: str
     """The raw reply, without the thinking."""
     model_version: str | None = None
-    """The provider's exact name of the model; None if the file has one name only."""
+    """The provider's exact name of the model; None if the file has only one name of the model."""
     temperature: float | None = None
     epoch: int | None = None
     """Number of the repetition, from 1; None if the file has no repetitions."""
@@ -62,7 +62,7 @@ class ImportedReply:
     provider: str | None = None
     max_tokens: int | None = None
     has_response: bool = False
-    """True if `response` is the response in the form of the item's task, so that the reply needs no reading."""
+    """True if the file contains the response itself. Then `response` is used, and `reply` is not read."""
     response: JsonValue = None
     thinking: str = ""
     finish_reason: str | None = None

@@ -65,13 +65,17 @@ def missing_items(ids: list[str], n_found: int, n_failed: int = 0) -> str:
 
 
 def named_items(ids: list[str]) -> str:
-    """Return the first few of some items' ids, and the number of the other ids."""
+    """Return the first three ids as text, and how many other ids there are."""
     others = f" and {len(ids) - _N_NAMED:,} others" if len(ids) > _N_NAMED else ""
     return ", ".join(f"`{item_id}`" for item_id in ids[:_N_NAMED]) + others
 
 
 class ImportedRuns(Sequence[Run]):
-    """The runs of an import. A run of the spool is made when it is needed, so that only one such run is in memory."""
+    """The runs of an import.
+
+    Stored Black Box runs are all in memory. Any other run is made when it is needed, so that only one of these runs is
+    in memory.
+    """
 
     def __init__(self, items: StudyItems, spool: Spool, stored: Sequence[Run]) -> None:
         self._items = items
@@ -79,7 +83,7 @@ class ImportedRuns(Sequence[Run]):
         self._keys = spool.keys
         self._stored = stored
         self.summaries: dict[int, RunSummary] = {}
-        """Summary of each run that was made, by the position of the run."""
+        """Summary of each run that was made. The key is the position of the run in this sequence."""
 
     def __len__(self) -> int:
         return len(self._stored) + len(self._keys)
@@ -191,7 +195,10 @@ def read_reply(item: Item, reply: SpooledReply) -> ReplyReading:
 
 
 def _as_response(item: Item, value: JsonValue) -> JsonValue:
-    """Return a choice in the form of the task: the number of an option also for its text, or for a number as text."""
+    """Return a choice in the form of the task. For multiple choice, this is the number of the option.
+
+    The choice can be the text of an option, or the number of an option as text.
+    """
     options = item.content.get("options")
     if item.task != "multiple_choice" or not isinstance(value, str) or not isinstance(options, list | tuple):
         return value
@@ -204,7 +211,7 @@ def _as_response(item: Item, value: JsonValue) -> JsonValue:
 
 
 def label(key: RunKey) -> str:
-    """Return the label of a run: the model, and what distinguishes its runs."""
+    """Return the label of a run: the model, and then prompt, template, temperature and epoch if they are known."""
     parts = [
         key.model if key.model_version in {key.model, None} else f"{key.model} ({key.model_version})",
         key.prompt or "",

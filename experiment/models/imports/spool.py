@@ -36,7 +36,7 @@ class RunKey:
 
 
 def condition_text(template: str | None, temperature: float | None, epoch: int | None) -> str:
-    """Return a condition as text. Temperatures are compared in hundredths, as request ids have them."""
+    """Return a condition as text. The temperature is in hundredths and rounded, as in the ids of requests."""
     return json.dumps([template, None if temperature is None else round(100 * temperature), epoch])
 
 

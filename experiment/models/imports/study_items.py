@@ -54,7 +54,7 @@ class StudyItems:
         return FoundItem(self._position[item_id], parts)
 
     def id_by_factors(self, levels: Mapping[str, str]) -> str | None:
-        """Return the id of the only test item with these levels; None if there is no such item, or several items."""
+        """Return the id of the only test item with these levels; None if no item or several items have them."""
         names = tuple(sorted(levels))
         if names not in self._by_factors:
             index: dict[tuple[str, ...], list[str]] = defaultdict(list)
@@ -96,5 +96,5 @@ def _level_text(level: object) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text without the differences in white space that a spreadsheet program makes."""
+    """Return a text without white space at line ends and around the text, which a spreadsheet program may change."""
     return "\n".join(line.rstrip() for line in text.strip().splitlines())

@@ -72,7 +72,7 @@ def _refuse_missing(path: Path, header: list[str], column_map: ColumnMap) -> Non
 
 
 def _cell(cells: Fields, column: str) -> Any:
-    """Return a cell. In JSON, `doc.id` is the field `id` of the field `doc`, unless a field has this whole name."""
+    """Return a cell. In JSON, `doc.id` is the field `id` of the field `doc`, unless a field is named `doc.id`."""
     return cells[column] if column in cells else inner(cells, *column.split("."))
 
 

@@ -143,7 +143,7 @@ def test_a_body_without_a_usable_message_is_unreadable(vignettes: Study, tmp_pat
 @pytest.mark.parametrize("column_map", ["model==m", "temperature==1"])
 def test_a_map_for_a_format_that_needs_no_map_is_refused(vignettes: Study, tmp_path: Path, column_map: str) -> None:
     path = write_lines(tmp_path / "results", [json.dumps(openai_line("a", "1"))])
-    with pytest.raises(InputError, match="the format openai-batch needs no map"):
+    with pytest.raises(InputError, match="this map cannot be used with the format openai-batch"):
         models_import(vignettes, path, map=column_map)
 
 
