@@ -36,7 +36,8 @@ _PROMPT_OPTIONS = (
     click.option(
         "--max-tokens",
         type=click.IntRange(1),
-        help="Limit of a reply.  [default: 512, or 2048 for styles and OpenAI models with reasoning]",
+        help="Limit of a reply, in tokens.  [default: 512, or 2048 for styles with reasoning and for OpenAI "
+        "models with reasoning]",
     ),
     click.option("--group", type=click.IntRange(1), help="Group of one session.  [default: all test items]"),
     click.option("--seed", type=click.IntRange(0), help="Seed of the session's plan, with --group."),
@@ -93,7 +94,8 @@ def write_prompts(
 @click.option(
     "--map",
     metavar="MAP",
-    help="Columns of a CSV or JSON Lines file: a YAML file, or item=COLUMN,reply=COLUMN,model==NAME.",
+    help="Map of the columns of a CSV or JSON Lines file: item=COLUMN,reply=COLUMN,model==NAME, or the name of a YAML "
+    "file with the map.",
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 def import_runs(study: Path, store: str | None, files: tuple[Path, ...], map: str | None) -> None:
@@ -117,7 +119,8 @@ def import_runs(study: Path, store: str | None, files: tuple[Path, ...], map: st
 @click.option(
     "--model",
     required=True,
-    help="Model of Inspect, such as openai/gpt-4.1, or baseline/straight-line, baseline/nearest-atom, baseline/tracer.",
+    help="Inspect's name of a language model, such as openai/gpt-4.1, or the name of a baseline: "
+    "baseline/straight-line, baseline/nearest-atom or baseline/tracer.",
 )
 @_prompt_options
 @click.option("--limit", type=click.IntRange(1), help="Ask only the first items, as a trial, and store no run.")
@@ -145,7 +148,7 @@ def run_model(
     """Run a language model or a computational baseline on the test items of a study, and store the responses.
 
     Language models need the extra `models` and the provider's access key. Replies are kept as they arrive. After an
-    interruption, run the same command again: only missing replies are asked.
+    interruption, run the same command again: the command asks only for the missing replies.
     """
     from equipoise.commands.models import models_run
 

@@ -60,7 +60,8 @@ def models_prompts(
     shots
         Number of solved practice items in each prompt.
     max_tokens
-        Limit of a reply; by default 512, or 2048 for styles and OpenAI models with reasoning.
+        Limit of a reply, in tokens. By default, the limit is 512. It is 2048 for styles with reasoning and for OpenAI
+        models with reasoning.
     group, seed
         Group and seed of one session. The requests are then for the test items of this session, in the order of its
         plan. By default, they are for all test items of the battery.
@@ -121,8 +122,8 @@ def models_import(
     Raises
     ------
     InputError
-        If a file cannot be read, its format is unknown, or no line belongs to the study. Or if some responses of a
-        run are in the store already, in another run.
+        If a file cannot be read, its format is unknown, or no line belongs to the study. The error is also
+        raised if some responses of a run are already stored as part of another run.
     """
     study = loaded(study)
     paths = [Path(path) for path in ([files] if isinstance(files, Path | str) else files)]
@@ -165,16 +166,16 @@ def models_run(
     """Run a language model or a computational baseline on the test items of a study, and store its responses.
 
     Each reply of a language model is kept on disk as soon as it arrives, in the folder `data/model-runs` of the study.
-    If the function is called again, only missing replies are asked. A run has one temperature and one epoch. A run is
-    stored when it has a reply to each item.
+    A second call asks only for the missing replies. A run has one temperature and one epoch. A run is stored when it
+    has a reply to each item.
 
     Parameters
     ----------
     study
         The study or its folder.
     model
-        A model of Inspect, such as `openai/gpt-4.1`, or `baseline/straight-line`, `baseline/nearest-atom` or
-        `baseline/tracer`.
+        Inspect's name of a language model, such as `openai/gpt-4.1`, or the name of a baseline:
+        `baseline/straight-line`, `baseline/nearest-atom` or `baseline/tracer`.
     store
         The store; by default the store in the settings.
     temperature
@@ -187,7 +188,8 @@ def models_run(
     shots
         Number of solved practice items in each prompt.
     max_tokens
-        Limit of a reply; by default 512, or 2048 for styles and OpenAI models with reasoning.
+        Limit of a reply, in tokens. By default, the limit is 512. It is 2048 for styles with reasoning and for OpenAI
+        models with reasoning.
     group, seed
         Group and seed of one session, to ask only the test items of this session. By default, all test items of the
         battery are asked.
@@ -210,7 +212,8 @@ def models_run(
     Raises
     ------
     InputError
-        If the model is unknown, an argument is not possible, or a run is incomplete. Complete runs are stored before.
+        If the model is unknown, an argument is not possible, or a run is incomplete. Complete runs are stored before
+        the error is raised.
     """
     study = loaded(study)
     temperatures = [temperature] if isinstance(temperature, (int, float)) else temperature

@@ -24,7 +24,10 @@ def nothing_found(reports: Sequence[FileReport], paths: Sequence[Path]) -> str:
 
 
 def difference(study: Study, digits: str, n: int, location: StoreAddress | None) -> str:
-    """Return the sentence on the lines of another battery, and how its items differ if the store has this battery."""
+    """Return a description of the lines that belong to another battery.
+
+    If the store has this battery, the description says how its items differ from the study's items.
+    """
     own = study.battery
     sentence = (
         f"{n:,} {'line belongs' if n == 1 else 'lines belong'} to the battery with the digest {digits}..., but the "

@@ -23,7 +23,10 @@ def added_runs(
 
 
 class _Summarised(Sequence[Run]):
-    """Runs that are summarised when the store reads each run, because an import has one run in memory at a time."""
+    """A sequence of runs, which makes the summary of a run when the store reads the run.
+
+    An import has only one run in memory, so the summaries are not made later.
+    """
 
     def __init__(
         self, study: Study, runs: Sequence[Run], summaries: dict[int, str], advance: Callable[[], None]
@@ -51,7 +54,10 @@ class _Summarised(Sequence[Run]):
 
 
 def run_summary(study: Study, run: Run) -> str:
-    """Return a summary of a run in plain sentences: responses, correct and invalid ones, and missing items."""
+    """Return a summary of a run in plain sentences.
+
+    The summary has the number of responses, of correct responses and of invalid responses, and the missing items.
+    """
     n = len(run.responses)
     correct = [
         response.valid

@@ -3,7 +3,7 @@
 - `baseline/straight-line`: the ray never turns. An atom in the line of the ray absorbs the ray. Without
   such an atom, the ray leaves on the other side.
 - `baseline/nearest-atom`: the rules of the game, applied only to the atom nearest to the entry.
-- `baseline/tracer`: the rules of the game, with all atoms. The responses are always right.
+- `baseline/tracer`: the rules of the game, applied to all atoms. The responses are always right.
 """
 
 import uuid

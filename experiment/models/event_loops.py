@@ -1,4 +1,7 @@
-"""Calls of Inspect, which starts an event loop of its own, also within a running loop, as in a Jupyter notebook."""
+"""Calls of Inspect from a program that may already run an event loop, such as a Jupyter notebook.
+
+Inspect starts its own event loop, and a thread cannot run two event loops at the same time.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -9,7 +12,7 @@ from typing import Any
 
 @contextmanager
 def calls_outside_loops() -> Iterator[Callable[..., Any]]:
-    """Yield a function that calls another function with arguments, where no event loop is running.
+    """Yield a function `call`: `call(f, x)` returns `f(x)`, and calls `f` in a thread without a running event loop.
 
     If a loop is running in this thread, the calls are made in one other thread. Otherwise they are made directly.
     """

@@ -23,7 +23,7 @@ OPENAI_REASONING_MODEL = re.compile(r"(?:ft:|openai/)?(o[1-9]|gpt-([5-9]|[1-9][0
 SHORT_TOKENS, LONG_TOKENS = 512, 2048
 """Default limit of a reply, and the limit for a reply with reasoning."""
 _LINE_ENDS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-"""Characters that are allowed in JSON, but at which some programs divide a file into lines."""
+"""Characters that JSON allows in a text. They are escaped, because some programs end a line at these characters."""
 
 
 def _json_line(value: Any) -> str:
@@ -180,7 +180,8 @@ def write_prompts(
     model
         The provider's name of the model; CSV needs no model.
     max_tokens
-        Limit of a reply. By default it is 512, or 2048 for styles and OpenAI models with reasoning.
+        Limit of a reply, in tokens. By default, the limit is 512. It is 2048 for styles with reasoning and for OpenAI
+        models with reasoning.
     after_each
         Function to call after each request, for a progress bar.
 

@@ -1,6 +1,6 @@
 """The practice items of a study in prompts: solved examples, and the practice that people get before the questions.
 
-This is the only module of the package that reads answer keys, and it reads only the keys of practice items.
+No other module of `prompts` reads answer keys. This module reads only the keys of practice items.
 """
 
 from typing import Any

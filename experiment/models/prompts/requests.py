@@ -34,14 +34,14 @@ class TaskPrompts:
     shared: dict[str, Any]
     """The variables `examples`, `instructions`, `practice` and `response_cue`."""
     wording: tuple[str, dict[str, str]]
-    """The study's language, and the texts that the study replaces."""
+    """The study's language, and the study's own texts, which replace the standard texts of this language."""
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the fixed part of the prompts.
 
-        It is the digest of the template, unless the template shows examples, instructions, practice or items as people
-        see them. Then it is the digest of the template together with these texts.
+        Some templates use the variable `item`, or a variable of `shared` that is not empty. Then the digest is that of
+        the template together with the study's texts or examples. Otherwise it is the digest of the template alone.
         """
         used = {name: value for name, value in self.shared.items() if name in self.style.variables and value}
         if "item" in self.style.variables or used.keys() - {"examples"}:
@@ -109,12 +109,12 @@ def requests_for(
     shots
         Number of solved examples in each prompt.
     temperatures
-        Sampling temperatures; none to send no temperature.
+        Sampling temperatures. If there are no temperatures, the requests have no temperature.
     epochs
         Number of requests with the same item and temperature.
     group, seed
-        Counterbalance group and seed, for the items of one session in the order of its plan. If both are None, the
-        requests are for all test items of the battery.
+        Counterbalance group and seed of one session. The requests are then for the test items of this session, in the
+        order of its plan. If both are None, the requests are for all test items of the battery.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Asking a model: one evaluation of Inspect per temperature, with the replies that are missing on disk."""
+"""Asking a model: one evaluation of Inspect per temperature, which asks for the replies that are not on disk yet."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -109,7 +109,7 @@ def _evaluate(
     asked: Asked,
     advance: Advance,
 ) -> None:
-    """Run one evaluation of Inspect. Replies on disk go into its log without a request."""
+    """Run one evaluation of Inspect. Replies that are already on disk are copied into its log, without a request."""
     requests = replace(settings.requests, temperatures=(temperature,))
     condition = settings.condition(temperature)
 

@@ -6,7 +6,7 @@ from experiment.models.prompts.styles import Prompt
 
 _TOKENS_PER_PRICE = 1_000_000
 _TOKENS_OF_A_MESSAGE = 16
-"""Upper limit of the tokens with which a provider frames a message."""
+"""Upper limit of the tokens that a provider adds to each message, beyond the tokens of the text."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Prices:
 
 @dataclass
 class Budget:
-    """The tokens that were used, and the price that all requests may have together.
+    """The tokens that were used, and the limit of the total price of all requests.
 
     Before a request is sent, its highest possible price is reserved. So the limit is kept, even if many requests are
     open at the same time.

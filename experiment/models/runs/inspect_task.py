@@ -1,6 +1,7 @@
-"""The task of Inspect for a study: one sample per item, a solver that only generates, and the grader of people.
+"""The task of Inspect for a study: one sample per item, a solver that gets the reply, and a scorer.
 
-The log of Inspect contains no answer keys. The scorer reads the keys from the battery.
+The scorer uses the grader that also scores the responses of people. The log of Inspect contains no answer keys. The
+scorer reads the keys from the battery.
 """
 
 from collections.abc import Awaitable, Callable
@@ -26,7 +27,7 @@ def task_of(requests: Requests, name: str, ask: Ask) -> Task:
     Parameters
     ----------
     requests
-        The requests. Their first temperature is used, and Inspect repeats the samples for the epochs.
+        The requests, which have one temperature. Inspect repeats each sample once for each epoch.
     name
         Name of the task in Inspect's logs.
     ask

@@ -1,4 +1,4 @@
-"""The replies of a model on disk. A reply is stored as soon as it arrives, so that no reply is asked and paid twice.
+"""The replies of a model on disk. A reply is stored as soon as it arrives, so that it is not requested and paid twice.
 
 Inspect writes its logs in groups of samples, and its cache leaves out some replies. So a program that is killed could
 lose replies that the provider has billed. For this reason the replies are also in an SQLite file next to the logs.

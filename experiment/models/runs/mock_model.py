@@ -1,6 +1,7 @@
-"""A mock of a language model, which works offline: `mockllm/NAME`. Each name chooses other replies.
+"""A mock of a language model, which works offline: `mockllm/NAME`.
 
-The replies of Inspect's own mock are never a response, and Inspect needs a network to count their tokens.
+Its replies are random, and NAME is a part of the seed. Inspect's own mock is not used: its replies contain no
+response to an item, and Inspect needs a network to count the tokens of these replies.
 """
 
 import random

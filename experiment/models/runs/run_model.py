@@ -20,7 +20,7 @@ class ModelRun:
     incomplete: list[str]
     """A sentence for each reason why runs are incomplete."""
     usage: str
-    """The replies of this command, and the tokens and price of all replies."""
+    """The number of new replies, and the tokens of all replies of the runs, with the price if the prices are known."""
 
 
 def run_model(settings: RunSettings, advance: Callable[[str], None] = lambda _: None) -> ModelRun:
@@ -54,7 +54,7 @@ def run_model(settings: RunSettings, advance: Callable[[str], None] = lambda _: 
             for epoch in range(1, settings.requests.epochs + 1)
         ]
     incomplete = []
-    again = "Fix: run the same command again; only missing replies are asked."
+    again = "Fix: run the same command again. The command asks only for the missing replies."
     if asked.is_interrupted:
         incomplete.append(f"The run was stopped. {again}")
     if asked.n_failed:

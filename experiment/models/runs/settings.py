@@ -25,7 +25,7 @@ class RunSettings:
     """Inspect's name of the model: provider and name, such as `openai/gpt-4.1`."""
     requests: Requests
     folder: Path
-    """Folder of the study's data on this model."""
+    """Folder for this model's replies and logs, within the study's data."""
     max_tokens: int | None = None
     group: int | None = None
     seed: int | None = None
@@ -66,7 +66,10 @@ class RunSettings:
         return ", ".join(dict.fromkeys(prompts.style.name for prompts in self.requests.by_task.values()))
 
     def condition(self, temperature: float | None) -> str:
-        """Return a digest of everything that distinguishes the requests at one temperature, except item and epoch."""
+        """Return a digest of the condition: battery, model, prompts, temperature, limit of a reply, group and seed.
+
+        All items and epochs at one temperature have the same digest.
+        """
         return digest({
             "battery": self.study.battery.digest,
             "model": self.model,
@@ -89,7 +92,7 @@ def checked_prices(price_in: float | None, price_out: float | None, max_cost: fl
     Raises
     ------
     InputError
-        If only one price is given, or a limit without prices.
+        If only one price is given, if a limit is given without prices, or if a number is not a price.
     """
     given: dict[str, Any] = {"--price-in": price_in, "--price-out": price_out, "--max-cost": max_cost}
     for option, value in given.items():

@@ -121,7 +121,7 @@ def test_an_incomplete_run_is_an_error_and_the_same_command_completes_it(study: 
         assert process.returncode == 2
         assert f"{MODEL}: complete runs: 0 of 1. 0 new replies." in errors
         assert "failed; the first is item `" in errors
-        assert "Fix: run the same command again; only missing replies are asked." in errors
+        assert "Fix: run the same command again. The command asks only for the missing replies." in errors
         while "Error" in errors:  # After 20 failures, the other requests are not sent.
             process = start(provider, study, *options)
             _, errors = process.communicate(timeout=300)
