@@ -50,7 +50,7 @@ class Task(ABC):
     name: ClassVar[str]
     content_model: ClassVar[type[BaseModel]]
     wording: ClassVar[frozenset[str]] = frozenset()
-    """Fields of the content with the wording of the question. The other fields define the question itself."""
+    """Fields of the content that contain the wording of the question. The other fields define the question itself."""
 
     def checked_content(self, content: dict[str, JsonValue], key: JsonValue) -> dict[str, JsonValue]:
         """Check content and key of an item, and return the content with its default values filled in.
@@ -147,7 +147,11 @@ def _differ_in_words(one: JsonValue, other: JsonValue) -> bool:
 
 
 def _moved(one: list[JsonValue], other: list[JsonValue]) -> bool:
-    """Return True if a text of one list is more similar to another position of the other list than to its own."""
+    """Return True if texts have probably changed their positions in a list.
+
+    A text of one list is then more similar to a text at another position of the other list than the texts at one of
+    these two positions are to each other.
+    """
     before, after = _comparable([str(text) for text in one], [str(text) for text in other])
     positions = range(len(before))
     alike = [[_similarity(before[row], after[column]) for column in positions] for row in positions]
@@ -161,7 +165,11 @@ def _similarity(one: str, other: str) -> float:
 
 
 def _comparable(*lists: list[str]) -> list[list[str]]:
-    """Return the texts without minor details. If two texts of a list would then be equal, keep more details."""
+    """Return the texts in a form for comparisons: their letters and digits in lower case.
+
+    If a text would then be empty or equal to another text of its list, only the spaces are removed. If even this form
+    has such a text, the texts are not changed.
+    """
     for form in (_letters_and_digits, _without_spaces):
         short = [[form(text) for text in texts] for texts in lists]
         if all(all(texts) and len(set(texts)) == len(texts) for texts in short):

@@ -1,4 +1,4 @@
-"""Reading a model's reply: from the text that a model wrote to a response of the task, by named rules.
+"""Reading a model's reply: named rules find the response in the text that the model wrote.
 
 A reader never guesses between two responses. A reply that gives two different answers, or none, has no response, and
 the reading names the reason. Such a reply is kept and counted as invalid. The steps are:
@@ -11,21 +11,22 @@ the reading names the reason. Such a reply is kept and counted as invalid. The s
    `surveys` removes claims within a list that discusses every option, if the answer is also given explicitly.
 4. `decision` decides over all claims.
 
-The rules, from the strictest to the most tolerant one. A reply that several rules can read has the strictest rule:
+The table lists the rules, from the strictest to the most tolerant one. If several rules find the response, the reading
+names the strictest of them.
 
 ================= ==================================================================================================
 `json`            the fields of a JSON object that give the answer
 `answer_tag`      the text between tags such as `<answer>` and `</answer>`
 `boxed`           the text in a box of LaTeX
 `three_lines`     the number on the first line, the exact text of the same option on the second line
-`first_line`      the first line or its first sentence is an answer, such as "2", "B) In the box" or "Probably 2."
+`first_line`      a sentence of the first line is an answer, such as "2", "B) In the box" or "Probably 2."
 `statement`       a sentence states the answer, such as "The answer is 2" or "Option 2 is the most plausible"
 `marked_option`   the reply repeats all options, and only one of them has a mark or is called right
-`last_line`       the last line is an answer
-`whole_sentence`  another sentence is an answer
+`last_line`       a sentence of the last line is an answer
+`whole_sentence`  a sentence of a line between the first and the last line is an answer
 `clause`          the end of a sentence is an answer, such as "so 2"
 `in_sentence`     a sentence names one outcome only
-`other_words`     a sentence is a part of one option, or has the words that only one option has
+`other_words`     a sentence is a part of one option only, or has all distinctive words of one option only
 `final_statement` claims differ, and the last one alone is called final
 `changed_mind`    claims differ, and words between them take back the earlier ones, such as "Wait"
 ================= ==================================================================================================

@@ -25,7 +25,7 @@ REFLECTED = "reflected"
 _ARROWS = frozenset({"->", "-->", "=>", "\u2192", "\u21d2"})
 _OUTCOMES = frozenset({Kind.SIDE, Kind.ABSORBED, Kind.REFLECTED, Kind.EXIT})
 _BEFORE_EXIT = 8
-"""Tokens before a port in which a word such as "leaves" makes it the exit."""
+"""A word such as "leaves" makes a port the exit if it is fewer than this number of tokens before the port."""
 
 
 def read(content: dict[str, Any], reply: str) -> Reading:
@@ -50,7 +50,7 @@ class RayOutcomes:
 
     @property
     def lexicon(self) -> Lexicon:
-        """Return the words of statements and of Black Box."""
+        """Return the lexicon for replies to Black Box items."""
         return board_lexicon()
 
     @property
@@ -93,7 +93,7 @@ class RayOutcomes:
         return Mention(port.first, port.last, Form.OUTCOME, responses, level, problem)
 
     def _position_at(self, tokens: Sequence[Token], position: int) -> Mention | None:
-        """Return the mention of a position without a side, which four ports have."""
+        """Return the mention of a position without a side. It is ambiguous, because four ports have this position."""
         token = tokens[position]
         if token.kind is not Kind.NUMBER:
             return None
@@ -142,7 +142,11 @@ class RayOutcomes:
         return joined_readings([self._object(part, read) for part in objects], "json")
 
     def _object(self, value: Any, read: Callable[[str], Reading]) -> Reading:
-        """Return the reading of one object: its flags, its side and position together, and its other answers."""
+        """Return the reading of one object.
+
+        The side and the position are read together. A field such as `"absorbed": true` is an answer by its name. Every
+        other field is read as a text.
+        """
         readings: list[Reading] = []
         side = position = None
         if _is_template(value):
@@ -188,7 +192,10 @@ def _flat(value: Any, lexicon: Lexicon) -> Iterator[tuple[str, Any]]:
 
 
 def _has_exit(tokens: Sequence[Token], port: Port) -> bool:
-    """Return True if a word such as "leaves" is before a port in its clause, without an entry between."""
+    """Return True if a word such as "leaves" is before a port in its clause, as in "leaves at WEST-5".
+
+    Return False if a word such as "enters" is directly before the port.
+    """
     for index in range(port.first - 1, max(port.first - _BEFORE_EXIT, -1), -1):
         kind = tokens[index].kind
         if kind is Kind.EXIT:

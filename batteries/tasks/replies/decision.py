@@ -16,10 +16,11 @@ RULES = (
 
 
 def decide(claims: Sequence[Claim], scopes: Scopes) -> Reading | None:
-    """Return the reading that follows from the claims, which are in their order; None without a claim.
+    """Return the reading that follows from the claims of a reply, or None if no claim counts.
 
     Only the claims of the highest level count. If these claims differ, the last claim counts only if words between the
-    claims take back the earlier ones, if the last claim alone is called final, or if it concludes from lists.
+    claims take back the earlier ones, if the last claim alone is called final, or if the last claim is a conclusion
+    from lists of outcomes.
     """
     firm = [claim for claim in claims if not claim.is_hypothetical and claim.level > Level.NONE]
     if not firm:
@@ -48,7 +49,7 @@ def _narrows(lists: Sequence[Claim], last: Claim, scopes: Scopes) -> bool:
 def _hypothetical(claims: Sequence[Claim]) -> Reading | None:
     """Return the reading of a reply that states answers only under conditions, such as "if he saw it, 1".
 
-    Different answers are several answers. A single answer of this kind does not count.
+    If the answers differ, the reason is `several_answers`. A single answer of this kind does not count.
     """
     likely = [claim for claim in claims if claim.level >= Level.SOFT]
     differ = any(_differ(claim, likely[0]) or claim.reason == reading.SEVERAL_ANSWERS for claim in likely)

@@ -55,7 +55,7 @@ class Field:
 
 
 def extracted(text: str) -> tuple[str, list[Field]]:
-    """Return a text in which the sign `FIELD` replaces each field, and the fields in their order.
+    """Return a text and its fields, in their order. In the returned text, the sign `FIELD` replaces each field.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def _tag_field(tag: re.Match[str]) -> Field:
 
 
 def _has_text(value: Any) -> bool:
-    """Return True for an object with fields, or a list of objects or texts; `{2}` and `[option text]` are text."""
+    """Return True for an object or a list that is not empty."""
     return isinstance(value, dict | list) and bool(value)
 
 
@@ -141,9 +141,10 @@ def names_of(name: str) -> list[str]:
 
 
 def answer_values(value: Any, is_answer: Callable[[str], bool], field: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield names and values of the fields that give the answer, of objects within objects too.
+    """Yield the names and values of all fields that give the answer. Objects within objects are searched too.
 
-    A list of texts under a plural name repeats the options, unless the list is the whole value.
+    If a field's name ends with `options` or `choices` and its value is a list, the list repeats the options and is left
+    out.
     """
     if isinstance(value, list):
         for entry in value:
@@ -158,5 +159,5 @@ def answer_values(value: Any, is_answer: Callable[[str], bool], field: str = "")
 
 
 def without_fences(text: str) -> str:
-    """Return a text without code fences directly around fields."""
+    """Return a text without the code fences that directly enclose a field."""
     return _FENCE_SIGNS.sub("", text)

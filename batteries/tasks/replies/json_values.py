@@ -1,4 +1,7 @@
-"""Reading JSON within a text, with the faults of language models: single quotes, trailing commas, a cut end."""
+"""Reading JSON within a text.
+
+The JSON may have the usual faults of language models: single quotes, trailing commas, or a missing end.
+"""
 
 import re
 from collections.abc import Iterator
@@ -40,7 +43,7 @@ class _NotJson(Exception):
 
 
 def json_values(text: str) -> Iterator[Found]:
-    r"""Yield the objects and lists of a text; a value that was cut off contains all that is there.
+    r"""Yield the objects and lists of a text. If a value was cut off, yield the part that the text contains.
 
     Examples
     --------
@@ -96,7 +99,7 @@ def _object(text: str, position: int, depth: int) -> tuple[dict[str, Any], int]:
 
 
 def _new_name(key: str, taken: dict[str, Any]) -> str:
-    """Return a key that is not in the object: a repeated key may not hide an earlier value."""
+    """Return the key, with spaces if the object already has this key. So a repeated key replaces no earlier value."""
     while key in taken:
         key += " "
     return key

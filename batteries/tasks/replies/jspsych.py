@@ -23,7 +23,8 @@ def read(content: dict[str, Any], reply: str) -> Reading:
     Parameters
     ----------
     content : dict
-        The item's content, with its `answers`; the `choices` of its `parameters` are the texts of buttons.
+        The item's content, with its `answers`. If its `parameters` have a list of `choices`, these are the texts of
+        the buttons.
     reply : str
         The whole reply of the model.
     """
@@ -37,7 +38,7 @@ def read(content: dict[str, Any], reply: str) -> Reading:
 
 
 def _from_object(answers: Sequence[dict[str, JsonValue]], reply: str) -> Reading | None:
-    """Return the answer that the objects of a reply match, if they match any."""
+    """Return the reading of the JSON objects in a reply, or None if no object matches an answer."""
     objects = [found.value for found in json_values(without_reasoning(normalized(reply)))]
     matches = [answer for answer in answers if any(_matches(value, answer) for value in objects)]
     if len(matches) > 1:

@@ -38,7 +38,7 @@ class Kind(StrEnum):
     EXPLAIN = "explain"
     """Labels an explanation, or a confidence."""
     FILLER = "filler"
-    """Changes nothing between the words of a statement."""
+    """Does not change the meaning of a statement: "the", "clearly", "I think"."""
     NUMBER_WORD = "number word"
     ORDINAL = "ordinal"
     EXIT = "exit"

@@ -39,7 +39,8 @@ def without_lists(text: str, options: Options | None, placed: Callable[[int], st
     options : Options or None
         The options of the item, if it has any.
     placed : callable
-        Returns the text that replaces a list in which only the option with this number is marked as the answer.
+        Is called for each list in which only one option is marked as the answer, with the number of this option.
+        Returns the text that replaces the list.
     """
     lines = text.split("\n")
     runs = _runs(lines)
@@ -77,7 +78,10 @@ def _runs(lines: Sequence[str]) -> list[list[_Line]]:
 
 
 def _marked_texts(lines: Sequence[str], options: Options) -> list[list[_Line]]:
-    """Return a run of lines that begin with a mark, each with the text of one option, if the run has all options."""
+    """Return one run of the lines that have a mark and then the text of an option.
+
+    If the run does not have exactly one line for each option, return no run.
+    """
     run: list[_Line] = []
     for index, line in enumerate(lines):
         mark = _FIRST_MARK.match(line)
@@ -93,7 +97,11 @@ def _keys(text: str) -> list[str]:
 
 
 def _restates(run: Sequence[_Line], options: Options) -> bool:
-    """Return True if the lines of a run repeat the options, with their texts, a word of each, or a mark for each."""
+    """Return True if the lines of a run repeat the options.
+
+    Most of the lines must begin with the text of their option or have a distinctive word of it. Otherwise, there must
+    be one line for each option, and every line must have a mark.
+    """
     n_options = len(options.texts)
     if len(run) > n_options or len(run) < min(n_options, _LEAST_OPTIONS):
         return False

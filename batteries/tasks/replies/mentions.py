@@ -9,7 +9,7 @@ from batteries.tasks.replies.kinds import Kind
 from batteries.tasks.replies.scopes import Scopes
 
 _MOST_BETWEEN = 14
-"""Tokens between two mentions that are one statement."""
+"""Maximum number of tokens between two mentions that are joined into one statement."""
 
 _CONNECT = frozenset({Kind.OR, Kind.AND})
 _IN_LISTS = _CONNECT | {Kind.FILLER, Kind.OPTION, Kind.SIGN, Kind.PORT}
@@ -117,7 +117,10 @@ def _pair(scopes: Scopes, one: Mention, other: Mention) -> Mention | None:
 
 
 def _position_with_text(position: Mention, text: Mention, joined: Mention) -> Mention:
-    """Return a position with the text beside it. With a text, a number is a position, even if it occurs in a text."""
+    """Return the joined mention of a position and the text of an option, such as "2. In the box".
+
+    The number is read as a position only, even if the text of an option contains this number.
+    """
     both = text.texts & {position.position}
     if both:
         return replace(joined, responses=both, problem=None, position=position.position, texts=frozenset())

@@ -20,9 +20,9 @@ from batteries.tasks.replies.scopes import Scopes
 from batteries.tasks.replies.tokens import Token, statement_lexicon
 
 _MOST_WORDS = 60
-"""A longer reply is not compared in other words than those of the options."""
+"""If a reply has more tokens, the rule `other_words` is not used."""
 _LEAST_PART = 3
-"""Words of a sentence that is a part of an option."""
+"""Minimum number of words of a sentence that can be read as a part of an option."""
 
 
 def read(content: dict[str, Any], reply: str) -> Reading:
@@ -74,7 +74,10 @@ class ChoiceOutcomes(Options):
         return any(str(number).startswith(digits) and str(number) != digits for number in range(1, len(self.texts) + 1))
 
     def in_other_words(self, scopes: Scopes) -> Reading | None:
-        """Return the one option that a sentence is a part of, or whose distinctive words all occur in a sentence."""
+        """Return the one option of which a sentence is a part.
+
+        If no sentence is a part of an option, return the one option whose distinctive words all occur in a sentence.
+        """
         if len(scopes.tokens) > _MOST_WORDS:
             return None
         for rule in (self._with_part, self._with_distinctive):
@@ -107,7 +110,7 @@ def _stem(word: str) -> str:
 
 
 def _sentences(scopes: Scopes) -> list[list[Token]]:
-    """Return the sentences without questions and explanations."""
+    """Return the tokens of each sentence. Questions and explanations are left out."""
     result: dict[int, list[Token]] = {}
     for position, token in enumerate(scopes.tokens):
         if not scopes.is_question[position] and not scopes.is_explanation[position]:

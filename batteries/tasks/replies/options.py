@@ -11,7 +11,7 @@ from batteries.tasks.replies.preparation import normalized
 from batteries.tasks.replies.tokens import Lexicon, Token, tokens_of
 
 _MOST_WORDS = 4
-"""A longer text is not meant by a number or letter that occurs in it."""
+"""If the text of an option has more words, a number or letter from this text does not mean the option."""
 _WORDS_OF_PAIR = 3
 _LETTERS = "ABCDEFGHIJKL"
 _ROMAN = {
@@ -37,7 +37,7 @@ _MIDDLE = frozenset({"middle", "mittlere", "mittleren"})
 _ARTICLES = frozenset({"the", "die", "la", "a"})
 _MY = frozenset({"my", "mein", "meine", "mi", "ma", "mia", "minha"})
 _SURE = frozenset({"sure", "certain", "confident", "confidence", "certainty", "sicher"})
-"""Words after a share that is a confidence."""
+"""After a percentage, these words say that the percentage is a confidence: "80 % sure"."""
 _QUANTITY = frozenset({"%", "\u00b0", "$", "\u20ac"})
 _NOT_AFTER_LETTER = frozenset({Kind.WORD, Kind.NUMBER, Kind.NUMBER_WORD})
 _NOT_AFTER_A = _NOT_AFTER_LETTER | {
@@ -52,7 +52,7 @@ _NOT_AFTER_A = _NOT_AFTER_LETTER | {
 _LITTLE = frozenset({Kind.FILLER, Kind.IS, Kind.AND, Kind.OR, Kind.NOT, Kind.BUT})
 """Kinds of words that distinguish no option."""
 _MOST_TERMS = 20
-"""Numbers of a calculation before its result."""
+"""Maximum number of terms in a calculation, not counting its result."""
 _OPERATORS = frozenset({"+", "-", "*", "/", "x", "\u00d7", "\u00f7", "\u00b7"})
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
 
@@ -67,7 +67,10 @@ class Options:
     """False if the participant answers with the text only."""
     words: list[tuple[str, ...]] = field(default_factory=list)
     starts: dict[str, list[tuple[int, tuple[str, ...]]]] = field(default_factory=dict)
-    """The options that begin with a word, each with the words of its text. Number words are written as digits."""
+    """For each first word, the numbers of the options that begin with this word, and all words of their texts.
+
+    Number words are written as digits.
+    """
     parts: dict[str, set[int]] = field(default_factory=dict)
     """The options in whose short text a number or letter occurs."""
 
@@ -124,7 +127,10 @@ class Options:
         return result
 
     def _calculated(self, token: Token, position: int) -> list[Mention]:
-        """Return the mention of the option whose text has the result of a calculation, if there is one."""
+        """Return the mention of the options whose texts contain the result of a calculation.
+
+        If no text contains the result, the list is empty.
+        """
         texts = self.parts.get(self._value(token) or "", set())
         return [_mention(position, texts, None, Level.WEAK)] if texts else []
 
@@ -153,7 +159,7 @@ class Options:
         return Mention(position, last, Form.TEXT, texts, level, None, None, texts)
 
     def _end(self, tokens: Sequence[Token], position: int, words: Sequence[str]) -> int | None:
-        """Return the position after the words, if they are in the reply from a position on; else None."""
+        """Return the position after the words, or None if the reply has other words at `position`."""
         for word in words:
             while position < len(tokens) and tokens[position].kind is Kind.SIGN and not tokens[position].is_wordlike:
                 position += 1
@@ -301,7 +307,10 @@ class Options:
         return bool(begins_text) or _is_alone(tokens, position)
 
     def distinctive(self) -> list[frozenset[str]]:
-        """Return for each option the words that not all options have, without words such as articles."""
+        """Return the distinctive words of each option.
+
+        Words that all options have, and words such as articles, are not distinctive.
+        """
         words = [set(words) for words in self.words]
         common = set.intersection(*words) if words else set()
         named = self.lexicon.kinds

@@ -121,7 +121,10 @@ def _number_first(tokens: Sequence[Token], position: int) -> Port | None:
 
 
 def _fits(side: str, direction: Kind | None) -> bool:
-    """Return True if a side is numbered by rows or columns, as a reply says."""
+    """Return True if "row" or "column" in a reply fits the side, or if the reply has neither word.
+
+    Ports in the east and west are numbered by rows, and ports in the north and south by columns.
+    """
     if direction is None:
         return True
     return (direction is Kind.ROW) == (side in {"east", "west"})

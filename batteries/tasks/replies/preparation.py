@@ -1,4 +1,7 @@
-"""Preparing a reply: without reasoning, control tokens and markup, with plain digits, quotes, dashes and line ends."""
+"""Preparing a reply before it is read.
+
+Reasoning, control tokens and markup are removed. Digits, quotes, dashes and line ends are replaced by plain ones.
+"""
 
 import re
 import unicodedata
@@ -7,7 +10,7 @@ MOST_CHARACTERS = 24_000
 """Longer replies are read at their beginning and their end only; no model is asked for so long a reply."""
 
 MARK = "\u2705"
-"""The sign that replaces marks of a chosen option: a crossed box, or a line in bold type."""
+"""The sign for a chosen option. It replaces a crossed box, and it is added before a line in bold type."""
 
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\u20e3\ufffd]"
@@ -80,7 +83,7 @@ def contains_reasoning(text: str) -> bool:
 
 
 def without_reasoning(text: str) -> str:
-    """Return a normalized reply without its reasoning; reasoning that was cut off extends to the end.
+    """Return a normalized reply without its reasoning. Reasoning without a closing tag extends to the end of the reply.
 
     Some chat templates write the opening tag into the prompt, so that only the closing tag is in the reply. An answer
     between answer tags within unclosed reasoning is kept.

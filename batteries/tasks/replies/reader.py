@@ -24,11 +24,11 @@ from batteries.tasks.replies.surveys import without_survey
 from batteries.tasks.replies.tokens import FIELD, Lexicon, Token, tokens_of
 
 _FIRST_WORDS = 60
-"""Words of a reply within which a refusal or reasoning is announced."""
+"""Number of tokens at the beginning of a reply that can announce a refusal or reasoning."""
 
 
 _CONCLUDING = frozenset({"statement", "final_statement", "changed_mind"})
-"""Rules by which an explanation states an answer, and does not only mention it."""
+"""An explanation states an answer only if one of these rules finds the answer."""
 
 
 class Outcomes(Protocol):
@@ -36,7 +36,7 @@ class Outcomes(Protocol):
 
     @property
     def lexicon(self) -> Lexicon:
-        """Return the words of the replies."""
+        """Return the lexicon for replies to the item."""
 
     @property
     def n_outcomes(self) -> int:
@@ -105,7 +105,7 @@ class _Reader:
         return Reading(found.response, field.rule) if found.is_valid else found
 
     def _data(self, value: Any) -> Reading:
-        """Return the reading of a value of JSON, of which the explanation may contradict the answer."""
+        """Return the reading of a JSON value. If its explanation states another answer, the reading is invalid."""
         if is_other_action(value, self.outcomes.lexicon):
             return Reading.invalid(reading.NO_ANSWER)
         found = self.outcomes.field_reading(value, self._inner)
@@ -175,7 +175,7 @@ def _field_claim(scopes: Scopes, position: int, found: Reading, is_final: bool) 
 
 
 def _without_reasoned(scopes: Scopes, claims: list[Claim]) -> list[Claim]:
-    """Return the claims without the ones in lines that are labelled as reasoning, unless all of them are there."""
+    """Return the claims outside lines such as "Thought: …". If none of these claims counts, return all claims."""
     lines = {
         scopes.line_of[position]
         for position, token in enumerate(scopes.tokens)
@@ -186,7 +186,7 @@ def _without_reasoned(scopes: Scopes, claims: list[Claim]) -> list[Claim]:
 
 
 def _if_complete(scopes: Scopes, found: Reading) -> Reading:
-    """Return a reading of a text within a sentence, unless the reply announces reasoning or a refusal, or is long."""
+    """Return the reading `found`, unless the first words of the reply announce reasoning or a refusal."""
     announced = _announced(scopes)
     return Reading.invalid(announced) if announced else found
 

@@ -15,7 +15,7 @@ _CLAUSE_SIGNS = frozenset(":()[]|-=") | {"->", "=>", "--"}
 
 @dataclass
 class Scopes:
-    """The tokens of a reply, with what is true of each token."""
+    """The tokens of a reply and their properties, for example whether a token is negated."""
 
     tokens: Sequence[Token]
     is_negated: list[bool] = field(default_factory=list)
@@ -31,7 +31,7 @@ class Scopes:
         return self._only_signs(range(last, len(self.tokens)))
 
     def begins_line(self, first: int) -> bool:
-        """Return True if the line has no word before a token that has a meaning of its own."""
+        """Return True if only signs and words such as "answer" or "so" are before a token in its line."""
         labels = {Kind.ANSWER, Kind.OPTION, Kind.FILLER, Kind.IS, Kind.FINAL, Kind.RETRACT, Kind.SO, Kind.DECIDE}
         for position in range(first - 1, -1, -1):
             if self.tokens[position].kind is Kind.LINE:
@@ -78,7 +78,8 @@ def scopes_of(tokens: Sequence[Token], covered: Collection[int], starts: Collect
     tokens : sequence of Token
         The tokens, with their kinds.
     covered : collection of int
-        Positions of tokens within the text of an option, such as "does not know". These words negate nothing else.
+        Positions of tokens within the text of an option. For example, the "not" of the option "does not know" negates
+        no word of the reply.
     starts : collection of int
         Positions where a mention of an outcome begins.
     """
@@ -160,7 +161,7 @@ def _questions(scopes: Scopes) -> list[bool]:
 
 
 def _with_retractions(tokens: Sequence[Token]) -> list[Token]:
-    """Return the tokens, in which a "no" that is followed by a sign, as in "1... no, 3", takes back what was said."""
+    """Return the tokens. A "no" before a sign, as in "1... no, 3", gets the kind `RETRACT`."""
     result = list(tokens)
     for position, token in enumerate(tokens[:-1]):
         follows = position == 0 or tokens[position - 1].kind in {

@@ -15,7 +15,7 @@ from batteries.tasks.replies.mentions import Form, Level, Mention, grouped
 from batteries.tasks.replies.scopes import Scopes
 
 _MOST_STEPS = 14
-"""Tokens between the words that announce an answer and the answer."""
+"""Limit for the distance, in tokens, between an answer and the words that announce the answer or call it right."""
 
 _ANNOUNCE = frozenset({Kind.ANSWER, Kind.DECIDE, Kind.FINAL, Kind.EXIT})
 _NOUNS = frozenset({"answer", "choice"})
@@ -58,9 +58,9 @@ class Claim:
 
 
 def claims_of(scopes: Scopes, mentions: Sequence[Mention], n_outcomes: int) -> list[Claim]:
-    """Return the claims among the mentions, which are in their order and do not overlap.
+    """Return the claims among the mentions. The mentions must be in their order and must not overlap.
 
-    A list of all outcomes, if there are more than two, only repeats the question.
+    If an item has more than two outcomes, a list of all its outcomes only repeats the question and is not a claim.
     """
     groups = [group for group in grouped(scopes, mentions) if not _is_everything(scopes, group, n_outcomes)]
     return [claim for mention in groups if (claim := _claim(scopes, mention)) is not None]
@@ -130,7 +130,7 @@ def _calls_final(scopes: Scopes, position: int) -> bool:
 
 
 def _is_called_right(scopes: Scopes, last: int) -> bool:
-    """Return True for "2 is the correct answer", with the words after the mention."""
+    """Return True if the words after a mention call it right, as in "2 is the correct answer"."""
     position, is_linked = last, False
     for token in scopes.tokens[last : last + _MOST_STEPS]:
         if token.kind is Kind.RIGHT or (token.kind is Kind.ANSWER and is_linked):
@@ -207,7 +207,10 @@ class _Lead:
 
 
 def _alone(scopes: Scopes, mention: Mention) -> str | None:
-    """Return a rule if only words without a meaning of their own are beside the mention in its sentence or clause."""
+    """Return the name of the rule by which a sentence or clause is an answer, or None.
+
+    Such a sentence or clause contains only the mention and words without a meaning of their own.
+    """
     lead = _lead(scopes, mention.first)
     if lead is None or not _ends_there(scopes, mention):
         return None

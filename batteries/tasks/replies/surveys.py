@@ -8,7 +8,7 @@ from batteries.tasks.replies.scopes import Scopes
 from batteries.tasks.replies.statements import Claim
 
 _LEAST_BARE = 3
-"""Options of a survey whose entries have no sign after the option."""
+"""If an entry has no sign such as a colon after its option, a survey needs at least this number of options."""
 _LABEL_SIGNS = frozenset({":", "-", "|", "=", "(", "->", "=>"})
 
 
@@ -54,7 +54,10 @@ def _outcome(mention: Mention) -> str | int | None:
 
 
 def _is_entry(scopes: Scopes, mention: Mention) -> bool:
-    """Return True if a mention begins a line, or has a label's sign after it and begins a part of a sentence."""
+    """Return True if a mention begins an entry of a survey.
+
+    The mention begins a line, or it is between a full stop or comma and a sign such as a colon.
+    """
     if _begins_line(scopes, mention):
         return True
     before = scopes.tokens[mention.first - 1]
@@ -76,7 +79,10 @@ def _is_labelled(scopes: Scopes, mention: Mention) -> bool:
 
 
 def _end(scopes: Scopes, entry: Mention) -> int:
-    """Return the position after the line of the last entry, or after its sentence if it does not begin a line."""
+    """Return the position after the last entry.
+
+    An entry that begins a line ends with this line. Any other entry ends with its sentence.
+    """
     parts = scopes.line_of if _begins_line(scopes, entry) else scopes.sentence_of
     position = entry.last
     while position < len(scopes.tokens) and parts[position] == parts[entry.first]:

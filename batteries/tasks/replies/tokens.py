@@ -13,7 +13,7 @@ FIELD = "\ue000"
 """The character that replaces a part of the reply that was read as data, such as a JSON object."""
 
 _ONE_BY_ONE = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
-"""Scripts without spaces, or with endings joined to their words: each character is a token."""
+"""Scripts in which each character is a token. Words have no spaces between them, or have endings as in Korean."""
 _TOKEN = re.compile(
     r"(?P<ordinal>\d{1,3}(?:st|nd|rd|th|\u00aa|\u00ba|er|e|\u00e8me)\b)"
     r"|(?P<numero>(?:[Nn]o\.|[Nn]r\.?|[Nn]\u00b0|\u2116)(?=\s?\d))"
@@ -42,7 +42,7 @@ class Token:
 
     @property
     def is_wordlike(self) -> bool:
-        """Return True for words and numbers, and for signs that carry a meaning beside a number."""
+        """Return True for words and numbers, and for signs that can belong to a number, such as "%"."""
         return self.kind not in {Kind.SIGN, Kind.STOP, Kind.LINE} or self.key in {
             "%",
             "/",
@@ -54,7 +54,7 @@ class Token:
 
 
 class Lexicon:
-    """The kinds of words and phrases; for the same phrase, later entries replace earlier ones."""
+    """The kinds of words and phrases. A phrase has one kind, even if several entries contain it (see `_RANK`)."""
 
     def __init__(self, *tables: Mapping[str, Mapping[Kind, str]]) -> None:
         self.kinds: dict[tuple[str, ...], Kind] = {}
@@ -80,7 +80,7 @@ class Lexicon:
                 self._longest[words[0]] = max(len(words), self._longest.get(words[0], 0))
 
     def named(self, tokens: list[Token]) -> list[Token]:
-        """Return tokens with the kinds of the longest phrases."""
+        """Return the tokens with their kinds. If several phrases begin at a token, the longest one counts."""
         result: list[Token] = []
         position = 0
         while position < len(tokens):
@@ -104,7 +104,10 @@ _RANK = {kind: rank for rank, kind in enumerate([
     Kind.RETRACT, Kind.REFUSE, Kind.NUMBER_WORD, Kind.ORDINAL, Kind.ROW, Kind.COLUMN, Kind.EXIT, Kind.SIDE,
     Kind.ABSORBED, Kind.REFLECTED,
 ])}  # fmt: skip
-"""Among several meanings of a phrase, in one language or in two, the later kind counts."""
+"""If a phrase has several kinds, in one language or in two, the kind that is later in this order counts.
+
+One exception: a phrase that is already a number word or an ordinal keeps its kind.
+"""
 
 
 def _joined(phrase: list[Token], kind: Kind) -> list[Token]:
@@ -175,12 +178,12 @@ def _word(word: str, start: int) -> Token:
 
 @cache
 def statement_lexicon() -> Lexicon:
-    """Return the words of statements."""
+    """Return the lexicon for replies to multiple-choice and jsPsych items."""
     return Lexicon(LANGUAGES)
 
 
 @cache
 def board_lexicon() -> Lexicon:
-    """Return the words of statements and of Black Box."""
+    """Return the lexicon for replies to Black Box items."""
     sides = {"sides": {Kind.SIDE: ", ".join(SIDES.values())}}
     return Lexicon(LANGUAGES, BOARD, sides)

@@ -75,8 +75,8 @@ def _refuse_stored_responses(db: Database, run: Run) -> None:
 def _refuse_second_part(db: Database, study: Study, run: Run) -> None:
     """Refuse an imported run if the store has another import of the same model under the same condition.
 
-    The second import usually contains the requests that failed before. As a separate run, these replies would count as
-    a second model.
+    The second import usually contains the replies to requests that failed before. As a separate run, these replies
+    would count as a second model.
     """
     if run.source is not Source.IMPORT or "format" not in run.parameters:
         return  # Stored Black Box runs name their experiments, so that a repetition is a separate run.
@@ -96,7 +96,7 @@ def _refuse_second_part(db: Database, study: Study, run: Run) -> None:
 
 
 def _condition(temperature: float | None, prompt_digest: str | None, parameters: dict[str, Any]) -> tuple[object, ...]:
-    """Return what all imports of a run share. The totals of a run depend on the number of its responses."""
+    """Return what all imports of a run share. The totals are left out, as they depend on the number of responses."""
     return temperature, prompt_digest, {name: value for name, value in parameters.items() if name != "totals"}
 
 
