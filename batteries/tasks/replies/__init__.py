@@ -11,6 +11,8 @@ the reading names the reason. Such a reply is kept and counted as invalid. The s
    `surveys` removes claims within a list that discusses every option, if the answer is also given explicitly.
 4. `decision` decides over all claims.
 
+`strict_form` reads the strict form of a multiple-choice reply without these steps, with the same result.
+
 The table lists the rules, from the strictest to the most tolerant one. If several rules find the response, the reading
 names the strictest of them.
 

@@ -5,7 +5,8 @@ option on the first line, its exact text on the second line, and an explanation 
 read only the first character of the first line. So "10" was read as 1, and "The answer is 2" was an error.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from batteries.tasks.replies import reading
@@ -14,9 +15,11 @@ from batteries.tasks.replies.json_values import CutNumber
 from batteries.tasks.replies.kinds import Kind
 from batteries.tasks.replies.lists import without_lists
 from batteries.tasks.replies.options import Options
+from batteries.tasks.replies.preparation import normalized
 from batteries.tasks.replies.reader import joined_readings, read_reply
 from batteries.tasks.replies.reading import Reading
 from batteries.tasks.replies.scopes import Scopes
+from batteries.tasks.replies.strict_form import strict_number
 from batteries.tasks.replies.tokens import Token, statement_lexicon
 
 _MOST_WORDS = 60
@@ -35,13 +38,17 @@ def read(content: dict[str, Any], reply: str) -> Reading:
     reply : str
         The whole reply of the model.
     """
-    return read_reply(ChoiceOutcomes([str(option) for option in content["options"]]), reply)
+    options = _outcomes(tuple(str(option) for option in content["options"]))
+    number = strict_number(options, normalized(reply))
+    if number is not None and _has_plain_text(options, number):
+        return Reading(number, "three_lines")
+    return read_reply(options, reply)
 
 
 class ChoiceOutcomes(Options):
     """The options of an item as the outcomes of a reply."""
 
-    def __init__(self, texts: list[str], have_positions: bool = True) -> None:
+    def __init__(self, texts: Sequence[str], have_positions: bool = True) -> None:
         super().__init__(texts, statement_lexicon(), have_positions)
 
     @property
@@ -102,6 +109,18 @@ class ChoiceOutcomes(Options):
         options = [{_stem(word) for word in words} for words in self.distinctive()]
         found = [number for number, words in enumerate(options, start=1) if words and words <= stems]
         return found if len(found) < max(len(options), 3) else []
+
+
+@lru_cache(8_192)  # Replies to one item come from many runs.
+def _outcomes(texts: tuple[str, ...]) -> ChoiceOutcomes:
+    return ChoiceOutcomes(texts)
+
+
+@lru_cache(32_768)
+def _has_plain_text(options: ChoiceOutcomes, number: int) -> bool:
+    """Return False if an option's text has a meaning beside the option, such as the text "not 3"."""
+    strict = f"{number}\n{options.texts[number - 1]}"
+    return read_reply(options, strict) == Reading(number, "three_lines")
 
 
 def _stem(word: str) -> str:

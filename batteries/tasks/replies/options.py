@@ -14,7 +14,7 @@ _MOST_WORDS = 4
 """If the text of an option has more words, a number or letter from this text does not mean the option."""
 _WORDS_OF_PAIR = 3
 _LETTERS = "ABCDEFGHIJKL"
-_ROMAN = {
+ROMAN = {
     "I": 1,
     "II": 2,
     "III": 3,
@@ -34,6 +34,8 @@ _NUMBER_NOUNS = frozenset(
 """Words after which a number may be the position of an option or its text."""
 _LAST = frozenset({"last", "letzte", "letzten", "derni\u00e8re", "\u00faltima", "ultima"})
 _MIDDLE = frozenset({"middle", "mittlere", "mittleren"})
+_RELATIVE = _LAST | _MIDDLE
+_NUMBER_KINDS = frozenset({Kind.NUMBER, Kind.NUMBER_WORD, Kind.ORDINAL})
 _ARTICLES = frozenset({"the", "die", "la", "a"})
 _MY = frozenset({"my", "mein", "meine", "mi", "ma", "mia", "minha"})
 _SURE = frozenset({"sure", "certain", "confident", "confidence", "certainty", "sicher"})
@@ -57,7 +59,7 @@ _OPERATORS = frozenset({"+", "-", "*", "/", "x", "\u00d7", "\u00f7", "\u00b7"})
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Options:
     """The options of an item, prepared for comparisons."""
 
@@ -112,7 +114,7 @@ class Options:
         result: list[Mention] = []
         position = 0
         while position < len(tokens):
-            if _is_confidence(tokens, position):
+            if not self._may_mention(tokens[position]) or _is_confidence(tokens, position):
                 position += 1
                 continue
             result_at = _result_of_calculation(tokens, position)
@@ -125,6 +127,16 @@ class Options:
                 result.append(mention)
             position = mention.last if mention is not None else position + 1
         return result
+
+    def _may_mention(self, token: Token) -> bool:
+        """Return False if a mention cannot begin with a token; most tokens are such words."""
+        return (
+            token.kind in _NUMBER_KINDS
+            or token.key in self.starts
+            or len(token.text) == 1
+            or token.text in ROMAN
+            or token.key in _RELATIVE
+        )
 
     def _calculated(self, token: Token, position: int) -> list[Mention]:
         """Return the mention of the options whose texts contain the result of a calculation.
@@ -181,7 +193,7 @@ class Options:
             return self._ordinal(tokens, position, before, after)
         if token.kind is Kind.NUMBER_WORD:
             return self._number_word(position, token, before, after)
-        if token.key in _LAST | _MIDDLE:
+        if token.key in _RELATIVE:
             return self._relative(tokens, position)
         if token.text.isascii() and token.text.isalpha():
             return self._letter(tokens, position, before, after)
@@ -292,8 +304,8 @@ class Options:
     ) -> Mention | None:
         token = tokens[position]
         named = before is not None and before.kind is Kind.OPTION and before.key not in {".", "#"}
-        if token.text in _ROMAN and (len(token.text) > 1 or (named and token.text in "IVX")):
-            return self._beside(position, _ROMAN[token.text], set(), before, after)
+        if token.text in ROMAN and (len(token.text) > 1 or (named and token.text in "IVX")):
+            return self._beside(position, ROMAN[token.text], set(), before, after)
         if len(token.text) != 1 or token.text.upper() not in _LETTERS or not self._is_letter_alone(tokens, position):
             return None
         value = _LETTERS.index(token.text.upper()) + 1
@@ -335,8 +347,10 @@ def _mention(
 
 def _is_confidence(tokens: Sequence[Token], position: int) -> bool:
     """Return True for the number of "80 % sure"."""
+    if tokens[position].kind is not Kind.NUMBER:
+        return False
     after = [token.key for token in tokens[position + 1 : position + 3]]
-    return tokens[position].kind is Kind.NUMBER and len(after) == 2 and after[0] == "%" and after[1] in _SURE
+    return len(after) == 2 and after[0] == "%" and after[1] in _SURE
 
 
 def _result_of_calculation(tokens: Sequence[Token], position: int) -> int | None:

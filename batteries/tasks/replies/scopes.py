@@ -10,6 +10,12 @@ _PLAIN_NO = frozenset({"no", "nein", "non", "\u043d\u0435\u0442", "nope", "nah"}
 _AFTER_NO = frozenset({Kind.SIGN, Kind.STOP, Kind.RETRACT})
 _SENTENCE_ENDS = frozenset({Kind.STOP, Kind.LINE})
 _ENDS_NEGATION = frozenset({Kind.STOP, Kind.LINE, Kind.BUT, Kind.SO, Kind.BECAUSE, Kind.RETRACT})
+_ENDS_CONDITION = _SENTENCE_ENDS | {Kind.BUT}
+_EXPLAINS = frozenset({Kind.BECAUSE, Kind.EXPLAIN})
+_ENDS_EXPLANATION = frozenset({Kind.LINE, Kind.SO, Kind.RETRACT})
+_CONCLUDES = frozenset({Kind.SO, Kind.FINAL})
+_BEFORE_NO = frozenset({Kind.STOP, Kind.LINE, Kind.SIGN, Kind.RETRACT, Kind.FILLER})
+_COMMAS = frozenset({",", "\u3001", "\u060c"})
 _CLAUSE_SIGNS = frozenset(":()[]|-=") | {"->", "=>", "--"}
 
 
@@ -94,14 +100,11 @@ def scopes_of(tokens: Sequence[Token], covered: Collection[int], starts: Collect
         has_mention = negated and (has_mention or position in starts)
         negated = negated or kind is Kind.NOT
         refused = (refused and token.text != ",") or kind is Kind.REFUSE
-        hypothetical = (hypothetical and kind not in _SENTENCE_ENDS | {Kind.BUT}) or kind is Kind.IF
-        explanation = (explanation and kind not in {Kind.LINE, Kind.SO, Kind.RETRACT}) or kind in {
-            Kind.BECAUSE,
-            Kind.EXPLAIN,
-        }
+        hypothetical = (hypothetical and kind not in _ENDS_CONDITION) or kind is Kind.IF
+        explanation = (explanation and kind not in _ENDS_EXPLANATION) or kind in _EXPLAINS
         if explanation and kind is Kind.STOP:
             explanation = _is_labelled(scopes.tokens, position)
-        if kind in {Kind.SO, Kind.FINAL}:
+        if kind in _CONCLUDES:
             scopes.concluding_sentences.add(sentence)
         scopes.is_negated.append(negated or refused)
         scopes.is_hypothetical.append(hypothetical)
@@ -121,7 +124,7 @@ def _ends_negation(tokens: Sequence[Token], position: int, starts: Collection[in
         return False
     if token.text in _CLAUSE_SIGNS:
         return not (0 < position < len(tokens) - 1 and token.text == "-" and _are_joined(tokens, position))
-    if token.text not in {",", "\u3001", "\u060c"}:
+    if token.text not in _COMMAS:
         return False
     after = position + 1
     while after < len(tokens) and tokens[after].kind in {Kind.OR, Kind.AND}:
@@ -164,15 +167,11 @@ def _with_retractions(tokens: Sequence[Token]) -> list[Token]:
     """Return the tokens. A "no" before a sign, as in "1... no, 3", gets the kind `RETRACT`."""
     result = list(tokens)
     for position, token in enumerate(tokens[:-1]):
-        follows = position == 0 or tokens[position - 1].kind in {
-            Kind.STOP,
-            Kind.LINE,
-            Kind.SIGN,
-            Kind.RETRACT,
-            Kind.FILLER,
-        }
+        if token.key not in _PLAIN_NO:
+            continue
+        follows = position == 0 or tokens[position - 1].kind in _BEFORE_NO
         # In "2: no." the word is a verdict.
         is_verdict = position > 0 and tokens[position - 1].text in {":", "-"} and tokens[position + 1].text != ","
-        if token.key in _PLAIN_NO and follows and not is_verdict and tokens[position + 1].kind in _AFTER_NO:
-            result[position] = Token(token.text, token.key, Kind.RETRACT, token.start, token.end)
+        if follows and not is_verdict and tokens[position + 1].kind in _AFTER_NO:
+            result[position] = token._replace(kind=Kind.RETRACT)
     return result

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from typing import NamedTuple
 
 from batteries.tasks.replies.board_words import BOARD, SIDES
 from batteries.tasks.replies.kinds import Kind
@@ -29,8 +29,11 @@ _SHORT = {"n't": "not", "'s": "is", "'re": "are", "'ll": "will", "'ve": "have", 
 _IRREGULAR = {"can't": "can", "won't": "will", "shan't": "shall"}
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+_NO_WORDS = frozenset({Kind.SIGN, Kind.STOP, Kind.LINE})
+_WORDLIKE_SIGNS = frozenset({"%", "/", "$", "\u20ac", "\u00b0", "+"})
+
+
+class Token(NamedTuple):
     """A word, number or sign of a reply."""
 
     text: str
@@ -43,14 +46,7 @@ class Token:
     @property
     def is_wordlike(self) -> bool:
         """Return True for words and numbers, and for signs that can belong to a number, such as "%"."""
-        return self.kind not in {Kind.SIGN, Kind.STOP, Kind.LINE} or self.key in {
-            "%",
-            "/",
-            "$",
-            "\u20ac",
-            "\u00b0",
-            "+",
-        }
+        return self.kind not in _NO_WORDS or self.key in _WORDLIKE_SIGNS
 
 
 class Lexicon:
@@ -82,20 +78,23 @@ class Lexicon:
     def named(self, tokens: list[Token]) -> list[Token]:
         """Return the tokens with their kinds. If several phrases begin at a token, the longest one counts."""
         result: list[Token] = []
+        keys = [token.key for token in tokens]
         position = 0
         while position < len(tokens):
-            token = tokens[position]
-            for length in range(min(self._longest.get(token.key, 0), len(tokens) - position), 0, -1):
-                phrase = tokens[position : position + length]
-                kind = self.kinds.get(tuple(part.key for part in phrase))
-                if kind is not None:
-                    result.extend(_joined(phrase, kind))
-                    position += length
-                    break
-            else:
-                result.append(token)
-                position += 1
+            longest = self._longest.get(keys[position])
+            n, kind = self._phrase(keys[position : position + longest]) if longest else (1, None)
+            phrase = tokens[position : position + n]
+            result.extend(phrase if kind is None else _joined(phrase, kind))
+            position += n
         return result
+
+    def _phrase(self, keys: list[str]) -> tuple[int, Kind | None]:
+        """Return the number of words of the longest phrase at the beginning of some words, and its kind."""
+        for n in range(len(keys), 0, -1):
+            kind = self.kinds.get(tuple(keys[:n]))
+            if kind is not None:
+                return n, kind
+        return 1, None
 
 
 _RANK = {kind: rank for rank, kind in enumerate([
@@ -129,51 +128,66 @@ def tokens_of(text: str) -> list[Token]:
     result: list[Token] = []
     for found in _TOKEN.finditer(text):
         start, end = found.span()
-        if found["word"]:
-            result.extend(_words(found["word"], start))
+        if found.lastgroup == "word":
+            result.extend(
+                Token(part, key, Kind.WORD, start + first, start + last) for part, key, first, last in _words(found[0])
+            )
         else:
             result.append(Token(found[0], found[0].casefold(), _kind_of(found), start, end))
     return result
 
 
 def _kind_of(found: re.Match[str]) -> Kind:
-    if found["number"]:
-        return Kind.NUMBER
-    if found["numero"]:
-        return Kind.OPTION
-    if found["ordinal"]:
-        return Kind.ORDINAL
-    if found["line"]:
-        return Kind.LINE
-    if found["stop"] or found[0] in {";", "..", "..."}:
+    if found.lastgroup in _KINDS:
+        return _KINDS[found.lastgroup]
+    if found[0] in {";", "..", "..."}:
         return Kind.STOP
     return Kind.WORD if found[0].isalnum() else Kind.SIGN
 
 
-def _words(word: str, start: int) -> list[Token]:
-    """Return a word as one token or, if it is contracted, as two."""
+_KINDS: dict[str | None, Kind] = {
+    "number": Kind.NUMBER, "numero": Kind.OPTION, "ordinal": Kind.ORDINAL, "line": Kind.LINE, "stop": Kind.STOP,
+}  # fmt: skip
+"""The kinds by the groups of `_TOKEN`."""
+
+
+class _Part(NamedTuple):
+    """A part of a word, with its place in the word."""
+
+    text: str
+    key: str
+    first: int
+    last: int
+
+
+@lru_cache(16_384)  # Replies to the same items have the same words.
+def _words(word: str) -> tuple[_Part, ...]:
+    """Return a word as one part or, if it is contracted, as two."""
     elision = _ELISION.match(word)
     if elision is not None:
         cut = elision.end()
-        return [_word(word[:cut], start), *_words(word[cut:], start + cut)]
+        rest = (_Part(text, key, first + cut, last + cut) for text, key, first, last in _words(word[cut:]))
+        return (_part(word[:cut]), *rest)
     lower = word.casefold()
     for ending, full in _SHORT.items():
         if lower.endswith(ending) and len(lower) > len(ending):
             cut = len(word) - len(ending)
-            first = _IRREGULAR.get(lower, lower[:cut])
-            end = start + len(word)
-            return [
-                Token(word[:cut], first, Kind.WORD, start, start + cut),
-                Token(word[cut:], full, Kind.WORD, start + cut, end),
-            ]
+            return (
+                _Part(word[:cut], _IRREGULAR.get(lower, lower[:cut]), 0, cut),
+                _Part(word[cut:], full, cut, len(word)),
+            )
     if lower == "cannot":
-        return [_word(word[:3], start), _word(word[3:], start + 3)]
-    bare = word.rstrip("'") if not _ELISION.match(word + "xx") else word
-    return [_word(bare, start)]
+        return _part(word[:3]), _Part(word[3:], lower[3:], 3, len(word))
+    return (_part(word.rstrip("'") if not _ELISION.match(word + "xx") else word),)
 
 
-def _word(word: str, start: int) -> Token:
-    return Token(word, word.casefold(), Kind.WORD, start, start + len(word))
+def word_keys(word: str) -> list[str]:
+    """Return the keys of the tokens of a word."""
+    return [part.key for part in _words(word)]
+
+
+def _part(text: str) -> _Part:
+    return _Part(text, text.casefold(), 0, len(text))
 
 
 @cache
