@@ -3,8 +3,12 @@
     .venv/bin/python benchmarks/models_import.py
 
 The command line imports batch results in random order into a new store, in a separate process for each size. The items
-are those of a battery of 1,152 vignettes, and each run has one reply for each item. The last line is JSON: `seconds`
-and `peak_mb` are those of the larger import. `growth_mb` is the memory that the larger import needs in addition.
+are those of a battery of 1,152 vignettes, and each run has one reply for each item. The replies have the strict form of
+the standard prompt. In a third import, of 20,000 replies, each explanation also names an option, so that all steps of
+the reader are needed.
+
+The last line is JSON: `seconds` and `peak_mb` are those of the larger import. `growth_mb` is the memory that the larger
+import needs in addition. `ms_of_wordy` is the time for each reply of the third import.
 """
 
 import json
@@ -25,6 +29,11 @@ from experiment.study.definition import Study
 SIZES = (20_000, 100_000)
 TEMPLATE = "9f8e7d6c" + "0" * 56
 LIMIT_S = 30
+REASONS = {
+    "strict": "Because of what happened in the story before. " * 6,
+    "wordy": "I think that option {option} is right because of what happened in the story before. " * 4,
+}
+"""Explanations of the replies, with 288 and about 330 characters."""
 STUDY = """study: benchmark
 version: "1.0"
 title: Import
@@ -38,13 +47,14 @@ timeline: {consent: consent.md, instructions: [consent.md], debrief: consent.md}
 def main() -> None:
     """Print a line for each size, and one JSON line last."""
     if len(sys.argv) > 1:
-        write_results(Path(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))
+        write_results(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], Path(sys.argv[4]))
         return
     with tempfile.TemporaryDirectory() as folder:
         study = made_study(Path(folder) / "study")
-        measured = [imported(study, n, Path(folder)) for n in SIZES]
-    (_, small_mb), (seconds, peak_mb) = measured
+        (_, small_mb), (seconds, peak_mb) = (imported(study, n, "strict", Path(folder)) for n in SIZES)
+        wordy_s, _ = imported(study, SIZES[0], "wordy", Path(folder))
     result = {"replies": SIZES[-1], "seconds": seconds, "peak_mb": peak_mb, "growth_mb": round(peak_mb - small_mb, 1)}
+    result["ms_of_wordy"] = round(1000 * wordy_s / SIZES[0], 2)
     print(json.dumps(result | {"limit_s": LIMIT_S}))  # noqa: T201
 
 
@@ -58,25 +68,25 @@ def made_study(folder: Path) -> Study:
     return load_study(folder)
 
 
-def imported(study: Study, n: int, folder: Path) -> tuple[float, float]:
-    """Import `n` replies; return the seconds and the peak of memory in MB."""
-    results = folder / f"results-{n}.jsonl"
+def imported(study: Study, n: int, kind: str, folder: Path) -> tuple[float, float]:
+    """Import `n` replies of a kind; return the seconds and the peak of memory in MB."""
+    results = folder / f"results-{kind}-{n}.jsonl"
     # In a process of its own: Linux counts the memory of the process that starts a command as memory of the command.
-    subprocess.run([sys.executable, __file__, study.folder, str(n), results], check=True)
+    subprocess.run([sys.executable, __file__, study.folder, str(n), kind, results], check=True)
     mb = results.stat().st_size / 1e6
-    seconds, peak_mb = run("models", "import", study.folder, results, "--store", folder / f"{n}.db")
-    print(f"{n:,} replies ({mb:.0f} MB): {seconds:.1f} s, peak {peak_mb:.0f} MB")  # noqa: T201
+    seconds, peak_mb = run("models", "import", study.folder, results, "--store", folder / f"{kind}-{n}.db")
+    print(f"{n:,} {kind} replies ({mb:.0f} MB): {seconds:.1f} s, peak {peak_mb:.0f} MB")  # noqa: T201
     return seconds, peak_mb
 
 
-def write_results(study: Path, n: int, path: Path) -> None:
+def write_results(study: Path, n: int, kind: str, path: Path) -> None:
     """Write batch results in random order."""
-    lines = list(batch(load_study(study), n))
+    lines = list(batch(load_study(study), n, kind))
     random.Random(1).shuffle(lines)
     path.write_text("".join(lines), encoding="utf-8")
 
 
-def batch(study: Study, n: int) -> Iterator[str]:
+def batch(study: Study, n: int, kind: str) -> Iterator[str]:
     """Yield the lines of batch results: one run after the other, with one reply for each item."""
     items = study.test_items
     positions = {item.item_id: index for index, item in enumerate(study.battery.items)}
@@ -88,7 +98,7 @@ def batch(study: Study, n: int) -> Iterator[str]:
         option = number % 4 + 1
         options = item.content["options"]
         assert isinstance(options, list)
-        reply = f"{option}\n{options[option - 1]}\n" + "Because of what happened in the story before. " * 6
+        reply = f"{option}\n{options[option - 1]}\n{REASONS[kind].format(option=option)}"
         message = {"role": "assistant", "content": reply, "refusal": None}
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
         usage = {"prompt_tokens": 400, "completion_tokens": 80, "total_tokens": 480}

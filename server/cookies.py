@@ -44,8 +44,8 @@ def is_https(environ: "WSGIEnvironment") -> bool:
 
 @lru_cache(4096)  # A browser sends the same cookies with each response of a session.
 def _cookies(header: str) -> Mapping[str, str]:
-    # This function of werkzeug accepts any characters; `werkzeug.http.parse_cookie` fails on cookies that are not UTF-8,
-    # which another site may have set. This server's own cookies are ASCII.
+    # This function of werkzeug accepts any characters. `werkzeug.http.parse_cookie` fails on cookies that are not
+    # UTF-8, which another site can set. This server's own cookies are ASCII.
     return parse_cookie(header)
 
 
