@@ -79,7 +79,8 @@ def _named(groups: pd.Series) -> pd.Series:
 
 
 def _counted(work: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with the columns in `COUNTS`. The table has one row for each kind and group.
+    """Return a table with the columns in `COUNTS`. The table has one row for each kind of
+    participant and each counterbalance group.
 
     If no trial of a participant remains in a group after the exclusions, the participant counts as excluded in this
     group.

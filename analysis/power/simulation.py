@@ -163,8 +163,8 @@ def paired_contrast(
     complete: Bools = np.all(n_trials.reshape(trials.n, n_cells) > 0, axis=1)
     if not complete.any():
         raise InputError(
-            "no participant sees all compared items, so there is no paired t test. Fix: plan a test between "
-            "participants or a model, and compute the power of this analysis."
+            "no participant sees all compared items, so there is no paired t test. Fix: compute the power "
+            "of a test that compares different participants, or of a statistical model."
         )
     used: Bools = compared & complete[trials.participants]
     weights = np.divide(signs, 1 if sums else n_trials[places], out=np.zeros(len(signs)), where=used)

@@ -69,7 +69,10 @@ def _named(claim: Claim, rule: str) -> Reading:
 
 
 def _differ(one: Claim, other: Claim) -> bool:
-    """Return True if two claims give different answers. An ambiguous number agrees with each response it may mean."""
+    """Return True if two claims give different answers.
+
+    A claim with an ambiguous number can mean several responses. Such a claim does not differ from a claim of one of them.
+    """
     if one.response is not None and other.response is not None:
         return one.response != other.response
     if one.response is None and other.response is None:

@@ -46,7 +46,7 @@ _ANSWERING = frozenset({"predict", "respond", "reply", "submit"})
 
 @dataclass(frozen=True)
 class Field:
-    """A part of a reply that gives an answer as data."""
+    """A part of a reply with an answer in a fixed form: a JSON object, an answer tag or a box of LaTeX."""
 
     rule: str
     value: Any

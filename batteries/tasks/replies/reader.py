@@ -105,7 +105,7 @@ class _Reader:
         return Reading(found.response, field.rule) if found.is_valid else found
 
     def _data(self, value: Any) -> Reading:
-        """Return the reading of a JSON value. If its explanation states another answer, the reading is invalid."""
+        """Return the reading of a JSON value; it is invalid if an explanation in the value states another answer."""
         if is_other_action(value, self.outcomes.lexicon):
             return Reading.invalid(reading.NO_ANSWER)
         found = self.outcomes.field_reading(value, self._inner)

@@ -15,9 +15,10 @@ _LABEL_SIGNS = frozenset({":", "-", "|", "=", "(", "->", "=>"})
 def without_survey(
     scopes: Scopes, mentions: Sequence[Mention], claims: Sequence[Claim], n_outcomes: int
 ) -> list[Claim]:
-    """Return the claims without those of a survey, if the reply also gives an explicit answer.
+    """Remove the claims within a survey, if the reply also gives an explicit answer; return the other claims.
 
-    A survey is a list with an entry for every option, such as "1: 10 %, 2: 70 %, 3: 20 %", or one line for each option.
+    A survey has an entry for every option, such as "1: 10 %, 2: 70 %, 3: 20 %", or one line for each option. A claim is a
+    place where the reply states an answer.
     """
     span = _survey(scopes, mentions, n_outcomes)
     if span is None or not any(_is_explicit(claim, span) for claim in claims):

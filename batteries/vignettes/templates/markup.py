@@ -75,7 +75,10 @@ def parse_markup(text: str) -> Markup:
             continue
         match = _FIELD.fullmatch(name)
         if match is None:
-            raise ValueError(f"`{{{name}}}` is not a placeholder. Fix: write {{vs[key]}} with the key's name.")
+            raise ValueError(
+                f"`{{{name}}}` is not a placeholder. Fix: write {{vs[NAME]}} with the name of one of the template's "
+                "variables."
+            )
         if conversion and conversion not in CONVERSIONS:
             raise ValueError(f"unknown conversion `!{conversion}` after `{match[1]}`. Fix: use !u, !l or !c.")
         if form and form not in FORMS:

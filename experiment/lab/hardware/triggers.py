@@ -68,7 +68,7 @@ class Trigger(Protocol):
 
 @dataclass(frozen=True)
 class TriggerText:
-    """The parsed name of a destination."""
+    """The parsed text that says where trigger codes are sent, such as a serial port."""
 
     kind: str
     address: str

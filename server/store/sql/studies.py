@@ -231,14 +231,15 @@ def revise(db: Database, study: Study, reason: str) -> Revision:
     begun = _begun(db, study)
     if begun is None:
         raise InputError(
-            f"{path}: version {version} has no sessions, so no change needs to be accepted. Fix: start the server. It "
-            "serves the present study."
+            f"{path}: version {version} has no sessions, so no change needs to be accepted. Fix: start the server, "
+            "which serves the present study."
         )
     log = lock_log(db, begun)
     known = find(db, study.digest)
     if known is not None and known.study_digest == begun:
         raise InputError(
-            f"{path}: this content is already revision {known.revision} of version {version}. Fix: start the server."
+            f"{path}: this content is already revision {known.revision} of version {version}, so "
+            "no change needs to be accepted. Fix: start the server."
         )
     latest = _latest(db, begun)
     found = _changes_since(db, latest, study)

@@ -262,7 +262,7 @@ def m008_revisions_and_exclusions(db: Database) -> None:
 
 @migrations()
 def m009_plain_names(db: Database) -> None:
-    """Give one name to each thing: to slots, withdrawal codes, uploads and responses."""
+    """Rename columns, so that slots, withdrawal codes, uploads and responses have the same name everywhere."""
     db.execute("DROP VIEW trials")
     for old, new in {"place": "slot", "completion_code": "withdrawal_code", "adopted_at": "uploaded_at"}.items():
         db.execute(f"ALTER TABLE sessions RENAME COLUMN {old} TO {new}")
@@ -275,7 +275,7 @@ def m009_plain_names(db: Database) -> None:
 
 @migrations()
 def m010_plain_words(db: Database) -> None:
-    """Give one name to each thing: to session numbers, the kind of an id, and reasons for the release of a slot."""
+    """Rename columns, so that session numbers, kinds of ids and release reasons have the same name everywhere."""
     db.execute("DROP VIEW trials")
     db.execute("ALTER TABLE sessions RENAME COLUMN occasion TO session_number")
     db.execute("ALTER TABLE identities RENAME COLUMN source TO id_kind")
