@@ -79,11 +79,10 @@ def _named(groups: pd.Series) -> pd.Series:
 
 
 def _counted(work: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with the columns in `COUNTS`. The table has one row for each kind of
-    participant and each counterbalance group.
+    """Return a table with the columns in `COUNTS`.
 
-    If no trial of a participant remains in a group after the exclusions, the participant counts as excluded in this
-    group.
+    The table has one row for each kind of participant and each counterbalance group. If no trial of a participant
+    remains in a group after the exclusions, the participant counts as excluded in this group.
     """
     participants = work.groupby(["kind", "group", "participant"], sort=False)[["n_planned", "n_final"]].sum()
     is_included = participants["n_final"] > 0

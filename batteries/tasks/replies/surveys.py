@@ -17,8 +17,8 @@ def without_survey(
 ) -> list[Claim]:
     """Remove the claims within a survey, if the reply also gives an explicit answer; return the other claims.
 
-    A survey has an entry for every option, such as "1: 10 %, 2: 70 %, 3: 20 %", or one line for each option. A claim is a
-    place where the reply states an answer.
+    A survey has an entry for every option, such as "1: 10 %, 2: 70 %, 3: 20 %", or one line for each option. A claim is
+    a place where the reply states an answer.
     """
     span = _survey(scopes, mentions, n_outcomes)
     if span is None or not any(_is_explicit(claim, span) for claim in claims):

@@ -303,7 +303,7 @@ def test_participants_without_one_side_of_the_comparison_are_left_out_with_a_not
 
 def test_a_factor_between_participants_has_no_paired_test():
     design = pd.concat([one_group().iloc[:12], one_group().iloc[12:].assign(group=2)], ignore_index=True)
-    with pytest.raises(InputError, match=r"there is no paired t test\. Fix: plan a test between participants"):
+    with pytest.raises(InputError, match=r"there is no paired t test\. Fix: compute the power of a test that compares"):
         contrast_t(planned_trials(design, 4), [EFFECT])
 
 
