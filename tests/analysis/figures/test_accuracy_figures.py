@@ -76,10 +76,15 @@ def test_names_with_different_ends_can_be_distinguished(readable):
     assert "with thinking" in words or "ith thinking" in words
 
 
+# Without combining marks: a mark that DejaVu Sans lacks becomes a box above the letter, beyond the height of its line.
+# The category of a mark that is newer than Python's table of characters is Cn.
+CHARACTERS = st.characters(codec="utf-8", exclude_categories=("Mn", "Me", "Cn"))
+
+
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    models=st.lists(st.text(st.characters(codec="utf-8"), max_size=70), max_size=8, unique=True),
-    levels=st.lists(st.one_of(st.integers(), st.text(max_size=40)), min_size=1, max_size=5, unique_by=str),
+    models=st.lists(st.text(CHARACTERS, max_size=70), max_size=8, unique=True),
+    levels=st.lists(st.one_of(st.integers(), st.text(CHARACTERS, max_size=40)), min_size=1, max_size=5, unique_by=str),
 )
 def test_any_names_and_levels_can_be_read(models, levels, readable):
     readable(accuracy_figure(accuracy_table(models, level=levels), "level", 0.25, 0.95, "a"))
