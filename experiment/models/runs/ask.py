@@ -19,10 +19,14 @@ from experiment.models.runs.budget import Budget
 from experiment.models.runs.inspect_task import restored_output, task_of
 from experiment.models.runs.kept_replies import KeptReplies, KeptReply
 from experiment.models.runs.mock_model import PROVIDER, mock_replies
+from experiment.models.runs.sent_temperature import is_without_temperature, note_sent_temperature
 from experiment.models.runs.settings import RunSettings
 
 MOST_FAILURES = 20
 """After this number of failed requests without a reply in between, no more requests are sent."""
+
+_PACKAGES_THAT_RETRY = frozenset({"openai", "openai-api", "anthropic"})
+"""Providers whose packages send a failed request again. Inspect sends it again too, and only Inspect counts this."""
 
 Advance = Callable[[str], None]
 """Function to call after each request, with the tokens so far."""
@@ -41,6 +45,8 @@ class Asked:
     n_not_sent: int = 0
     """Number of requests that were not sent because of the price limit or repeated failures."""
     failures_in_a_row: int = 0
+    n_without_temperature: int = 0
+    """Number of replies to requests without the temperature, because the model refuses a temperature."""
     is_interrupted: bool = False
     """True if the user stopped the program."""
     logs: list[str] = field(default_factory=list)
@@ -54,16 +60,20 @@ def model_of(settings: RunSettings) -> Model:
     InputError
         If Inspect does not know the provider, or the provider's package or access key is missing.
     """
-    mock: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     if settings.provider == PROVIDER:
-        mock = {"custom_outputs": mock_replies(settings.model, settings.requests)}
+        options = {"custom_outputs": mock_replies(settings.model, settings.requests)}
+    if settings.provider in _PACKAGES_THAT_RETRY:
+        options = {"max_retries": 0}
     try:
-        return get_model(settings.model, memoize=False, **mock)
+        model = get_model(settings.model, memoize=False, **options)
     except Exception as error:
         raise InputError(
             f"--model {settings.model}: {_reason(error)} Fix: write PROVIDER/NAME as in Inspect, install "
             "the provider's package, and set its access key."
         ) from None
+    note_sent_temperature(model, settings.provider)
+    return model
 
 
 def ask_missing(settings: RunSettings, model: Model, replies: KeptReplies, advance: Advance) -> Asked:
@@ -96,7 +106,7 @@ def ask_missing(settings: RunSettings, model: Model, replies: KeptReplies, advan
                 advance(asked.budget.sentence())
     for temperature in todo:
         _evaluate(settings, model, replies, temperature, asked, advance)
-        if asked.is_interrupted:
+        if asked.is_interrupted or asked.n_without_temperature:
             break
     return asked
 
@@ -123,14 +133,15 @@ def _evaluate(
                 return state
             texts = [message.text for message in state.messages]
             price = asked.budget.reserve(Prompt(None, "\n".join(texts)), settings.longest_reply)
-            if price is None or asked.failures_in_a_row >= MOST_FAILURES:
+            if price is None or asked.failures_in_a_row >= MOST_FAILURES or asked.n_without_temperature:
                 asked.budget.release(price or 0.0)
                 asked.n_not_sent += 1
                 state.metadata["not_sent"] = True
                 return state
             try:
                 state = await generate(state)
-                reply = _kept(state, condition)
+                has_temperature = temperature is None or not is_without_temperature(state.output)
+                reply = _kept(state, settings, temperature if has_temperature else None)
             except Exception as error:
                 asked.n_failed += 1
                 asked.failures_in_a_row += 1
@@ -140,6 +151,7 @@ def _evaluate(
                 asked.budget.release(price)
             replies.add(reply)
             asked.n_new += 1
+            asked.n_without_temperature += not has_temperature
             asked.failures_in_a_row = 0
             asked.budget.add(reply.tokens_in, reply.tokens_out)
             return state
@@ -180,8 +192,8 @@ def _evaluate(
         asked.first_failure = _reason(RuntimeError(errors[0]))
 
 
-def _kept(state: TaskState, condition: str) -> KeptReply:
-    """Return the reply of a sample.
+def _kept(state: TaskState, settings: RunSettings, temperature: float | None) -> KeptReply:
+    """Return the reply of a sample, under the condition with the temperature that was sent.
 
     Raises
     ------
@@ -201,10 +213,10 @@ def _kept(state: TaskState, condition: str) -> KeptReply:
         tokens_in = usage.input_tokens + cached
     request = RequestId.parse(str(state.metadata["request_id"]))
     return KeptReply(
-        condition=condition,
+        condition=settings.condition(temperature),
         item_id=str(state.sample_id),
         epoch=state.epoch,
-        request_id=str(replace(request, epoch=state.epoch)),
+        request_id=str(replace(request, temperature=temperature, epoch=state.epoch)),
         reply=_storable(output.completion),
         thinking=_storable("\n".join(part.reasoning for part in parts if part.type == "reasoning")),
         model_version=output.model,

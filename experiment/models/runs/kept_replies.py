@@ -55,9 +55,9 @@ class KeptReplies:
         self._connection = connection
 
     def add(self, reply: KeptReply) -> None:
-        """Store a reply. When this function returns, the reply is on disk."""
+        """Store a reply. When this function returns, the reply is on disk. An earlier reply is not replaced."""
         marks = ", ".join("?" * len(_COLUMNS))
-        self._connection.execute(f"INSERT INTO replies VALUES ({marks})", astuple(reply))  # noqa: S608
+        self._connection.execute(f"INSERT OR IGNORE INTO replies VALUES ({marks})", astuple(reply))  # noqa: S608
 
     def find(self, condition: str, item_id: str, epoch: int) -> KeptReply | None:
         """Return a reply, or None if the request has no reply yet."""

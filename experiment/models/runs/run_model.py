@@ -57,6 +57,12 @@ def run_model(settings: RunSettings, advance: Callable[[str], None] = lambda _: 
     again = "Fix: run the same command again. The command asks only for the missing replies."
     if asked.is_interrupted:
         incomplete.append(f"The run was stopped. {again}")
+    if asked.n_without_temperature:
+        incomplete.append(
+            "--temperature: this model refuses a temperature, so the requests were sent without one, and no more "
+            "requests were sent. Fix: run the same command without --temperature. The command uses the "
+            f"{asked.n_without_temperature:,} replies that arrived."
+        )
     if asked.n_failed:
         failed = f"{asked.n_failed:,} requests" if asked.n_failed > 1 else "1 request"
         incomplete.append(f"{failed} failed; the first is {asked.first_failure} {again}")

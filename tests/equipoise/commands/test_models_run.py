@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import equipoise as eq
-from tests.experiment.models.runs.fake_provider import MODEL, FakeProvider, Sent, fake_provider
+from tests.experiment.models.runs.fake_provider import ANTHROPIC_MODEL, MODEL, FakeProvider, Sent, fake_provider
 from tests.experiment.models.runs.inspect_needed import need_inspect
 
 N_ITEMS = 144
@@ -67,9 +67,14 @@ def refused(study: Path, *arguments: object) -> str:
     return errors
 
 
-def test_a_killed_run_continues_and_each_item_is_billed_once(study: Path, interrupted: FakeProvider) -> None:
+@pytest.mark.parametrize(
+    ("model", "temperature"), [(MODEL, ("--temperature", 0.7)), (ANTHROPIC_MODEL, ())], ids=["openai", "anthropic"]
+)
+def test_a_killed_run_continues_and_each_item_is_billed_once(
+    study: Path, interrupted: FakeProvider, model: str, temperature: tuple[object, ...]
+) -> None:
     need_inspect()
-    options = ("--model", MODEL, "--temperature", 0.7, "--max-connections", 4)
+    options = ("--model", model, *temperature, "--max-connections", 4)
     process = start(interrupted, study, *options)
     deadline = time.monotonic() + 120
     while interrupted.n_billed < N_BEFORE and time.monotonic() < deadline:
@@ -78,9 +83,12 @@ def test_a_killed_run_continues_and_each_item_is_billed_once(study: Path, interr
     process.send_signal(signal.SIGKILL if os.name == "posix" else signal.SIGTERM)
     process.communicate()
     assert interrupted.n_billed == N_BEFORE
-    interrupted.send = lambda _prompt, _attempt: Sent("1")
+    # After the restart, the first attempt at some items fails.
+    failures = iter([429, 529, 500])
+    interrupted.send = lambda *_: Sent("1", status=next(failures, 200), wait_s=0.05)
     lines = run(interrupted, study, *options)
-    assert lines[0].startswith(f"{MODEL}, three-lines, temperature 0.7, epoch 1: {N_ITEMS} responses, ")
+    with_temperature = ", temperature 0.7" if temperature else ""
+    assert lines[0].startswith(f"{model}, three-lines{with_temperature}, epoch 1: {N_ITEMS} responses, ")
     assert (
         lines[1] == f"{N_ITEMS - N_BEFORE} new replies. All replies of these runs: 14,400 tokens in, 1,440 tokens out."
     )

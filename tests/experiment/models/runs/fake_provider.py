@@ -1,4 +1,7 @@
-"""A server on loopback with the interface of OpenAI's chat completions. It counts the replies that it delivers."""
+"""A server on loopback with the interfaces of OpenAI's chat completions and of Anthropic's messages.
+
+The server counts the replies that it delivers.
+"""
 
 import json
 import threading
@@ -11,6 +14,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 MODEL = "openai-api/fake/model-1"
+ANTHROPIC_MODEL = "anthropic/claude-fake-1"
+MODELS = (MODEL, ANTHROPIC_MODEL)
+"""Inspect's name of the model at each interface."""
 
 
 @dataclass
@@ -22,7 +28,12 @@ class Sent:
     body: bytes | None = None
     """The whole body, instead of a reply with `text`."""
     wait_s: float = 0
-    finish_reason: str = "stop"
+    is_truncated: bool = False
+    """True if the reply reached the limit of tokens."""
+
+
+MALFORMED = Sent(body=b'{"choices": [')
+"""A reply that ends too early."""
 
 
 @dataclass
@@ -41,7 +52,12 @@ class FakeProvider:
     @property
     def environment(self) -> dict[str, str]:
         """The environment variables with which Inspect finds this server."""
-        return {"FAKE_BASE_URL": f"{self.url}/v1", "FAKE_API_KEY": "not-a-secret"}
+        return {
+            "FAKE_BASE_URL": f"{self.url}/v1",
+            "FAKE_API_KEY": "not-a-secret",
+            "ANTHROPIC_BASE_URL": self.url,
+            "ANTHROPIC_API_KEY": "not-a-secret",
+        }
 
     @property
     def n_billed(self) -> int:
@@ -60,14 +76,18 @@ def fake_provider(send: Callable[[str, int], Sent] | None = None) -> Iterator[Fa
 
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            prompt = request["messages"][-1]["content"]
+            reply_of = _REPLIES.get(self.path.partition("?")[0])
+            if reply_of is None:
+                self.send_error(404)
+                return
+            prompt = _text(request["messages"][-1]["content"])
             with provider.lock:
                 provider.attempts[prompt] += 1
                 provider.requests.append(request)
                 attempt = provider.attempts[prompt]
             sent = provider.send(prompt, attempt)
             time.sleep(sent.wait_s)
-            body = sent.body if sent.body is not None else json.dumps(_completion(request, sent)).encode()
+            body = sent.body if sent.body is not None else json.dumps(reply_of(sent)).encode()
             try:
                 self.send_response(sent.status)
                 self.send_header("Content-Type", "application/json")
@@ -97,7 +117,11 @@ def fake_provider(send: Callable[[str, int], Sent] | None = None) -> Iterator[Fa
         server.server_close()
 
 
-def _completion(request: dict[str, Any], sent: Sent) -> dict[str, Any]:
+def _text(content: str | list[dict[str, Any]]) -> str:
+    return content if isinstance(content, str) else "".join(part["text"] for part in content)
+
+
+def _completion(sent: Sent) -> dict[str, Any]:
     if sent.status != 200:
         return {"error": {"message": f"status {sent.status}", "type": "fake", "code": str(sent.status)}}
     return {
@@ -108,9 +132,37 @@ def _completion(request: dict[str, Any], sent: Sent) -> dict[str, Any]:
         "choices": [
             {
                 "index": 0,
-                "finish_reason": sent.finish_reason,
+                "finish_reason": "length" if sent.is_truncated else "stop",
                 "message": {"role": "assistant", "content": sent.text},
             }
         ],
         "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
     }
+
+
+_ANTHROPIC_ERRORS = {
+    400: "invalid_request_error", 401: "authentication_error", 429: "rate_limit_error", 500: "api_error",
+    529: "overloaded_error",
+}  # fmt: skip
+
+
+def _message(sent: Sent) -> dict[str, Any]:
+    if sent.status != 200:
+        error = {"type": _ANTHROPIC_ERRORS[sent.status], "message": f"status {sent.status}"}
+        return {"type": "error", "error": error, "request_id": "req_1"}
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-fake-1-20260101",
+        "content": [{"type": "text", "text": sent.text}] if sent.text else [],
+        "stop_reason": "max_tokens" if sent.is_truncated else "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 100, "output_tokens": 10},
+    }
+
+
+_REPLIES: dict[str, Callable[[Sent], dict[str, Any]]] = {
+    "/v1/chat/completions": _completion,
+    "/v1/messages": _message,
+}

@@ -6,7 +6,7 @@ from tests.missing import skip_but_never_in_ci
 
 
 def need_inspect() -> None:
-    """Skip the test if inspect-ai or the package of its OpenAI-compatible providers is not installed."""
-    for package in ("inspect_ai", "openai"):
+    """Skip the test if inspect-ai or a package of its providers is not installed."""
+    for package in ("inspect_ai", "openai", "anthropic"):
         if importlib.util.find_spec(package) is None:
             skip_but_never_in_ci(f"{package} is not installed: pip install -e '.[models]'")

@@ -15,7 +15,15 @@ from experiment.models.runs.budget import Prices
 from experiment.models.runs.run_model import ModelRun, run_model
 from experiment.models.runs.settings import RunSettings
 from tests.experiment.models.prompts.small_studies import PLUM, item, study_with
-from tests.experiment.models.runs.fake_provider import MODEL, FakeProvider, Sent, fake_provider
+from tests.experiment.models.runs.fake_provider import (
+    ANTHROPIC_MODEL,
+    MALFORMED,
+    MODEL,
+    MODELS,
+    FakeProvider,
+    Sent,
+    fake_provider,
+)
 from tests.experiment.models.runs.inspect_needed import need_inspect
 
 # Inspect does not close the connections of a model, and its libraries use deprecated functions.
@@ -56,8 +64,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         for name, value in provider.environment.items():
             monkeypatch.setenv(name, value)
         requests = requests_for(study, temperatures=temperatures, epochs=epochs)
-        settings = RunSettings(MODEL, requests, tmp_path / "data", max_retries=0)
-        return run_model(replace(settings, **changes))
+        settings = replace(RunSettings(MODEL, requests, tmp_path / "data", max_retries=0), **changes)
+        return run_model(settings)
 
     return run_it
 
@@ -96,32 +104,70 @@ def test_each_temperature_and_epoch_is_a_run(run: Run) -> None:
     assert [made for made in again.runs if made.parameters["epoch"] != 3] == result.runs
 
 
-def test_failed_requests_are_reported_and_asked_again(run: Run) -> None:
-    failures = {0: Sent(status=500), 1: Sent(status=429), 2: Sent(body=b'{"choices": ['), 3: Sent(status=400)}
+@pytest.mark.parametrize("model", MODELS)
+def test_failed_requests_are_reported_and_asked_again(run: Run, model: str) -> None:
+    statuses = (500, 429, 529, 400)
+    failures = {number: Sent(status=status) for number, status in enumerate(statuses)} | {4: MALFORMED}
 
     with fake_provider(lambda prompt, _: failures.get(number_of(prompt), Sent("2"))) as provider:
-        first = run(provider)
+        first = run(provider, (), model=model)
         assert first.runs == []
-        assert first.incomplete[0].startswith("4 requests failed; the first is item `item-0")
+        assert first.incomplete[0].startswith("5 requests failed; the first is item `item-0")
         assert "Fix: run the same command again" in first.incomplete[0]
+        assert provider.attempts.total() == N_ITEMS  # The provider's own package sends no request again.
         failures.clear()
-        second = run(provider)
+        second = run(provider, (), model=model)
         assert len(second.runs) == 1
         assert not second.incomplete
         assert set(provider.billed.values()) == {1}
-    assert second.usage.startswith("4 new replies.")
+    assert second.usage.startswith("5 new replies.")
 
 
-def test_inspect_sends_a_request_again_after_429(run: Run) -> None:
+@pytest.mark.parametrize("model", MODELS)
+def test_inspect_sends_a_request_again_after_a_passing_failure(run: Run, model: str) -> None:
+    statuses = {0: 429, 1: 529, 2: 500}
+
     def send(prompt: str, attempt: int) -> Sent:
-        return Sent(status=429) if number_of(prompt) == 0 and attempt == 1 else Sent("2")
+        return Sent(status=statuses.get(number_of(prompt), 200) if attempt == 1 else 200, text="2")
 
     with fake_provider(send) as provider:
-        result = run(provider, max_retries=2)
+        result = run(provider, (), model=model, max_retries=2)
     assert len(result.runs) == 1
     assert not result.incomplete
-    assert provider.attempts.total() == N_ITEMS + 1
-    assert provider.n_billed == N_ITEMS
+    assert provider.attempts.total() == N_ITEMS + 3
+    assert set(provider.billed.values()) == {1}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_slow_reply_is_awaited_and_asked_once(run: Run, model: str) -> None:
+    with fake_provider(lambda prompt, _: Sent(wait_s=2 if number_of(prompt) == 0 else 0)) as provider:
+        result = run(provider, (), model=model)
+    assert provider.attempts.total() == N_ITEMS
+    latencies_ms = [response.rt_ms or 0 for response in result.runs[0].responses]
+    assert latencies_ms[0] >= 2000 > max(latencies_ms[1:])
+
+
+def test_the_replies_of_anthropic_have_their_version_tokens_and_stop_reason(run: Run) -> None:
+    with fake_provider(lambda prompt, _: Sent("2", is_truncated=number_of(prompt) == 0)) as provider:
+        (made,) = run(provider, (), model=ANTHROPIC_MODEL).runs
+    assert made.model == ANTHROPIC_MODEL
+    assert made.model_version == "claude-fake-1-20260101"
+    assert made.parameters["totals"] == {"tokens_in": 600, "tokens_out": 60}
+    assert [response.stop_reason for response in made.responses] == ["max_tokens", *["stop"] * (N_ITEMS - 1)]
+    assert {request["max_tokens"] for request in provider.requests} == {512}
+
+
+def test_no_run_has_a_temperature_that_was_not_sent(run: Run) -> None:
+    """Inspect sends no temperature to the models of Anthropic, because their interface refuses a temperature."""
+    with fake_provider() as provider:
+        refused = run(provider, (0.1, 0.7), model=ANTHROPIC_MODEL, max_connections=2)
+        assert refused.runs == []
+        assert "Fix: run the same command without --temperature." in refused.incomplete[0]
+        assert not any("temperature" in request for request in provider.requests)
+        assert provider.n_billed <= 3
+        (made,) = run(provider, (), model=ANTHROPIC_MODEL).runs
+        assert made.temperature is None
+        assert provider.n_billed == N_ITEMS
 
 
 def test_the_price_limit_is_kept_and_the_next_run_continues(run: Run) -> None:
