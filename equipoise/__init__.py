@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from equipoise.commands.lab.check import lab_check as lab_check
     from equipoise.commands.lab.run import lab_run as lab_run
     from equipoise.commands.lab.upload import lab_upload as lab_upload
-    from equipoise.commands.models import models_import as models_import
-    from equipoise.commands.models import models_prompts as models_prompts
-    from equipoise.commands.models import models_run as models_run
+    from equipoise.commands.models.imports import models_import as models_import
+    from equipoise.commands.models.prompts import models_prompts as models_prompts
+    from equipoise.commands.models.run import models_run as models_run
     from equipoise.commands.new import new as new
     from equipoise.commands.new import schema as schema
     from equipoise.commands.power import power as power
@@ -91,9 +91,9 @@ _COMMANDS = {
     "lab_run": "equipoise.commands.lab.run",
     "lab_upload": "equipoise.commands.lab.upload",
     "links": "equipoise.commands.store.identities",
-    "models_import": "equipoise.commands.models",
-    "models_prompts": "equipoise.commands.models",
-    "models_run": "equipoise.commands.models",
+    "models_import": "equipoise.commands.models.imports",
+    "models_prompts": "equipoise.commands.models.prompts",
+    "models_run": "equipoise.commands.models.run",
     "new": "equipoise.commands.new",
     "power": "equipoise.commands.power",
     "revise": "equipoise.commands.store.study_changes",

@@ -79,7 +79,7 @@ def write_prompts(
     The requests contain no answer keys of test items. The command sends nothing. Upload the files to the
     provider, download the results, and import the results with `equipoise models import`.
     """
-    from equipoise.commands.models import models_prompts
+    from equipoise.commands.models.prompts import models_prompts
 
     written = models_prompts(
         study, format, output, model, temperature, epochs, style, shots, max_tokens, group, seed
@@ -105,7 +105,7 @@ def import_runs(study: Path, store: str | None, files: tuple[Path, ...], map: st
     logs, samples of lm-evaluation-harness, the CSV file of the published vignette generator, and stored Black Box runs.
     Describe the columns of any other CSV or JSON Lines file with --map. Import all files of a run together.
     """
-    from equipoise.commands.models import models_import
+    from equipoise.commands.models.imports import models_import
 
     for sentence in models_import(study, files, store, map):
         click.echo(sentence)
@@ -150,7 +150,7 @@ def run_model(
     Language models need the extra `models` and the provider's access key. Replies are kept as they arrive. After an
     interruption, run the same command again: the command asks only for the missing replies.
     """
-    from equipoise.commands.models import models_run
+    from equipoise.commands.models.run import models_run
 
     for sentence in models_run(
         study, model, store, temperature, epochs, style, shots, max_tokens, group, seed, limit, max_connections,

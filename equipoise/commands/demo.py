@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from equipoise.commands.analyze import analyze
-from equipoise.commands.models import add_runs
+from equipoise.commands.models.storing import add_runs
 from equipoise.commands.server_process import announce, researcher_token, running_server
 from equipoise.progress_bar import progress_bar
 from equipoise.studies import copy_sample_study

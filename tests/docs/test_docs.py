@@ -24,7 +24,7 @@ from analysis.exclusions.flow import NOT_A_TEST_TRIAL
 from batteries.items import load_battery
 from equipoise.cli.main import main as command_line
 from equipoise.commands.analyze import analyze
-from equipoise.commands.models import add_runs
+from equipoise.commands.models.storing import add_runs
 from experiment.load_study import load_study
 from experiment.models.baselines import BASELINES, run_baseline
 from experiment.models.prompts.requests import requests_for

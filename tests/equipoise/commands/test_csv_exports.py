@@ -16,7 +16,7 @@ from analysis.data.data_file_reader import read_data_file
 from batteries.files.csv_files import is_formula, unguarded
 from batteries.items import load_battery
 from equipoise.cli.main import main
-from equipoise.commands.models import add_runs
+from equipoise.commands.models.storing import add_runs
 from equipoise.studies import copy_sample_study
 from experiment.load_study import load_study
 from experiment.models.baselines import run_baseline

@@ -9,7 +9,7 @@ import pytest
 
 from batteries.errors import InputError
 from batteries.vignettes.published_csv import PUBLISHED_COLUMNS, write_published_csv
-from equipoise.commands.models import models_import
+from equipoise.commands.models.imports import models_import
 from experiment.models.imports.column_map import read_map
 from experiment.models.imports.recognise import recognise
 from experiment.models.imports.replies import ImportedReply, Problem

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from batteries.errors import InputError
-from equipoise.commands.models import models_import
+from equipoise.commands.models.imports import models_import
 from experiment.models.event_loops import calls_outside_loops
 from experiment.study.definition import Study
 from tests.experiment.models.imports.fabricated import ids_of, right, wrong

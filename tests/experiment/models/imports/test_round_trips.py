@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from batteries.errors import InputError
 from equipoise.cli.main import main
-from equipoise.commands.models import models_import
+from equipoise.commands.models.imports import models_import
 from experiment.load_study import load_study
 from experiment.study.definition import Study
 from server.store import SqliteStore

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from batteries.errors import InputError
 from batteries.items import Battery, Item, save_battery
 from equipoise.cli.main import main
-from equipoise.commands.models import models_import
+from equipoise.commands.models.imports import models_import
 from equipoise.studies import copy_sample_study
 from experiment.load_study import load_study
 from experiment.models.imports.column_map import read_map

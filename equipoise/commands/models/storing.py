@@ -1,13 +1,30 @@
-"""Storing of runs, with a summary of each run in plain sentences."""
+"""Store runs of models and baselines, with a summary of each run in plain sentences."""
 
 from collections.abc import Callable, Sequence
 from typing import overload
 
+from batteries.errors import InputError
 from batteries.tasks import task_named
+from equipoise.commands.store_access import StoreAddress, store_of
 from experiment.models.imports.runs import ImportedRuns, missing_items
 from experiment.records import Run
 from experiment.study.definition import Study
-from server.store import Store
+from server.store import Conflict, Store
+
+
+def add_runs(study: Study, runs: Sequence[Run], location: StoreAddress | None = None) -> list[str]:
+    """Store runs, and return one sentence for each run. If one run is refused, no run is stored.
+
+    Raises
+    ------
+    InputError
+        If responses of a run are already stored as part of another run.
+    """
+    with store_of(study, location) as store:
+        try:
+            return added_runs(study, store, runs)
+        except Conflict as conflict:
+            raise InputError(str(conflict)) from None
 
 
 def added_runs(

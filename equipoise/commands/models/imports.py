@@ -1,0 +1,68 @@
+"""`equipoise models import`: import replies of language models from files."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from batteries.errors import InputError
+from equipoise.commands.models.other_batteries import difference, nothing_found
+from equipoise.commands.models.storing import added_runs
+from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded, store_of
+from equipoise.progress_bar import progress_bar
+from experiment.models.imports.collect import collected
+from experiment.models.imports.column_map import read_map
+from server.store import Conflict
+
+
+def models_import(
+    study: StudyFolder,
+    files: Sequence[Path | str] | Path | str,
+    store: StoreAddress | None = None,
+    map: Path | str | None = None,
+) -> list[str]:
+    """Import replies of language models from files. If one run is refused, no run is stored.
+
+    The format of each file is recognised by its content: results of the batch APIs of OpenAI and Anthropic, Inspect
+    logs, samples of lm-evaluation-harness, the CSV file of the published vignette generator, and stored Black Box runs.
+
+    Parameters
+    ----------
+    study
+        The study or its folder.
+    files
+        The files with the replies. All files of a run must be imported together.
+    store
+        The store; by default the store in the settings.
+    map
+        The columns of any other CSV or JSON Lines file: a YAML file, or a text such as
+        `item=scene_id,reply=answer,model==gpt-4`.
+
+    Returns
+    -------
+    list of str
+        One or two sentences for each run, and one sentence for each kind of problem in a file.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, its format is unknown, or no line belongs to the study. The error is also
+        raised if some responses of a run are already stored as part of another run.
+    """
+    study = loaded(study)
+    paths = [Path(path) for path in ([files] if isinstance(files, Path | str) else files)]
+    column_map = None if map is None else read_map(map)
+    with ExitStack() as stack:
+        with progress_bar("Reading files", len(paths)) as advance:
+            found = stack.enter_context(collected(study, paths, column_map, advance))
+        problems = [sentence for report in found.reports for sentence in report.sentences()]
+        others = [difference(study, digits, n, store) for digits, n in sorted(found.other_batteries.items())]
+        if not found.runs:
+            raise InputError("\n".join(others) or nothing_found(found.reports, paths))
+        with progress_bar("Reading replies", found.runs.n_to_read) as advance:
+            found.runs.read_replies(advance)
+        with progress_bar("Storing runs", len(found.runs)) as advance, store_of(study, store) as opened:
+            try:
+                sentences = added_runs(study, opened, found.runs, advance)
+            except Conflict as conflict:
+                raise InputError(str(conflict)) from None
+    return [*sentences, *problems, *others]
