@@ -153,6 +153,12 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:] if text in {"people", "simulated participants"} else text
 
 
+def _clusters_words(plan: AnalysisPlan) -> str:
+    if plan.item_cluster is None:
+        return "A model's responses to the same item in several epochs are not independent."
+    return f"A model's responses to items with the same level of `{plan.item_cluster}` are not independent."
+
+
 def rule_sentences(plan: AnalysisPlan) -> list[str]:
     """Return the rules by which the numbers are computed. Each entry of the list is one rule."""
     level = percent(plan.confidence, 0)
@@ -164,12 +170,12 @@ def rule_sentences(plan: AnalysisPlan) -> list[str]:
         f"resamples of whole participants (seed {plan.bootstrap_seed}), because the trials of one person are not "
         "independent. If all participants have the same accuracy, the CI is Wilson's interval with the number of "
         "participants as the number of trials.",
-        f"CI of one participant or one run ({level}): Wilson's interval over the trials. The interval treats the "
-        "trials as independent draws. A program that always gives the same response does not vary in this way.",
+        f"CI of one participant or one model ({level}): Wilson's interval. {_clusters_words(plan)} So the interval of "
+        "a model with such responses uses an effective number of trials (Korn & Graubard, 1998).",
         "Difference: people's accuracy minus the model's accuracy, over the items that people answered and the model "
         "was asked. In the model's accuracy, the weight of an item is the number of people's responses to the item. "
-        "The model's Wilson interval uses the effective number of trials (Kish, 1965). MOVER combines the intervals of "
-        "people and model (Zou & Donner, 2008).",
+        "The model's Wilson interval uses the effective number of trials (Kish, 1965; Korn & Graubard, 1998). MOVER "
+        "combines the intervals of people and model (Zou & Donner, 2008).",
         "The CIs generalize to other participants and other responses to these items. They do not generalize to "
         "other items, and they are not adjusted for the number of comparisons.",
         "The chance level is the mean accuracy of random responses over the test trials in the analysis.",

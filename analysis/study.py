@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from analysis.data.columns import factor_columns
 from analysis.exclusions.flow import apply_exclusions
 from analysis.measures.accuracy import check_factors, kept_trials
 from analysis.output_files import analysis_files
@@ -69,6 +70,11 @@ def analyze_trials(
     """
     for factors in (plan.by, *(compared.by for compared in plan.comparisons.values())):
         check_factors(trials, factors)
+    if plan.item_cluster is not None and plan.item_cluster not in factor_columns(trials):
+        raise InputError(
+            f"the plan's `item_cluster` is `{plan.item_cluster}`, but no item has this factor. Fix: in the study's "
+            "analysis, write a factor of the items."
+        )
     refuse_changed_items(trials)
     exclusions = apply_exclusions(trials, plan)
     if kept_trials(exclusions.trials, ["kind"]).empty:

@@ -10,6 +10,7 @@ from analysis.measures.accuracy import FactorAccuracy, accuracy, accuracy_by_fac
 from analysis.measures.comparisons import comparison
 from analysis.measures.differences import differences
 from analysis.measures.invalid_responses import invalid_responses, regraded, stored_scoring
+from analysis.measures.models import models_table
 from analysis.measures.study_measures import study_measures
 from analysis.planned.results import PlannedResults, run_planned
 from analysis.planned.sensitivity import sensitivity
@@ -72,6 +73,7 @@ def _tables_of_every_study(exclusions: Exclusions, plan: AnalysisPlan) -> dict[s
         "accuracy_overall": accuracy(trials, [], plan),
         "differences": differences(trials, plan.by, plan),
         "differences_overall": differences(trials, [], plan),
+        "models": models_table(trials, plan),
         "invalid": invalid_responses(trials),
         "stored_scoring": stored_scoring(trials),
         "regraded": regraded(trials),

@@ -12,6 +12,7 @@ KNOWN_MIGRATIONS: tuple[str, ...] = (
     "m009_plain_names",
     "m010_plain_words",
     "m011_replies_of_models",
+    "m012_parameters_of_runs",
 )
 """Names of the migrations of the store, in order. The analysis refuses a store with an unknown migration."""
 
@@ -79,6 +80,8 @@ RESERVED_FACTOR_NAMES = frozenset(
         "stop_reason",
         "input_tokens",
         "output_tokens",
+        "run_epoch",
+        "run_parameters",
         "factors",
         "content",
         "key",

@@ -15,11 +15,11 @@ WHOLE = ("group", "seed", "trial_index", "fixation_frames", "fixation_frames_int
          "attempt", "visit", "session_number", "study_revision", "input_tokens", "output_tokens")  # fmt: skip
 DECIMAL = ("rt_ms", "fixation_ms", "frame_ms", "temperature")
 YES_NO = ("valid", "imported_correct")
-JSON = ("factors", "content", "key", "response", "signals", "jspsych")
+JSON = ("factors", "content", "key", "response", "signals", "jspsych", "run_parameters")
 VIEW_COLUMNS = (*TEXT, *WHOLE, *DECIMAL, *YES_NO, *JSON)
 LATER_COLUMNS = ("fixation_frames_intended", "frame_ms", "onset_source", "visit", "input", "missing", "signals",
                  "jspsych", "session_number", "study_revision", "excluded_at", "excluded_reason", "reading_rule",
-                 "stop_reason", "input_tokens", "output_tokens")  # fmt: skip
+                 "stop_reason", "input_tokens", "output_tokens", "run_parameters")  # fmt: skip
 """Columns that stores and exports of an earlier Equipoise lack. The tidy table of such a store or export has these
 columns, but their values are missing."""
 
@@ -45,8 +45,8 @@ AFTER_FACTORS = ("content", "key", "response", "missing", "correct", "score", "c
                  "fixation_frames", "fixation_frames_intended", "frame_ms", "shown_at", "onset_source", "received_at",
                  "frames_dropped", "attempt", "visit", "focus_lost", *SIGNALS, *PATTERNS, *JSPSYCH, "model",
                  "model_version", "temperature", "run", "prompt_digest", "valid", "imported_correct", "reading_rule",
-                 "stop_reason", "input_tokens", "output_tokens")  # fmt: skip
-DERIVED = ("correct", "score", "chance", "excluded_by", *PATTERNS, "rt")
+                 "stop_reason", "input_tokens", "output_tokens", "subject", "run_epoch")  # fmt: skip
+DERIVED = ("correct", "score", "chance", "excluded_by", *PATTERNS, "rt", "subject", "run_epoch")
 """Columns that are computed from the raw data. The data digest does not include these columns."""
 
 SINCE_THE_DIGEST = ("session_number", "study_revision", "excluded_at", "excluded_reason", "reading_rule",
@@ -82,19 +82,13 @@ def dtype_of_levels(levels: pd.Series) -> Any:
     return "Int64" if levels.dtype == "Int32" else levels.dtype
 
 
-def subjects(trials: pd.DataFrame) -> pd.Series:
-    """Return the subject of each trial: `people`, `simulated participants`, or the label of a model's run."""
-    of_people = trials["kind"].astype("str").map(PEOPLE)
-    return trials["run"].astype("str").where(trials["kind"] == "model", of_people)
-
-
 def units(trials: pd.DataFrame) -> pd.Series:
     """Return the unit of each trial: the participant, or the run of a model."""
     return trials["run"].astype("str").where(trials["kind"] == "model", trials["participant"].astype("str"))
 
 
 def subject_order(kind: Hashable, subject: Hashable) -> tuple[int, object]:
-    """Return a sort key for the order: people, simulated participants, then models by the labels of their runs."""
+    """Return a sort key for the order: people, simulated participants, then models by their names."""
     return KINDS.index(str(kind)), level_order(subject)
 
 

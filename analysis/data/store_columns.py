@@ -17,7 +17,7 @@ from analysis.data.compact_columns import RawColumns, categories
 
 OF_SESSION = ("study", "study_version", "battery", "participant", "kind", "source", "status", "group", "seed",
               "started_at", "completed_at", "model", "model_version", "temperature", "run", "prompt_digest",
-              "session_number", "study_revision", "excluded_at", "excluded_reason")  # fmt: skip
+              "session_number", "study_revision", "excluded_at", "excluded_reason", "run_parameters")  # fmt: skip
 """Columns whose value is the same for all trials of a session."""
 OF_ITEM = ("task", "factors", "content", "key")
 """Columns whose value is the same for all trials of an item of a battery."""

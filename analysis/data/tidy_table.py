@@ -20,6 +20,7 @@ from analysis.data.columns import (
     LAB_SIGNALS,
     NEVER_EMPTY,
     PATTERNS,
+    PEOPLE,
     SIGNALS,
     TEXT,
     VIEW_COLUMNS,
@@ -28,6 +29,7 @@ from analysis.data.columns import (
 )
 from analysis.data.compact_columns import NOTES, OFTEN_NEW, categories, notes_of
 from analysis.data.response_patterns import patterns
+from analysis.data.subjects import DescribedRun, subjects_of_runs
 from analysis.data.time_columns import compact_times
 from analysis.data.trials_reader import read_raw_rows
 from batteries.errors import InputError
@@ -45,6 +47,9 @@ def read_trials(path: Path) -> pd.DataFrame:
     the item's task computes `correct` and `score`, in the same way for people and models. `correct` and `score` are
     missing if there is no response. An invalid response of a model (`valid` is false) is kept unchanged; then `correct`
     is false and `score` is 0. `chance` is the accuracy of a random response.
+
+    `subject` is `people`, `simulated participants`, or a model under one condition. Runs that differ only in the epoch
+    have the same subject (`analysis.data.subjects`), and `run_epoch` is the number of the repetition.
 
     Columns of text are categories in alphabetical order. `shown_at` and `received_at` are UTC times, or texts if a time
     does not have the store's format. Factors keep the type and text that they have in the battery (`"01"` is not `1`).
@@ -104,6 +109,7 @@ def tidy_trials(rows: pd.DataFrame, where: str = "trials") -> pd.DataFrame:
     table |= {"time_elapsed": notes["time_elapsed"], "rt": table["rt_ms"].where(notes["is_noted"]).round()}
     _refuse_unknown_words(cells, where)
     _refuse_contradictions(cells, table["trial_index"], where)
+    table |= _subjects(cells, table, where)
     found = patterns(pd.DataFrame({column: table[column] for column in PATTERN_INPUTS}, copy=False))
     table |= {column: found[column] for column in PATTERNS}
     factors = _factors(cells["factors"], values["factors"], table["item_id"], where)
@@ -197,6 +203,39 @@ def _refuse_contradictions(cells: dict[str, Cells], trial_index: pd.Series, wher
             raise InputError(
                 f"{where}: {sentence.format(name)}. Fix: give each session, participant and run a unique name."
             )
+
+
+def _subjects(cells: dict[str, Cells], table: dict[str, pd.Series], where: str) -> dict[str, pd.Series]:
+    """Return the subject of each trial, and the epoch of each trial of a model."""
+    parameters = cells["run_parameters"].converted(json_object, "a JSON object", where)
+    names, run = cells["run"].distinct, cells["run"].number
+    with_run = np.flatnonzero(run >= 0)
+    first_rows = with_run[_first_rows(run[with_run], len(names))] if names else with_run
+
+    def text(column: str, row: int) -> str | None:
+        cell = table[column].iloc[row]
+        return None if pd.isna(cell) else str(cell)
+
+    runs = []
+    for name, row in zip(names, first_rows.tolist(), strict=True):
+        temperature, number = table["temperature"].iloc[row], cells["run_parameters"].number[row]
+        runs.append(
+            DescribedRun(
+                name,
+                str(table["source"].iloc[row]),
+                text("model", row),
+                text("model_version", row),
+                None if pd.isna(temperature) else float(temperature),
+                text("prompt_digest", row),
+                (parameters[number] if number >= 0 else None) or {},
+            )
+        )
+    kinds = cells["kind"].distinct
+    is_model = cells["kind"].spread([kind == "model" for kind in kinds], "bool", empty=False).to_numpy()
+    subjects = [*(PEOPLE.get(kind, kind) for kind in kinds), *subjects_of_runs(runs)]
+    number = np.where(is_model, len(kinds) + run.astype("int64"), cells["kind"].number)
+    epochs = cells["run"].spread([described.epoch for described in runs], "Int64")
+    return {"subject": _texts(subjects, number), "run_epoch": epochs.where(is_model)}
 
 
 def _factors(cells: Cells, distinct: list[Any], item_ids: pd.Series, where: str) -> dict[str, pd.Series]:

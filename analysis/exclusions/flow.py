@@ -261,7 +261,7 @@ def _participants(marked: pd.DataFrame, tally: _Tally) -> pd.DataFrame:
         index=who,
     )
     medians = test[test["answered"]].groupby("unit")["rt_ms"].median().reindex(who)
-    columns = ["participant", "run", "model", "model_version", "source", "group", "status", "started_at",
+    columns = ["participant", "run", "subject", "model", "model_version", "source", "group", "status", "started_at",
                "completed_at"]  # fmt: skip
     first_of_session = table[["unit", "session"]].drop_duplicates().index
     sessions = marked.loc[first_of_session, [*columns, "session"]].assign(unit=table["unit"])

@@ -3,7 +3,7 @@
     accuracy.py              `accuracy_figure`: one panel per level, one row per subject
     accuracy_panels.py       `accuracy_panels`: accuracy by one factor in panels of a second factor
     condition_by_subject.py  `condition_by_subject`: accuracy in cells that are coloured by the distance from chance
-    difficulty.py            `difficulty_figure`: accuracy over levels of inference
+    difficulty.py            `difficulty_figure`: accuracy over ordered levels
     interaction.py           `interaction_plot`: estimates of two factors
     forest.py                `forest_plot`: estimates with intervals, and a reference line
     item_scatter.py          `item_scatter`: accuracy by item, of people and of a model

@@ -1,4 +1,4 @@
-"""Accuracy by inference level, for people and for models."""
+"""Accuracy over ordered levels, such as levels of inference or temperatures, for people and for models."""
 
 import pandas as pd
 
@@ -18,9 +18,9 @@ from analysis.statistics.factor_levels import level_order
 
 
 def difficulty_figure(
-    table: pd.DataFrame, name: str, *, confidence: float = 0.95, chance: float | None = None
+    table: pd.DataFrame, name: str, *, of: str, confidence: float = 0.95, chance: float | None = None
 ) -> Drawing | None:
-    """Draw accuracy over the levels of inference. Each subject has one line, with intervals.
+    """Draw accuracy over ordered levels. Each subject has one line, with intervals.
 
     Parameters
     ----------
@@ -28,6 +28,8 @@ def difficulty_figure(
         `subject, kind, level, accuracy, ci_low, ci_high`; levels are drawn in natural order, at equal distances.
     name : str
         The name of the figure's files, without the ending.
+    of : str
+        What the levels are, in words, such as `inference level`.
     confidence : float
         Coverage of the intervals, for the axis.
     chance : float, optional
@@ -53,16 +55,16 @@ def difficulty_figure(
     words = "" if chance is None else f"chance {percent(chance)}"
     scale = Scale(title, (0, 1), PERCENT_TICKS, PERCENT_LABELS, chance, words)
     with style():
-        sheet = draw_lines(lines, levels, "inference level", scale)
-        return finished(sheet, name, "Accuracy by inference level", _words(with_accuracy, confidence, chance), table)
+        sheet = draw_lines(lines, levels, of, scale)
+        return finished(sheet, name, f"Accuracy by {of}", _words(with_accuracy, of, confidence, chance), table)
 
 
-def _words(table: pd.DataFrame, confidence: float, chance: float | None) -> str:
+def _words(table: pd.DataFrame, of: str, confidence: float, chance: float | None) -> str:
     rows = table.to_dict("records")
     if len(rows) > MOST_IN_WORDS:
         ordered = table.sort_values("accuracy", kind="stable").to_dict("records")
         rows = [ordered[0], ordered[-1]]
-    said = [f"{row['subject']}, level {level_words(row['level'])}: {estimate_words(row)}" for row in rows]
+    said = [f"{row['subject']}, {of} {level_words(row['level'])}: {estimate_words(row)}" for row in rows]
     opening = "" if chance is None else f"Chance is {percent(chance)}. "
     which = "" if len(rows) == len(table) else "The lowest and the highest: "
     return f"{opening}{percent(confidence, 0)} CIs are in parentheses. {which}{'; '.join(said)}."

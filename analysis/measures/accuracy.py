@@ -5,17 +5,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from analysis.data.columns import dtype_of_levels, factor_columns, subject_order, subjects, units
+from analysis.data.columns import dtype_of_levels, factor_columns, subject_order
 from analysis.statistics.factor_levels import level_order
-from analysis.statistics.intervals import Interval, proportion_interval
+from analysis.statistics.intervals import Interval, proportion_interval, weighted_accuracy
 from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
 
 MEASURES = ("n_participants", "n_trials", "n_correct", "accuracy", "ci_low", "ci_high")
-COUNTED_COLUMNS = ("kind", "participant", "run", "correct")
+COUNTED_COLUMNS = ("kind", "subject", "participant", "correct")
 """Columns that `participant_counts` needs in addition to the factors."""
+Whole = npt.NDArray[np.int64]
+ItemCounts = tuple[Whole, Whole, Whole, Whole | None]
 TABLE_COLUMNS = {"kind", "subject", *MEASURES, "people", "model", "n_items", "accuracy_people", "accuracy_model",
                  "accuracy_ratio", "accuracy_ratio_ci_low", "accuracy_ratio_ci_high", "n_items_only_model",
                  "n_items_only_people", "equivalence_margin", "is_equivalent", "equivalence_ci_low",
@@ -38,21 +42,29 @@ def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.
     -------
     DataFrame
         `kind, subject, <by...>, n_participants, n_trials, n_correct, accuracy, ci_low, ci_high`. A subject is `people`,
-        `simulated participants`, or the label of a model's run. A cell is one subject at one combination of the
-        factors' levels. A cell without trials has no row. A participant without trials in a cell is not counted in this
-        cell. If an item has no level of a factor, the trials of the item are in a cell in which the level of this
-        factor is missing. A model's unanswered trials count as not correct. `intervals.proportion_interval` computes
-        the intervals. The bootstrap of each cell starts from the plan's seed, so the interval of a cell does not depend
-        on the other cells.
+        `simulated participants`, or a model under one condition. For a model, `n_participants` is the number of its
+        runs (one for each epoch). A cell is one subject at one combination of the factors' levels. A cell without
+        trials has no row. A participant without trials in a cell is not counted in this cell. If an item has no level
+        of a factor, the trials of the item are in a cell in which the level of this factor is missing. A model's
+        unanswered trials count as not correct. `intervals.proportion_interval` computes the intervals of people. The
+        bootstrap of each cell starts from the plan's seed, so the interval of a cell does not depend on the other
+        cells. `intervals.weighted_accuracy` computes the intervals of models. These intervals take into account that
+        the responses to the same item, or to items of the same cluster (`item_cluster` of the plan), are not
+        independent.
     """
     check_factors(trials, by)
-    kept = kept_trials(trials, [*COUNTED_COLUMNS, *by])
-    counts = participant_counts(kept, by)
+    kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", *cluster_columns(plan), *by])
+    is_model = kept["kind"] == "model"
+    cells = ["kind", "subject", *by]
     rows: list[tuple[Any, ...]] = []
-    for cell, members in counts.groupby(["kind", "subject", *by], dropna=False, sort=False):
-        interval = interval_of(members, plan)
+    for cell, members in participant_counts(kept[~is_model], by).groupby(cells, dropna=False, sort=False):
         n_trials, n_correct = int(members["n_trials"].sum()), int(members["n_correct"].sum())
-        rows.append((*cell, len(members), n_trials, n_correct, n_correct / n_trials, *interval))
+        rows.append((*cell, len(members), n_trials, n_correct, n_correct / n_trials, *interval_of(members, plan)))
+    for cell, asked in kept[is_model].groupby(cells, dropna=False, sort=False):
+        of_items = item_counts(asked, plan)
+        _, interval = accuracy_of_items(of_items, of_items["n_trials"], plan)
+        n_runs, n_trials, n_correct = asked["participant"].nunique(), len(asked), int(of_items["n_correct"].sum())
+        rows.append((*cell, n_runs, n_trials, n_correct, n_correct / n_trials, *interval))
     return ordered_table(rows, ["kind", "subject"], by, MEASURES, kept)
 
 
@@ -93,13 +105,51 @@ def kept_trials(trials: pd.DataFrame, columns: Sequence[str] | None = None) -> p
 
 
 def participant_counts(kept: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Return the numbers of trials and of correct responses of each participant or run, in each cell."""
-    work = kept[["kind", "run", "participant", *by]].assign(_correct=kept["correct"].fillna(False).astype("int64"))
-    counts = work.groupby(["kind", "run", "participant", *by], dropna=False, sort=False)["_correct"]
-    rows = counts.agg(n_trials="size", n_correct="sum").reset_index()
-    rows = rows.assign(subject=subjects(rows), _unit=units(rows))
-    cells = rows.groupby(["kind", "subject", *by, "_unit"], dropna=False, sort=False)
-    return cells[["n_trials", "n_correct"]].sum().reset_index()
+    """Return the numbers of trials and of correct responses of each participant, in each cell."""
+    cells = ["kind", "subject", "participant", *by]
+    work = kept[cells].assign(_correct=kept["correct"].fillna(False).astype("int64"))
+    counts = work.groupby(cells, dropna=False, sort=False)["_correct"]
+    return counts.agg(n_trials="size", n_correct="sum").reset_index()
+
+
+def cluster_columns(plan: AnalysisPlan) -> list[str]:
+    """Return the column that `item_counts` needs for the clusters of items, if the plan has clusters."""
+    return [] if plan.item_cluster is None else [plan.item_cluster]
+
+
+def item_counts(asked: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
+    """Return the numbers of trials and of correct responses of one model at each item, and the cluster of each item.
+
+    Returns
+    -------
+    DataFrame
+        `n_correct, n_trials`, and `cluster` if the plan has `item_cluster`; the index has the items. An item without a
+        level of `item_cluster` is a cluster of its own.
+    """
+    correct = asked["correct"].fillna(False).astype("int64")
+    of_item = correct.groupby(asked["item_id"].astype("str"))
+    counts = pd.DataFrame({"n_correct": of_item.sum(), "n_trials": of_item.size()})
+    if plan.item_cluster is None:
+        return counts
+    levels = asked.drop_duplicates("item_id").set_index("item_id")[plan.item_cluster]
+    clusters = pd.factorize(levels)[0]
+    alone = clusters < 0
+    clusters[alone] = len(levels) + np.arange(alone.sum())
+    return counts.assign(cluster=pd.Series(clusters, index=levels.index.astype("str")).reindex(counts.index))
+
+
+def accuracy_of_items(of_items: pd.DataFrame, weights: pd.Series, plan: AnalysisPlan) -> tuple[float, Interval]:
+    """Return a model's accuracy with weights of items, and its interval. `of_items` is the result of `item_counts`."""
+    return weighted_accuracy(*counts_of_items(of_items, weights), plan.confidence)
+
+
+def counts_of_items(of_items: pd.DataFrame, weights: pd.Series) -> ItemCounts:
+    """Return the arrays of `intervals.weighted_accuracy`: correct responses, trials, weights and clusters of items."""
+    n_correct, n_trials, n_weights = (
+        column.to_numpy(dtype="int64") for column in (of_items["n_correct"], of_items["n_trials"], weights)
+    )
+    clusters = of_items["cluster"].to_numpy(dtype="int64") if "cluster" in of_items else None
+    return n_correct, n_trials, n_weights, clusters
 
 
 def interval_of(members: pd.DataFrame, plan: AnalysisPlan) -> Interval:

@@ -9,15 +9,18 @@ import pandas as pd
 
 from analysis.measures.accuracy import (
     COUNTED_COLUMNS,
+    accuracy_of_items,
     check_factors,
+    cluster_columns,
     interval_of,
+    item_counts,
     kept_trials,
     ordered_table,
     participant_counts,
 )
 from analysis.measures.shared_items import compared, of_responses
 from analysis.statistics.factor_levels import level_order
-from analysis.statistics.intervals import Interval, mover_difference, mover_ratio, weighted_accuracy
+from analysis.statistics.intervals import Interval, mover_difference, mover_ratio
 from experiment.study.analysis_plan import AnalysisPlan
 
 MEASURES = ("n_items", "accuracy_people", "accuracy_model", "difference", "ci_low", "ci_high", "accuracy_ratio",
@@ -25,14 +28,14 @@ MEASURES = ("n_items", "accuracy_people", "accuracy_model", "difference", "ci_lo
 
 
 def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.DataFrame:
-    """Return the difference in accuracy between people and each run, for each combination of the factors' levels.
+    """Return the difference in accuracy between people and each model, for each combination of the factors' levels.
 
     Parameters
     ----------
     trials : DataFrame
         The tidy table with `excluded_by`, from `apply_exclusions`.
     by : sequence of str
-        Factors. If there are no factors, the table has one row for each pair of people and run.
+        Factors. If there are no factors, the table has one row for each pair of people and model.
     plan : AnalysisPlan
         The plan states the confidence level and the settings of the bootstrap.
 
@@ -41,9 +44,9 @@ def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> 
     DataFrame
         `kind, people, model, <by...>` and `MEASURES`. If `kind` is `human`, `people` is `people`. If `kind` is
         `simulated`, `people` is `simulated participants`. People and simulated participants are never pooled. `n_items`
-        is the number of items that the run was asked and people responded to. Both accuracies use only these items.
-        `n_items_only_model` is the number of items that only the run was asked. `n_items_only_people` is the number of
-        items that only people responded to. A model's unanswered or invalid trials count as not correct, as in
+        is the number of items that the model was asked and people responded to. Both accuracies use only these items.
+        `n_items_only_model` is the number of items that only the model was asked. `n_items_only_people` is the number
+        of items that only people responded to. A model's unanswered or invalid trials count as not correct, as in
         `accuracy`. A positive difference means that people are more accurate. `accuracy_ratio` is the model's accuracy
         divided by people's accuracy. The ratio is missing if people's accuracy is 0. The upper bound of the ratio is
         infinite if the interval of people's accuracy reaches 0.
@@ -58,15 +61,15 @@ def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> 
     responses to the same items, but not to other items. The interval is not adjusted for the number of comparisons.
     """
     check_factors(trials, by)
-    kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", "response", *by])
-    runs = kept[kept["kind"] == "model"]
+    kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", "response", *cluster_columns(plan), *by])
+    models = kept[kept["kind"] == "model"]
     pairs = compared(kept)
     rows: list[tuple[Any, ...]] = []
     for pair, cells in zip(
         pairs, of_responses(pairs, lambda responses: _people_cells(responses, by, plan)), strict=True
     ):
         ours = _by_cell(pair.asked, by)
-        n_model = _n_items(runs[runs["run"] == pair.model], by)
+        n_model = _n_items(models[models["subject"] == pair.model], by)
         n_people = {}
         if pair.n_items_only_people:
             n_people = _n_items(kept[(kept["kind"] == pair.kind) & kept["response"].notna()], by)
@@ -127,9 +130,6 @@ def _by_cell(table: pd.DataFrame, by: Sequence[str]) -> dict[tuple[object, ...],
 
 
 def _in_mixture(asked: pd.DataFrame, weights: pd.Series, plan: AnalysisPlan) -> tuple[float, Interval]:
-    """Return the accuracy of one run, and its interval. `weights` has the number of people's responses to each item."""
-    correct = asked["correct"].fillna(False).astype("int64")
-    items = correct.groupby(asked["item_id"]).agg(n_correct="sum", n_trials="size")
-    counts = (items["n_correct"], items["n_trials"], weights.reindex(items.index, fill_value=0))
-    n_correct, n_trials, n_responses = (count.to_numpy(dtype="int64") for count in counts)
-    return weighted_accuracy(n_correct, n_trials, n_responses, plan.confidence)
+    """Return a model's accuracy and its interval. `weights` has the number of people's responses to each item."""
+    of_items = item_counts(asked, plan)
+    return accuracy_of_items(of_items, weights.reindex(of_items.index, fill_value=0), plan)

@@ -8,11 +8,20 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.columns import dtype_of_levels
-from analysis.measures.accuracy import COUNTED_COLUMNS, check_factors, interval_of, kept_trials, participant_counts
+from analysis.measures.accuracy import (
+    COUNTED_COLUMNS,
+    accuracy_of_items,
+    check_factors,
+    cluster_columns,
+    interval_of,
+    item_counts,
+    kept_trials,
+    participant_counts,
+)
 from analysis.measures.shared_items import Compared, Subject, of_responses, subjects_compared
 from analysis.statistics.bootstrap import resampled_sums
 from analysis.statistics.factor_levels import level_order
-from analysis.statistics.intervals import Interval, percentile_interval, weighted_accuracy
+from analysis.statistics.intervals import Interval, percentile_interval
 from analysis.statistics.trends import Floats, mover_contrast, trend_weights
 from experiment.study.analysis_plan import AnalysisPlan
 
@@ -39,9 +48,9 @@ class _Levels:
     accuracy: Floats
     intervals: list[Interval]
     slopes: Floats | None = None
-    """Slope in each resample of participants; None for a run, or if there is only one participant."""
+    """Slope in each resample of participants; None for a model, or if there is only one participant."""
     changes: Floats | None = None
-    """Change in each resample of participants; None for a run, or if there is only one participant."""
+    """Change in each resample of participants; None for a model, or if there is only one participant."""
 
     def contrast(self, weights: Floats, draws: Floats | None, confidence: float) -> tuple[float, Interval]:
         """Return a weighted sum of the accuracies, and the interval of this sum."""
@@ -61,7 +70,7 @@ class _Levels:
 
 
 def accuracy_by_level(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> pd.DataFrame:
-    """Return the accuracy of people and of each model's run at each level of a factor.
+    """Return the accuracy of people and of each model at each level of a factor.
 
     Parameters
     ----------
@@ -76,14 +85,14 @@ def accuracy_by_level(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> 
     -------
     DataFrame
         `people, kind, subject, <factor>, n_items, n_items_only_model, n_items_only_people, n_trials, accuracy, ci_low,
-        ci_high`. The column `people` states with whom a run is compared: `people` or `simulated participants`. These
-        two kinds are never pooled. If the data have only runs, `people` is missing, and the rows of a run use all items
-        of the run. The weight of an item is the number of people's responses to this item, as in `differences`. The
-        rows of a run leave out the items that only the run was asked and the items that only people responded to.
-        `n_items_only_model` and `n_items_only_people` are the numbers of these items. Items without a level of the
+        ci_high`. The column `people` states with whom a model is compared: `people` or `simulated participants`. These
+        two kinds are never pooled. If the data have only models, `people` is missing, and the rows of a model use all
+        items of the model. The weight of an item is the number of people's responses to this item, as in `differences`.
+        The rows of a model leave out the items that only the model was asked and the items that only people responded
+        to. `n_items_only_model` and `n_items_only_people` are the numbers of these items. Items without a level of the
         factor are left out of all rows.
     """
-    kept = _with_level(trials, factor)
+    kept = _with_level(trials, factor, plan)
     rows = []
     for subject, levels in _subjects(kept, factor, plan):
         only = _only(subject.pair, kept, factor) if subject.pair else {}
@@ -108,10 +117,10 @@ def accuracy_by_level(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> 
 def _only(pair: Compared, kept: pd.DataFrame, factor: str) -> dict[Any, tuple[int, int]]:
     """Return two numbers for each level.
 
-    The first number counts the items that only the run was asked. The second number counts the items that only people
+    The first number counts the items that only the model was asked. The second number counts the items that only people
     responded to.
     """
-    asked = kept[(kept["kind"] == "model") & (kept["run"] == pair.model)]
+    asked = kept[(kept["kind"] == "model") & (kept["subject"] == pair.model)]
     answered = kept[(kept["kind"] == pair.kind) & kept["response"].notna()]
     of_run, of_people = (
         side[~side["item_id"].isin(pair.asked["item_id"])].groupby(factor)["item_id"].nunique()
@@ -122,7 +131,7 @@ def _only(pair: Compared, kept: pd.DataFrame, factor: str) -> dict[Any, tuple[in
 
 
 def trends(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> pd.DataFrame:
-    r"""Return the change of accuracy over the levels of a factor, for people and runs, and the difference in slope.
+    r"""Return the change of accuracy over the levels of a factor, for people and models, and the difference in slope.
 
     Parameters
     ----------
@@ -135,18 +144,18 @@ def trends(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> pd.DataFram
         `TREND_COLUMNS`. There is one row for each subject of `accuracy_by_level` that has two levels or more. `slope`
         is the change of accuracy if the level grows by 1. `slope` is negative if accuracy falls from level to level.
         `change` is the accuracy at the last level minus the accuracy at the first level. `slope_difference` is the
-        slope of people over the shared items, minus the slope of the run. `slope_difference` is 0 if the accuracies of
-        people and of the run change equally.
+        slope of people over the shared items, minus the slope of the model. `slope_difference` is 0 if the accuracies
+        of people and of the model change equally.
 
     Notes
     -----
     The slope is the slope of the least-squares line through all trials (`trends.trend_weights`). Levels that are
     numbers, such as 0, 2 and 3, are used unchanged; levels that are texts become 0, 1, 2, ... in natural order. The
-    weight of a level is the number of people's responses, also for a run. So a difference in slope does not come from
+    weight of a level is the number of people's responses, also for a model. So a difference in slope does not come from
     different weights. Intervals of people are percentiles over resampled participants (`bootstrap.resampled_sums`).
-    Intervals of runs, of single participants and of differences combine separate intervals (`trends.mover_contrast`).
+    Intervals of models, of single participants and of differences combine separate intervals (`trends.mover_contrast`).
     """
-    kept = _with_level(trials, factor)
+    kept = _with_level(trials, factor, plan)
     numbers = _numbers(kept[factor])
     subjects = [(subject, levels) for subject, levels in _subjects(kept, factor, plan) if len(levels.names) > 1]
     pairs = [subject.pair for subject, _ in subjects if subject.pair]
@@ -175,9 +184,9 @@ def _named(name: str, value: float, interval: Interval) -> dict[str, float]:
     return {name: value, f"{name}_ci_low": interval.low, f"{name}_ci_high": interval.high}
 
 
-def _with_level(trials: pd.DataFrame, factor: str) -> pd.DataFrame:
+def _with_level(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> pd.DataFrame:
     check_factors(trials, [factor])
-    kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", "response", factor])
+    kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", "response", *cluster_columns(plan), factor])
     return kept[kept[factor].notna()]
 
 
@@ -205,7 +214,7 @@ def _levels_of_people(
     counts = participant_counts(responses, [factor])
     names = [name for name in numbers if (counts[factor] == name).any()]
     tables = [
-        counts.pivot(index="_unit", columns=factor, values=of)
+        counts.pivot(index="participant", columns=factor, values=of)
         .reindex(columns=names)
         .fillna(0)
         .to_numpy(dtype="float64")
@@ -242,20 +251,14 @@ def _drawn_trends(n_correct: Floats, n_trials: Floats, x: Floats) -> tuple[Float
 
 def _levels_of_run(subject: Subject, factor: str, numbers: Mapping[Any, float], plan: AnalysisPlan) -> _Levels:
     asked = subject.trials
-    correct = asked["correct"].fillna(False).astype("int64")
-    items = correct.groupby(asked["item_id"]).agg(n_correct="sum", n_trials="size")
+    items = item_counts(asked, plan)
     items = items.assign(
         level=asked.drop_duplicates("item_id").set_index("item_id")[factor],
         n_responses=subject.responses_to_item.reindex(items.index),
     )
     names = [name for name in numbers if (items["level"] == name).any()]
     cells = [items[items["level"] == name] for name in names]
-    counted = []
-    for cell in cells:
-        n_correct, n_trials, weights = (
-            cell[name].to_numpy(dtype="int64") for name in ("n_correct", "n_trials", "n_responses")
-        )
-        counted.append(weighted_accuracy(n_correct, n_trials, weights, plan.confidence))
+    counted = [accuracy_of_items(cell, cell["n_responses"], plan) for cell in cells]
     return _Levels(
         names,
         np.array([numbers[name] for name in names]),

@@ -27,7 +27,7 @@ _NEEDED = [*COUNTED_COLUMNS, "item_id", "response"]
 
 
 def error_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
-    r"""Return the consistency of right and wrong responses of people and of each model's run on the same items.
+    r"""Return the consistency of right and wrong responses of people and of each model on the same items.
 
     Parameters
     ----------
@@ -40,12 +40,12 @@ def error_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     -------
     DataFrame
         `CONSISTENCY_COLUMNS`. For each kind of people, one row compares people with each other (`compared_with` is
-        `each other`). The kappa of this row is the reference for the kappas of models. For each run, one row compares
-        the run with people. A pair is two participants, or a participant and the run. Each pair is compared only on its
-        shared items: the items that both participants responded to, or that the participant responded to and the run
-        was asked. `observed`, `expected` and `kappa` are means over pairs. A pair has no kappa if both subjects share
-        fewer than `FEWEST_ITEMS` items, or if both are always right, or if both are always wrong. Such pairs are left
-        out; `n_pairs_left_out` is their number. `reason` says why a value is missing.
+        `each other`). The kappa of this row is the reference for the kappas of models. For each model, one row compares
+        the model with people. A pair is two participants, or a participant and the model. Each pair is compared only on
+        its shared items: the items that both participants responded to, or that the participant responded to and the
+        model was asked. `observed`, `expected` and `kappa` are means over pairs. A pair has no kappa if both subjects
+        share fewer than `FEWEST_ITEMS` items, or if both are always right, or if both are always wrong. Such pairs are
+        left out; `n_pairs_left_out` is their number. `reason` says why a value is missing.
 
     Notes
     -----
@@ -85,7 +85,7 @@ def error_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
 
 
 def _with_model(shares: pd.DataFrame, asked: pd.DataFrame, plan: AnalysisPlan) -> dict[str, float | int | str]:
-    """Return the error consistency of participants with a run. `shares` has an accuracy per participant and item."""
+    """Return the error consistency of participants with a model. `shares` has an accuracy per participant and item."""
     x = shares["correct"].to_numpy()
     y = shares["item_id"].map(_shares(asked, ["item_id"])).to_numpy()
     of_participant = (

@@ -20,9 +20,9 @@ _NEEDED = [*COUNTED_COLUMNS, "item_id", "response"]
 
 
 def item_table(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the accuracy of people and of each model's run at every shared item.
+    """Return the accuracy of people and of each model at every shared item.
 
-    Shared items are items that the run was asked and people responded to.
+    Shared items are items that the model was asked and people responded to.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def item_table(trials: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         `kind, people, model, item_id, <factors>, n_people, accuracy_people, n_model, accuracy_model`, one row for each
-        kind of people, run and item. `n_people` and `n_model` are numbers of trials. A model's unanswered and invalid
+        kind of people, model and item. `n_people` and `n_model` are numbers of trials. A model's unanswered and invalid
         trials count as not correct.
     """
     factors = factor_columns(trials)
@@ -69,7 +69,7 @@ def in_order(table: pd.DataFrame, subject: str) -> pd.DataFrame:
 
 
 def item_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
-    """Return the correlations of the item accuracies of people and of each model's run.
+    """Return the correlations of the item accuracies of people and of each model.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def item_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `AGREEMENT_COLUMNS`, one row for each kind of people and run. `pearson` and `spearman` are correlations of the
+        `AGREEMENT_COLUMNS`, one row for each kind of people and model. `pearson` and `spearman` are correlations of the
         accuracies at the `n_items` shared items. The bootstrap for the intervals resamples items. `reliability` is the
         expected correlation between people's accuracies at these items and the accuracies of the same number of other
         people. `ceiling` is the square root of the reliability: the highest expected correlation with a measure without

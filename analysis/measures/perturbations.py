@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.data.columns import factor_columns, subject_order, subjects, units
+from analysis.data.columns import factor_columns, subject_order
 from analysis.measures.accuracy import COUNTED_COLUMNS, kept_trials
 from analysis.statistics.bootstrap import resampled_sums
 from analysis.statistics.intervals import Interval, mover_difference, percentile_interval, wilson
@@ -61,14 +61,14 @@ def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFra
 
     Notes
     -----
-    Two items are versions of the same item if all factors except the perturbation are equal. The accuracies of a run
-    are means over items. The bootstrap for the interval of a run resamples items. The two accuracies of an item are
-    always resampled together, so the interval takes the correlation of the two accuracies into account. The accuracies
-    of people are shares of correct trials among the trials of all participants. The bootstrap for the interval of
-    people resamples participants. If all resamples have the same difference, the bootstrap interval would have no
-    width. Then the interval is computed from Wilson's score intervals of the two accuracies
-    (`intervals.mover_difference`). In Wilson's intervals, the number of items or participants is the number of trials.
-    For a single participant, Wilson's intervals use the participant's trials.
+    Two items are versions of the same item if all factors except the perturbation are equal. The accuracies
+    of a model are means over items. The bootstrap for the interval of a model resamples items, or clusters of items
+    (`item_cluster` of the plan). The two accuracies of an item are always resampled together, so the interval takes the
+    correlation of the two accuracies into account. The accuracies of people are shares of correct trials among the
+    trials of all participants. The bootstrap for the interval of people resamples participants. If all resamples have
+    the same difference, the bootstrap interval would have no width. Then the interval is computed from Wilson's score
+    intervals of the two accuracies (`intervals.mover_difference`). In Wilson's intervals, the number of items or
+    participants is the number of trials. For a single participant, Wilson's intervals use the participant's trials.
 
     References
     ----------
@@ -84,7 +84,7 @@ def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFra
         )
     kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", *factors])
     kept = kept[kept[list(PERTURBATION_COLUMNS)].notna().all(axis=1)]
-    work = _with_perturbation(kept, [factor for factor in factors if factor not in PERTURBATION_COLUMNS])
+    work = _with_perturbation(kept, [factor for factor in factors if factor not in PERTURBATION_COLUMNS], plan)
     if not (work["perturbation"] == "").any():
         raise InputError(
             "the analysis has no unperturbed items to compare the perturbed items with. Fix: include the unperturbed "
@@ -94,7 +94,7 @@ def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFra
     for (kind, subject), own in work.groupby(["kind", "subject"], sort=False):
         unperturbed = own[own["perturbation"] == ""]
         for (perturbation, level), perturbed in own[own["perturbation"] != ""].groupby(["perturbation", "level"]):
-            effect = _effect(perturbed, unperturbed, is_run=kind == "model", plan=plan)
+            effect = _effect(perturbed, unperturbed, is_model=kind == "model", plan=plan)
             rows.append({"kind": kind, "subject": subject, "perturbation": perturbation, "level": level, **effect})
     rows.sort(
         key=lambda row: (*subject_order(row["kind"], row["subject"]), row["perturbation"], _degrees(row["level"]))
@@ -103,16 +103,24 @@ def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFra
     return pd.DataFrame(rows, columns=PERTURBATION_TABLE_COLUMNS).astype(counts)
 
 
-def _with_perturbation(kept: pd.DataFrame, others: list[str]) -> pd.DataFrame:
-    """Return the trials with the columns `unit`, `correct`, `perturbation`, `level` and `base` (unperturbed item)."""
+def _with_perturbation(kept: pd.DataFrame, others: list[str], plan: AnalysisPlan) -> pd.DataFrame:
+    """Return the trials with the columns `participant`, `correct`, `perturbation`, `level`, `base` and `cluster`.
+
+    `base` is the unperturbed item.
+    """
     perturbations = kept[list(PERTURBATION_COLUMNS)].drop_duplicates()
     perturbations[["perturbation", "level"]] = [_perturbation(dict(zip(PERTURBATION_COLUMNS, row, strict=True)))
                                          for row in perturbations.itertuples(index=False)]  # fmt: skip
     base = kept.groupby(others, dropna=False, sort=False).ngroup() if others else 0
+    cluster = base
+    if plan.item_cluster is not None:  # A base without a level of the factor is a cluster of its own.
+        cluster = kept.groupby(plan.item_cluster).ngroup()
+        cluster = cluster.where(cluster >= 0, -1 - base)
     work = kept[[*PERTURBATION_COLUMNS, "kind"]].assign(
-        subject=subjects(kept),
-        unit=units(kept),
+        subject=kept["subject"].astype("str"),
+        participant=kept["participant"],
         base=base,
+        cluster=cluster,
         correct=kept["correct"].fillna(False).astype("int64"),
     )
     return work.merge(perturbations, on=list(PERTURBATION_COLUMNS))
@@ -139,7 +147,9 @@ def _degrees(level: str) -> list[float]:
     return [float(degree) for degree in re.split(r" [x+] ", level)]
 
 
-def _effect(perturbed: pd.DataFrame, unperturbed: pd.DataFrame, *, is_run: bool, plan: AnalysisPlan) -> dict[str, Any]:
+def _effect(
+    perturbed: pd.DataFrame, unperturbed: pd.DataFrame, *, is_model: bool, plan: AnalysisPlan
+) -> dict[str, Any]:
     bases = np.intersect1d(perturbed["base"], unperturbed["base"])
     row: dict[str, Any] = {
         "n_items": len(bases),
@@ -151,11 +161,15 @@ def _effect(perturbed: pd.DataFrame, unperturbed: pd.DataFrame, *, is_run: bool,
     row |= {f"n_trials_{name}": len(side) for name, side in sides.items()}
     if not len(bases):
         return row | dict.fromkeys(PERTURBATION_TABLE_COLUMNS[-5:], math.nan)
-    counts = [side.groupby("base" if is_run else "unit")["correct"].agg(["sum", "size"]) for side in sides.values()]
+    counts = [
+        side.groupby("base" if is_model else "participant")["correct"].agg(["sum", "size"]) for side in sides.values()
+    ]
     values = pd.concat(counts, axis=1, keys=list(sides)).fillna(0).to_numpy(dtype="float64")
-    if is_run:  # Every item has the same weight.
+    if is_model:  # Every item has the same weight.
         ones = np.ones(len(values))
-        values = np.column_stack([values[:, 0] / values[:, 1], ones, values[:, 2] / values[:, 3], ones])
+        of_items = np.column_stack([values[:, 0] / values[:, 1], ones, values[:, 2] / values[:, 3], ones])
+        cluster_of_base = sides["perturbed"].drop_duplicates("base").set_index("base")["cluster"]
+        values = pd.DataFrame(of_items, index=counts[0].index).groupby(cluster_of_base).sum().to_numpy()
     first, second = values[:, 0].sum() / values[:, 1].sum(), values[:, 2].sum() / values[:, 3].sum()
     low, high = _interval(values, first, second, plan)
     measures = (first, second, first - second, low, high)

@@ -1,4 +1,7 @@
-"""Comparisons of people with one run, over the items that the run was asked and people responded to."""
+"""Comparisons of people with one model, over the items that the model was asked and people responded to.
+
+A model under one condition is one subject, with one run for each epoch.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,28 +16,28 @@ from analysis.statistics.factor_levels import level_order
 T = TypeVar("T")
 
 COMPARED_COLUMNS = ("kind", "people", "model", "n_items", "n_items_only_model", "n_items_only_people")
-"""Columns of `Compared.names` and `Compared.counts` in a table that compares people with runs."""
+"""Columns of `Compared.names` and `Compared.counts` in a table that compares people with models."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One run, and the people of one kind, with their trials on the shared items."""
+    """One model, and the people of one kind, with their trials on the shared items."""
 
     kind: str
     """`human` or `simulated`."""
     people: str
     """`people` or `simulated participants`."""
     model: str
-    """The label of the run."""
+    """The name of the model as a subject (`analysis.data.subjects`)."""
     responses: pd.DataFrame
-    """The trials of people with a response. Runs with the same shared items use the same DataFrame."""
+    """The trials of people with a response. Models with the same shared items use the same DataFrame."""
     asked: pd.DataFrame
-    """The trials of the run, with or without a response."""
+    """The trials of the model in all its runs, with or without a response."""
     n_items: int
     n_items_only_model: int
-    """Number of items that the run was asked, but that no person responded to. These items are left out."""
+    """Number of items that the model was asked, but that no person responded to. These items are left out."""
     n_items_only_people: int
-    """Number of items that people responded to, but that the run was not asked. These items are also left out."""
+    """Number of items that people responded to, but that the model was not asked. These items are also left out."""
 
     @property
     def names(self) -> dict[str, str]:
@@ -52,14 +55,14 @@ class Compared:
 
 
 def compared(kept: pd.DataFrame) -> list[Compared]:
-    """Return one pair for each kind of people and each run. People and simulated participants are never pooled.
+    """Return one pair for each kind of people and each model. People and simulated participants are never pooled.
 
     Parameters
     ----------
     kept : DataFrame
-        Trials in the analysis (`kept_trials`), with `kind`, `run`, `item_id` and `response`.
+        Trials in the analysis (`kept_trials`), with `kind`, `subject`, `item_id` and `response`.
     """
-    runs = dict(list(kept[kept["kind"] == "model"].groupby("run", sort=False)))
+    models = dict(list(kept[kept["kind"] == "model"].groupby("subject", sort=False)))
     pairs = []
     for kind, people in PEOPLE.items():
         responses = kept[(kept["kind"] == kind) & kept["response"].notna()]
@@ -67,7 +70,7 @@ def compared(kept: pd.DataFrame) -> list[Compared]:
             continue
         numbers, items = pd.factorize(responses["item_id"])
         responses_at = {np.ones(len(items), dtype=bool).tobytes(): responses}
-        for run, asked in runs.items():
+        for model, asked in models.items():
             is_shared = items.isin(asked["item_id"])
             if is_shared.tobytes() not in responses_at:
                 responses_at[is_shared.tobytes()] = responses[is_shared[numbers]]
@@ -76,7 +79,7 @@ def compared(kept: pd.DataFrame) -> list[Compared]:
                 Compared(
                     kind,
                     people,
-                    str(run),
+                    str(model),
                     responses_at[is_shared.tobytes()],
                     asked[asked["item_id"].isin(items)],
                     n_items,
@@ -90,7 +93,7 @@ def compared(kept: pd.DataFrame) -> list[Compared]:
 def of_responses(pairs: Sequence[Compared], compute: Callable[[pd.DataFrame], T]) -> list[T]:
     """For each pair, return the result of `compute` for the people's responses.
 
-    The result is computed only once for all runs with the same shared items.
+    The result is computed only once for all models with the same shared items.
     """
     computed: dict[int, T] = {}
     for pair in pairs:
@@ -101,15 +104,18 @@ def of_responses(pairs: Sequence[Compared], compute: Callable[[pd.DataFrame], T]
 
 @dataclass(frozen=True)
 class Subject:
-    """The subject of a table row: people, or a run with the items that people responded to."""
+    """The subject of a table row: people, or a model with the items that people responded to."""
 
     people: str | None
-    """The people with whom a run is compared: `people` or `simulated participants`. None if the data have only runs."""
+    """The people with whom a model is compared: `people` or `simulated participants`.
+
+    None if the data have only models.
+    """
     kind: str
     name: str
     trials: pd.DataFrame
     pair: Compared | None
-    """The run and the people with whom the run is compared. None for people, and if the data have only runs."""
+    """The model and the people with whom it is compared. None for people, and if the data have only models."""
 
     @property
     def names(self) -> dict[str, str | None]:
@@ -118,17 +124,17 @@ class Subject:
 
     @property
     def responses_to_item(self) -> pd.Series:
-        """Weight of each item of a run: the number of people's responses.
+        """Weight of each item of a model: the number of people's responses.
 
-        If the data have only runs, the weight is the number of the run's trials on this item.
+        If the data have only models, the weight is the number of the model's trials on this item.
         """
         return (self.pair.responses if self.pair else self.trials)["item_id"].value_counts()
 
 
 def subjects_compared(kept: pd.DataFrame) -> list[Subject]:
-    """Return people of each kind, followed by the runs that are compared with these people.
+    """Return people of each kind, followed by the models that are compared with these people.
 
-    If the data have only runs, return the runs with all their items.
+    If the data have only models, return the models with all their items.
 
     Parameters
     ----------
@@ -141,10 +147,10 @@ def subjects_compared(kept: pd.DataFrame) -> list[Subject]:
         responses = kept[(kept["kind"] == kind) & kept["response"].notna()]
         if not responses.empty:
             found.append(Subject(people, kind, people, responses, None))
-        runs = sorted((pair for pair in pairs if pair.kind == kind), key=lambda pair: level_order(pair.model))
-        found += [Subject(people, "model", pair.model, pair.asked, pair) for pair in runs]
+        models = sorted((pair for pair in pairs if pair.kind == kind), key=lambda pair: level_order(pair.model))
+        found += [Subject(people, "model", pair.model, pair.asked, pair) for pair in models]
     if not found:
-        runs_alone = kept[kept["kind"] == "model"].groupby("run", sort=False)
-        found = [Subject(None, "model", str(run), asked, None) for run, asked in runs_alone]
+        models_alone = kept[kept["kind"] == "model"].groupby("subject", sort=False)
+        found = [Subject(None, "model", str(model), asked, None) for model, asked in models_alone]
         found.sort(key=lambda subject: level_order(subject.name))
     return found

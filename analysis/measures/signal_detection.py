@@ -15,10 +15,17 @@ import pandas as pd
 from scipy.stats import norm
 
 from analysis.data.row_filters import matching, require_columns
-from analysis.measures.accuracy import kept_trials
+from analysis.measures.accuracy import cluster_columns, counts_of_items, item_counts, kept_trials
 from analysis.measures.shared_items import Subject, subjects_compared
 from analysis.statistics.bootstrap import resampled_sums
-from analysis.statistics.intervals import Interval, mover_difference, percentile_interval, proportion_interval, wilson
+from analysis.statistics.intervals import (
+    Interval,
+    effective_trials,
+    mover_difference,
+    percentile_interval,
+    proportion_interval,
+    wilson,
+)
 from analysis.statistics.signal_detection_measures import SignalDetection, signal_detection
 from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
@@ -31,7 +38,7 @@ SIGNAL_COLUMNS = [
     *(f"{name}{end}" for name in MEASURES for end in ("", "_ci_low", "_ci_high")), "reason",
 ]  # fmt: skip
 
-_NEEDED = ["kind", "participant", "run", "item_id", "response", "valid", "content"]
+_NEEDED = ["kind", "subject", "participant", "item_id", "response", "valid", "content"]
 
 
 def signal_measures(
@@ -42,7 +49,7 @@ def signal_measures(
     noise: Where | None = None,
     response: str | Sequence[str],
 ) -> pd.DataFrame:
-    """Return hits, false alarms, sensitivity and criterion of people and of each model's run.
+    """Return hits, false alarms, sensitivity and criterion of people and of each model.
 
     Parameters
     ----------
@@ -63,11 +70,12 @@ def signal_measures(
     Returns
     -------
     DataFrame
-        `SIGNAL_COLUMNS`, one row for people and one row for each run. The row of a run uses only the items that people
-        responded to. The subjects are the same as in `difficulty.accuracy_by_level`. `difference` is the hit rate minus
-        the false alarm rate. Items that do not offer the response are left out of all rows. `n_items_without_response`
-        is the number of these items. Invalid or missing responses of a model count as a response other than `response`.
-        `n_invalid` is the number of such responses. `reason` says why a value is missing.
+        `SIGNAL_COLUMNS`, one row for people and one row for each model. The row of a model uses only the items that
+        people responded to. The subjects are the same as in `difficulty.accuracy_by_level`. `difference` is the hit
+        rate minus the false alarm rate. Items that do not offer the response are left out of all rows.
+        `n_items_without_response` is the number of these items. Invalid or missing responses of a model count as a
+        response other than `response`. `n_invalid` is the number of such responses. `reason` says why a value is
+        missing.
 
     Raises
     ------
@@ -77,18 +85,18 @@ def signal_measures(
 
     Notes
     -----
-    See `signal_detection_measures.signal_detection`. People's trials are pooled. The weight of an item is the number of
-    people's responses to this item, for people and for runs. For a run, the number of trials in the formulas is Kish's
-    effective number of trials. Intervals of people are percentiles over resampled participants. For one participant or
-    a run, the rates have Wilson's score intervals, and the difference has a MOVER interval. The intervals of d' and of
-    the criterion are then the estimate ± z standard errors.
+    See `signal_detection_measures.signal_detection`. People's trials are pooled. The weight of an item is
+    the number of people's responses to this item, for people and for models. For a model, the number of trials in the
+    formulas is the effective number of trials (`intervals.effective_trials`). Intervals of people are percentiles over
+    resampled participants. For one participant or a model, the rates have Wilson's score intervals, and the difference
+    has a MOVER interval. The intervals of d' and of the criterion are then the estimate ± z standard errors.
 
     References
     ----------
     Prunty, J. E., O'Flynn, A., Quinn, P., & Cheke, L. (2025). INTUIT: Investigating intuitive reasoning in humans and
     language models. Proceedings of the Annual Meeting of the Cognitive Science Society, 47.
     """
-    work = _said(trials, signal, noise, response)
+    work = _said(trials, signal, noise, response, cluster_columns(plan))
     offered = work[work["said"].notna()]
     for what, is_kind in (("signal", offered["is_signal"]), ("noise", ~offered["is_signal"])):
         if not is_kind.any():
@@ -98,7 +106,7 @@ def signal_measures(
     without = work[work["said"].isna()]
     rows = []
     for subject in subjects_compared(offered):
-        of_subject = without["run"] == subject.name if subject.kind == "model" else without["kind"] == subject.kind
+        of_subject = without["subject"] == subject.name if subject.kind == "model" else without["kind"] == subject.kind
         row: dict[str, Any] = {**subject.names, "n_items": int(subject.trials["item_id"].nunique())}
         row |= subject.pair.counts if subject.pair else {}
         row |= {"n_items_without_response": int(without.loc[of_subject, "item_id"].nunique())}
@@ -107,14 +115,16 @@ def signal_measures(
     return pd.DataFrame(rows, columns=SIGNAL_COLUMNS).astype({**dict.fromkeys(SIGNAL_COLUMNS[:3], "str"), **counts})
 
 
-def _said(trials: pd.DataFrame, signal: Where, noise: Where | None, response: str | Sequence[str]) -> pd.DataFrame:
+def _said(
+    trials: pd.DataFrame, signal: Where, noise: Where | None, response: str | Sequence[str], clusters: list[str]
+) -> pd.DataFrame:
     """Return the signal and noise trials with a column `said`, which is true if the trial has this response.
 
     `said` is missing if the item does not offer the response.
     """
     require_columns(trials, signal, "the signal")
     require_columns(trials, noise or {}, "the noise")
-    kept = kept_trials(trials, [*_NEEDED, *signal, *(noise or {})])
+    kept = kept_trials(trials, [*_NEEDED, *clusters, *signal, *(noise or {})])
     is_signal = matching(kept, signal, "the signal")
     is_noise = matching(kept, noise, "the noise") if noise else ~is_signal
     if (is_signal & is_noise).any():
@@ -122,7 +132,7 @@ def _said(trials: pd.DataFrame, signal: Where, noise: Where | None, response: st
         raise InputError(
             f"the item `{item}` would be both signal and noise. Fix: correct the levels of `signal` or `noise`."
         )
-    work = kept.loc[is_signal | is_noise, _NEEDED[:-1]]
+    work = kept.loc[is_signal | is_noise, [*_NEEDED[:-1], *clusters]]
     texts = {_plain(text) for text in ([response] if isinstance(response, str) else response)}
     numbers: dict[int, int | None] = {}
     offered = []
@@ -154,7 +164,7 @@ def _quoted(response: str | Sequence[str]) -> str:
 class _Counts:
     """Numbers of hits and false alarms, and of signal and noise trials.
 
-    The numbers of a run are weighted by people's responses.
+    The numbers of a model are weighted by people's responses.
     """
 
     hits: float
@@ -174,7 +184,7 @@ def _measures(subject: Subject, plan: AnalysisPlan) -> dict[str, Any]:
     if not (found["n_signal"] and found["n_noise"]):
         return found | {"reason": "no signal trials" if found["n_noise"] else "no trials without signal"}
     if subject.kind == "model":
-        return found | _of_one(_counts_of_run(trials, subject.responses_to_item), plan)
+        return found | _of_one(_counts_of_model(trials, subject.responses_to_item, plan), plan)
     said = trials["said"].astype("int64").groupby([trials["participant"], trials["is_signal"]])
     counts = np.column_stack([
         of_participant.reindex(columns=[True, False], fill_value=0).to_numpy(dtype="int64")
@@ -183,20 +193,19 @@ def _measures(subject: Subject, plan: AnalysisPlan) -> dict[str, Any]:
     return found | {"n_participants": len(counts)} | _of_people(counts[:, [0, 2, 1, 3]], plan)
 
 
-def _counts_of_run(trials: pd.DataFrame, n_responses: pd.Series) -> _Counts:
-    """Return a run's counts with Kish's effective numbers of trials. Items are weighted by people's responses."""
-    said = trials["said"].astype("float64").groupby([trials["is_signal"], trials["item_id"]]).agg(["mean", "size"])
+def _counts_of_model(trials: pd.DataFrame, n_responses: pd.Series, plan: AnalysisPlan) -> _Counts:
+    """Return a model's counts with effective numbers of trials. Items are weighted by people's responses."""
     counts = []
-    for is_signal in (True, False):
-        items = said.loc[is_signal]
-        weights = n_responses.reindex(items.index).to_numpy(dtype="float64")
-        n_effective = weights.sum() ** 2 / (weights**2 / items["size"].to_numpy()).sum()
-        counts += [float(weights @ items["mean"].to_numpy() / weights.sum() * n_effective), float(n_effective)]
+    for is_kind in (trials["is_signal"], ~trials["is_signal"]):
+        of_items = item_counts(trials[is_kind].assign(correct=trials["said"]), plan)
+        n_said, n_trials, weights, clusters = counts_of_items(of_items, n_responses.reindex(of_items.index))
+        n_effective = effective_trials(n_said, n_trials, weights, clusters, plan.confidence)
+        counts += [float((weights * n_said / n_trials).sum() / weights.sum() * n_effective), n_effective]
     return _Counts(*counts)
 
 
 def _of_one(counts: _Counts, plan: AnalysisPlan) -> dict[str, float]:
-    """Return the measures of one participant or run."""
+    """Return the measures of one participant or model."""
     found = signal_detection(counts.hits, counts.n_signal, counts.false_alarms, counts.n_noise)
     hits = wilson(counts.hits, counts.n_signal, plan.confidence)
     false_alarms = wilson(counts.false_alarms, counts.n_noise, plan.confidence)

@@ -6,7 +6,6 @@ from typing import TypeVar
 
 import pandas as pd
 
-from analysis.data.columns import subjects
 from analysis.measures.accuracy import kept_trials
 from analysis.planned.results import RowsOf
 from batteries.errors import InputError
@@ -76,9 +75,9 @@ def study_rows(trials: pd.DataFrame) -> RowsOf:
 
     Notes
     -----
-    The rows are the trials in the analysis, with the columns of the tidy table and the column `subject` (people, or the
-    run of a model). `correct` is 1 or 0; for a missing response of a model, `correct` is 0. Simulated participants are
-    never pooled with people: the rows include simulated participants only if there are no people.
+    The rows are the trials in the analysis, with the columns of the tidy table. `correct` is 1 or 0; for a
+    missing response of a model, `correct` is 0. Simulated participants are never pooled with people: the rows include
+    simulated participants only if there are no people.
     """
     kept_trials(trials.head(0))  # Refuses a table to which no exclusions were applied.
     people = "human" if (trials["kind"] == "human").any() else "simulated"
@@ -92,7 +91,6 @@ def study_rows(trials: pd.DataFrame) -> RowsOf:
             rows.select_dtypes("category").columns, "str"
         )  # A plan may combine categories with other texts.
         return rows.astype(texts).assign(
-            subject=subjects(kept),
             response=kept["response"].map(_hashable),
             correct=kept["correct"].astype("Float64").fillna(0.0).astype("float64"),
             score=kept["score"].where(kept["kind"] != "model", kept["score"].fillna(0.0)),

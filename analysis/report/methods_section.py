@@ -12,6 +12,7 @@ from analysis.planned.results import PlannedResults
 from analysis.planned.tests import EQUIVALENCE
 from analysis.report.references import references
 from analysis.sentences import count, percent, source_words
+from analysis.statistics.factor_levels import level_order
 from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.planned_analyses import PlannedAnalyses
 
@@ -62,19 +63,27 @@ def _add_accuracy(methods: Methods, plan: AnalysisPlan, *, has_models: bool) -> 
         "Accuracy is the percentage of correct test trials.",
         f"For several participants, confidence intervals ({percent(plan.confidence, 0)}) are percentile intervals over "
         f"{plan.bootstrap_resamples:,} bootstrap resamples of whole participants (Efron & Tibshirani, 1993).",
-        "For single participants and for model runs, confidence intervals are Wilson intervals (Wilson, 1927).",
+        "For single participants and for models, confidence intervals are Wilson intervals (Wilson, 1927).",
     ]
     cited = ["bootstrap", "wilson"]
     if has_models:
         sentences += [
+            f"The intervals of models take into account that responses to {_related(plan)} are not independent (Korn & "
+            "Graubard, 1998).",
             "The same grader scored the raw responses of people and models.",
             "Invalid and missing responses of a model counted as not correct.",
             "People were compared with each model over the shared items.",
             "In the model's accuracy, each item was weighted by the number of people's responses to it (Kish, 1965).",
             "The confidence intervals of people and model were combined by MOVER (Zou & Donner, 2008).",
         ]
-        cited += ["kish", "mover"]
+        cited += ["kish", "korn_graubard", "mover"]
     methods.add(sentences, *cited)
+
+
+def _related(plan: AnalysisPlan) -> str:
+    if plan.item_cluster is None:
+        return "the same item"
+    return f"items with the same level of {plan.item_cluster.replace('_', ' ')}"
 
 
 def methods_of_data(plan: PlannedAnalyses, results: PlannedResults, software_version: str) -> Methods:
@@ -102,8 +111,11 @@ def _participants(exclusions: Exclusions) -> list[str]:
         )
     runs = people[people["kind"] == "model"]
     if len(runs):
-        names = ", ".join(sorted(runs["run"].astype(str)))
-        sentences.append(f"{count(len(runs), 'model run')} answered the same items: {names}.")
+        n_runs_of = runs.groupby("subject").size()
+        names = [f"{subject} ({count(n, 'run')})" if n > 1 else str(subject) for subject, n in n_runs_of.items()]
+        sentences.append(
+            f"{count(len(runs), 'model run')} answered the same items: {', '.join(sorted(names, key=level_order))}."
+        )
     return sentences
 
 

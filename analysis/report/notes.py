@@ -54,8 +54,9 @@ def study_notes(exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: A
     for row in tables["invalid"].to_dict("records"):
         if row["n_invalid"] or row["n_unanswered"]:
             notes.append(
-                f"Of {count(row['n_trials'], 'trial')} of {row['run']}, {count(row['n_invalid'], 'invalid response')} "
-                f"and {count(row['n_unanswered'], 'unanswered trial')} count as not correct."
+                f"Of {count(row['n_trials'], 'trial')} of {row['subject']}, "
+                f"{count(row['n_invalid'], 'invalid response')} and "
+                f"{count(row['n_unanswered'], 'unanswered trial')} count as not correct."
             )
     for factor in (name for name in plan.by if kept[name].isna().any()):
         without = kept[kept[factor].isna()]

@@ -52,12 +52,12 @@ def _subjects(exclusions: Exclusions) -> list[dict[str, Any]]:
         groups = (
             [(PEOPLE[kind], of_kind)]
             if kind != "model"
-            else sorted(of_kind.groupby("run"), key=lambda run: level_order(run[0]))
+            else sorted(of_kind.groupby("subject"), key=lambda group: level_order(group[0]))
         )
         for subject, members in groups:
             if members.empty:
                 continue
-            own = sessions[(sessions["kind"] == kind) & ((kind != "model") | (sessions["unit"] == subject))]
+            own = sessions[(sessions["kind"] == kind) & ((kind != "model") | sessions["unit"].isin(members["run"]))]
             days = _days(own["started_at"])
             rows.append(
                 {

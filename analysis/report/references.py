@@ -13,6 +13,8 @@ REFERENCES = {
     "jzs": "Rouder, J. N., Speckman, P. L., Sun, D., Morey, R. D., & Iverson, G. (2009). Bayesian t tests for "
     "accepting and rejecting the null hypothesis. Psychonomic Bulletin & Review, 16, 225-237.",
     "kish": "Kish, L. (1965). Survey sampling. Wiley.",
+    "korn_graubard": "Korn, E. L., & Graubard, B. I. (1998). Confidence intervals for proportions with small expected "
+    "number of positive counts estimated from survey data. Survey Methodology, 24, 193-201.",
     "mcnemar": "McNemar, Q. (1947). Note on the sampling error of the difference between correlated proportions or "
     "percentages. Psychometrika, 12, 153-157.",
     "mover": "Zou, G. Y., & Donner, A. (2008). Construction of confidence limits about effect measures: A general "

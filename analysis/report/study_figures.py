@@ -20,6 +20,7 @@ from analysis.figures import (
 )
 from analysis.figures.counterbalance import MOST_ROWS
 from analysis.measures.accuracy import FactorAccuracy, kept_trials
+from analysis.measures.models import accuracy_by_temperature
 from analysis.sentences import percent
 from experiment.study.analysis_plan import AnalysisPlan
 
@@ -66,9 +67,19 @@ def study_figures(
     found.append(rt_distributions(exclusions.trials, None, "rt_distributions"))
     found.append(_differences(tables["differences_overall"], plan))
     found += _items(tables["items"], plan) if "items" in tables else []
-    if "difficulty" in tables:
+    found.append(
+        difficulty_figure(
+            accuracy_by_temperature(tables["models"]), "temperature", of="temperature", confidence=plan.confidence,
+            chance=chance,
+        )
+    )  # fmt: skip
+    if plan.difficulty is not None and "difficulty" in tables:
         levels = tables["difficulty"].rename(columns={plan.difficulty: "level"}).dropna(subset="accuracy")
-        found.append(difficulty_figure(levels, "difficulty", confidence=plan.confidence, chance=chance))
+        found.append(
+            difficulty_figure(
+                levels, "difficulty", of=plan.difficulty.replace("_", " "), confidence=plan.confidence, chance=chance
+            )
+        )
     found.append(
         counterbalance_matrix(exclusions.trials, "counterbalance", [*_row_factor(exclusions.trials, plan), *plan.by])
     )

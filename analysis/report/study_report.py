@@ -67,6 +67,7 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
             **_items(exclusions.trials),
             **participants_section(exclusions, analysis.tables),
             **_accuracy(analysis.tables, plan),
+            **_models(analysis.tables, plan),
             **_measures(analysis.tables, plan, figures),
         )
     )
@@ -116,6 +117,17 @@ def _accuracy(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, 
         "cell_gaps": records(tables["differences"]) if plan.by else [],
         "stored": records(tables["stored_scoring"]),
         "regraded": records(tables["regraded"]),
+    }
+
+
+def _models(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, Any]:
+    """Return the table of models under each condition, and the table of invalid responses."""
+    models, invalid = tables["models"], tables["invalid"]
+    has_invalid = bool((invalid["n_unanswered"] + invalid["n_invalid"]).sum())
+    return {
+        "models": shown(models.drop(columns=["model", "model_version"]), plan.confidence),
+        "is_repeated": bool(models["consistency"].notna().any()),
+        "invalid": shown(invalid.drop(columns=["model"])) if has_invalid else None,
     }
 
 

@@ -70,6 +70,45 @@ def cohens_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     return (float((one == two).mean()) - expected) / (1 - expected)
 
 
+def repeated_agreement(items: npt.ArrayLike, labels: npt.ArrayLike) -> pd.Series:
+    r"""Return the agreement of repeated responses at each item.
+
+    Parameters
+    ----------
+    items : array, shape (responses,)
+        The item of each response.
+    labels : array, shape (responses,)
+        The category of each response, such as the chosen option.
+
+    Returns
+    -------
+    Series of float
+        The share of pairs of responses with the same label, for each item with two responses or more. The index has
+        the items in sorted order.
+
+    Notes
+    -----
+    If item :math:`i` has :math:`n_i` responses, :math:`n_{ij}` of them with label :math:`j`, the agreement is Fleiss's
+
+    .. math:: P_i = \frac{\sum_j n_{ij} (n_{ij} - 1)}{n_i (n_i - 1)}.
+
+    References
+    ----------
+    Fleiss, J. L. (1971). Measuring nominal scale agreement among many raters. Psychological Bulletin, 76, 378-382.
+
+    Examples
+    --------
+    >>> repeated_agreement(["a", "a", "a", "b"], [1, 1, 2, 1]).round(3).to_dict()
+    {'a': 0.333}
+    """
+    counts = pd.DataFrame({"item": items, "label": labels}).groupby(["item", "label"], sort=True).size()
+    of_item = counts.groupby(level="item")
+    n = of_item.sum()
+    pairs = (counts * (counts - 1)).groupby(level="item").sum()
+    repeated = n > 1
+    return pairs[repeated] / (n[repeated] * (n[repeated] - 1))
+
+
 @dataclass(frozen=True)
 class ErrorConsistency:
     """Share of items on which two subjects are both right or both wrong, compared with the expected share."""

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import norm
+from scipy.stats import t as t_distribution
 
 from analysis.statistics.bootstrap import resampled_sums
 
@@ -60,10 +61,10 @@ def wilson(n_correct: float, n_trials: float, confidence: float = 0.95) -> Inter
     return Interval(low, high)
 
 
-def weighted_accuracy(
-    n_correct: Counts, n_trials: Counts, weights: Counts, confidence: float = 0.95
-) -> tuple[float, Interval]:
-    r"""Return one subject's accuracy over items with different weights, and its interval.
+def effective_trials(
+    n_correct: Counts, n_trials: Counts, weights: Counts, clusters: Counts | None = None, confidence: float = 0.95
+) -> float:
+    r"""Return the number of independent trials that would give one subject's accuracy the same precision.
 
     Parameters
     ----------
@@ -71,8 +72,75 @@ def weighted_accuracy(
         Numbers of successes and trials of the subject at each item. Every item has at least one trial.
     weights : array of int, shape (items,)
         Weight of each item.
+    clusters : array of int, shape (items,), optional
+        Cluster of each item, such as the scenario. By default, each item is a cluster.
     confidence : float
-        Coverage.
+        Coverage of the interval in which the number is used.
+
+    Notes
+    -----
+    With the subject's accuracy :math:`m_i` at item :math:`i`, the weight :math:`w_i` and the number of trials
+    :math:`n_i`, the weighted accuracy is :math:`p = \sum w_i m_i / \sum w_i`. Let :math:`W_c` be the sum of the
+    weights in cluster :math:`c`, and let :math:`C` be the number of clusters.
+
+    If every item has one trial and is a cluster, the result is Kish's effective number of trials, :math:`n = (\sum
+    w_i)^2 / \sum w_i^2`. Otherwise, trials of one cluster are not independent. The variance of :math:`p` is then
+    estimated from the clusters,
+
+    .. math:: v = \frac{C}{C - 1} \frac{\sum_c (\sum_{i \in c} w_i (m_i - p))^2}{(\sum w_i)^2},
+
+    and the result is
+
+    .. math:: n^* = \min\left(\frac{p (1 - p)}{v}, \frac{(\sum w_i)^2}{\sum w_i^2 / n_i}\right)
+        \left(\frac{z}{t_{C - 1}}\right)^2.
+
+    The second term of the minimum is the number if all trials were independent. The last factor widens the interval if
+    there are few clusters. If :math:`p` is 0 or 1, or if there is only one cluster, :math:`v` is unknown. Then the
+    trials of a cluster count as one trial: :math:`n^* = (\sum w_i)^2 / \sum W_c^2`.
+
+    References
+    ----------
+    Kish, L. (1965). Survey sampling. Wiley.
+    Korn, E. L., & Graubard, B. I. (1998). Confidence intervals for proportions with small expected number of positive
+    counts estimated from survey data. Survey Methodology, 24, 193-201.
+    Franco, C., Little, R. J. A., Louis, T. A., & Slud, E. V. (2019). Comparative study of confidence intervals for
+    proportions in complex sample surveys. Journal of Survey Statistics and Methodology, 7, 334-364.
+    Miller, E. (2024). Adding error bars to evals: A statistical approach to language model evaluations.
+    arXiv:2411.00640.
+
+    Examples
+    --------
+    Four items with five trials each. If each item is always right or always wrong, there are fewer than four
+    independent trials:
+
+    >>> five, ones = np.full(4, 5), np.ones(4, dtype=int)
+    >>> round(effective_trials(np.array([5, 5, 5, 0]), five, ones), 2)
+    1.14
+    """
+    total = float(weights.sum())
+    independent = total**2 / float((weights**2 / n_trials).sum())
+    if clusters is None and np.all(n_trials == 1):
+        return independent
+    _, codes = np.unique(np.arange(len(weights)) if clusters is None else clusters, return_inverse=True)
+    accuracy = n_correct / n_trials
+    p = float((weights * accuracy).sum()) / total
+    weight_of_cluster = np.bincount(codes, weights=weights)
+    n_clusters = int((weight_of_cluster > 0).sum())
+    if n_clusters == 1 or p in (0.0, 1.0):
+        return min(total**2 / float((weight_of_cluster**2).sum()), independent)
+    residuals = np.bincount(codes, weights=weights * (accuracy - p))
+    variance = n_clusters / (n_clusters - 1) * float((residuals**2).sum()) / total**2
+    tail = 0.5 + confidence / 2
+    few_clusters = float((norm.ppf(tail) / t_distribution.ppf(tail, n_clusters - 1)) ** 2)
+    return (min(p * (1 - p) / variance, independent) if variance > 0 else independent) * few_clusters
+
+
+def weighted_accuracy(
+    n_correct: Counts, n_trials: Counts, weights: Counts, clusters: Counts | None = None, confidence: float = 0.95
+) -> tuple[float, Interval]:
+    r"""Return one subject's accuracy over items with different weights, and its interval.
+
+    For the parameters, see `effective_trials`.
 
     Notes
     -----
@@ -81,14 +149,9 @@ def weighted_accuracy(
 
     .. math:: p = \frac{\sum w_i m_i}{\sum w_i}.
 
-    The interval is Wilson's score interval. Its number of trials is Kish's effective number of trials :math:`n = (\sum
-    w_i)^2 / \sum w_i^2`, and its number of successes is :math:`k = p n`. If an item has several trials, the weight of
-    the item is divided equally among its trials, and the two sums in :math:`n` are sums over trials. With equal weights
-    the result is Wilson's score interval over the trials.
-
-    References
-    ----------
-    Kish, L. (1965). Survey sampling. Wiley.
+    The interval is Wilson's score interval with the effective number of trials :math:`n` (`effective_trials`), and
+    with :math:`p n` successes. With equal weights, one trial per item and no clusters, the result is Wilson's score
+    interval over the trials.
 
     Examples
     --------
@@ -99,8 +162,8 @@ def weighted_accuracy(
     """
     right = float((weights * n_correct / n_trials).sum())
     total = float(weights.sum())
-    squares = float((weights**2 / n_trials).sum())
-    return right / total, wilson(right * total / squares, total * total / squares, confidence)
+    n = effective_trials(n_correct, n_trials, weights, clusters, confidence)
+    return right / total, wilson(n * right / total, n, confidence)
 
 
 def participant_bootstrap(

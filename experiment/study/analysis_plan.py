@@ -18,7 +18,7 @@ FORMER_NAMES = {"calibration": "difficulty"}
 FORMER_COLUMNS = {"occasion": "session_number"}
 """Renamed columns of a study's data: the former name and the present name of each column."""
 
-_COLUMNS = {"by", "of", "order_by", "per", "between", "within", "difficulty", "subject"}
+_COLUMNS = {"by", "of", "order_by", "per", "between", "within", "difficulty", "item_cluster", "subject"}
 """Keys of an analysis plan whose values are names of columns."""
 _LEVELS = {"where", "reference", "signal", "noise"}
 """Keys of an analysis plan whose values are mappings. The keys of these mappings are names of columns."""
@@ -70,6 +70,14 @@ class AnalysisPlan(PlannedAnalyses):
     exclusions: tuple[ExclusionRule, ...] = Field(default=(), description="Exclusion rules, applied in this order.")
     by: tuple[str, ...] = Field(
         default=(), description="Factors of the tables and figures, which show each level separately."
+    )
+    item_cluster: str | None = Field(
+        default=None,
+        description=(
+            "Factor whose levels are groups of related items, such as `scenario_number`. In the intervals of models, "
+            "responses to items of one group are not independent. By default, only responses to the same item are not "
+            "independent."
+        ),
     )
     difficulty: str | None = Field(
         default=None,

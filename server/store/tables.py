@@ -49,7 +49,8 @@ SELECT studies.study AS study, studies.version AS study_version, sessions.batter
        responses.visit AS visit, responses.input AS input, responses.missing AS missing,
        responses.signals AS signals, responses.jspsych AS jspsych,
        sessions.session_number AS session_number, sessions.revision AS study_revision,
-       sessions.excluded_at AS excluded_at, sessions.excluded_reason AS excluded_reason
+       sessions.excluded_at AS excluded_at, sessions.excluded_reason AS excluded_reason,
+       runs.parameters AS run_parameters
   FROM planned_trials
   JOIN sessions USING (session)
   JOIN studies USING (study_digest)

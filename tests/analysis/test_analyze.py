@@ -22,7 +22,7 @@ PLAN = AnalysisPlan(
 )  # fmt: skip
 MADE = datetime(2026, 1, 3, 12, 0, tzinfo=UTC)
 TABLES = {"accuracy", "accuracy_overall", "differences", "differences_overall", "error_agreement", "exclusions",
-          "exclusions_by_group", "invalid", "item_agreement", "items", "participants", "regraded",
+          "exclusions_by_group", "invalid", "item_agreement", "items", "models", "participants", "regraded",
           "sensitivity_accuracy", "sensitivity_differences", "stored_scoring", "trials"}  # fmt: skip
 FIGURES = {"accuracy", "accuracy_by_condition", "accuracy_by_condition_cells", "counterbalance", "differences",
            "exclusion_flow_human", "items_1", "response_times", "rt_distributions"}  # fmt: skip
@@ -186,6 +186,12 @@ def test_a_missing_factor_is_refused_before_anything_is_written(rows, tmp_path):
         match=r"no factor `colour` in the data. Fix: in the study's analysis, choose one of the factors condition",
     ):
         run(rows, tmp_path / "out", AnalysisPlan(by=["colour"]))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_missing_cluster_is_refused_before_anything_is_written(rows, tmp_path):
+    with pytest.raises(InputError, match="`item_cluster` is `colour`, but no item has this factor"):
+        run(rows, tmp_path / "out", AnalysisPlan(item_cluster="colour"))
     assert not list(tmp_path.iterdir())
 
 

@@ -5,8 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from batteries.errors import InputError
-from equipoise.commands.models.storing import add_runs
-from equipoise.commands.models.storing import run_summary
+from equipoise.commands.models.storing import add_runs, run_summary
 from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded
 from equipoise.progress_bar import noted_progress
 from experiment.models.baselines import run_baseline

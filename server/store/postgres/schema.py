@@ -7,7 +7,7 @@ integers, and times and JSON are texts, as in SQLite.
 
 from server.store.tables import TRIALS
 
-VERSION = "m011_replies_of_models"
+VERSION = "m012_parameters_of_runs"
 """Name of the SQLite migration with the same tables."""
 
 RENAMED_TABLES = {"places": "slots", "answer_totals": "response_totals"}

@@ -294,4 +294,11 @@ def m011_replies_of_models(db: Database) -> None:
     db.create_view("trials", TRIALS)
 
 
+@migrations()
+def m012_parameters_of_runs(db: Database) -> None:
+    """Add the parameters of runs to the view, so that the analysis knows which runs have the same condition."""
+    db.execute("DROP VIEW trials")
+    db.create_view("trials", TRIALS)
+
+
 assert tuple(migration.name for migration in migrations.pending(Database(memory=True))) == KNOWN_MIGRATIONS

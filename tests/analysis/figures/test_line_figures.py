@@ -61,20 +61,20 @@ def test_lines_that_cannot_be_distinguished_are_not_drawn():
 
 
 def test_accuracy_falls_over_levels_with_chance_dashed(readable):
-    drawing = readable(difficulty_figure(accuracy_table(level=(0, 2, 3)), "a", chance=0.25))
+    drawing = readable(difficulty_figure(accuracy_table(level=(0, 2, 3)), "a", of="inference level", chance=0.25))
     assert {"0", "2", "3", "inference level", "people", "chance 25.0\u00a0%"} <= set(texts(drawing))
     assert "percent correct, 95\u00a0% CI" in " ".join(texts(drawing))
     assert drawing.description.startswith("Chance is 25.0\u00a0%. 95\u00a0% CIs are in parentheses.")
 
 
 def test_twelve_hard_subjects_can_be_read(readable):
-    readable(difficulty_figure(hard_table(level=(0, 1, 2, 3)), "a", chance=0.25))
-    readable(difficulty_figure(accuracy_table((), level=(2,)), "a", confidence=0.9))
+    readable(difficulty_figure(hard_table(level=(0, 1, 2, 3)), "a", of="inference level", chance=0.25))
+    readable(difficulty_figure(accuracy_table((), level=(2,)), "a", of="inference level", confidence=0.9))
 
 
 def test_accuracy_of_too_many_subjects_or_no_subjects_is_not_drawn():
-    assert difficulty_figure(accuracy_table(range(12), level=(0, 1)), "a") is None
-    assert difficulty_figure(accuracy_table(level=(0, 1)).assign(accuracy=np.nan), "a") is None
+    assert difficulty_figure(accuracy_table(range(12), level=(0, 1)), "a", of="inference level") is None
+    assert difficulty_figure(accuracy_table(level=(0, 1)).assign(accuracy=np.nan), "a", of="inference level") is None
 
 
 def test_ticks_are_round_and_within_the_axis():

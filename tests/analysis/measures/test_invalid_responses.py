@@ -12,7 +12,7 @@ def marked(rows):
     return apply_exclusions(tidy_trials(rows), AnalysisPlan()).trials
 
 
-def test_invalid_and_unanswered_trials_are_counted_for_each_run(view, session, row):
+def test_invalid_and_unanswered_trials_are_counted_for_each_model(view, session, row):
     rows = view(
         session(participant="A"),
         session(kind="model", run="M", n_test=2),
@@ -20,7 +20,7 @@ def test_invalid_and_unanswered_trials_are_counted_for_each_run(view, session, r
         row(kind="model", run="M", trial_index=9, item_id="i9", response="?", valid=0),
     )
     line = invalid_responses(marked(rows)).iloc[0]
-    assert line["run"] == "M"
+    assert line["subject"] == "M"
     assert line[["n_trials", "n_unanswered", "n_invalid"]].tolist() == [4, 1, 1]
     assert line["accuracy"] == 0.5
     assert line["accuracy_of_valid_responses"] == 1

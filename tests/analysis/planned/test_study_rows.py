@@ -81,7 +81,7 @@ def test_the_rows_have_the_factors_and_the_columns_of_the_tidy_table(both):
     columns = set(study_rows(both)("people").columns)
     assert {"level", "subject", "participant", "item_id", "rt_ms", "correct", "group", "trial_index"} <= columns
     assert not {"content", "key"} & columns
-    assert columns - set(FIXED_COLUMNS) == {"level", "subject"}
+    assert columns - set(FIXED_COLUMNS) == {"level"}
 
 
 def test_a_response_of_several_fields_is_text_that_can_be_counted(view, row):

@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 from analysis.statistics.intervals import (
     Interval,
+    effective_trials,
     mover_difference,
     mover_ratio,
     participant_bootstrap,
@@ -73,11 +74,63 @@ def test_unequal_weights_widen_the_interval_as_kishs_effective_number_says():
     assert interval.high - interval.low > wilson(5 * p, 5).high - wilson(5 * p, 5).low
 
 
-def test_trials_of_one_item_share_its_weight():
-    once = weighted_accuracy(np.array([1, 1, 0, 0]), np.ones(4, dtype=int), np.array([2, 2, 3, 3]))
-    twice = weighted_accuracy(np.array([2, 0]), np.array([2, 2]), np.array([4, 6]))
-    assert twice[0] == once[0] == 0.4
-    assert twice[1] == pytest.approx(once[1])
+def test_a_model_that_always_repeats_its_response_gains_no_precision_from_epochs():
+    once = np.array([1] * 30 + [0] * 20)
+    ones = np.ones(50, dtype=int)
+    accuracy, (low, high) = weighted_accuracy(10 * once, 10 * ones, ones)
+    assert accuracy == 0.6
+    assert low <= wilson(30, 50).low
+    assert high >= wilson(30, 50).high
+    assert effective_trials(10 * once, 10 * ones, ones) == pytest.approx(50, rel=0.07)
+
+
+def test_a_model_that_guesses_afresh_gains_the_precision_of_all_trials():
+    rng = np.random.default_rng(3)
+    ones = np.ones(400, dtype=int)
+    n = effective_trials(rng.binomial(5, 0.5, 400), 5 * ones, ones)
+    assert n == pytest.approx(2000, rel=0.15)
+
+
+def test_items_of_one_scenario_are_one_trial_if_they_always_have_the_same_response():
+    scenarios = np.repeat(np.arange(20), 8)
+    correct = (scenarios < 12).astype(int)
+    ones = np.ones(160, dtype=int)
+    assert effective_trials(correct, ones, ones) == 160
+    assert effective_trials(correct, ones, ones, scenarios) == pytest.approx(20, rel=0.15)
+    assert effective_trials(ones, ones, ones, scenarios) == 20
+    assert effective_trials(correct, ones, ones, np.zeros(160, dtype=int)) == 1
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=100)
+def test_the_effective_number_of_trials_is_positive_and_never_above_the_number_of_trials(seed):
+    rng = np.random.default_rng(seed)
+    n_items = int(rng.integers(1, 12))
+    n_trials = rng.integers(1, 6, n_items)
+    weights = rng.integers(0, 4, n_items)
+    weights[0] = 1
+    n_correct = rng.binomial(n_trials, rng.random())
+    clusters = rng.integers(0, 4, n_items)
+    n = effective_trials(n_correct, n_trials, weights, clusters)
+    assert 0 < n <= n_trials[weights > 0].sum() * (1 + 1e-9)
+    order = rng.permutation(n_items)
+    again = effective_trials(n_correct[order], n_trials[order], weights[order], 7 - clusters[order])
+    assert again == pytest.approx(n)
+
+
+@pytest.mark.parametrize(("n_items", "mean"), [(24, 0.5), (49, 0.8), (160, 0.9)])
+def test_intervals_over_epochs_contain_the_true_accuracy_as_often_as_they_claim(n_items, mean):
+    rng = np.random.default_rng(7)
+    ones = np.ones(n_items, dtype=int)
+    draws = rng.beta(mean / 2, (1 - mean) / 2, size=(800, n_items))  # Most items are nearly always right or wrong.
+    covered, covered_by_wilson = [], []
+    for n_correct in rng.binomial(5, draws):
+        low, high = weighted_accuracy(n_correct, 5 * ones, ones)[1]
+        covered.append(low <= mean <= high)
+        low, high = wilson(int(n_correct.sum()), 5 * n_items)
+        covered_by_wilson.append(low <= mean <= high)
+    assert 0.93 <= np.mean(covered) <= 0.98
+    assert np.mean(covered_by_wilson) < 0.85
 
 
 def test_the_bootstrap_agrees_with_scipys():

@@ -1,0 +1,85 @@
+"""The subjects of the analysis: people, simulated participants, and each model under one condition.
+
+Runs that differ only in the epoch are repetitions of one subject, not several subjects.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from batteries.canonical_json import canonical_json
+
+_NOT_A_CONDITION = {"epoch", "totals"}
+"""Parameters of a run that may differ between repetitions: the epoch, and the sums over the responses."""
+_TEMPERATURE_IN_LABEL = re.compile(r", temperature [0-9.e+-]+(?=$|, | \([0-9]+\)$)")
+_EPOCH_IN_LABEL = re.compile(r", epoch [0-9]+(?=$| \([0-9]+\)$)")
+"""The epoch at the end of a label. The store adds a number in parentheses if another run has the same label."""
+
+
+@dataclass(frozen=True)
+class DescribedRun:
+    """A run as the store describes it."""
+
+    run: str
+    """The label of the run."""
+    source: str
+    model: str | None
+    model_version: str | None
+    temperature: float | None
+    prompt_digest: str | None
+    parameters: dict[str, Any]
+
+    @property
+    def epoch(self) -> int | None:
+        """The number of the repetition, from 1; None if the run was not repeated."""
+        epoch = self.parameters.get("epoch")
+        return epoch if isinstance(epoch, int) and not isinstance(epoch, bool) else None
+
+    @property
+    def label_of_condition(self) -> str:
+        """The label without the epoch."""
+        return self.run if self.epoch is None else _EPOCH_IN_LABEL.sub("", self.run)
+
+    @property
+    def condition(self) -> bytes:
+        """Everything that repetitions share, as one value. Runs without an epoch are never repetitions."""
+        shared = {name: value for name, value in self.parameters.items() if name not in _NOT_A_CONDITION}
+        described = (self.source, self.model, self.model_version, self.temperature, self.prompt_digest)
+        return canonical_json([self.label_of_condition, self.epoch is None, *described, shared])
+
+
+def without_temperature(subject: str) -> str:
+    """Return the name of a subject without its temperature.
+
+    Examples
+    --------
+    >>> without_temperature("gpt, three-lines, temperature 0.7")
+    'gpt, three-lines'
+    """
+    return _TEMPERATURE_IN_LABEL.sub("", subject)
+
+
+def subjects_of_runs(runs: Sequence[DescribedRun]) -> list[str]:
+    """Return the subject of each run: the label without the epoch.
+
+    Runs that differ only in the epoch have the same subject. If the runs of several conditions have the same label
+    without the epoch, the subject of each such condition is the label of its first run. So different conditions are
+    never pooled.
+
+    Examples
+    --------
+    >>> runs = [DescribedRun(f"gpt, epoch {n}", "api", "gpt", "gpt", None, None, {"epoch": n}) for n in (1, 2)]
+    >>> subjects_of_runs(runs)
+    ['gpt', 'gpt']
+    """
+    first_run: dict[bytes, DescribedRun] = {}
+    for run in sorted(runs, key=lambda run: (run.epoch or 0, run.run)):
+        first_run.setdefault(run.condition, run)
+    n_conditions = Counter(run.label_of_condition for run in first_run.values())
+    subjects = []
+    for run in runs:
+        label = run.label_of_condition
+        subjects.append(label if n_conditions[label] == 1 else first_run[run.condition].run)
+    return subjects

@@ -1,0 +1,103 @@
+"""Models under each condition: temperature, runs, accuracy, and consistency over the epochs."""
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.subjects import without_temperature
+from analysis.measures.accuracy import accuracy_of_items, cluster_columns, item_counts, kept_trials
+from analysis.statistics.agreement_measures import repeated_agreement
+from analysis.statistics.bootstrap import resampled_sums
+from analysis.statistics.factor_levels import level_order
+from analysis.statistics.intervals import percentile_interval
+from experiment.study.analysis_plan import AnalysisPlan
+
+MODEL_COLUMNS = [
+    "subject", "model", "model_version", "temperature", "n_runs", "n_items", "n_trials", "accuracy", "ci_low",
+    "ci_high", "lowest_accuracy_of_a_run", "highest_accuracy_of_a_run", "n_items_repeated", "consistency",
+    "consistency_ci_low", "consistency_ci_high",
+]  # fmt: skip
+_NEEDED = ["kind", "subject", "participant", "model", "model_version", "temperature", "item_id", "response", "valid",
+           "correct"]  # fmt: skip
+
+
+def models_table(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
+    """Return one row for each model under each condition.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        The tidy table with `excluded_by`, from `apply_exclusions`.
+    plan : AnalysisPlan
+        The plan states the confidence level, the clusters of items and the settings of the bootstrap.
+
+    Returns
+    -------
+    DataFrame
+        `MODEL_COLUMNS`. `n_runs` is the number of runs, one for each epoch. `accuracy` and its interval are those of
+        the table `accuracy_overall`. `consistency` is the probability that two replies to the same item contain the
+        same response, as a mean over the `n_items_repeated` items with several replies. An invalid reply, or a missing
+        reply, is not the same response as any other reply. `consistency` is missing if no item has several replies. If
+        the intervals of `consistency` have no width, they are missing.
+
+    Notes
+    -----
+    See `agreement_measures.repeated_agreement`. The bootstrap for the interval of `consistency` resamples items, or
+    clusters of items (`item_cluster` of the plan).
+    """
+    kept = kept_trials(trials, [*_NEEDED, *cluster_columns(plan)])
+    rows = []
+    for subject, asked in kept[kept["kind"] == "model"].groupby("subject", sort=False):
+        of_items = item_counts(asked, plan)
+        accuracy, interval = accuracy_of_items(of_items, of_items["n_trials"], plan)
+        of_runs = asked["correct"].fillna(False).astype("float64").groupby(asked["participant"]).mean()
+        first = asked.iloc[0]
+        described = (subject, first["model"], first["model_version"], first["temperature"])
+        counts = (len(of_runs), len(of_items), len(asked))
+        measures = (accuracy, *interval, of_runs.min(), of_runs.max(), *_consistency(asked, of_items, plan))
+        rows.append((*described, *counts, *measures))
+    rows.sort(key=lambda row: level_order(row[0]))
+    counted = {name: "int64" for name in MODEL_COLUMNS if name.startswith("n_")}
+    return pd.DataFrame(rows, columns=MODEL_COLUMNS).astype(counted)
+
+
+def _consistency(asked: pd.DataFrame, of_items: pd.DataFrame, plan: AnalysisPlan) -> tuple[int, float, float, float]:
+    """Return the number of items with several replies, the consistency, and the bounds of its interval."""
+    is_response = asked["response"].notna() & asked["valid"].fillna(True).astype(bool)
+    number = pd.factorize(asked["response"].map(repr))[0]
+    alone = np.arange(len(asked)) + len(asked)
+    agreement = repeated_agreement(
+        asked["item_id"].astype("str").to_numpy(), np.where(is_response.to_numpy(), number, alone)
+    )
+    if agreement.empty:
+        return 0, math.nan, math.nan, math.nan
+    cluster = of_items["cluster"].reindex(agreement.index) if "cluster" in of_items else agreement.index
+    sums = agreement.groupby(np.asarray(cluster)).agg(["sum", "size"]).to_numpy(dtype="float64")
+    drawn = resampled_sums(sums, plan.bootstrap_resamples, plan.bootstrap_seed)
+    draws = drawn[:, 0] / drawn[:, 1]
+    low, high = percentile_interval(draws, plan.confidence) if np.ptp(draws) > 0 else (math.nan, math.nan)
+    return len(agreement), float(agreement.mean()), low, high
+
+
+def accuracy_by_temperature(models: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `models_table` for models with several temperatures, with columns for a figure.
+
+    Returns
+    -------
+    DataFrame
+        `kind, subject, level, accuracy, ci_low, ci_high`. `level` is the temperature, and `subject` is the subject of
+        `models_table` without the temperature.
+    """
+    known = models[models["temperature"].notna()]
+    table = pd.DataFrame(
+        {
+            "kind": "model",
+            "subject": known["subject"].map(without_temperature),
+            "level": known["temperature"],
+            **{column: known[column] for column in ("accuracy", "ci_low", "ci_high")},
+        }
+    )
+    # Subjects with the same name and temperature differ in something else, so they are not one line.
+    once = table[~table.duplicated(["subject", "level"], keep=False)]
+    return once[once.groupby("subject")["level"].transform("nunique") > 1].reset_index(drop=True)

@@ -1,0 +1,77 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.data.subjects import DescribedRun, subjects_of_runs
+from analysis.data.tidy_table import tidy_trials
+
+RUN = {"source": "api", "model": "gpt", "model_version": "gpt-1", "temperature": 0.5, "prompt_digest": "d"}
+
+
+def run(label, **changes):
+    parameters = {"epoch": 1, "max_tokens": 512} | changes.pop("parameters", {})
+    return DescribedRun(label, parameters=parameters, **(RUN | changes))
+
+
+def test_runs_that_differ_only_in_the_epoch_and_the_totals_are_one_subject():
+    runs = [
+        run(f"gpt, temperature 0.5, epoch {epoch}", parameters={"epoch": epoch, "totals": {"tokens_in": epoch}})
+        for epoch in (2, 1, 10)
+    ]
+    assert subjects_of_runs(runs) == ["gpt, temperature 0.5"] * 3
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"source": "import"}, {"model_version": "gpt-2"}, {"temperature": None}, {"prompt_digest": "other"},
+     {"parameters": {"epoch": 2, "max_tokens": 99}}],
+)  # fmt: skip
+def test_runs_under_different_conditions_are_never_pooled(changed):
+    runs = [run("gpt, epoch 1"), run("gpt, epoch 2", **({"parameters": {"epoch": 2}} | changed))]
+    assert subjects_of_runs(runs) == ["gpt, epoch 1", "gpt, epoch 2"]
+
+
+def test_a_run_without_an_epoch_keeps_its_label():
+    alone = DescribedRun("Haiku 4.5, epoch 1", "import", "Haiku 4.5", "x", None, None, {"experiment": 1})
+    same = DescribedRun("Haiku 4.5", "import", "Haiku 4.5", "x", None, None, {"experiment": 1})
+    assert subjects_of_runs([alone, same]) == ["Haiku 4.5, epoch 1", "Haiku 4.5"]
+
+
+def test_the_same_epoch_twice_is_not_a_repetition():
+    runs = [run("gpt, epoch 1"), run("gpt, epoch 1 (2)"), run("gpt, epoch 2", parameters={"epoch": 2})]
+    assert subjects_of_runs(runs) == ["gpt", "gpt (2)", "gpt"]
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 3), st.sampled_from([None, 0.5]), st.sampled_from(["m", "m, epoch 1"])), unique=True
+    )
+)
+def test_two_runs_have_one_subject_exactly_if_they_have_one_condition(found):
+    runs = [
+        run(f"{model}, epoch {epoch}{'' if temperature else ' (2)'}", temperature=temperature, model=model,
+            parameters={"epoch": epoch})
+        for epoch, temperature, model in found
+    ]  # fmt: skip
+    subjects = subjects_of_runs(runs)
+    for one, (_, *first) in zip(subjects, found, strict=True):
+        for other, (_, *second) in zip(subjects, found, strict=True):
+            assert (one == other) == (first == second)
+
+
+def test_the_tidy_table_has_the_subject_and_the_epoch_of_each_trial(view, session):
+    rows = view(
+        session(participant="A"),
+        session(participant="S", kind="simulated"),
+        *(
+            session(kind="model", run=f"M, epoch {epoch}", model="M", model_version="M-1",
+                    run_parameters=json.dumps({"epoch": epoch}))
+            for epoch in (1, 2)
+        ),
+        session(kind="model", run="old"),
+    )  # fmt: skip
+    trials = tidy_trials(rows)
+    found = trials[["subject", "run_epoch"]].drop_duplicates().astype(object).fillna(0).to_numpy().tolist()
+    assert found == [["people", 0], ["simulated participants", 0], ["M", 1], ["M", 2], ["old", 0]]
