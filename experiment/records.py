@@ -249,6 +249,10 @@ class Response(BaseModel):
     jspsych: JsPsychData | None = Field(default=None, description="jsPsych's own data of the trial.")
 
 
+TRUNCATED = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
+"""Stop reasons of a reply that reached the limit of tokens, in the words of the providers."""
+
+
 class RunResponse(Response):
     """A response of a language model or a baseline."""
 

@@ -25,6 +25,7 @@ from server.store.models import (
     SessionPlan,
     SessionStart,
     SlotState,
+    StoredRun,
     StoredSession,
     Visit,
 )
@@ -337,6 +338,20 @@ class Store(ABC):
         Conflict
             If some responses of a run are stored already, as part of another run; or if the run is imported, and the
             store has a different import of the same model under the same condition.
+        """
+
+    @abstractmethod
+    def runs(self, study: Study, canary: str | None = None) -> list[StoredRun]:
+        """Return the runs of all versions of this study, sorted by label.
+
+        The database counts the responses of each run, so that no reply is read into memory.
+
+        Parameters
+        ----------
+        study
+            The study.
+        canary
+            The battery's canary, to look for in all replies; upper and lower case are the same.
         """
 
     @abstractmethod

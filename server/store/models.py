@@ -188,6 +188,39 @@ class AddedRun:
 
 
 @dataclass(frozen=True)
+class StoredRun:
+    """A stored run of a model, with the numbers of its responses. It does not contain the responses."""
+
+    run: str
+    """The run's label."""
+    model: str
+    model_version: str
+    """The provider's exact name of the model."""
+    temperature: float | None
+    prompt_digest: str | None
+    parameters: dict[str, Any]
+    """All other settings; see `experiment.records.Run`."""
+    source: Source
+    """`import` for an imported run, `api` for a run made with Equipoise."""
+    started_at: str
+    """Time of the first reply; UTC, ISO 8601."""
+    completed_at: str
+    """Time of the last reply; UTC, ISO 8601."""
+    study_version: str
+    battery_digest: str
+    n_responses: int
+    n_invalid: int
+    n_truncated: int
+    """Number of replies that reached the limit of tokens."""
+    n_with_canary: int | None
+    """Number of replies whose text or thinking contains the battery's canary; None if no canary was given."""
+    input_tokens: int | None
+    """Tokens of all prompts; None if unknown."""
+    output_tokens: int | None
+    """Tokens of all replies and of their thinking; None if unknown."""
+
+
+@dataclass(frozen=True)
 class RegisteredDefinition:
     """A registered definition of a study, with the number of sessions that began with this definition."""
 

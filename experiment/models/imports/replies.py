@@ -8,8 +8,7 @@ from enum import StrEnum
 
 from pydantic import JsonValue
 
-TRUNCATED = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
-"""Finish reasons of a reply that reached the limit of tokens, in the words of the providers."""
+from experiment.records import TRUNCATED
 
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 

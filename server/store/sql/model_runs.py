@@ -1,17 +1,19 @@
 """Runs of models: each run is stored completely and once."""
 
 import json
+import re
+from operator import itemgetter
 from typing import Any
 
 from batteries.canonical_json import digest
 from batteries.errors import InputError
 from experiment.plan import Phase, Plan, Trial
-from experiment.records import Kind, Participant, Run, Session, Source, Status
+from experiment.records import TRUNCATED, Kind, Participant, Run, Session, Source, Status
 from experiment.study.definition import Study
 from server.store.checksums import MODEL_COLUMNS, link_response
 from server.store.database import Database, insert_sql, marks, now
 from server.store.errors import Conflict
-from server.store.models import AddedRun
+from server.store.models import AddedRun, StoredRun
 from server.store.sql import responses
 from server.store.sql.assignment_log import Log
 from server.store.sql.session_rows import insert
@@ -146,3 +148,47 @@ def _insert(db: Database, registered: Registered, study: Study, run: Run, sessio
     responses.write(db, rows)
     responses.add_to_totals(db, ((registered.study_digest, row[-1]) for row in rows))
     db.execute("UPDATE sessions SET n_answered = ?, checksum = ? WHERE session = ?", (len(rows), checksum, session))
+
+
+def listed(db: Database, study: str, canary: str | None) -> list[StoredRun]:
+    """See `Store.runs`."""
+    found = db.execute(
+        """
+        SELECT session, run, model, model_version, temperature, prompt_digest, parameters, source, started_at,
+               completed_at, version AS study_version, sessions.battery_digest AS battery_digest
+          FROM runs JOIN sessions USING (session) JOIN studies USING (study_digest)
+         WHERE study = ?
+        """,
+        (study,),
+    )
+    names = [column[0] for column in found.description]
+    rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    # Sorted by Python, because databases order texts differently.
+    return [_with_counts(db, canary, **row) for row in sorted(rows, key=itemgetter("run"))]
+
+
+def _with_counts(
+    db: Database, canary: str | None, session: str, parameters: str, source: str, **described: Any
+) -> StoredRun:
+    return StoredRun(
+        **described, **_counts(db, session, canary), parameters=json.loads(parameters), source=Source(source)
+    )
+
+
+def _counts(db: Database, session: str, canary: str | None) -> dict[str, Any]:
+    """Count the responses of a run. The database reads one response at a time."""
+    literal = re.sub("([!%_])", r"!\1", canary or "")
+    truncated = sorted(TRUNCATED)
+    counts = db.execute(
+        f"""
+        SELECT COUNT(*), COALESCE(SUM(1 - valid), 0),
+               COALESCE(SUM(CASE WHEN stop_reason IN ({marks(truncated)}) THEN 1 ELSE 0 END), 0),
+               SUM(input_tokens), SUM(output_tokens),
+               COALESCE(SUM(CASE WHEN LOWER(text) LIKE LOWER(?) ESCAPE '!'
+                              OR LOWER(thinking) LIKE LOWER(?) ESCAPE '!' THEN 1 ELSE 0 END), 0)
+          FROM responses WHERE session = ?
+        """,
+        (*truncated, f"%{literal}%", f"%{literal}%", session),
+    ).fetchone()
+    names = ("n_responses", "n_invalid", "n_truncated", "input_tokens", "output_tokens", "n_with_canary")
+    return dict(zip(names, counts, strict=True)) | ({} if canary else {"n_with_canary": None})

@@ -29,6 +29,7 @@ from server.store.models import (
     SessionPlan,
     SessionStart,
     SlotState,
+    StoredRun,
     StoredSession,
     StoredTrial,
     Visit,
@@ -296,6 +297,10 @@ class SqlStore(Store):
             return [model_runs.add(log, study, run) for run in runs_]
 
         return self._write(job)
+
+    def runs(self, study: Study, canary: str | None = None) -> list[StoredRun]:
+        with self._reading() as db:
+            return model_runs.listed(db, study.name, canary)
 
     def items_of_battery(self, digest_start: str) -> dict[str, Item]:
         with self._reading() as db:

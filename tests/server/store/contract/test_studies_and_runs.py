@@ -239,6 +239,28 @@ def test_how_a_reply_was_read_is_stored_and_a_later_change_is_noticed(any_store:
     assert problems(any_store)
 
 
+def test_runs_are_listed_with_the_numbers_of_their_responses(store: Store, small_study: Study) -> None:
+    assert store.runs(small_study) == []
+    run = small_run(small_study, temperature=0.7, parameters={"epoch": 2})
+    changes: list[dict[str, Any]] = [
+        {"valid": False, "stop_reason": "max_tokens", "input_tokens": 20, "output_tokens": 3},
+        {"text": "The item is 1B_D-4e.", "stop_reason": "stop", "input_tokens": 1},
+        {"thinking": "I know 1b_d-4E."},
+        {"text": "1bxd-4e"},
+    ]
+    pairs = zip(run.responses, [*changes, {}, {}], strict=True)
+    some = tuple(one.model_copy(update=changed) for one, changed in pairs)[:5]
+    store.add_runs(version_of(small_study, "1.1"), [run.model_copy(update={"run": "b", "responses": some})])
+    store.add_runs(small_study, [with_new_ids(small_run(small_study, run="a", model="other"))])
+    first, second = store.runs(small_study, canary="1b_d-4e")
+    assert (first.run, first.n_responses, first.n_with_canary, first.input_tokens) == ("a", 6, 0, None)
+    assert (second.study_version, second.temperature, second.parameters) == ("1.1", 0.7, {"epoch": 2})
+    assert (second.source, second.battery_digest) == (Source.API, small_study.battery.digest)
+    assert (second.n_responses, second.n_invalid, second.n_truncated, second.n_with_canary) == (5, 1, 1, 2)
+    assert (second.input_tokens, second.output_tokens) == (21, 3)
+    assert [run.n_with_canary for run in store.runs(small_study)] == [None, None]
+
+
 def test_times_are_stored_in_utc(store: Store, small_study: Study) -> None:
     local_time = datetime(2026, 11, 21, 23, 30, tzinfo=timezone(timedelta(hours=-5)))
     store.add_runs(small_study, [small_run(small_study, started_at=local_time)])
