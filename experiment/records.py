@@ -273,6 +273,10 @@ class RunResponse(Response):
     thinking: str | None = Field(default=None, description="The model's thinking, which is not part of its reply.")
 
 
+TRAINING_CUTOFF = "training_cutoff"
+"""Name of the parameter of a run with the month or day at which the model's training data end."""
+
+
 class Run(BaseModel):
     """A session whose participant is a language model or a baseline."""
 

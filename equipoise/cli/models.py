@@ -45,6 +45,13 @@ _PROMPT_OPTIONS = (
 """The options that decide what a model is asked."""
 
 
+_TRAINING_CUTOFF = click.option(
+    "--training-cutoff",
+    metavar="DATE",
+    help="Month or day at which the training data of the model end, such as 2024-06. It is stored with each new run.",
+)
+
+
 def _prompt_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(_PROMPT_OPTIONS):
         command = option(command)
@@ -97,8 +104,11 @@ def write_prompts(
     help="Map of the columns of a CSV or JSON Lines file: item=COLUMN,reply=COLUMN,model==NAME, or the name of a YAML "
     "file with the map.",
 )
+@_TRAINING_CUTOFF
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-def import_runs(study: Path, store: str | None, files: tuple[Path, ...], map: str | None) -> None:
+def import_runs(
+    study: Path, store: str | None, files: tuple[Path, ...], map: str | None, training_cutoff: str | None
+) -> None:
     """Import replies of language models from files, and score the replies.
 
     The format of each file is recognised by its content: results of the batch APIs of OpenAI and Anthropic, Inspect
@@ -107,7 +117,7 @@ def import_runs(study: Path, store: str | None, files: tuple[Path, ...], map: st
     """
     from equipoise.commands.models.imports import models_import
 
-    for sentence in models_import(study, files, store, map):
+    for sentence in models_import(study, files, store, map, training_cutoff):
         click.echo(sentence)
 
 
@@ -139,11 +149,12 @@ def import_runs(study: Path, store: str | None, files: tuple[Path, ...], map: st
 )
 @click.option("--price-in", type=click.FloatRange(0), help="Price of the prompts, in USD per million tokens.")
 @click.option("--price-out", type=click.FloatRange(0), help="Price of the replies, in USD per million tokens.")
+@_TRAINING_CUTOFF
 def run_model(
     study: Path, store: str | None, model: str, temperature: tuple[float, ...], epochs: int, style: str | None,
     shots: int, max_tokens: int | None, group: int | None, seed: int | None, limit: int | None,
     max_connections: int | None, max_retries: int, max_cost: float | None, price_in: float | None,
-    price_out: float | None,
+    price_out: float | None, training_cutoff: str | None,
 ) -> None:  # fmt: skip
     """Run a language model or a computational baseline on the test items of a study, and store the responses.
 
@@ -154,6 +165,6 @@ def run_model(
 
     for sentence in models_run(
         study, model, store, temperature, epochs, style, shots, max_tokens, group, seed, limit, max_connections,
-        max_retries, max_cost, price_in, price_out,
+        max_retries, max_cost, price_in, price_out, training_cutoff,
     ):  # fmt: skip
         click.echo(sentence)

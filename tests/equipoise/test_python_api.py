@@ -178,6 +178,8 @@ def test_a_slot_is_released_only_for_a_return(stored: StoredStudy, reason: str) 
         (lambda: eq.models_prompts("study", "csv", "out", max_tokens=0), "--max-tokens 0"),
         (lambda: eq.models_prompts("study", "csv", "out", group=0, seed=1), "no group 0"),
         (lambda: eq.models_prompts("study", "csv", "out", group=1, seed=-1), "--seed -1"),
+        (lambda: eq.models_run("study", "mockllm/model", training_cutoff="2024-13"), "--training-cutoff 2024-13"),
+        (lambda: eq.models_import("study", "runs.json", training_cutoff="20240601"), "--training-cutoff 20240601"),
         (lambda: eq.schema("dance"), "`dance`"),
         (lambda: eq.simulate("study", 0), "0"),
         (lambda: eq.links("study", 0, "https://study.example.org", "out.csv"), "0"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from batteries.errors import InputError
 from equipoise.commands.models.other_batteries import difference, nothing_found
-from equipoise.commands.models.storing import added_runs
+from equipoise.commands.models.storing import added_runs, checked_cutoff
 from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded, store_of
 from equipoise.progress_bar import progress_bar
 from experiment.models.imports.collect import collected
@@ -19,6 +19,7 @@ def models_import(
     files: Sequence[Path | str] | Path | str,
     store: StoreAddress | None = None,
     map: Path | str | None = None,
+    training_cutoff: str | None = None,
 ) -> list[str]:
     """Import replies of language models from files. If one run is refused, no run is stored.
 
@@ -36,6 +37,8 @@ def models_import(
     map
         The columns of any other CSV or JSON Lines file: a YAML file, or a text such as
         `item=scene_id,reply=answer,model==gpt-4`.
+    training_cutoff
+        Month or day at which the training data of the model end, such as `2024-06`. It is stored with each new run.
 
     Returns
     -------
@@ -45,12 +48,12 @@ def models_import(
     Raises
     ------
     InputError
-        If a file cannot be read, its format is unknown, or no line belongs to the study. The error is also
-        raised if some responses of a run are already stored as part of another run.
+        If a file cannot be read, its format is unknown, no line belongs to the study, or the training cutoff is not a
+        date. The error is also raised if some responses of a run are already stored as part of another run.
     """
     study = loaded(study)
     paths = [Path(path) for path in ([files] if isinstance(files, Path | str) else files)]
-    column_map = None if map is None else read_map(map)
+    column_map, cutoff = None if map is None else read_map(map), checked_cutoff(training_cutoff)
     with ExitStack() as stack:
         with progress_bar("Reading files", len(paths)) as advance:
             found = stack.enter_context(collected(study, paths, column_map, advance))
@@ -62,7 +65,7 @@ def models_import(
             found.runs.read_replies(advance)
         with progress_bar("Storing runs", len(found.runs)) as advance, store_of(study, store) as opened:
             try:
-                sentences = added_runs(study, opened, found.runs, advance)
+                sentences = added_runs(study, opened, found.runs, cutoff, advance)
             except Conflict as conflict:
                 raise InputError(str(conflict)) from None
     return [*sentences, *problems, *others]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from batteries.errors import InputError
-from equipoise.commands.models.storing import add_runs, run_summary
+from equipoise.commands.models.storing import add_runs, checked_cutoff, run_summary
 from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded
 from equipoise.progress_bar import noted_progress
 from experiment.models.baselines import run_baseline
@@ -31,6 +31,7 @@ def models_run(
     max_cost: float | None = None,
     price_in: float | None = None,
     price_out: float | None = None,
+    training_cutoff: str | None = None,
 ) -> list[str]:
     """Run a language model or a computational baseline on the test items of a study, and store its responses.
 
@@ -72,6 +73,8 @@ def models_run(
         Limit of the price of all replies, in USD.
     price_in, price_out
         Prices of the model for prompts and replies, in USD per million tokens.
+    training_cutoff
+        Month or day at which the training data of the model end, such as `2024-06`. It is stored with each new run.
 
     Returns
     -------
@@ -86,6 +89,7 @@ def models_run(
     """
     study = loaded(study)
     temperatures = [temperature] if isinstance(temperature, (int, float)) else temperature
+    cutoff = checked_cutoff(training_cutoff)
     if model.startswith("baseline/"):
         _refuse_options(
             model,
@@ -94,6 +98,7 @@ def models_run(
             limit=limit is not None, max_connections=max_connections is not None,
             max_retries=max_retries != MAX_RETRIES,
             max_cost=max_cost is not None, price_in=price_in is not None, price_out=price_out is not None,
+            training_cutoff=cutoff is not None,
         )  # fmt: skip
         return add_runs(study, [run_baseline(study, model)], store)
     provider, _, name = model.partition("/")
@@ -135,7 +140,7 @@ def models_run(
     with noted_progress(f"Asking {model}", len(settings.requests)) as advance:
         result = run_model(settings, advance)
     if is_whole:
-        sentences = add_runs(study, result.runs, store) if result.runs else []
+        sentences = add_runs(study, result.runs, store, cutoff) if result.runs else []
     else:
         sentences = [f"{run.run}: {run_summary(study, run)}" for run in result.runs]
         sentences.append(

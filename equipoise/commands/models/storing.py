@@ -1,18 +1,44 @@
 """Store runs of models and baselines, with a summary of each run in plain sentences."""
 
+import re
 from collections.abc import Callable, Sequence
+from datetime import date
 from typing import overload
 
 from batteries.errors import InputError
 from batteries.tasks import task_named
 from equipoise.commands.store_access import StoreAddress, store_of
 from experiment.models.imports.runs import ImportedRuns, missing_items
-from experiment.records import Run
+from experiment.records import TRAINING_CUTOFF, Run
 from experiment.study.definition import Study
 from server.store import Conflict, Store
 
 
-def add_runs(study: Study, runs: Sequence[Run], location: StoreAddress | None = None) -> list[str]:
+def checked_cutoff(training_cutoff: str | None) -> str | None:
+    """Return a model's training cutoff, a month or a day.
+
+    Raises
+    ------
+    InputError
+        If the text is not a date.
+    """
+    if training_cutoff is None:
+        return None
+    try:
+        if re.fullmatch("[0-9]{4}-[0-9]{2}(-[0-9]{2})?", training_cutoff) is None:
+            raise ValueError
+        date.fromisoformat(f"{training_cutoff}-01"[:10])
+    except ValueError:
+        raise InputError(
+            f"--training-cutoff {training_cutoff}: this is not a date. Fix: write YYYY-MM or YYYY-MM-DD, such as "
+            "2024-06."
+        ) from None
+    return training_cutoff
+
+
+def add_runs(
+    study: Study, runs: Sequence[Run], location: StoreAddress | None = None, training_cutoff: str | None = None
+) -> list[str]:
     """Store runs, and return one sentence for each run. If one run is refused, no run is stored.
 
     Raises
@@ -22,34 +48,50 @@ def add_runs(study: Study, runs: Sequence[Run], location: StoreAddress | None = 
     """
     with store_of(study, location) as store:
         try:
-            return added_runs(study, store, runs)
+            return added_runs(study, store, runs, training_cutoff)
         except Conflict as conflict:
             raise InputError(str(conflict)) from None
 
 
 def added_runs(
-    study: Study, store: Store, runs: Sequence[Run], advance: Callable[[], None] = lambda: None
+    study: Study,
+    store: Store,
+    runs: Sequence[Run],
+    training_cutoff: str | None = None,
+    advance: Callable[[], None] = lambda: None,
 ) -> list[str]:
-    """Store runs, and return the summary of each run. Call `advance` for each run."""
+    """Store runs with the training cutoff of their model, and return the summary of each run.
+
+    Call `advance` for each run.
+    """
     summaries: dict[int, str] = {}
-    added = store.add_runs(study, _Summarised(study, runs, summaries, advance))
+    added = store.add_runs(study, _Summarised(study, runs, training_cutoff, summaries, advance))
+    known = "already in the store."
+    if training_cutoff is not None:
+        known += " A stored run never changes, so --training-cutoff has no effect on it."
     return [
-        f"{outcome.run}: {summaries[index]}" if outcome.is_new else f"{outcome.run}: already in the store."
+        f"{outcome.run}: {summaries[index]}" if outcome.is_new else f"{outcome.run}: {known}"
         for index, outcome in enumerate(added)
     ]
 
 
 class _Summarised(Sequence[Run]):
-    """A sequence of runs, which makes the summary of a run when the store reads the run.
+    """A sequence of runs, which adds the training cutoff and makes the summary of a run when the store reads the run.
 
     An import has only one run in memory, so the summaries are not made later.
     """
 
     def __init__(
-        self, study: Study, runs: Sequence[Run], summaries: dict[int, str], advance: Callable[[], None]
+        self,
+        study: Study,
+        runs: Sequence[Run],
+        training_cutoff: str | None,
+        summaries: dict[int, str],
+        advance: Callable[[], None],
     ) -> None:
         self._study = study
         self._runs = runs
+        self._training_cutoff = training_cutoff
         self._summaries = summaries
         self._advance = advance
 
@@ -67,7 +109,9 @@ class _Summarised(Sequence[Run]):
         made = self._runs.summaries.get(index) if isinstance(self._runs, ImportedRuns) else None
         self._summaries[index] = made.sentence() if made else run_summary(self._study, run)
         self._advance()
-        return run
+        if self._training_cutoff is None:
+            return run
+        return run.model_copy(update={"parameters": run.parameters | {TRAINING_CUTOFF: self._training_cutoff}})
 
 
 def run_summary(study: Study, run: Run) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from batteries.canonical_json import digest
 from batteries.errors import InputError
 from experiment.plan import Phase, Plan, Trial
-from experiment.records import TRUNCATED, Kind, Participant, Run, Session, Source, Status
+from experiment.records import TRAINING_CUTOFF, TRUNCATED, Kind, Participant, Run, Session, Source, Status
 from experiment.study.definition import Study
 from server.store.checksums import MODEL_COLUMNS, link_response
 from server.store.database import Database, insert_sql, marks, now
@@ -42,12 +42,13 @@ def add(log: Log, study: Study, run: Run) -> AddedRun:
 
 
 def _identity(run: Run) -> dict[str, Any]:
-    """Return the content that identifies a run: its items and responses, without label and times.
+    """Return the content that identifies a run: its items and responses, without label, times and training cutoff.
 
     Columns that are newer than the first stored runs are included only if they have values. So a stored run keeps its
     identity.
     """
     identity = run.model_dump(mode="json", exclude={"run", "started_at", "completed_at"})
+    identity["parameters"].pop(TRAINING_CUTOFF, None)
     for response in identity["responses"]:
         for column in MODEL_COLUMNS:
             if response[column] is None:
@@ -98,8 +99,13 @@ def _refuse_second_part(db: Database, study: Study, run: Run) -> None:
 
 
 def _condition(temperature: float | None, prompt_digest: str | None, parameters: dict[str, Any]) -> tuple[object, ...]:
-    """Return what all imports of a run share. The totals are left out, as they depend on the number of responses."""
-    return temperature, prompt_digest, {name: value for name, value in parameters.items() if name != "totals"}
+    """Return what all imports of a run share.
+
+    The totals are left out, as they depend on the number of responses. The training cutoff is left out, as the
+    researcher may learn it later.
+    """
+    shared = {name: value for name, value in parameters.items() if name not in {"totals", TRAINING_CUTOFF}}
+    return temperature, prompt_digest, shared
 
 
 def _free_label(db: Database, label: str) -> str:

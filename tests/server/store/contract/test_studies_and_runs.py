@@ -163,6 +163,16 @@ def test_a_second_import_under_the_same_condition_is_refused(
     assert problems(any_store) == []
 
 
+def test_a_training_cutoff_that_is_learned_later_makes_no_second_run(any_store: Store, small_study: Study) -> None:
+    run = imported(small_study, slice(0, 2))
+    parameters = {"format": "table", "training_cutoff": "2024-06"}
+    any_store.add_runs(small_study, [run])
+    assert not any_store.add_runs(small_study, [run.model_copy(update={"parameters": parameters})])[0].is_new
+    with pytest.raises(Conflict, match="is in the store already, with 2 responses"):
+        any_store.add_runs(small_study, [imported(small_study, slice(0, 4), parameters=parameters)])
+    assert problems(any_store) == []
+
+
 def test_the_items_of_a_stored_battery_are_found_by_the_start_of_its_digest(
     any_store: Store, small_study: Study
 ) -> None:
