@@ -131,7 +131,7 @@ def models_run(
         max_tokens=max_tokens,
         group=group,
         seed=seed,
-        is_whole=is_whole,
+        n_all_items=len(requests.items),
         max_connections=max_connections,
         max_retries=max_retries,
         prices=prices,

@@ -26,7 +26,7 @@ def finished_run(settings: RunSettings, replies: KeptReplies, temperature: float
     first = found[0]
     times = [datetime.fromisoformat(reply.completed_at) for reply in found]
     return Run(
-        run=_label(settings, temperature, epoch),
+        run=f"{settings.label(temperature)}, epoch {epoch}",
         model=settings.model,
         model_version=first.model_version or settings.model,
         temperature=temperature,
@@ -38,17 +38,6 @@ def finished_run(settings: RunSettings, replies: KeptReplies, temperature: float
         item_ids=tuple(reply.item_id for reply in found),
         responses=tuple(_response(settings, index, reply) for index, reply in enumerate(found)),
     )
-
-
-def _label(settings: RunSettings, temperature: float | None, epoch: int) -> str:
-    parts = [
-        settings.model,
-        settings.styles,
-        f"temperature {temperature:g}" if temperature is not None else "",
-        f"group {settings.group}, seed {settings.seed}" if settings.group is not None else "",
-        f"epoch {epoch}",
-    ]
-    return ", ".join(part for part in parts if part)
 
 
 def _parameters(settings: RunSettings, found: list[KeptReply], epoch: int) -> dict[str, JsonValue]:

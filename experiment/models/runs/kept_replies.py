@@ -6,7 +6,7 @@ lose replies that the provider has billed. For this reason the replies are also 
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
@@ -39,12 +39,60 @@ class KeptReply:
     """Time at which the reply arrived, UTC, ISO 8601."""
 
 
+@dataclass(frozen=True)
+class KeptCondition:
+    """A condition under which a model is asked."""
+
+    condition: str
+    """Digest of model, prompt, temperature and the other settings."""
+    run: str
+    """Label of the runs under this condition, without the epoch."""
+    model: str
+    """Inspect's name of the model."""
+    battery_digest: str
+    n_items: int
+    """Number of items of a whole run."""
+
+
+@dataclass(frozen=True)
+class KeptRun:
+    """The kept replies of one condition and epoch."""
+
+    condition: str
+    epoch: int
+    run: str | None
+    """Label of the run, without the epoch; None if the file does not have a description of the condition."""
+    model: str | None
+    model_version: str
+    """The model's exact name according to the provider."""
+    battery_digest: str | None
+    n_items: int | None
+    """Number of items of the whole run."""
+    n_replies: int
+    tokens_in: int
+    tokens_out: int
+    started_at: str
+    """Time at which the first reply arrived, UTC, ISO 8601."""
+    completed_at: str
+    """Time at which the last reply arrived, UTC, ISO 8601."""
+
+
 _COLUMNS = tuple(field.name for field in fields(KeptReply))
-_TABLE = f"""
+_REPLIES = f"""
 CREATE TABLE IF NOT EXISTS replies (
     {", ".join(f"{name} NOT NULL" if name != "latency_s" else name for name in _COLUMNS)},
     PRIMARY KEY (condition, item_id, epoch)
 ) WITHOUT ROWID
+"""
+_CONDITIONS = """
+CREATE TABLE IF NOT EXISTS conditions (
+    condition PRIMARY KEY, run NOT NULL, model NOT NULL, battery_digest NOT NULL, n_items NOT NULL
+) WITHOUT ROWID
+"""
+_RUNS = """
+SELECT condition, epoch, run, model, MAX(model_version), battery_digest, n_items, COUNT(*), SUM(tokens_in),
+       SUM(tokens_out), MIN(completed_at), MAX(completed_at)
+  FROM replies LEFT JOIN conditions USING (condition) GROUP BY condition, epoch
 """
 
 
@@ -58,6 +106,15 @@ class KeptReplies:
         """Store a reply. When this function returns, the reply is on disk. An earlier reply is not replaced."""
         marks = ", ".join("?" * len(_COLUMNS))
         self._connection.execute(f"INSERT OR IGNORE INTO replies VALUES ({marks})", astuple(reply))  # noqa: S608
+
+    def describe(self, conditions: Iterable[KeptCondition]) -> None:
+        """Store descriptions of conditions. `runs` adds them to the replies."""
+        rows = map(astuple, conditions)
+        self._connection.executemany("INSERT OR IGNORE INTO conditions VALUES (?, ?, ?, ?, ?)", rows)
+
+    def runs(self) -> list[KeptRun]:
+        """Return the number of replies under each condition, for each epoch."""
+        return [KeptRun(*row) for row in self._connection.execute(_RUNS)]
 
     def find(self, condition: str, item_id: str, epoch: int) -> KeptReply | None:
         """Return a reply, or None if the request has no reply yet."""
@@ -95,7 +152,8 @@ def kept_replies(folder: Path) -> Iterator[KeptReplies]:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("BEGIN EXCLUSIVE")
-            connection.execute(_TABLE)
+            connection.execute(_REPLIES)
+            connection.execute(_CONDITIONS)
             connection.execute("COMMIT")
         except BaseException:
             connection.close()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from batteries.errors import InputError
 from experiment.models.runs.finished_runs import finished_run
-from experiment.models.runs.kept_replies import kept_replies
+from experiment.models.runs.kept_replies import KeptCondition, kept_replies
 from experiment.models.runs.settings import RunSettings
 from experiment.records import Run
 
@@ -47,6 +47,8 @@ def run_model(settings: RunSettings, advance: Callable[[str], None] = lambda _: 
 
     model = model_of(settings)
     with kept_replies(settings.folder) as replies:
+        # If the model refuses a temperature, its replies are kept under the condition without a temperature.
+        replies.describe(_condition(settings, temperature) for temperature in (*settings.requests.temperatures, None))
         asked = ask_missing(settings, model, replies, advance)
         found = [
             finished_run(settings, replies, temperature, epoch)
@@ -75,3 +77,13 @@ def run_model(settings: RunSettings, advance: Callable[[str], None] = lambda _: 
         )
     usage = f"{asked.n_new:,} new replies. All replies of these runs: {asked.budget.sentence()}."
     return ModelRun([run for run in found if run is not None], incomplete, usage)
+
+
+def _condition(settings: RunSettings, temperature: float | None) -> KeptCondition:
+    return KeptCondition(
+        condition=settings.condition(temperature),
+        run=settings.label(temperature),
+        model=settings.model,
+        battery_digest=settings.study.battery.digest,
+        n_items=settings.n_all_items or len(settings.requests.items),
+    )

@@ -29,8 +29,8 @@ class RunSettings:
     max_tokens: int | None = None
     group: int | None = None
     seed: int | None = None
-    is_whole: bool = True
-    """False if only the first items are asked, as a trial."""
+    n_all_items: int | None = None
+    """Number of items of a whole run; None if `requests` has all items. A trial asks only the first items."""
     max_connections: int | None = None
     max_retries: int = MAX_RETRIES
     prices: Prices | None = None
@@ -70,15 +70,46 @@ class RunSettings:
 
         All items and epochs at one temperature have the same digest.
         """
-        return digest({
-            "battery": self.study.battery.digest,
-            "model": self.model,
-            "prompt": self.prompt_digest,
-            "temperature": temperature,
-            "max_tokens": self.longest_reply,
-            "group": self.group,
-            "seed": self.seed,
-        })  # fmt: skip
+        return condition_digest(
+            self.study.battery.digest,
+            self.model,
+            self.prompt_digest,
+            temperature,
+            self.longest_reply,
+            self.group,
+            self.seed,
+        )
+
+    def label(self, temperature: float | None) -> str:
+        """Return the label of the runs at one temperature, without the epoch."""
+        parts = [
+            self.model,
+            self.styles,
+            f"temperature {temperature:g}" if temperature is not None else "",
+            f"group {self.group}, seed {self.seed}" if self.group is not None else "",
+        ]
+        return ", ".join(part for part in parts if part)
+
+
+def condition_digest(
+    battery_digest: str,
+    model: str,
+    prompt_digest: str | None,
+    temperature: float | None,
+    max_tokens: int,
+    group: int | None,
+    seed: int | None,
+) -> str:
+    """Return the digest of a condition, which all replies under this condition have."""
+    return digest({
+        "battery": battery_digest,
+        "model": model,
+        "prompt": prompt_digest,
+        "temperature": temperature,
+        "max_tokens": max_tokens,
+        "group": group,
+        "seed": seed,
+    })  # fmt: skip
 
 
 def folder_of(data: Path, model: str) -> Path:

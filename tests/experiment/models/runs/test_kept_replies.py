@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from batteries.errors import InputError
-from experiment.models.runs.kept_replies import FILE, KeptReply, kept_replies
+from experiment.models.runs.kept_replies import FILE, KeptCondition, KeptReply, kept_replies
 
 REPLY = KeptReply("condition", "one", 1, "a-1", "2\nbecause", "", "m-1", "stop", 5, 6, 0.5, "2026-01-01T00:00:00+00:00")
 
@@ -21,6 +21,18 @@ def test_a_kept_reply_is_found_again(tmp_path: Path) -> None:
         assert replies.find("condition", "two", 1) is None
         assert replies.asked("condition", epochs=1) == {("one", 1): (5, 6)}
         assert replies.asked("other", epochs=1) == {}
+
+
+def test_kept_replies_are_counted_by_condition_and_epoch(tmp_path: Path) -> None:
+    with kept_replies(tmp_path) as replies:
+        replies.describe([KeptCondition("condition", "m, baseline", "m", "digest", 9)] * 2)
+        for item_id, epoch in [("one", 1), ("two", 1), ("one", 2)]:
+            replies.add(replace(REPLY, item_id=item_id, epoch=epoch))
+        replies.add(replace(REPLY, condition="not described"))
+        found = replies.runs()
+    assert [(kept.run, kept.epoch, kept.n_replies, kept.n_items, kept.tokens_in) for kept in found] == [
+        ("m, baseline", 1, 2, 9, 10), ("m, baseline", 2, 1, 9, 5), (None, 1, 1, None, 5),
+    ]  # fmt: skip
 
 
 def test_a_second_process_cannot_ask_the_same_model(tmp_path: Path) -> None:
