@@ -110,7 +110,7 @@ print(n_items, battery.items[0].item_id)""",
         "Models",
         """for sentence in eq.models_run("my-study", "baseline/nearest-atom"):
     print(sentence)""",
-        ("models_prompts", "models_import", "models_run", "read_stored_runs", "run_baseline"),
+        ("models_prompts", "models_import", "models_run", "models_list", "read_stored_runs", "run_baseline"),
     ),
     (
         "Store",

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from equipoise.commands.lab.run import lab_run as lab_run
     from equipoise.commands.lab.upload import lab_upload as lab_upload
     from equipoise.commands.models.imports import models_import as models_import
+    from equipoise.commands.models.listing import models_list as models_list
     from equipoise.commands.models.prompts import models_prompts as models_prompts
     from equipoise.commands.models.run import models_run as models_run
     from equipoise.commands.new import new as new
@@ -92,6 +93,7 @@ _COMMANDS = {
     "lab_upload": "equipoise.commands.lab.upload",
     "links": "equipoise.commands.store.identities",
     "models_import": "equipoise.commands.models.imports",
+    "models_list": "equipoise.commands.models.listing",
     "models_prompts": "equipoise.commands.models.prompts",
     "models_run": "equipoise.commands.models.run",
     "new": "equipoise.commands.new",

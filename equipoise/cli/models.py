@@ -1,4 +1,4 @@
-"""The commands for language models: `models prompts`, `models import` and `models run`."""
+"""The commands for language models: `models prompts`, `models import`, `models run` and `models list`."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -60,7 +60,7 @@ def _prompt_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group()
 def models() -> None:
-    """Write prompts for language models, import their runs, or run models and baselines."""
+    """Write prompts for language models, import their runs, run models and baselines, or list the runs."""
 
 
 @models.command(
@@ -167,4 +167,20 @@ def run_model(
         study, model, store, temperature, epochs, style, shots, max_tokens, group, seed, limit, max_connections,
         max_retries, max_cost, price_in, price_out, training_cutoff,
     ):  # fmt: skip
+        click.echo(sentence)
+
+
+@models.command("list", epilog="Example: equipoise models list my-study -o runs.csv")
+@STUDY
+@STORE
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="CSV file to write, with one row for each run.")
+def list_runs(study: Path, store: str | None, output: Path | None) -> None:
+    """List the runs of models: responses, missing items, tokens, date, and training cutoff.
+
+    The list also says which runs of `equipoise models run` are not finished, and in which runs a reply contains the
+    battery's canary.
+    """
+    from equipoise.commands.models.listing import list_sentences, models_list
+
+    for sentence in list_sentences(study, models_list(study, store, output)):
         click.echo(sentence)

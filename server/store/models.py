@@ -208,6 +208,8 @@ class StoredRun:
     """Time of the last reply; UTC, ISO 8601."""
     study_version: str
     battery_digest: str
+    n_items: int
+    """Number of items that the model was asked. For an imported run, these are the items with a reply."""
     n_responses: int
     n_invalid: int
     n_truncated: int

@@ -81,6 +81,7 @@ CALLS: dict[str, Callable[[StoredStudy, str], Any]] = {
     "jspsych_plugins": lambda _, __: eq.jspsych_plugins("plugins"),
     "links": lambda stored, _: _linked(stored),
     "models_import": lambda _, runs: eq.models_import("study", runs),
+    "models_list": lambda _, __: eq.models_list("study", output="out.csv"),
     "models_prompts": lambda _, __: eq.models_prompts("study", "openai-batch", "batch.jsonl", "gpt-4.1", 0.7),
     "models_run": lambda _, __: eq.models_run("study", "baseline/tracer"),
     "new": lambda _, __: eq.new("new"),

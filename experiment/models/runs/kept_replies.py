@@ -49,6 +49,7 @@ class KeptCondition:
     """Label of the runs under this condition, without the epoch."""
     model: str
     """Inspect's name of the model."""
+    temperature: float | None
     battery_digest: str
     n_items: int
     """Number of items of a whole run."""
@@ -65,6 +66,7 @@ class KeptRun:
     model: str | None
     model_version: str
     """The model's exact name according to the provider."""
+    temperature: float | None
     battery_digest: str | None
     n_items: int | None
     """Number of items of the whole run."""
@@ -86,12 +88,12 @@ CREATE TABLE IF NOT EXISTS replies (
 """
 _CONDITIONS = """
 CREATE TABLE IF NOT EXISTS conditions (
-    condition PRIMARY KEY, run NOT NULL, model NOT NULL, battery_digest NOT NULL, n_items NOT NULL
+    condition PRIMARY KEY, run NOT NULL, model NOT NULL, temperature, battery_digest NOT NULL, n_items NOT NULL
 ) WITHOUT ROWID
 """
 _RUNS = """
-SELECT condition, epoch, run, model, MAX(model_version), battery_digest, n_items, COUNT(*), SUM(tokens_in),
-       SUM(tokens_out), MIN(completed_at), MAX(completed_at)
+SELECT condition, epoch, run, model, MAX(model_version), temperature, battery_digest, n_items, COUNT(*),
+       SUM(tokens_in), SUM(tokens_out), MIN(completed_at), MAX(completed_at)
   FROM replies LEFT JOIN conditions USING (condition) GROUP BY condition, epoch
 """
 
@@ -110,7 +112,7 @@ class KeptReplies:
     def describe(self, conditions: Iterable[KeptCondition]) -> None:
         """Store descriptions of conditions. `runs` adds them to the replies."""
         rows = map(astuple, conditions)
-        self._connection.executemany("INSERT OR IGNORE INTO conditions VALUES (?, ?, ?, ?, ?)", rows)
+        self._connection.executemany("INSERT OR IGNORE INTO conditions VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def runs(self) -> list[KeptRun]:
         """Return the number of replies under each condition, for each epoch."""

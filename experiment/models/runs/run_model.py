@@ -84,6 +84,7 @@ def _condition(settings: RunSettings, temperature: float | None) -> KeptConditio
         condition=settings.condition(temperature),
         run=settings.label(temperature),
         model=settings.model,
+        temperature=temperature,
         battery_digest=settings.study.battery.digest,
         n_items=settings.n_all_items or len(settings.requests.items),
     )

@@ -161,7 +161,8 @@ def listed(db: Database, study: str, canary: str | None) -> list[StoredRun]:
     found = db.execute(
         """
         SELECT session, run, model, model_version, temperature, prompt_digest, parameters, source, started_at,
-               completed_at, version AS study_version, sessions.battery_digest AS battery_digest
+               completed_at, version AS study_version, sessions.battery_digest AS battery_digest,
+               n_trials AS n_items
           FROM runs JOIN sessions USING (session) JOIN studies USING (study_digest)
          WHERE study = ?
         """,

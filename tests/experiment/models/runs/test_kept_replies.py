@@ -25,7 +25,7 @@ def test_a_kept_reply_is_found_again(tmp_path: Path) -> None:
 
 def test_kept_replies_are_counted_by_condition_and_epoch(tmp_path: Path) -> None:
     with kept_replies(tmp_path) as replies:
-        replies.describe([KeptCondition("condition", "m, baseline", "m", "digest", 9)] * 2)
+        replies.describe([KeptCondition("condition", "m, baseline", "m", 0.7, "digest", 9)] * 2)
         for item_id, epoch in [("one", 1), ("two", 1), ("one", 2)]:
             replies.add(replace(REPLY, item_id=item_id, epoch=epoch))
         replies.add(replace(REPLY, condition="not described"))

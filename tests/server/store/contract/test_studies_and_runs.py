@@ -266,6 +266,7 @@ def test_runs_are_listed_with_the_numbers_of_their_responses(store: Store, small
     assert (first.run, first.n_responses, first.n_with_canary, first.input_tokens) == ("a", 6, 0, None)
     assert (second.study_version, second.temperature, second.parameters) == ("1.1", 0.7, {"epoch": 2})
     assert (second.source, second.battery_digest) == (Source.API, small_study.battery.digest)
+    assert second.n_items == 6
     assert (second.n_responses, second.n_invalid, second.n_truncated, second.n_with_canary) == (5, 1, 1, 2)
     assert (second.input_tokens, second.output_tokens) == (21, 3)
     assert [run.n_with_canary for run in store.runs(small_study)] == [None, None]
