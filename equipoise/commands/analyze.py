@@ -16,6 +16,7 @@ from analysis.study import analyze_trials
 from batteries.errors import InputError
 from batteries.files.file_reading import read_yaml
 from equipoise.commands.definition_changes import changes_since_sessions
+from equipoise.commands.models.listing import canary_notes
 from equipoise.commands.plan_lock import lock_plan_file, lock_study, plan_lock_path, plan_subject, study_lock_path
 from equipoise.commands.store_access import StudyFolder, loaded
 from equipoise.commands.study_trials import (
@@ -115,6 +116,7 @@ def _analyze_study(
             notes.append(note)
         if study_version is not None:
             trials = trials_of_version(trials, study_version)
+        notes += canary_notes(study, store, set(trials["run"].dropna()))
         notes += changes_since_sessions(study, store, set(trials["study_version"]), set(trials["battery"]))
         locks, plan = read_locks(study_lock_path(study.folder)), study.definition.analysis
         _analyze_trials(trials, plan, locks, output, study.definition.title, subject=plan_subject(study), notes=notes)
