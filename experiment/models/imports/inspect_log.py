@@ -1,9 +1,11 @@
 """Logs of Inspect (https://inspect.aisi.org.uk), as `.eval` or `.json` files. The package inspect-ai reads the log.
 
-The id of a sample, or the field `item_id` of its metadata, must be the id of the request or of the item.
+The samples of Equipoise's own tasks have the id of the request in the field `request_id` of their metadata. In any
+other log, the field `item_id` or the id of the sample must be the id of the request or of the item.
 """
 
 import zipfile
+from dataclasses import replace
 from datetime import datetime
 from itertools import count
 from pathlib import Path
@@ -13,6 +15,7 @@ from batteries.errors import InputError
 from experiment.models.event_loops import calls_outside_loops
 from experiment.models.imports.lines import LONGEST_MS, number_of, text_of, time_of
 from experiment.models.imports.replies import ImportedReply, Problem, ProblemKind, Records
+from experiment.models.request_ids import RequestId
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
@@ -53,7 +56,7 @@ def read(path: Path) -> Records:
 
 
 def _record(number: int, sample: "EvalSample", log: "EvalLog") -> ImportedReply | Problem:
-    request = text_of((sample.metadata or {}).get("item_id")) or str(sample.id)
+    request = _request(sample)
     if sample.error is not None:
         return Problem(number, ProblemKind.FAILED, sample.error.message.splitlines()[0], request)
     output = sample.output
@@ -80,6 +83,15 @@ def _record(number: int, sample: "EvalSample", log: "EvalLog") -> ImportedReply 
         latency_ms=number_of(1000 * sample.working_time, LONGEST_MS) if sample.working_time is not None else None,
         time=_time(sample, log),
     )
+
+
+def _request(sample: "EvalSample") -> str:
+    """Return the id of the request or of the item. Inspect repeats a sample, so only the sample has the right epoch."""
+    metadata = sample.metadata or {}
+    try:
+        return str(replace(RequestId.parse(str(metadata.get("request_id"))), epoch=sample.epoch))
+    except InputError:
+        return text_of(metadata.get("item_id")) or str(sample.id)
 
 
 def _parts(content: Any) -> list[Any]:

@@ -26,6 +26,12 @@ _LINE_ENDS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 """Characters that JSON allows in a text. They are escaped, because some programs end a line at these characters."""
 
 
+def default_max_tokens(requests: Requests, model: str) -> int:
+    """Return the default limit of a reply, in tokens. `model` is the provider's name of the model."""
+    is_long = requests.is_long or OPENAI_REASONING_MODEL.match(model) is not None
+    return LONG_TOKENS if is_long else SHORT_TOKENS
+
+
 def _json_line(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     for sign, escaped in _LINE_ENDS.items():
@@ -192,8 +198,7 @@ def write_prompts(
     """
     batch = _checked_format(requests, form, model, max_tokens)
     model = model or ""
-    is_long = requests.is_long or OPENAI_REASONING_MODEL.match(model) is not None
-    written = WrittenPrompts(requests, batch, model, max_tokens or (LONG_TOKENS if is_long else SHORT_TOKENS))
+    written = WrittenPrompts(requests, batch, model, max_tokens or default_max_tokens(requests, model))
     fixed_bytes = len((batch.before + batch.after).encode())
     with ExitStack() as stack:
         file: TextIO | None = None

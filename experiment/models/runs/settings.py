@@ -8,7 +8,7 @@ from typing import Any
 
 from batteries.canonical_json import digest
 from batteries.errors import InputError
-from experiment.models.prompts.batch_files import LONG_TOKENS, OPENAI_REASONING_MODEL, SHORT_TOKENS
+from experiment.models.prompts.batch_files import default_max_tokens
 from experiment.models.prompts.requests import Requests
 from experiment.models.runs.budget import Prices
 from experiment.study.definition import Study
@@ -51,8 +51,7 @@ class RunSettings:
         """Limit of a reply, in tokens."""
         if self.max_tokens is not None:
             return self.max_tokens
-        is_long = self.requests.is_long or OPENAI_REASONING_MODEL.match(self.model.rpartition("/")[2]) is not None
-        return LONG_TOKENS if is_long else SHORT_TOKENS
+        return default_max_tokens(self.requests, self.model.rpartition("/")[2])
 
     @cached_property
     def prompt_digest(self) -> str:
