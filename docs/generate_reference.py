@@ -118,7 +118,7 @@ print(n_items, battery.items[0].item_id)""",
 print(verified.n_responses, verified.digest, verified.problems)
 eq.store_backup("my-study", "backups/monday.db")
 print(eq.store_sessions("my-study", "sessions.csv"))""",
-        ("store_backup", "store_copy", "store_sessions", "store_verify"),
+        ("store_backup", "store_copy", "store_inspect_log", "store_sessions", "store_verify"),
     ),
     (
         "Assignment to groups",

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from equipoise.commands.store.identities import identities_delete as identities_delete
     from equipoise.commands.store.identities import identities_export as identities_export
     from equipoise.commands.store.identities import links as links
+    from equipoise.commands.store.inspect_log import store_inspect_log as store_inspect_log
     from equipoise.commands.store.store import store_backup as store_backup
     from equipoise.commands.store.store import store_copy as store_copy
     from equipoise.commands.store.store import store_sessions as store_sessions
@@ -104,6 +105,7 @@ _COMMANDS = {
     "simulate": "equipoise.commands.server_process",
     "store_backup": "equipoise.commands.store.store",
     "store_copy": "equipoise.commands.store.store",
+    "store_inspect_log": "equipoise.commands.store.inspect_log",
     "store_sessions": "equipoise.commands.store.store",
     "store_verify": "equipoise.commands.store.store",
     "withdraw": "equipoise.commands.store.withdraw",

@@ -33,7 +33,7 @@ def warn_of_open_folder(folder: Path) -> None:
 
 @click.group()
 def store() -> None:
-    """Back up, verify or copy the store of a study, or list the sessions in the store."""
+    """Back up, verify or copy the store of a study, list its sessions, or export responses as a log of Inspect."""
 
 
 @store.command("backup", epilog="Example: equipoise store backup my-study -o backups/monday.db")
@@ -91,6 +91,22 @@ def list_sessions(study: Path, store: str | None, output: Path) -> None:
     from equipoise.commands.store.store import store_sessions
 
     click.echo(f"Made {output} with {store_sessions(study, output, store):,} sessions.")
+
+
+@store.command("inspect-log", epilog="Example: equipoise store inspect-log my-study -o people.eval")
+@STUDY
+@STORE
+@click.option("--simulated", is_flag=True, help="Export simulated participants instead of people.")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Log to write, .eval.")
+def inspect_log(study: Path, store: str | None, simulated: bool, output: Path) -> None:
+    """Write the responses of people as a log of Inspect, for its viewer and its data frames.
+
+    The log has one sample for each test trial that has a response, without panel ids. A trial that the study's analysis
+    plan excludes has no score. The command needs the extra `models`.
+    """
+    from equipoise.commands.store.inspect_log import store_inspect_log
+
+    click.echo(f"Made {output} with {store_inspect_log(study, output, store, simulated):,} responses.")
 
 
 @store.command("copy", epilog="Example: equipoise store copy my-study/data/equipoise.db postgresql://me@db/my-study")

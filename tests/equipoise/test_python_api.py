@@ -92,6 +92,7 @@ CALLS: dict[str, Callable[[StoredStudy, str], Any]] = {
     "simulate": lambda _, __: eq.simulate("study", 2),
     "store_backup": lambda _, __: eq.store_backup("study", "backup.db"),
     "store_copy": lambda _, __: eq.store_copy("study/data/equipoise.db", "copy.db"),
+    "store_inspect_log": lambda _, __: eq.store_inspect_log("study", "people.eval"),
     "store_sessions": lambda _, __: eq.store_sessions("study", "out.csv"),
     "store_verify": lambda _, __: eq.store_verify("study"),
     "withdraw": lambda _, __: eq.withdraw("study", panel_id="anna"),

@@ -29,7 +29,7 @@ def read(path: Path) -> Records:
     Raises
     ------
     InputError
-        If inspect-ai is not installed, or the file is not a log.
+        If inspect-ai is not installed, or the file is not a log of a language model.
     """
     try:
         from inspect_ai.log import read_eval_log, read_eval_log_samples  # noqa: PLC0415 - an extra
@@ -42,6 +42,11 @@ def read(path: Path) -> Records:
         form: Literal["eval", "json"] = "eval" if zipfile.is_zipfile(path) else "json"
         with calls_outside_loops() as call:
             log = call(read_eval_log, str(path), header_only=True, format=form)
+            if log.eval.model.startswith("equipoise/"):
+                raise InputError(
+                    f"{path}: this log has responses of people, from `equipoise store inspect-log`. Fix: import only "
+                    "logs of language models."
+                )
             samples = call(read_eval_log_samples, str(path), all_samples_required=False, format=form)
             for number in count(1):
                 sample = call(next, samples, None)

@@ -26,6 +26,8 @@ from experiment.models.prompts.requests import Requests, requests_for
 from experiment.models.runs.kept_replies import KeptReply
 from experiment.study.definition import Study
 
+GRADER = "equipoise_grader"
+"""Name of the grader in Inspect's logs."""
 Ask = Callable[[TaskState, Generate], Awaitable[TaskState]]
 """Ask the model for the reply to one sample, or take the reply that is already on disk."""
 
@@ -122,7 +124,7 @@ def _solver(ask: Ask) -> Solver:
 
 
 def _scorer(study: Study) -> Scorer:
-    @scorer(metrics=[accuracy(), stderr()], name="equipoise_grader")
+    @scorer(metrics=[accuracy(), stderr()], name=GRADER)
     def grader() -> Scorer:
         async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - the form of a scorer
             item = study.battery.by_id[str(state.sample_id)]

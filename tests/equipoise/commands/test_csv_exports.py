@@ -35,7 +35,7 @@ WRITE_CSV = {
     "models prompts", "power", "store sessions",
 }  # fmt: skip
 """The commands that write CSV; this file has a test of each."""
-WRITE_OTHER_FILES = {"battery import", "battery preview", "jspsych-plugins", "store backup"}
+WRITE_OTHER_FILES = {"battery import", "battery preview", "jspsych-plugins", "store backup", "store inspect-log"}
 
 
 def done(*arguments: object, code: int = 0) -> str:

@@ -1,0 +1,123 @@
+"""`equipoise store inspect-log`: people in Inspect's own reader."""
+
+import gc
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import equipoise as eq
+from experiment.models.prompts.item_text import shown_item
+from tests.equipoise.commands.store.commands import (
+    StoredStudy,
+    answer,
+    done,
+    make_small_study,
+    mode,
+    on_a_file,
+    posix,
+    refused,
+)
+from tests.experiment.models.runs.inspect_needed import need_inspect
+
+# Inspect leaves streams open, and its libraries use deprecated functions.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+
+
+@pytest.fixture(autouse=True)
+def _inspect() -> Iterator[None]:
+    need_inspect()
+    yield
+    gc.collect()
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> StoredStudy:
+    """Return a study of a panel, without sessions."""
+    make_small_study(tmp_path / "study", "panel")
+    return on_a_file(tmp_path / "study")
+
+
+def test_the_log_has_the_accuracy_of_the_analysis(tmp_path: Path) -> None:
+    from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries
+    from inspect_ai.scorer import SampleScore, stderr
+
+    folder, path, results = tmp_path / "study", tmp_path / "people.eval", tmp_path / "results"
+    make_small_study(folder, "open")
+    eq.simulate(folder, 6, seed=3)
+    assert done("store", "inspect-log", folder, "--simulated", "-o", path) == f"Made {path} with 60 responses.\n"
+    eq.analyze(folder, results)
+    trials = pd.read_csv(results / "tables" / "trials.csv")
+    tested = trials[trials["phase"] == "test"].set_index(["session", "item_id"])
+    kept = tested[tested["excluded_by"].isna()]
+
+    log = read_eval_log(str(path))
+    assert (log.status, log.eval.task, log.eval.model) == ("success", "blackbox-predict", "equipoise/simulated")
+    (score,) = log.results.scores
+    assert score.metrics["accuracy"].value == pytest.approx(kept["correct"].astype(float).mean())
+    scored = [
+        SampleScore(score=mark, sample_metadata=sample.metadata)
+        for sample in log.samples
+        for mark in (sample.scores or {}).values()
+    ]
+    assert score.metrics["stderr"].value == pytest.approx(stderr(cluster="participant")(scored))
+    assert score.scored_samples == len(scored) == len(kept)
+
+    items = eq.load_study(folder).battery.by_id
+    words = eq.load_study(folder).words
+    assert len({(sample.id, sample.epoch) for sample in log.samples}) == len(log.samples) == len(tested)
+    for sample in log.samples:
+        row, item = tested.loc[(sample.metadata["session"], sample.id)], items[sample.id]
+        assert sample.input == shown_item(item.task, item.content, words)
+        assert sample.target == item.key
+        assert sample.output.completion == row["response"].strip('"')
+        assert sample.metadata["rt_ms"] == row["rt_ms"]
+        assert sample.working_time == pytest.approx(row["rt_ms"] / 1000)
+        assert {name: sample.metadata[name] for name in item.factors} == item.factors
+        assert {mark.value for mark in (sample.scores or {}).values()} <= {"C" if row["correct"] else "I"}
+    assert {sample.epoch for sample in log.samples} == set(range(1, 7))
+    assert len({(sample.epoch, sample.metadata["session"]) for sample in log.samples}) == 6
+    summaries = read_eval_log_sample_summaries(str(path))
+    assert {(each.id, each.epoch) for each in summaries} == {(each.id, each.epoch) for each in log.samples}
+
+
+@posix
+def test_the_log_marks_excluded_trials_and_names_nobody(small: StoredStudy, tmp_path: Path) -> None:
+    from inspect_ai.log import read_eval_log
+
+    answer(small, "anna-of-the-panel", n_answers=100, then="complete")
+    answer(small, "bert-of-the-panel", n_answers=6)
+    answer(small, "carl-of-the-panel", n_answers=6, then="withdraw")
+    path = tmp_path / "people.eval"
+    done("store", "inspect-log", small.folder, "-o", path)
+    samples = read_eval_log(str(path)).samples
+    by_session = {sample.metadata["session"]: sample for sample in samples}
+    assert by_session.keys() == {small.sessions["anna-of-the-panel"], small.sessions["bert-of-the-panel"]}
+    bert = by_session[small.sessions["bert-of-the-panel"]]
+    assert bert.metadata["excluded_by"] == "not_completed"
+    assert bert.scores is None
+    assert {sample.metadata["participant"][:2] for sample in samples} == {"p-"}
+
+    with zipfile.ZipFile(path) as archive:
+        content = b"".join(archive.read(name) for name in archive.namelist())
+    assert b"of-the-panel" not in content
+    assert b"p-" in content
+    assert mode(path) == 0o600
+    said = refused("models", "import", small.folder, path)
+    assert "this log has responses of people" in said
+    assert "Fix: import only logs of language models." in said
+
+
+def test_a_log_without_responses_is_refused(small: StoredStudy, tmp_path: Path) -> None:
+    answer(small, "anna", n_answers=100, then="complete")
+    path = tmp_path / "people.eval"
+    said = refused("store", "inspect-log", small.folder, "--simulated", "-o", path)
+    assert "there are no responses of simulated participants. Fix: collect responses first" in said
+    assert "Fix: write a name such as people.eval." in refused(
+        "store", "inspect-log", small.folder, "-o", "people.json"
+    )
+    assert not path.exists()
