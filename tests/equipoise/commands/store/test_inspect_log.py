@@ -86,18 +86,18 @@ def test_the_log_has_the_accuracy_of_the_analysis(tmp_path: Path) -> None:
 
 
 @posix
-def test_the_log_marks_excluded_trials_and_names_nobody(small: StoredStudy, tmp_path: Path) -> None:
+def test_the_log_marks_excluded_trials_and_names_nobody(empty: StoredStudy, tmp_path: Path) -> None:
     from inspect_ai.log import read_eval_log
 
-    answer(small, "anna-of-the-panel", n_answers=100, then="complete")
-    answer(small, "bert-of-the-panel", n_answers=6)
-    answer(small, "carl-of-the-panel", n_answers=6, then="withdraw")
+    answer(empty, "anna-of-the-panel", n_answers=100, then="complete")
+    answer(empty, "bert-of-the-panel", n_answers=6)
+    answer(empty, "carl-of-the-panel", n_answers=6, then="withdraw")
     path = tmp_path / "people.eval"
-    done("store", "inspect-log", small.folder, "-o", path)
+    done("store", "inspect-log", empty.folder, *empty.option, "-o", path)
     samples = read_eval_log(str(path)).samples
     by_session = {sample.metadata["session"]: sample for sample in samples}
-    assert by_session.keys() == {small.sessions["anna-of-the-panel"], small.sessions["bert-of-the-panel"]}
-    bert = by_session[small.sessions["bert-of-the-panel"]]
+    assert by_session.keys() == {empty.sessions["anna-of-the-panel"], empty.sessions["bert-of-the-panel"]}
+    bert = by_session[empty.sessions["bert-of-the-panel"]]
     assert bert.metadata["excluded_by"] == "not_completed"
     assert bert.scores is None
     assert {sample.metadata["participant"][:2] for sample in samples} == {"p-"}
@@ -107,7 +107,7 @@ def test_the_log_marks_excluded_trials_and_names_nobody(small: StoredStudy, tmp_
     assert b"of-the-panel" not in content
     assert b"p-" in content
     assert mode(path) == 0o600
-    said = refused("models", "import", small.folder, path)
+    said = refused("models", "import", empty.folder, path)
     assert "this log has responses of people" in said
     assert "Fix: import only logs of language models." in said
 
