@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from batteries import intuition
@@ -50,7 +51,7 @@ def main() -> None:
         write_results(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], Path(sys.argv[4]))
         return
     with tempfile.TemporaryDirectory() as folder:
-        study = made_study(Path(folder) / "study")
+        study = load_study(made_study(Path(folder) / "study"))
         (_, small_mb), (seconds, peak_mb) = (imported(study, n, "strict", Path(folder)) for n in SIZES)
         wordy_s, _ = imported(study, SIZES[0], "wordy", Path(folder))
     result = {"replies": SIZES[-1], "seconds": seconds, "peak_mb": peak_mb, "growth_mb": round(peak_mb - small_mb, 1)}
@@ -58,14 +59,24 @@ def main() -> None:
     print(json.dumps(result | {"limit_s": LIMIT_S}))  # noqa: T201
 
 
-def made_study(folder: Path) -> Study:
-    """Build the battery of one variant of each instance, and a study of its items."""
+@dataclass(frozen=True)
+class Used:
+    """The resources that a command used."""
+
+    seconds: float
+    cpu_s: float
+    peak_mb: float
+    """Peak of the resident memory."""
+
+
+def made_study(folder: Path, variants: int = 1) -> Path:
+    """Build the battery of some variants of each instance, and a study of its items. Return the study's folder."""
     folder.mkdir()
-    (folder / "spec.yaml").write_text("variants: 1\n", encoding="utf-8")
+    (folder / "spec.yaml").write_text(f"variants: {variants}\n", encoding="utf-8")
     (folder / "study.yaml").write_text(STUDY, encoding="utf-8")
     (folder / "consent.md").write_text("# Consent\n\nYes.\n", encoding="utf-8")
     run("battery", "build", intuition.FOLDER, "--spec", folder / "spec.yaml", "-o", folder / "battery.jsonl")
-    return load_study(folder)
+    return folder
 
 
 def imported(study: Study, n: int, kind: str, folder: Path) -> tuple[float, float]:
@@ -74,9 +85,9 @@ def imported(study: Study, n: int, kind: str, folder: Path) -> tuple[float, floa
     # In a process of its own: Linux counts the memory of the process that starts a command as memory of the command.
     subprocess.run([sys.executable, __file__, study.folder, str(n), kind, results], check=True)
     mb = results.stat().st_size / 1e6
-    seconds, peak_mb = run("models", "import", study.folder, results, "--store", folder / f"{kind}-{n}.db")
-    print(f"{n:,} {kind} replies ({mb:.0f} MB): {seconds:.1f} s, peak {peak_mb:.0f} MB")  # noqa: T201
-    return seconds, peak_mb
+    used = run("models", "import", study.folder, results, "--store", folder / f"{kind}-{n}.db")
+    print(f"{n:,} {kind} replies ({mb:.0f} MB): {used.seconds:.1f} s, peak {used.peak_mb:.0f} MB")  # noqa: T201
+    return used.seconds, used.peak_mb
 
 
 def write_results(study: Path, n: int, kind: str, path: Path) -> None:
@@ -108,8 +119,8 @@ def batch(study: Study, n: int, kind: str) -> Iterator[str]:
         yield json.dumps({"id": f"batch_{number}", "custom_id": request, "response": response, "error": None}) + "\n"
 
 
-def run(*arguments: object) -> tuple[float, float]:
-    """Run a command in a process of its own; return its seconds and its peak of memory in MB."""
+def run(*arguments: object) -> Used:
+    """Run a command in a process of its own, and return the resources that it used."""
     started = time.perf_counter()
     command = [sys.executable, "-m", "equipoise", *map(str, arguments)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
@@ -117,7 +128,8 @@ def run(*arguments: object) -> tuple[float, float]:
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(process.returncode)
-    return time.perf_counter() - started, usage.ru_maxrss / 1024
+    seconds = time.perf_counter() - started
+    return Used(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
 if __name__ == "__main__":
