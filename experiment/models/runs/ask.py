@@ -1,22 +1,26 @@
-"""Asking a model: one evaluation of Inspect per temperature, which asks for the replies that are not on disk yet."""
+"""Asking a model for the replies that are not on disk yet, with the providers, retries and connections of Inspect.
 
+The requests do not run within an evaluation of Inspect (`inspect_ai.eval`). An evaluation starts all its requests at
+once and records each step of each request. With 57,600 requests, this needs several times the time, and more than 1 GB
+of memory (`benchmarks/models_run.py`).
+"""
+
+import asyncio
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-from inspect_ai import eval as inspect_eval
-from inspect_ai.model import Model, get_model
-from inspect_ai.solver import Generate, TaskState
+from inspect_ai.model import GenerateConfig, Model, ModelOutput, get_model
+from inspect_ai.util import AdaptiveConcurrency
 
 from batteries.errors import InputError
-from batteries.files.private_files import private_folder
 from experiment.models.event_loops import calls_outside_loops
-from experiment.models.prompts.styles import Prompt
+from experiment.models.prompts.requests import PromptRequest
 from experiment.models.request_ids import RequestId
 from experiment.models.runs.budget import Budget
-from experiment.models.runs.inspect_task import restored_output, task_of
+from experiment.models.runs.inspect_task import messages_of
 from experiment.models.runs.kept_replies import KeptReplies, KeptReply
 from experiment.models.runs.mock_model import PROVIDER, mock_replies
 from experiment.models.runs.sent_temperature import is_without_temperature, note_sent_temperature
@@ -39,7 +43,6 @@ class Asked:
     budget: Budget
     n_new: int = 0
     """Number of replies that arrived."""
-    n_failed: int = 0
     first_failure: str = ""
     """Item and error of the first failed request."""
     n_not_sent: int = 0
@@ -49,7 +52,15 @@ class Asked:
     """Number of replies to requests without the temperature, because the model refuses a temperature."""
     is_interrupted: bool = False
     """True if the user stopped the program."""
-    logs: list[str] = field(default_factory=list)
+    failures: dict[RequestId, str] = field(default_factory=dict)
+    """The error of each failed request."""
+    runs: dict[tuple[float | None, int], None] = field(default_factory=dict)
+    """Temperature and epoch of each run with a new reply or a failed request."""
+
+    @property
+    def n_failed(self) -> int:
+        """Number of failed requests."""
+        return len(self.failures)
 
 
 def model_of(settings: RunSettings) -> Model:
@@ -77,7 +88,7 @@ def model_of(settings: RunSettings) -> Model:
 
 
 def ask_missing(settings: RunSettings, model: Model, replies: KeptReplies, advance: Advance) -> Asked:
-    """Ask the model for the replies that are not on disk yet, temperature by temperature.
+    """Ask the model for the replies that are not on disk yet, run by run, and close the model.
 
     Parameters
     ----------
@@ -90,117 +101,110 @@ def ask_missing(settings: RunSettings, model: Model, replies: KeptReplies, advan
     advance
         Function to call after each request.
     """
-    asked = Asked(Budget(settings.prices, settings.max_cost))
-    requests = settings.requests
-    todo: list[float | None] = []
-    for temperature in requests.temperatures:
-        known = replies.asked(settings.condition(temperature), requests.epochs)
-        mine = [(item.item_id, epoch) for item in requests.items for epoch in range(1, requests.epochs + 1)]
-        for request in mine:
-            if request in known:
-                asked.budget.add(*known[request])
-        if not known.keys() >= set(mine):
-            todo.append(temperature)
-        else:
-            for _ in mine:
-                advance(asked.budget.sentence())
-    for temperature in todo:
-        _evaluate(settings, model, replies, temperature, asked, advance)
-        if asked.is_interrupted or asked.n_without_temperature:
-            break
-    return asked
-
-
-def _evaluate(
-    settings: RunSettings,
-    model: Model,
-    replies: KeptReplies,
-    temperature: float | None,
-    asked: Asked,
-    advance: Advance,
-) -> None:
-    """Run one evaluation of Inspect. Replies that are already on disk are copied into its log, without a request."""
-    requests = replace(settings.requests, temperatures=(temperature,))
-    condition = settings.condition(temperature)
-
-    async def ask(state: TaskState, generate: Generate) -> TaskState:
-        item_id = str(state.sample_id)
+    asking = _Asking(settings, model, replies, Asked(Budget(settings.prices, settings.max_cost)), advance)
+    missing = asking.count_known()
+    if missing:
+        logging.getLogger("inspect_ai").setLevel(logging.ERROR)
         try:
-            known = replies.find(condition, item_id, state.epoch)
-            if known is not None:
-                state.output = restored_output(known)
-                state.messages.append(state.output.message)
-                return state
-            texts = [message.text for message in state.messages]
-            price = asked.budget.reserve(Prompt(None, "\n".join(texts)), settings.longest_reply)
-            if price is None or asked.failures_in_a_row >= MOST_FAILURES or asked.n_without_temperature:
-                asked.budget.release(price or 0.0)
-                asked.n_not_sent += 1
-                state.metadata["not_sent"] = True
-                return state
-            try:
-                state = await generate(state)
-                has_temperature = temperature is None or not is_without_temperature(state.output)
-                reply = _kept(state, settings, temperature if has_temperature else None)
-            except Exception as error:
-                asked.n_failed += 1
-                asked.failures_in_a_row += 1
-                asked.first_failure = asked.first_failure or f"item `{item_id}`: {_reason(error)}"
-                raise
-            finally:
-                asked.budget.release(price)
-            replies.add(reply)
-            asked.n_new += 1
-            asked.n_without_temperature += not has_temperature
-            asked.failures_in_a_row = 0
-            asked.budget.add(reply.tokens_in, reply.tokens_out)
-            return state
-        finally:
-            advance(asked.budget.sentence())
+            with calls_outside_loops() as call:
+                call(asyncio.run, asking.ask(missing))
+        except KeyboardInterrupt:
+            asking.asked.is_interrupted = True
+    return asking.asked
 
-    task = task_of(requests, settings.study.name, ask)
-    folder = settings.folder / "logs"
-    private_folder(folder)
-    with calls_outside_loops() as call:
-        logs = call(
-            inspect_eval,
-            task,
-            model=model,
-            epochs=requests.epochs,
-            display="none",
-            log_dir=str(folder),
-            log_format="eval",
-            log_realtime=False,
-            log_header_only=True,
-            log_model_api=False,
-            log_level="error",
-            fail_on_error=False,
-            ctl_server=False,
-            score_display=False,
-            max_samples=settings.max_connections,
-            temperature=temperature,
+
+@dataclass(frozen=True)
+class _Asking:
+    """The requests of one call of `ask_missing`."""
+
+    settings: RunSettings
+    model: Model
+    replies: KeptReplies
+    asked: Asked
+    advance: Advance
+
+    def count_known(self) -> list[PromptRequest]:
+        """Count the replies on disk, and return the requests without a reply: run by run, each run item by item."""
+        missing = []
+        for temperature in self.settings.requests.temperatures:
+            requests = list(replace(self.settings.requests, temperatures=(temperature,), epochs=1))
+            epochs = self.settings.requests.epochs
+            known = self.replies.asked(self.settings.condition(temperature), epochs)
+            for epoch in range(1, epochs + 1):
+                for request in requests:
+                    tokens = known.get((request.item_id, epoch))
+                    if tokens is None:
+                        missing.append(replace(request, request_id=replace(request.request_id, epoch=epoch)))
+                    else:
+                        self.asked.budget.add(*tokens)
+                        self.advance(self.asked.budget.sentence())
+        return missing
+
+    async def ask(self, missing: list[PromptRequest]) -> None:
+        """Send the requests, several at the same time.
+
+        Inspect changes the number of requests at the same time, unless the user gave the number. So there are few
+        requests at first, and one more after each reply, up to Inspect's limit.
+        """
+        rest = iter(missing)
+        limits, fixed = AdaptiveConcurrency(), self.settings.max_connections
+        more = iter(range(0 if fixed else limits.max - limits.start))
+
+        async def ask_each() -> None:
+            for request in rest:
+                is_answered = await self._ask_one(request)
+                self.advance(self.asked.budget.sentence())
+                if is_answered and next(more, None) is not None:
+                    group.create_task(ask_each())
+
+        async with self.model, asyncio.TaskGroup() as group:
+            for _ in range(fixed or limits.start):
+                group.create_task(ask_each())
+
+    async def _ask_one(self, request: PromptRequest) -> bool:
+        """Send a request, and keep its reply. Return True if a reply arrived."""
+        settings, asked, request_id = self.settings, self.asked, request.request_id
+        price = asked.budget.reserve(request.prompt, settings.longest_reply)
+        if price is None or asked.failures_in_a_row >= MOST_FAILURES or asked.n_without_temperature:
+            asked.budget.release(price or 0.0)
+            asked.n_not_sent += 1
+            return False
+        asked.runs[request_id.temperature, request_id.epoch] = None
+        config = GenerateConfig(
+            temperature=request_id.temperature,
             max_tokens=settings.longest_reply,
             max_retries=settings.max_retries,
             max_connections=settings.max_connections,
         )
-    asked.logs += [str(Path(log.location)) for log in logs]
-    # Failed samples do not fail the evaluation, so any other status means that the evaluation ended too early.
-    asked.is_interrupted = not logs or any(log.status != "success" for log in logs)
-    errors = [log.error.message for log in logs if log.error is not None]
-    if errors and not asked.first_failure:
-        asked.n_failed += 1
-        asked.first_failure = _reason(RuntimeError(errors[0]))
+        try:
+            output = await self.model.generate(messages_of(request.prompt), config=config)
+            has_temperature = request_id.temperature is None or not is_without_temperature(output)
+            if not has_temperature:
+                request_id = replace(request_id, temperature=None)
+            reply = _kept(output, settings.condition(request_id.temperature), request.item_id, request_id)
+            self.replies.add(reply)
+        except Exception as error:
+            asked.failures[request.request_id] = reason = _reason(error)
+            asked.failures_in_a_row += 1
+            asked.first_failure = asked.first_failure or f"item `{request.item_id}`: {reason}"
+            return False
+        finally:
+            asked.budget.release(price)
+        asked.n_new += 1
+        asked.n_without_temperature += not has_temperature
+        asked.failures_in_a_row = 0
+        asked.budget.add(reply.tokens_in, reply.tokens_out)
+        return True
 
 
-def _kept(state: TaskState, settings: RunSettings, temperature: float | None) -> KeptReply:
-    """Return the reply of a sample, under the condition with the temperature that was sent.
+def _kept(output: ModelOutput, condition: str, item_id: str, request_id: RequestId) -> KeptReply:
+    """Return the reply to a request. Condition and request have the temperature that was sent.
 
     Raises
     ------
     RuntimeError
         If the provider sent no reply.
     """
-    output = state.output
     is_refusal = output.stop_reason == "content_filter"
     if not output.choices or (output.error and not is_refusal):
         raise RuntimeError(output.error or "the provider sent no reply")
@@ -211,12 +215,11 @@ def _kept(state: TaskState, settings: RunSettings, temperature: float | None) ->
     if usage is not None:
         cached = (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
         tokens_in = usage.input_tokens + cached
-    request = RequestId.parse(str(state.metadata["request_id"]))
     return KeptReply(
-        condition=settings.condition(temperature),
-        item_id=str(state.sample_id),
-        epoch=state.epoch,
-        request_id=str(replace(request, temperature=temperature, epoch=state.epoch)),
+        condition=condition,
+        item_id=item_id,
+        epoch=request_id.epoch,
+        request_id=str(request_id),
         reply=_storable(output.completion),
         thinking=_storable("\n".join(part.reasoning for part in parts if part.type == "reasoning")),
         model_version=output.model,
@@ -235,7 +238,7 @@ def _storable(text: str) -> str:
 
 def _reason(error: BaseException) -> str:
     """Return the first lines of an error as one line that ends with a full stop."""
-    text = str(getattr(error, "message", "") or error) or type(error).__name__
+    text = str(getattr(error, "provider_message", "") or getattr(error, "message", "") or error) or type(error).__name__
     for markup in ("[bold]", "[/bold]", "[blue]", "[/blue]", "ERROR: "):
         text = text.replace(markup, "")
     line = " ".join(text.split())[:300]

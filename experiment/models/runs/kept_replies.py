@@ -1,7 +1,7 @@
 """The replies of a model on disk. A reply is stored as soon as it arrives, so that it is not requested and paid twice.
 
-Inspect writes its logs in groups of samples, and its cache leaves out some replies. So a program that is killed could
-lose replies that the provider has billed. For this reason the replies are also in an SQLite file next to the logs.
+Inspect's cache leaves out some replies, and its logs are written late. So a program that is killed could lose replies
+that the provider has billed. For this reason the replies are in an SQLite file next to the logs.
 """
 
 import os

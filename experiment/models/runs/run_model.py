@@ -44,12 +44,15 @@ def run_model(settings: RunSettings, advance: Callable[[str], None] = lambda _: 
             "Fix: pip install 'equipoise[models]'"
         )
     from experiment.models.runs.ask import MOST_FAILURES, ask_missing, model_of  # noqa: PLC0415 - an extra
+    from experiment.models.runs.run_log import write_run_log  # noqa: PLC0415 - an extra
 
     model = model_of(settings)
     with kept_replies(settings.folder) as replies:
         # If the model refuses a temperature, its replies are kept under the condition without a temperature.
         replies.describe(_condition(settings, temperature) for temperature in (*settings.requests.temperatures, None))
         asked = ask_missing(settings, model, replies, advance)
+        for temperature, epoch in asked.runs:
+            write_run_log(settings, replies, temperature, epoch, asked.failures)
         found = [
             finished_run(settings, replies, temperature, epoch)
             for temperature in settings.requests.temperatures

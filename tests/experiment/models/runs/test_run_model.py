@@ -196,21 +196,33 @@ def test_after_many_failures_no_more_requests_are_sent(
     assert "After 20 failures in a row, no more requests were sent." in result.incomplete
 
 
-def test_the_log_of_inspect_has_each_sample_and_no_answer_key(run: Run, tmp_path: Path) -> None:
-    from inspect_ai.log import read_eval_log
+def test_each_run_has_a_log_of_inspect_without_answer_keys(run: Run, tmp_path: Path) -> None:
+    from inspect_ai.log import list_eval_logs, read_eval_log
 
-    with fake_provider(lambda prompt, _: Sent("2" if number_of(prompt) else "Perhaps.")) as provider:
+    folder = tmp_path / "data" / "logs"
+    replies = [Sent("Perhaps."), *[Sent("2")] * 4, Sent(status=400)]
+    with fake_provider(lambda prompt, _: replies[number_of(prompt)]) as provider:
         run(provider, epochs=2)
-    (path,) = (tmp_path / "data" / "logs").glob("*.eval")
+        replies[-1] = Sent("2", is_truncated=True)
+        with calls_outside_loops() as call:
+            before = [call(read_eval_log, info) for info in call(list_eval_logs, str(folder))]
+        run(provider, epochs=2)
     with calls_outside_loops() as call:
-        log = call(read_eval_log, str(path))
-    assert log.status == "success"
-    assert log.samples is not None
-    assert sorted((sample.id, sample.epoch) for sample in log.samples) == [
-        (f"item-{number:02d}", epoch) for number in range(N_ITEMS) for epoch in (1, 2)
-    ]
-    for sample in log.samples:
-        assert sample.target == ""
-        assert sample.scores is not None
-        assert sample.scores["equipoise_grader"].value == ("N" if sample.id == "item-00" else "C")
-    assert "key" not in json.dumps([sample.metadata for sample in log.samples])
+        logs = [call(read_eval_log, info) for info in call(list_eval_logs, str(folder))]
+    failed = [sample for log in before for sample in log.samples if sample.error is not None]
+    assert [(sample.id, "400" in sample.error.message) for sample in failed] == [("item-05", True)] * 2
+    assert sorted(log.samples[0].epoch for log in logs) == [1, 2]
+    for log in logs:
+        assert log.status == "success"
+        assert log.eval.model == MODEL
+        assert log.eval.model_generate_config.temperature == 0.7
+        assert [sample.id for sample in log.samples] == [f"item-{number:02d}" for number in range(N_ITEMS)]
+        assert [sample.scores["equipoise_grader"].value for sample in log.samples] == ["N", *"CCCCC"]
+        assert [sample.output.stop_reason for sample in log.samples] == [*["stop"] * 5, "max_tokens"]
+        assert log.results.scores[0].metrics["accuracy"].value == 5 / 6
+        for sample in log.samples:
+            assert sample.target == ""
+            assert [message.role for message in sample.messages] == ["user", "assistant"]
+            assert sample.output.usage.total_tokens == 110
+            assert sample.working_time > 0
+        assert "key" not in json.dumps([sample.metadata for sample in log.samples])
