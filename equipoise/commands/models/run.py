@@ -138,7 +138,7 @@ def models_run(
         max_cost=max_cost,
     )
     with noted_progress(f"Asking {model}", len(settings.requests)) as advance:
-        result = run_model(settings, advance)
+        result = run_model(settings, advance, n_total=len(requests))
     if is_whole:
         sentences = add_runs(study, result.runs, store, cutoff) if result.runs else []
     else:
@@ -147,11 +147,12 @@ def models_run(
             f"This was a trial with --limit {limit}, so no run is stored. The replies are kept. Fix: run the command "
             "without --limit to ask the other items and to store the run."
         )
+    usage = f"{result.usage} {result.price_to_come}".rstrip()
     if result.incomplete:
         n, n_complete = len(requests.temperatures) * epochs, len(result.runs)
         reasons = " ".join(result.incomplete)
-        raise InputError(f"--model {model}: complete runs: {n_complete} of {n}. {result.usage} {reasons}")
-    return [*sentences, result.usage]
+        raise InputError(f"--model {model}: complete runs: {n_complete} of {n}. {usage} {reasons}")
+    return [*sentences, usage]
 
 
 def _refuse_options(model: str, **given: bool) -> None:

@@ -33,7 +33,7 @@ _PACKAGES_THAT_RETRY = frozenset({"openai", "openai-api", "anthropic"})
 """Providers whose packages send a failed request again. Inspect sends it again too, and only Inspect counts this."""
 
 Advance = Callable[[str], None]
-"""Function to call after each request, with the tokens so far."""
+"""Function to call after each request, with the tokens and the price so far, and the expected price to come."""
 
 
 @dataclass
@@ -110,6 +110,8 @@ def ask_missing(settings: RunSettings, model: Model, replies: KeptReplies, advan
                 call(asyncio.run, asking.ask(missing))
         except KeyboardInterrupt:
             asking.asked.is_interrupted = True
+        finally:
+            replies.add(*asking.arrived)
     return asking.asked
 
 
@@ -122,6 +124,9 @@ class _Asking:
     replies: KeptReplies
     asked: Asked
     advance: Advance
+    arrived: list[KeptReply] = field(default_factory=list)
+    """Replies that are not on disk yet."""
+    writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def count_known(self) -> list[PromptRequest]:
         """Count the replies on disk, and return the requests without a reply: run by run, each run item by item."""
@@ -137,7 +142,7 @@ class _Asking:
                         missing.append(replace(request, request_id=replace(request.request_id, epoch=epoch)))
                     else:
                         self.asked.budget.add(*tokens)
-                        self.advance(self.asked.budget.sentence())
+                        self._advance()
         return missing
 
     async def ask(self, missing: list[PromptRequest]) -> None:
@@ -153,13 +158,26 @@ class _Asking:
         async def ask_each() -> None:
             for request in rest:
                 is_answered = await self._ask_one(request)
-                self.advance(self.asked.budget.sentence())
+                self._advance()
                 if is_answered and next(more, None) is not None:
                     group.create_task(ask_each())
 
         async with self.model, asyncio.TaskGroup() as group:
             for _ in range(fixed or limits.start):
                 group.create_task(ask_each())
+
+    async def _keep(self, reply: KeptReply) -> None:
+        """Wait until a reply is on disk. Replies that arrive during a write are written together by the next write."""
+        self.arrived.append(reply)
+        async with self.writing:
+            if reply in self.arrived:
+                together = list(self.arrived)
+                await asyncio.to_thread(self.replies.add, *together)
+                del self.arrived[: len(together)]
+
+    def _advance(self) -> None:
+        budget = self.asked.budget
+        self.advance("; ".join(filter(None, (budget.sentence(), budget.price_to_come(len(self.settings.requests))))))
 
     async def _ask_one(self, request: PromptRequest) -> bool:
         """Send a request, and keep its reply. Return True if a reply arrived."""
@@ -182,7 +200,7 @@ class _Asking:
             if not has_temperature:
                 request_id = replace(request_id, temperature=None)
             reply = _kept(output, settings.condition(request_id.temperature), request.item_id, request_id)
-            self.replies.add(reply)
+            await self._keep(reply)
         except Exception as error:
             asked.failures[request.request_id] = reason = _reason(error)
             asked.failures_in_a_row += 1

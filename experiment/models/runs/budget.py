@@ -32,6 +32,7 @@ class Budget:
     prices: Prices | None = None
     max_cost: float | None = None
     """Limit of the price in USD, or None."""
+    n_replies: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
     is_exhausted: bool = False
@@ -67,6 +68,7 @@ class Budget:
 
     def add(self, tokens_in: int, tokens_out: int) -> None:
         """Add the tokens of a reply."""
+        self.n_replies += 1
         self.tokens_in += tokens_in
         self.tokens_out += tokens_out
 
@@ -74,3 +76,23 @@ class Budget:
         """Return the tokens, and the price if the prices are known."""
         tokens = f"{self.tokens_in:,} tokens in, {self.tokens_out:,} tokens out"
         return tokens if self.cost is None else f"{tokens}, {self.cost:.4f} USD"
+
+    def price_to_come(self, n_total: int) -> str:
+        """Return the number and the expected price of the other replies, from the mean price of the replies so far.
+
+        Parameters
+        ----------
+        n_total
+            Number of all replies.
+
+        Returns
+        -------
+        str
+            For example `the 120 other replies would cost about 0.3600 USD`; an empty text if the prices are unknown,
+            there is no reply yet, or no reply is missing.
+        """
+        n_missing = n_total - self.n_replies
+        if self.cost is None or not self.n_replies or n_missing <= 0:
+            return ""
+        price = self.cost / self.n_replies * n_missing
+        return f"the {n_missing:,} other replies would cost about {price:.4f} USD"

@@ -104,10 +104,12 @@ class KeptReplies:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def add(self, reply: KeptReply) -> None:
-        """Store a reply. When this function returns, the reply is on disk. An earlier reply is not replaced."""
+    def add(self, *replies: KeptReply) -> None:
+        """Store replies. When this function returns, they are on disk. An earlier reply is not replaced."""
         marks = ", ".join("?" * len(_COLUMNS))
-        self._connection.execute(f"INSERT OR IGNORE INTO replies VALUES ({marks})", astuple(reply))  # noqa: S608
+        with self._connection:
+            self._connection.execute("BEGIN")
+            self._connection.executemany(f"INSERT OR IGNORE INTO replies VALUES ({marks})", map(astuple, replies))  # noqa: S608
 
     def describe(self, conditions: Iterable[KeptCondition]) -> None:
         """Store descriptions of conditions. `runs` adds them to the replies."""

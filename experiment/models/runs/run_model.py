@@ -21,9 +21,13 @@ class ModelRun:
     """A sentence for each reason why runs are incomplete."""
     usage: str
     """The number of new replies, and the tokens of all replies of the runs, with the price if the prices are known."""
+    price_to_come: str
+    """The expected price of the missing replies, as a sentence; empty if it is unknown or no reply is missing."""
 
 
-def run_model(settings: RunSettings, advance: Callable[[str], None] = lambda _: None) -> ModelRun:
+def run_model(
+    settings: RunSettings, advance: Callable[[str], None] = lambda _: None, n_total: int | None = None
+) -> ModelRun:
     """Ask a model for the replies that are not on disk yet, and return the runs that are complete.
 
     Parameters
@@ -31,7 +35,9 @@ def run_model(settings: RunSettings, advance: Callable[[str], None] = lambda _: 
     settings
         The options.
     advance
-        Function to call after each request, with the tokens so far.
+        Function to call after each request, with the tokens and the price so far, and the expected price to come.
+    n_total
+        Number of replies of the whole runs, if only the first items are asked.
 
     Raises
     ------
@@ -79,7 +85,9 @@ def run_model(settings: RunSettings, advance: Callable[[str], None] = lambda _: 
             "requests were not sent. Fix: run the same command again with a higher --max-cost."
         )
     usage = f"{asked.n_new:,} new replies. All replies of these runs: {asked.budget.sentence()}."
-    return ModelRun([run for run in found if run is not None], incomplete, usage)
+    to_come = asked.budget.price_to_come(n_total or len(settings.requests))
+    to_come = f"{to_come[0].upper()}{to_come[1:]}." if to_come and not asked.n_without_temperature else ""
+    return ModelRun([run for run in found if run is not None], incomplete, usage, to_come)
 
 
 def _condition(settings: RunSettings, temperature: float | None) -> KeptCondition:
