@@ -96,6 +96,7 @@ SELECT condition, epoch, run, model, MAX(model_version), temperature, battery_di
        SUM(tokens_in), SUM(tokens_out), MIN(completed_at), MAX(completed_at)
   FROM replies LEFT JOIN conditions USING (condition) GROUP BY condition, epoch
 """
+_INSERT = f"INSERT INTO replies VALUES ({', '.join('?' * len(_COLUMNS))}) ON CONFLICT DO NOTHING"  # noqa: S608
 
 
 class KeptReplies:
@@ -106,10 +107,9 @@ class KeptReplies:
 
     def add(self, *replies: KeptReply) -> None:
         """Store replies. When this function returns, they are on disk. An earlier reply is not replaced."""
-        marks = ", ".join("?" * len(_COLUMNS))
         with self._connection:
             self._connection.execute("BEGIN")
-            self._connection.executemany(f"INSERT OR IGNORE INTO replies VALUES ({marks})", map(astuple, replies))  # noqa: S608
+            self._connection.executemany(_INSERT, map(astuple, replies))
 
     def describe(self, conditions: Iterable[KeptCondition]) -> None:
         """Store descriptions of conditions. `runs` adds them to the replies."""

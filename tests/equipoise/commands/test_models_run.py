@@ -1,10 +1,6 @@
 """`equipoise models run` as a user types it, with a fake provider on loopback."""
 
-import os
 import re
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import equipoise as eq
+from tests.equipoise.commands_in_processes import StartedCommand
 from tests.experiment.models.runs.fake_provider import ANTHROPIC_MODEL, MODEL, FakeProvider, Sent, fake_provider
 from tests.experiment.models.runs.inspect_needed import need_inspect
 
@@ -41,30 +38,23 @@ def interrupted() -> Iterator[FakeProvider]:
         provider.send = lambda *_: Sent()
 
 
-def start(provider: FakeProvider | None, study: Path, *arguments: object) -> subprocess.Popen[str]:
+def start(provider: FakeProvider | None, study: Path, *arguments: object) -> StartedCommand:
     """Start the command."""
-    environment = {**os.environ, "PYTHONPATH": str(Path.cwd()), "XDG_DATA_HOME": str(study.parent / "inspect")}
-    if provider is not None:
-        environment |= provider.environment
-    return subprocess.Popen(
-        [sys.executable, "-m", "equipoise", "models", "run", str(study), *map(str, arguments)],
-        env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    environment = {"XDG_DATA_HOME": str(study.parent / "inspect")} | (provider.environment if provider else {})
+    return StartedCommand("models", "run", study, *map(str, arguments), environment=environment)
 
 
 def run(provider: FakeProvider | None, study: Path, *arguments: object) -> list[str]:
     """Run the command to its end, and return the lines that it prints."""
-    process = start(provider, study, *arguments)
-    printed, errors = process.communicate(timeout=300)
-    assert process.returncode == 0, errors
-    return printed.splitlines()
+    ended = start(provider, study, *arguments).finished()
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout.splitlines()
 
 
-def refused(study: Path, *arguments: object) -> str:
-    process = start(None, study, *arguments)
-    _, errors = process.communicate(timeout=120)
-    assert process.returncode == 2
-    return errors
+def refused(provider: FakeProvider | None, study: Path, *arguments: object) -> str:
+    ended = start(provider, study, *arguments).finished()
+    assert ended.returncode == 2, ended.stderr
+    return ended.stderr
 
 
 @pytest.mark.parametrize(
@@ -80,8 +70,7 @@ def test_a_killed_run_continues_and_each_item_is_billed_once(
     while interrupted.n_billed < N_BEFORE and time.monotonic() < deadline:
         time.sleep(0.05)
     time.sleep(1)  # The last replies arrive.
-    process.send_signal(signal.SIGKILL if os.name == "posix" else signal.SIGTERM)
-    process.communicate()
+    process.kill()
     assert interrupted.n_billed == N_BEFORE
     # After the restart, the first attempt at some items fails.
     failures = iter([429, 529, 500])
@@ -111,9 +100,11 @@ def test_a_mock_model_and_people_are_in_one_store(study: Path) -> None:
 def test_a_trial_asks_the_first_items_and_stores_no_run(study: Path) -> None:
     need_inspect()
     with fake_provider(lambda *_: Sent("1")) as provider:
-        lines = run(provider, study, "--model", MODEL, "--limit", 3)
+        lines = run(provider, study, "--model", MODEL, "--limit", 3, "--price-in", 1000, "--price-out", 1000)
         assert "3 responses" in lines[0]
         assert lines[1].startswith("This was a trial with --limit 3, so no run is stored.")
+        # A reply has 100 tokens in and 10 tokens out.
+        assert lines[2].endswith("0.3300 USD. The 141 other replies would cost about 15.5100 USD.")
         assert not (study / "data" / "equipoise.db").exists()
         run(provider, study, "--model", MODEL)
         assert provider.n_billed == N_ITEMS
@@ -124,28 +115,25 @@ def test_an_incomplete_run_is_an_error_and_the_same_command_completes_it(study: 
     malformed = Sent(body=b'{"choices": [')
     with fake_provider(lambda _, attempt: malformed if attempt == 1 else Sent("1")) as provider:
         options = ("--model", MODEL, "--group", 1, "--seed", 3, "--max-retries", 0)
-        process = start(provider, study, *options)
-        _, errors = process.communicate(timeout=300)
-        assert process.returncode == 2
+        errors = refused(provider, study, *options)
         assert f"{MODEL}: complete runs: 0 of 1. 0 new replies." in errors
         assert "failed; the first is item `" in errors
         assert "Fix: run the same command again. The command asks only for the missing replies." in errors
         while "Error" in errors:  # After 20 failures, the other requests are not sent.
-            process = start(provider, study, *options)
-            _, errors = process.communicate(timeout=300)
+            errors = start(provider, study, *options).finished().stderr
         assert set(provider.billed.values()) == {1}
     assert eq.store_verify(study).n_responses == 24
 
 
 def test_wrong_names_of_models_are_refused(study: Path) -> None:
     need_inspect()
-    assert "Fix: write PROVIDER/NAME" in refused(study, "--model", "nobody/model")
-    assert "Fix: write PROVIDER/NAME" in refused(study, "--model", "gpt-4.1")
+    assert "Fix: write PROVIDER/NAME" in refused(None, study, "--model", "nobody/model")
+    assert "Fix: write PROVIDER/NAME" in refused(None, study, "--model", "gpt-4.1")
     assert not (study / "data").exists()
 
 
 def test_a_price_limit_needs_prices(study: Path) -> None:
-    errors = refused(study, "--model", "mockllm/model", "--max-cost", 1)
+    errors = refused(None, study, "--model", "mockllm/model", "--max-cost", 1)
     assert "Fix: add --price-in and --price-out, in USD per million tokens." in errors
 
 
@@ -156,5 +144,5 @@ def test_without_inspect_the_error_names_the_extra(study: Path, monkeypatch: pyt
 
 
 def test_a_baseline_refuses_options_of_language_models(study: Path) -> None:
-    errors = refused(study, "--model", "baseline/tracer", "--epochs", 2, "--max-cost", 3)
+    errors = refused(None, study, "--model", "baseline/tracer", "--epochs", 2, "--max-cost", 3)
     assert "a baseline does not use --epochs, --max-cost. Fix: leave these options out." in errors

@@ -3,14 +3,17 @@
 import asyncio
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from batteries.errors import InputError
 from equipoise.commands.models.imports import models_import
+from equipoise.studies import copy_sample_study
+from experiment.load_study import load_study
 from experiment.models.event_loops import calls_outside_loops
 from experiment.study.definition import Study
 from tests.experiment.models.imports.fabricated import ids_of, right, wrong
@@ -29,18 +32,26 @@ def _streams_are_collected() -> Iterator[None]:
     gc.collect()
 
 
-@pytest.fixture
-def evaluate(vignettes: Study, tmp_path: Path) -> Any:
-    """Return a function that makes a log of the study's items, with planted replies."""
+Evaluate = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def evaluate(tmp_path_factory: pytest.TempPathFactory) -> Evaluate:
+    """Return a function that makes a log of the study's items, with planted replies. Equal logs are made once."""
     need_inspect()
     import inspect_ai
     from inspect_ai.dataset import Sample
     from inspect_ai.model import GenerateConfig, ModelOutput, ModelUsage, get_model
     from inspect_ai.solver import generate
 
-    def run(log_format: str, *, epochs: int = 1, by_metadata: bool = False) -> Path:
-        ids = ids_of(vignettes)
-        items = vignettes.test_items
+    folder = tmp_path_factory.mktemp("inspect")
+    copy_sample_study("intuition-single", folder / "study")
+    study = load_study(folder / "study")
+
+    @cache
+    def run(*, epochs: int = 1, by_metadata: bool = False) -> Path:
+        ids = ids_of(study)
+        items = study.test_items
         samples = [
             Sample(id=number, input=item.item_id, metadata={"item_id": item.item_id})
             if by_metadata
@@ -49,7 +60,7 @@ def evaluate(vignettes: Study, tmp_path: Path) -> Any:
         ]
 
         def reply(input: Any, *_: Any) -> ModelOutput:
-            item = vignettes.battery.by_id[input[-1].text]
+            item = study.battery.by_id[input[-1].text]
             is_right = items.index(item) % 4 > 0
             stop = "max_tokens" if items.index(item) % 10 == 1 else "stop"
             text = right(item) if is_right else wrong(item)
@@ -65,9 +76,11 @@ def evaluate(vignettes: Study, tmp_path: Path) -> Any:
                 inspect_ai.eval,
                 task,
                 model=get_model("mockllm/model", custom_outputs=reply),
-                log_dir=str(tmp_path / "logs"),
-                log_format=log_format,
+                log_dir=str(folder / "logs"),
+                log_format="eval",
                 display="none",
+                log_realtime=False,
+                ctl_server=False,
             )
         assert log.status == "success", log.error
         return Path(log.location.removeprefix("file://"))
@@ -76,25 +89,31 @@ def evaluate(vignettes: Study, tmp_path: Path) -> Any:
 
 
 @pytest.mark.parametrize("log_format", ["eval", "json"])
-def test_a_log_is_imported_with_its_planted_scores(vignettes: Study, evaluate: Any, log_format: str) -> None:
-    path = evaluate(log_format)
+def test_a_log_is_imported_with_its_planted_scores(
+    vignettes: Study, evaluate: Evaluate, tmp_path: Path, log_format: Literal["eval", "json"]
+) -> None:
+    from inspect_ai.log import read_eval_log, write_eval_log
+
+    path = tmp_path / f"log.{log_format}"
+    with calls_outside_loops() as call:
+        call(write_eval_log, call(read_eval_log, str(evaluate())), path)
     (sentence,) = models_import(vignettes, path)
     assert sentence.endswith(", epoch 1: 144 responses, 108 correct (75.0%), 15 truncated.")
     assert sentence.startswith("mockllm/model, template 9f8e7d6c, temperature 0.7")
-    (again,) = models_import(vignettes, path.rename(path.with_name("a log")))
+    (again,) = models_import(vignettes, path.rename(tmp_path / "a log"))
     assert again.endswith("already in the store.")
 
 
-def test_each_epoch_of_a_log_is_a_run(vignettes: Study, evaluate: Any) -> None:
-    sentences = models_import(vignettes, evaluate("eval", epochs=2, by_metadata=True))
+def test_each_epoch_of_a_log_is_a_run(vignettes: Study, evaluate: Evaluate) -> None:
+    sentences = models_import(vignettes, evaluate(epochs=2, by_metadata=True))
     assert [sentence.partition(":")[0] for sentence in sentences] == [
         f"mockllm/model, temperature 0.5, epoch {epoch}" for epoch in (1, 2)
     ]
 
 
-def test_a_damaged_log_is_refused(vignettes: Study, evaluate: Any) -> None:
-    path = evaluate("eval")
-    path.write_bytes(path.read_bytes()[:2000])
+def test_a_damaged_log_is_refused(vignettes: Study, evaluate: Evaluate, tmp_path: Path) -> None:
+    path = tmp_path / "log.eval"
+    path.write_bytes(evaluate().read_bytes()[:2000])
     with pytest.raises(InputError, match="this is not a complete Inspect log") as refused:
         models_import(vignettes, path)
     assert "Fix: export the log again." in str(refused.value)
@@ -110,8 +129,8 @@ def test_without_the_package_the_error_names_the_extra(
         models_import(vignettes, path)
 
 
-def test_a_log_is_imported_within_a_running_event_loop(vignettes: Study, evaluate: Any) -> None:
-    path = evaluate("eval")
+def test_a_log_is_imported_within_a_running_event_loop(vignettes: Study, evaluate: Evaluate) -> None:
+    path = evaluate()
 
     async def as_in_a_notebook() -> list[str]:
         return models_import(vignettes, path)

@@ -24,6 +24,15 @@ def test_without_prices_no_price_is_shown_and_each_request_is_allowed() -> None:
     assert budget.reserve(PROMPT, 10**9) == 0
 
 
+def test_the_price_to_come_is_expected_from_the_mean_price_of_the_replies_so_far() -> None:
+    budget = Budget(Prices(1.0, 1.0))
+    assert budget.price_to_come(10) == ""
+    budget.add(100_000, 100_000)
+    budget.add(200_000, 200_000)
+    assert budget.price_to_come(1_002) == "the 1,000 other replies would cost about 300.0000 USD"
+    assert budget.price_to_come(2) == ""
+
+
 def test_open_requests_cannot_exceed_the_limit_together() -> None:
     budget = Budget(Prices(1000.0, 1000.0), max_cost=4.5)
     prices = [budget.reserve(PROMPT, 1000) for _ in range(3)]

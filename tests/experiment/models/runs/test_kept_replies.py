@@ -1,5 +1,6 @@
 """The replies of a model on disk."""
 
+import sqlite3
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -33,6 +34,17 @@ def test_kept_replies_are_counted_by_condition_and_epoch(tmp_path: Path) -> None
     assert [(kept.run, kept.epoch, kept.n_replies, kept.n_items, kept.tokens_in) for kept in found] == [
         ("m, baseline", 1, 2, 9, 10), ("m, baseline", 2, 1, 9, 5), (None, 1, 1, None, 5),
     ]  # fmt: skip
+
+
+def test_replies_are_kept_together_or_not_at_all(tmp_path: Path) -> None:
+    impossible = replace(REPLY, epoch=3, reply=None)  # type: ignore[arg-type]
+    with kept_replies(tmp_path) as replies:
+        with pytest.raises(sqlite3.IntegrityError):
+            replies.add(replace(REPLY, epoch=2), impossible)
+        assert replies.asked("condition", epochs=3) == {}
+        replies.add(REPLY, replace(REPLY, epoch=2))
+        replies.add(replace(REPLY, tokens_in=7))
+        assert replies.asked("condition", epochs=3) == {("one", 1): (5, 6), ("one", 2): (5, 6)}
 
 
 def test_a_second_process_cannot_ask_the_same_model(tmp_path: Path) -> None:
