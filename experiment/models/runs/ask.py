@@ -195,7 +195,8 @@ class _Asking:
             max_connections=settings.max_connections,
         )
         try:
-            output = await self.model.generate(messages_of(request.prompt), config=config)
+            # In a task, because Inspect records all requests of a task in memory.
+            output = await asyncio.create_task(self.model.generate(messages_of(request.prompt), config=config))
             has_temperature = request_id.temperature is None or not is_without_temperature(output)
             if not has_temperature:
                 request_id = replace(request_id, temperature=None)
