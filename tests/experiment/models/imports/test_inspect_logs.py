@@ -49,14 +49,14 @@ def evaluate(tmp_path_factory: pytest.TempPathFactory) -> Evaluate:
     study = load_study(folder / "study")
 
     @cache
-    def run(*, epochs: int = 1, by_metadata: bool = False) -> Path:
+    def run(*, epochs: int = 1, by_metadata: bool = False, n_items: int = 144) -> Path:
         ids = ids_of(study)
         items = study.test_items
         samples = [
             Sample(id=number, input=item.item_id, metadata={"item_id": item.item_id})
             if by_metadata
             else Sample(id=ids[item.item_id], input=item.item_id)
-            for number, item in enumerate(items, start=1)
+            for number, item in enumerate(items[:n_items], start=1)
         ]
 
         def reply(input: Any, *_: Any) -> ModelOutput:
@@ -105,7 +105,7 @@ def test_a_log_is_imported_with_its_planted_scores(
 
 
 def test_each_epoch_of_a_log_is_a_run(vignettes: Study, evaluate: Evaluate) -> None:
-    sentences = models_import(vignettes, evaluate(epochs=2, by_metadata=True))
+    sentences = models_import(vignettes, evaluate(epochs=2, by_metadata=True, n_items=5))
     assert [sentence.partition(":")[0] for sentence in sentences] == [
         f"mockllm/model, temperature 0.5, epoch {epoch}" for epoch in (1, 2)
     ]
