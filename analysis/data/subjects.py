@@ -11,8 +11,9 @@ from typing import Any
 
 from batteries.canonical_json import canonical_json
 
-_NOT_A_CONDITION = {"epoch", "totals"}
-"""Parameters of a run that may differ between repetitions: the epoch, and the sums over the responses."""
+_NOT_A_CONDITION = {"epoch", "totals", "training_cutoff"}
+"""Parameters of a run that may differ between repetitions: the epoch, the sums over the responses, and what is known of
+the model."""
 _TEMPERATURE_IN_LABEL = re.compile(r", temperature [0-9.e+-]+(?=$|, | \([0-9]+\)$)")
 _EPOCH_IN_LABEL = re.compile(r", epoch [0-9]+(?=$| \([0-9]+\)$)")
 """The epoch at the end of a label. The store adds a number in parentheses if another run has the same label."""

@@ -17,7 +17,10 @@ def run(label, **changes):
 
 def test_runs_that_differ_only_in_the_epoch_and_the_totals_are_one_subject():
     runs = [
-        run(f"gpt, temperature 0.5, epoch {epoch}", parameters={"epoch": epoch, "totals": {"tokens_in": epoch}})
+        run(
+            f"gpt, temperature 0.5, epoch {epoch}",
+            parameters={"epoch": epoch, "totals": {"tokens_in": epoch}, "training_cutoff": f"2024-{epoch:02}"},
+        )
         for epoch in (2, 1, 10)
     ]
     assert subjects_of_runs(runs) == ["gpt, temperature 0.5"] * 3
