@@ -153,6 +153,15 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:] if text in {"people", "simulated participants"} else text
 
 
+def invalid_words(plan: AnalysisPlan) -> str:
+    """Return what happens to a model's invalid and missing responses: the end of a sentence about them."""
+    return {
+        "wrong": "count as not correct",
+        "left_out": "are left out",
+        "chance": "count as the chance of their item",
+    }[plan.invalid]
+
+
 def _clusters_words(plan: AnalysisPlan) -> str:
     if plan.item_cluster is None:
         return "A model's responses to the same item in several epochs are not independent."
@@ -163,8 +172,8 @@ def rule_sentences(plan: AnalysisPlan) -> list[str]:
     """Return the rules by which the numbers are computed. Each entry of the list is one rule."""
     level = percent(plan.confidence, 0)
     return [
-        "The same grader scores the raw responses of people and models. A model's invalid responses and unanswered "
-        "trials count as not correct.",
+        "The same grader scores the raw responses of people and models. A model's invalid and missing responses "
+        f"{invalid_words(plan)}.",
         "Accuracy is the share of correct responses among all test trials of a subject.",
         f"CI of several participants ({level}): percentile interval of {plan.bootstrap_resamples:,} bootstrap "
         f"resamples of whole participants (seed {plan.bootstrap_seed}), because the trials of one person are not "

@@ -55,6 +55,7 @@ RESERVED_FACTOR_NAMES = frozenset(
         "session_number",
         "occasion",  # The former name of `session_number`.
         "study_revision",
+        "counted_as",
         "excluded_at",
         "excluded_reason",
         "signal_hidden",

@@ -16,8 +16,9 @@ plan, `unanswered`, and `included`. The definitions are:
 - Only the attention checks of completed sessions count. An unanswered attention check counts as failed.
 - A session that the researcher excluded counts as not completed. So the rule `duplicates` can keep another completed
   session of this participant.
-- No rule applies to models. The unanswered and invalid trials of a model remain, and count as not correct. A run that
-  was not completed is excluded.
+- No rule applies to models. `invalid` in the plan states what happens to the unanswered and invalid trials of a model:
+  they remain and count as not correct, they remain and count as chance, or they are excluded at the step `unanswered`.
+  A run that was not completed is excluded.
 - A person with several sessions is one participant. The trials of a withdrawn session are excluded at the step
   `withdrawn`, and the trials of an incomplete session are excluded at the step `not_completed`. The participant remains
   if the participant completed another session.
@@ -52,9 +53,11 @@ class Exclusions:
     """The step that excluded each trial and each participant, and the flow table."""
 
     trials: pd.DataFrame
-    """The tidy table with the column `excluded_by`. This column has the step that excluded the trial.
+    """The tidy table with the columns `excluded_by` and `counted_as`.
 
-    For a trial in the analysis, the value is missing.
+    `excluded_by` is the step that excluded the trial; for a trial in the analysis, it is missing. `counted_as` is what
+    the trial counts in the accuracy: 1 if correct, 0 if not, and the chance of the item for an invalid or missing
+    response of a model if the plan has `invalid: chance`.
     """
     participants: pd.DataFrame
     """One row per participant or run. `disposition` is the step that excluded the participant, or `included`.
@@ -94,13 +97,27 @@ def apply_exclusions(trials: pd.DataFrame, plan: AnalysisPlan) -> Exclusions:
     tally, notes = _applied(trials, plan)
     flow = _flow(tally, plan)
     check_flow(flow, tally.excluded_by, tally.disposition)
-    marked = trials.assign(excluded_by=tally.excluded_by.astype("str"))
+    marked = _marked(trials, tally, plan)
     return Exclusions(marked, _participants(marked, tally), flow, notes)
 
 
-def excluded_by(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.Series:
-    """Return only the column `excluded_by` of `Exclusions.trials`, without computing the tables."""
-    return _applied(trials, plan)[0].excluded_by.astype("str")
+def is_invalid_of_model(trials: pd.DataFrame) -> pd.Series:
+    """Return True for each trial of a model without a valid response."""
+    return (trials["kind"] == "model") & (trials["response"].isna() | ~trials["valid"].fillna(True))
+
+
+def _counted_as(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.Series:
+    is_correct = trials["correct"].fillna(False).astype("float64")
+    return is_correct.mask(is_invalid_of_model(trials), trials["chance"]) if plan.invalid == "chance" else is_correct
+
+
+def marked_trials(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
+    """Return only `Exclusions.trials`, without computing the tables."""
+    return _marked(trials, _applied(trials, plan)[0], plan)
+
+
+def _marked(trials: pd.DataFrame, tally: "_Tally", plan: AnalysisPlan) -> pd.DataFrame:
+    return trials.assign(excluded_by=tally.excluded_by.astype("str"), counted_as=_counted_as(trials, plan))
 
 
 def _applied(trials: pd.DataFrame, plan: AnalysisPlan) -> tuple["_Tally", list[str]]:
@@ -118,6 +135,8 @@ def _applied(trials: pd.DataFrame, plan: AnalysisPlan) -> tuple["_Tally", list[s
         tally.exclude(rule.rule, result.trials)
         notes += result.notes
     tally.exclude("unanswered", ~table["answered"] & (table["kind"] != "model"))
+    if plan.invalid == "left_out":
+        tally.exclude("unanswered", is_invalid_of_model(trials))
     tally.close()
     return tally, notes
 
@@ -187,8 +206,11 @@ class _Tally:
 
 def criterion(step: str, plan: AnalysisPlan, kind: str) -> str:
     """Return what a step excludes, in words and with units."""
-    if kind == "model" and step in {"unanswered", BY_RESEARCHER, *(rule.rule for rule in plan.exclusions)}:
-        return "kept: counts as not correct" if step == "unanswered" else "does not apply to models"
+    if kind == "model" and step == "unanswered":
+        return {"wrong": "kept: counts as not correct", "chance": "kept: counts as chance",
+                "left_out": "test trial without a valid response"}[plan.invalid]  # fmt: skip
+    if kind == "model" and step in {BY_RESEARCHER, *(rule.rule for rule in plan.exclusions)}:
+        return "does not apply to models"
     for rule in plan.exclusions:
         if rule.rule == step:
             return rule_words(rule)

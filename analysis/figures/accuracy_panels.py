@@ -17,6 +17,7 @@ from analysis.figures.accuracy import (
 )
 from analysis.figures.drawing.axes import LevelNames, label_y
 from analysis.figures.drawing.lettering import distinct_labels, printable, shortened, text_width
+from analysis.figures.drawing.lines import MOST_LINES
 from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Drawing, FigureSheet, finished, style
 from analysis.figures.drawing.subject_styles import Look, Subject, draw_marker, looks, subjects_of
 from analysis.sentences import level_words, percent
@@ -48,8 +49,8 @@ def accuracy_panels(
     Returns
     -------
     Drawing or None
-        None if the table is empty or has more than `MOST_LEVELS` panels, or if the page is too narrow to distinguish
-        the markers of all levels and subjects.
+        None if the table is empty, has more than `MOST_LEVELS` panels or has more than `MOST_LINES` subjects, or if the
+        page is too narrow to distinguish the markers of all levels and subjects.
 
     References
     ----------
@@ -64,7 +65,7 @@ def accuracy_panels(
     least = len(levels) * max(_PITCH * (len(subjects) + 2), 14.0)
     width = SINGLE if len(panels) == 1 and least <= _panel_width(1, SINGLE) else DOUBLE
     n_columns = next((n for n in _columns(len(panels)) if _panel_width(n, width) >= least), 0)
-    if len(panels) > MOST_LEVELS or not n_columns:
+    if len(panels) > MOST_LEVELS or len(subjects) > MOST_LINES or not n_columns:
         return None
     panel_width = _panel_width(n_columns, width)
     names = LevelNames.of(levels, panel_width / len(levels))

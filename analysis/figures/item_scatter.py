@@ -16,6 +16,9 @@ MOST_INTERVALS = 30
 """Greatest number of points with intervals. For more points, no intervals are drawn, because they would hide the
 points. The data of the figure have all intervals."""
 
+MOST_SCATTERS = 12
+"""Greatest number of scatter plots in a report. The table of items has all models."""
+
 
 def item_scatter(
     items: pd.DataFrame, name: str, people: str, model: str, *, confidence: float = 0.95

@@ -16,10 +16,10 @@ from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
 
 MEASURES = ("n_participants", "n_trials", "n_correct", "accuracy", "ci_low", "ci_high")
-COUNTED_COLUMNS = ("kind", "subject", "participant", "correct")
+COUNTED_COLUMNS = ("kind", "subject", "participant", "correct", "counted_as")
 """Columns that `participant_counts` needs in addition to the factors."""
 Whole = npt.NDArray[np.int64]
-ItemCounts = tuple[Whole, Whole, Whole, Whole | None]
+ItemCounts = tuple[npt.NDArray[np.float64], Whole, Whole, Whole | None]
 TABLE_COLUMNS = {"kind", "subject", *MEASURES, "people", "model", "n_items", "accuracy_people", "accuracy_model",
                  "accuracy_ratio", "accuracy_ratio_ci_low", "accuracy_ratio_ci_high", "n_items_only_model",
                  "n_items_only_people", "equivalence_margin", "is_equivalent", "equivalence_ci_low",
@@ -45,12 +45,11 @@ def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.
         `simulated participants`, or a model under one condition. For a model, `n_participants` is the number of its
         runs (one for each epoch). A cell is one subject at one combination of the factors' levels. A cell without
         trials has no row. A participant without trials in a cell is not counted in this cell. If an item has no level
-        of a factor, the trials of the item are in a cell in which the level of this factor is missing. A model's
-        unanswered trials count as not correct. `intervals.proportion_interval` computes the intervals of people. The
-        bootstrap of each cell starts from the plan's seed, so the interval of a cell does not depend on the other
-        cells. `intervals.weighted_accuracy` computes the intervals of models. These intervals take into account that
-        the responses to the same item, or to items of the same cluster (`item_cluster` of the plan), are not
-        independent.
+        of a factor, the trials of the item are in a cell in which the level of this factor is missing.
+        `intervals.proportion_interval` computes the intervals of people. The bootstrap of each cell starts from the
+        plan's seed, so the interval of a cell does not depend on the other cells. `intervals.weighted_accuracy`
+        computes the intervals of models. These intervals take into account that the responses to the same item, or to
+        items of the same cluster (`item_cluster` of the plan), are not independent.
     """
     check_factors(trials, by)
     kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", *cluster_columns(plan), *by])
@@ -62,9 +61,9 @@ def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.
         rows.append((*cell, len(members), n_trials, n_correct, n_correct / n_trials, *interval_of(members, plan)))
     for cell, asked in kept[is_model].groupby(cells, dropna=False, sort=False):
         of_items = item_counts(asked, plan)
-        _, interval = accuracy_of_items(of_items, of_items["n_trials"], plan)
-        n_runs, n_trials, n_correct = asked["participant"].nunique(), len(asked), int(of_items["n_correct"].sum())
-        rows.append((*cell, n_runs, n_trials, n_correct, n_correct / n_trials, *interval))
+        proportion, interval = accuracy_of_items(of_items, of_items["n_trials"], plan)
+        n_runs, n_trials, n_correct = asked["participant"].nunique(), len(asked), int(asked["correct"].sum())
+        rows.append((*cell, n_runs, n_trials, n_correct, proportion, *interval))
     return ordered_table(rows, ["kind", "subject"], by, MEASURES, kept)
 
 
@@ -123,11 +122,10 @@ def item_counts(asked: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `n_correct, n_trials`, and `cluster` if the plan has `item_cluster`; the index has the items. An item without a
-        level of `item_cluster` is a cluster of its own.
+        `n_correct` (the sum of `counted_as`), `n_trials`, and `cluster` if the plan has `item_cluster`; the index has
+        the items. An item without a level of `item_cluster` is a cluster of its own.
     """
-    correct = asked["correct"].fillna(False).astype("int64")
-    of_item = correct.groupby(asked["item_id"].astype("str"))
+    of_item = asked["counted_as"].groupby(asked["item_id"].astype("str"))
     counts = pd.DataFrame({"n_correct": of_item.sum(), "n_trials": of_item.size()})
     if plan.item_cluster is None:
         return counts
@@ -145,9 +143,8 @@ def accuracy_of_items(of_items: pd.DataFrame, weights: pd.Series, plan: Analysis
 
 def counts_of_items(of_items: pd.DataFrame, weights: pd.Series) -> ItemCounts:
     """Return the arrays of `intervals.weighted_accuracy`: correct responses, trials, weights and clusters of items."""
-    n_correct, n_trials, n_weights = (
-        column.to_numpy(dtype="int64") for column in (of_items["n_correct"], of_items["n_trials"], weights)
-    )
+    n_correct = of_items["n_correct"].to_numpy(dtype="float64")
+    n_trials, n_weights = (column.to_numpy(dtype="int64") for column in (of_items["n_trials"], weights))
     clusters = of_items["cluster"].to_numpy(dtype="int64") if "cluster" in of_items else None
     return n_correct, n_trials, n_weights, clusters
 

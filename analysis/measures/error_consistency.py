@@ -86,7 +86,7 @@ def error_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
 
 def _with_model(shares: pd.DataFrame, asked: pd.DataFrame, plan: AnalysisPlan) -> dict[str, float | int | str]:
     """Return the error consistency of participants with a model. `shares` has an accuracy per participant and item."""
-    x = shares["correct"].to_numpy()
+    x = shares["counted_as"].to_numpy()
     y = shares["item_id"].map(_shares(asked, ["item_id"])).to_numpy()
     of_participant = (
         pd.DataFrame({"n": 1.0, "agreed": x * y + (1 - x) * (1 - y), "x": x, "y": y})
@@ -126,7 +126,7 @@ def _with_each_other(responses: pd.DataFrame, plan: AnalysisPlan) -> dict[str, f
 
 def _shares(trials: pd.DataFrame, by: list[str]) -> pd.Series:
     """Return the share of correct responses in each group of trials. The columns in `by` define the groups."""
-    return trials["correct"].fillna(False).astype("float64").groupby([trials[name] for name in by]).mean()
+    return trials["counted_as"].groupby([trials[name] for name in by]).mean()
 
 
 def _means(

@@ -4,33 +4,42 @@ from collections.abc import Hashable
 
 import pandas as pd
 
-from analysis.measures.accuracy import kept_trials
 from analysis.statistics.factor_levels import level_order
 
-INVALID_COLUMNS = ["subject", "model", "n_trials", "n_unanswered", "n_invalid", "accuracy",
-                   "accuracy_of_valid_responses", "accuracy_with_chance"]  # fmt: skip
+INVALID_COLUMNS = ["subject", "model", "n_trials", "n_unanswered", "n_invalid", "accuracy_if_wrong",
+                   "accuracy_if_left_out", "accuracy_if_chance"]  # fmt: skip
 STORED_COLUMNS = ["run", "model", "n", "accuracy_stored", "accuracy", "n_different"]
 REGRADED_COLUMNS = ["run", "item_id", "response", "key", "imported_correct", "correct"]
 
 
 def invalid_responses(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the number of unanswered and invalid trials of each model in the analysis, over all its runs.
+    """Return the number of unanswered and invalid trials of each model, and the accuracy with and without them.
 
-    Unanswered and invalid trials count as not correct in `accuracy`. `accuracy_of_valid_responses` is computed without
-    these trials. It is missing if a model has no valid response. In `accuracy_with_chance`, each of these trials counts
-    as the item's chance, as if the model had guessed.
+    Parameters
+    ----------
+    trials : DataFrame
+        The tidy table with `excluded_by`, from `apply_exclusions`. The numbers are the same for each choice of
+        `invalid` in the plan.
+
+    Returns
+    -------
+    DataFrame
+        `INVALID_COLUMNS`. The accuracies are over all runs of the model. In `accuracy_if_wrong`, unanswered and invalid
+        trials count as not correct. `accuracy_if_left_out` is computed without these trials. It is missing if a model
+        has no valid response. In `accuracy_if_chance`, each of these trials counts as the item's chance, as if the
+        model had guessed.
     """
-    kept = kept_trials(trials, ["kind", "subject", "model", "response", "valid", "correct", "chance"])
+    in_question = (trials["kind"] == "model") & (trials["phase"] == "test")
+    in_question &= trials["excluded_by"].isna() | (trials["excluded_by"] == "unanswered")
     rows = []
-    for (subject, model), responses in _by(kept[kept["kind"] == "model"], "subject"):
+    for (subject, model), responses in _by(trials[in_question], "subject"):
         unanswered = responses["response"].isna()
         invalid = ~unanswered & ~responses["valid"].fillna(True)
-        correct = responses["correct"].fillna(False).astype(bool)
-        n_valid = int((~unanswered & ~invalid).sum())
-        of_valid = float(correct.sum() / n_valid) if n_valid else float("nan")
+        correct = responses["correct"].fillna(False).astype("float64")
+        if_left_out = correct[~(unanswered | invalid)].mean()
+        if_chance = correct.mask(unanswered | invalid, responses["chance"]).mean()
         counts = (len(responses), int(unanswered.sum()), int(invalid.sum()))
-        with_chance = correct.astype("float64").where(~(unanswered | invalid), responses["chance"])
-        rows.append((subject, model, *counts, float(correct.mean()), of_valid, float(with_chance.mean())))
+        rows.append((subject, model, *counts, float(correct.mean()), float(if_left_out), float(if_chance)))
     return pd.DataFrame(rows, columns=INVALID_COLUMNS)
 
 

@@ -56,7 +56,7 @@ def item_table(trials: pd.DataFrame) -> pd.DataFrame:
 def _items(pair: Compared) -> pd.DataFrame:
     sides = []
     for trials, name in ((pair.responses, "people"), (pair.asked, "model")):
-        correct = trials["correct"].fillna(False).astype("float64").groupby(trials["item_id"])
+        correct = trials["counted_as"].groupby(trials["item_id"])
         sides.append(pd.DataFrame({f"n_{name}": correct.size(), f"accuracy_{name}": correct.mean()}))
     return sides[0].join(sides[1])
 

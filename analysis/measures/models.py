@@ -19,7 +19,7 @@ MODEL_COLUMNS = [
     "consistency_ci_low", "consistency_ci_high",
 ]  # fmt: skip
 _NEEDED = ["kind", "subject", "participant", "model", "model_version", "temperature", "item_id", "response", "valid",
-           "correct"]  # fmt: skip
+           "correct", "counted_as"]  # fmt: skip
 
 
 def models_table(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
@@ -51,7 +51,7 @@ def models_table(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     for subject, asked in kept[kept["kind"] == "model"].groupby("subject", sort=False):
         of_items = item_counts(asked, plan)
         accuracy, interval = accuracy_of_items(of_items, of_items["n_trials"], plan)
-        of_runs = asked["correct"].fillna(False).astype("float64").groupby(asked["participant"]).mean()
+        of_runs = asked["counted_as"].groupby(asked["participant"]).mean()
         first = asked.iloc[0]
         described = (subject, first["model"], first["model_version"], first["temperature"])
         counts = (len(of_runs), len(of_items), len(asked))

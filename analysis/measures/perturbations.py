@@ -121,7 +121,7 @@ def _with_perturbation(kept: pd.DataFrame, others: list[str], plan: AnalysisPlan
         participant=kept["participant"],
         base=base,
         cluster=cluster,
-        correct=kept["correct"].fillna(False).astype("int64"),
+        correct=kept["counted_as"],
     )
     return work.merge(perturbations, on=list(PERTURBATION_COLUMNS))
 

@@ -197,7 +197,7 @@ def _counts_of_model(trials: pd.DataFrame, n_responses: pd.Series, plan: Analysi
     """Return a model's counts with effective numbers of trials. Items are weighted by people's responses."""
     counts = []
     for is_kind in (trials["is_signal"], ~trials["is_signal"]):
-        of_items = item_counts(trials[is_kind].assign(correct=trials["said"]), plan)
+        of_items = item_counts(trials[is_kind].assign(counted_as=trials["said"].astype("float64")), plan)
         n_said, n_trials, weights, clusters = counts_of_items(of_items, n_responses.reindex(of_items.index))
         n_effective = effective_trials(n_said, n_trials, weights, clusters, plan.confidence)
         counts += [float((weights * n_said / n_trials).sum() / weights.sum() * n_effective), n_effective]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from analysis.exclusions.flow import Exclusions, excluded_by
+from analysis.exclusions.flow import Exclusions, marked_trials
 from analysis.measures.accuracy import accuracy
 from analysis.measures.differences import differences
 from analysis.planned.results import run_planned
@@ -56,7 +56,7 @@ def _variants(trials: pd.DataFrame, plan: AnalysisPlan, planned: Exclusions) -> 
     for name, rules in without.items():
         try:
             fewer = plan.model_copy(update={"exclusions": tuple(rules)})
-            yield name, trials.assign(excluded_by=excluded_by(trials, fewer))
+            yield name, marked_trials(trials, fewer)
         except InputError:  # Without `duplicates`, a participant may have two sessions.
             continue
 

@@ -11,7 +11,7 @@ from analysis.exclusions.rules import rule_words
 from analysis.planned.results import PlannedResults
 from analysis.planned.tests import EQUIVALENCE
 from analysis.report.references import references
-from analysis.sentences import count, percent, source_words
+from analysis.sentences import count, invalid_words, percent, source_words
 from analysis.statistics.factor_levels import level_order
 from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.planned_analyses import PlannedAnalyses
@@ -71,7 +71,7 @@ def _add_accuracy(methods: Methods, plan: AnalysisPlan, *, has_models: bool) -> 
             f"The intervals of models take into account that responses to {_related(plan)} are not independent (Korn & "
             "Graubard, 1998).",
             "The same grader scored the raw responses of people and models.",
-            "Invalid and missing responses of a model counted as not correct.",
+            f"In the accuracies of a model, its invalid and missing responses {invalid_words(plan)}.",
             "People were compared with each model over the shared items.",
             "In the model's accuracy, each item was weighted by the number of people's responses to it (Kish, 1965).",
             "The confidence intervals of people and model were combined by MOVER (Zou & Donner, 2008).",

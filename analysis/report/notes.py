@@ -8,10 +8,12 @@ from analysis.data.columns import PEOPLE, factor_columns
 from analysis.exclusions.by_group import notes_on_several_groups
 from analysis.exclusions.flow import Exclusions
 from analysis.figures import MOST_LEVELS
+from analysis.figures.drawing.lines import MOST_LINES
+from analysis.figures.item_scatter import MOST_SCATTERS
 from analysis.measures.accuracy import kept_trials
 from analysis.provenance.changed_items import notes_on_rewording
 from analysis.provenance.study_versions import notes_on_revisions, notes_on_versions
-from analysis.sentences import count
+from analysis.sentences import count, invalid_words
 from experiment.study.analysis_plan import AnalysisPlan
 
 
@@ -56,8 +58,13 @@ def study_notes(exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: A
             notes.append(
                 f"Of {count(row['n_trials'], 'trial')} of {row['subject']}, "
                 f"{count(row['n_invalid'], 'invalid response')} and "
-                f"{count(row['n_unanswered'], 'unanswered trial')} count as not correct."
+                f"{count(row['n_unanswered'], 'unanswered trial')} {invalid_words(plan)}."
             )
+    if plan.invalid == "chance" and (plan.models or plan.tests) and tables["invalid"]["n_invalid"].any():
+        notes.append(
+            "In statistical models and tests, invalid and missing responses of models count as not correct, because an "
+            "outcome is 0 or 1."
+        )
     for factor in (name for name in plan.by if kept[name].isna().any()):
         without = kept[kept[factor].isna()]
         notes.append(
@@ -66,6 +73,7 @@ def study_notes(exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: A
         )
     notes += [f"The factor {factor} has more than {MOST_LEVELS} levels, so there is a table, but no figure."
               for factor in plan.by if kept[factor].nunique(dropna=False) > MOST_LEVELS]  # fmt: skip
+    notes += _notes_on_many_subjects(tables, plan)
     notes += _notes_on_people(kept, tables)
     for row in tables["differences_overall"].to_dict("records"):
         only = [f"{row[column]} {words}" for column, words in _ONLY.items() if row[column]]
@@ -74,6 +82,27 @@ def study_notes(exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: A
     extra = [name for name in factor_columns(trials) if name not in plan.by]
     if extra:
         notes.append(f"Item factors that the plan does not use: {', '.join(extra)}.")
+    return notes
+
+
+def _notes_on_many_subjects(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> list[str]:
+    """Return notes on the figures that are left out, or show only some models, because there are many subjects."""
+    notes, n_subjects = [], len(tables["accuracy_overall"])
+    left_out = [f"{plan.by[0]} and {plan.by[1]}"] if len(plan.by) == 2 else []
+    left_out += [plan.difficulty] if plan.difficulty is not None else []
+    if n_subjects > MOST_LINES:
+        notes += [
+            f"The accuracy by {factors} has a table, but no figure with a line for each subject, because {n_subjects} "
+            "subjects could not be distinguished."
+            for factors in left_out
+        ]
+    if "items" in tables:
+        n_pairs = len(tables["items"][["people", "model"]].drop_duplicates())
+        if n_pairs > MOST_SCATTERS:
+            notes.append(
+                f"There are scatter plots of items for the first {MOST_SCATTERS} of {n_pairs} models. The table "
+                "items.csv has all models."
+            )
     return notes
 
 

@@ -19,13 +19,11 @@ from analysis.figures import (
     rt_distributions,
 )
 from analysis.figures.counterbalance import MOST_ROWS
+from analysis.figures.item_scatter import MOST_SCATTERS
 from analysis.measures.accuracy import FactorAccuracy, kept_trials
 from analysis.measures.models import accuracy_by_temperature
 from analysis.sentences import percent
 from experiment.study.analysis_plan import AnalysisPlan
-
-MOST_SCATTERS = 12
-"""Greatest number of scatter plots of items. The table of items has all models."""
 
 
 def study_figures(

@@ -15,6 +15,7 @@ from scipy.stats import t as t_distribution
 from analysis.statistics.bootstrap import resampled_sums
 
 Counts = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 
 class Interval(NamedTuple):
@@ -62,14 +63,20 @@ def wilson(n_correct: float, n_trials: float, confidence: float = 0.95) -> Inter
 
 
 def effective_trials(
-    n_correct: Counts, n_trials: Counts, weights: Counts, clusters: Counts | None = None, confidence: float = 0.95
+    n_correct: Counts | Floats,
+    n_trials: Counts,
+    weights: Counts,
+    clusters: Counts | None = None,
+    confidence: float = 0.95,
 ) -> float:
     r"""Return the number of independent trials that would give one subject's accuracy the same precision.
 
     Parameters
     ----------
-    n_correct, n_trials : array of int, shape (items,)
-        Numbers of successes and trials of the subject at each item. Every item has at least one trial.
+    n_correct : array, shape (items,)
+        Sums of the subject's successes at each item. A trial can also count as a fraction of a success.
+    n_trials : array of int, shape (items,)
+        Numbers of trials of the subject at each item. Every item has at least one trial.
     weights : array of int, shape (items,)
         Weight of each item.
     clusters : array of int, shape (items,), optional
@@ -136,7 +143,11 @@ def effective_trials(
 
 
 def weighted_accuracy(
-    n_correct: Counts, n_trials: Counts, weights: Counts, clusters: Counts | None = None, confidence: float = 0.95
+    n_correct: Counts | Floats,
+    n_trials: Counts,
+    weights: Counts,
+    clusters: Counts | None = None,
+    confidence: float = 0.95,
 ) -> tuple[float, Interval]:
     r"""Return one subject's accuracy over items with different weights, and its interval.
 

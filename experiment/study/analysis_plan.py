@@ -6,7 +6,7 @@ The package `analysis` reads this part of a study.
 import re
 import warnings
 from collections import Counter
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -77,6 +77,13 @@ class AnalysisPlan(PlannedAnalyses):
             "Factor whose levels are groups of related items, such as `scenario_number`. In the intervals of models, "
             "responses to items of one group are not independent. By default, only responses to the same item are not "
             "independent."
+        ),
+    )
+    invalid: Literal["wrong", "left_out", "chance"] = Field(
+        default="wrong",
+        description=(
+            "How invalid and missing responses of models enter their accuracy. `wrong`: as not correct. `left_out`: "
+            "these trials are excluded. `chance`: as the probability that a random response to the item is correct."
         ),
     )
     difficulty: str | None = Field(

@@ -189,6 +189,20 @@ def test_a_missing_factor_is_refused_before_anything_is_written(rows, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_figures_that_many_models_leave_out_are_in_the_notes(view, row, tmp_path):
+    def answers(**who):
+        return [
+            row(**who, trial_index=n, item_id=f"i{n}", response=1 + n % 2, factors={"level": n // 2}) for n in range(4)
+        ]
+
+    rows = view(answers(participant="A"), *(answers(kind="model", run=f"M{n}") for n in range(13)))
+    result = run(rows, tmp_path / "out", AnalysisPlan(difficulty="level"))
+    assert "difficulty" not in result.figures
+    assert sum(name.startswith("items_") for name in result.figures) == 12
+    assert any("accuracy by level has a table, but no figure" in note for note in result.notes)
+    assert any("for the first 12 of 13 models" in note for note in result.notes)
+
+
 def test_a_missing_cluster_is_refused_before_anything_is_written(rows, tmp_path):
     with pytest.raises(InputError, match="`item_cluster` is `colour`, but no item has this factor"):
         run(rows, tmp_path / "out", AnalysisPlan(item_cluster="colour"))

@@ -3,7 +3,7 @@
 import importlib.util
 from pathlib import Path
 
-from analysis.exclusions.flow import NOT_A_TEST_TRIAL, excluded_by
+from analysis.exclusions.flow import NOT_A_TEST_TRIAL, marked_trials
 from batteries.errors import InputError
 from equipoise.commands.store_access import (
     StoreAddress,
@@ -63,7 +63,7 @@ def store_inspect_log(
 
     with store_to_read(study, store) as opened:
         trials = study_trials(study, store_location(study, read_settings(store=setting_of(store))))
-        trials["excluded_by"] = excluded_by(trials, study.definition.analysis)
+        trials = marked_trials(trials, study.definition.analysis)
         kind = Kind.SIMULATED if simulated else Kind.HUMAN
         is_shown = (trials["kind"] == kind) & (trials["excluded_by"] != NOT_A_TEST_TRIAL) & trials["correct"].notna()
         if not is_shown.any():

@@ -4,7 +4,11 @@ import pytest
 
 from analysis.data.tidy_table import tidy_trials
 from analysis.exclusions.flow import apply_exclusions
+from analysis.measures.accuracy import accuracy
+from analysis.measures.differences import differences
 from analysis.measures.invalid_responses import invalid_responses, regraded, stored_scoring
+from analysis.measures.item_agreement import item_table
+from analysis.measures.models import models_table
 from experiment.study.analysis_plan import AnalysisPlan
 
 
@@ -22,8 +26,41 @@ def test_invalid_and_unanswered_trials_are_counted_for_each_model(view, session,
     line = invalid_responses(marked(rows)).iloc[0]
     assert line["subject"] == "M"
     assert line[["n_trials", "n_unanswered", "n_invalid"]].tolist() == [4, 1, 1]
-    assert line["accuracy"] == 0.5
-    assert line["accuracy_of_valid_responses"] == 1
+    assert line["accuracy_if_wrong"] == 0.5
+    assert line["accuracy_if_left_out"] == 1
+    n_options = len(json.loads(rows["content"].iloc[0])["options"])
+    assert line["accuracy_if_chance"] == pytest.approx((2 + 2 / n_options) / 4)
+
+
+@pytest.mark.parametrize(
+    ("invalid", "n_trials", "right"), [("wrong", 4, 2), ("left_out", 2, 2), ("chance", 4, 2 + 2 / 4)]
+)
+def test_invalid_responses_enter_every_accuracy_as_the_plan_states(view, session, row, invalid, n_trials, right):
+    plan = AnalysisPlan(invalid=invalid, bootstrap_resamples=1000)
+    rows = view(
+        *(
+            [
+                session(**who, n_test=2),
+                row(**who, trial_index=8, item_id="i8", response=3 if who["kind"] == "human" else None),
+                row(**who, trial_index=9, item_id="i9", response=3 if who["kind"] == "human" else "?",
+                    valid=int(who["kind"] == "human")),
+            ]
+            for who in ({"kind": "human"}, {"kind": "model", "run": "M"})
+        )
+    )  # fmt: skip
+    exclusions = apply_exclusions(tidy_trials(rows), plan)
+    trials = exclusions.trials
+    table = accuracy(trials, [], plan).set_index("subject")
+    assert table.loc["M", ["n_trials", "n_correct"]].tolist() == [n_trials, 2]
+    assert table.loc["M", "accuracy"] == pytest.approx(right / n_trials)
+    assert table.loc["people", "accuracy"] == 0.5
+    gap = differences(trials, [], plan).iloc[0]
+    assert gap["accuracy_model"] == pytest.approx(right / n_trials)
+    assert models_table(trials, plan)["accuracy"].iloc[0] == pytest.approx(right / n_trials)
+    assert item_table(trials)["accuracy_model"].mean() == pytest.approx(right / n_trials)
+    assert invalid_responses(trials)["n_invalid"].tolist() == [1]
+    flow = exclusions.flow[exclusions.flow["kind"] == "model"].set_index("step")
+    assert flow.loc["unanswered", "n_trials"] == 4 - n_trials
 
 
 def test_stored_scoring_is_compared_with_our_scoring_and_every_difference_is_named(view, session, row):
