@@ -37,8 +37,7 @@ def copy_sample_study(name: str, folder: Path) -> None:
         If the sample study does not exist, or the folder is not empty.
     """
     sample = sample_study_folder(name)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder}: this path exists and is not an empty folder. Fix: choose a new folder.")
+    check_new_folder(folder)
     try:
         shutil.copytree(sample, folder, dirs_exist_ok=True)
     except OSError as error:
@@ -46,6 +45,12 @@ def copy_sample_study(name: str, folder: Path) -> None:
     (folder / "study.schema.json").write_text(_schema(), encoding="utf-8")
     # Responses are personal data, so Git must not add them to a public repository.
     (folder / ".gitignore").write_text("data/\n", encoding="utf-8")
+
+
+def check_new_folder(folder: Path) -> None:
+    """Raise an InputError if a path exists and is not an empty folder."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder}: this path exists and is not an empty folder. Fix: choose a new folder.")
 
 
 @cache

@@ -1,0 +1,82 @@
+"""Replies of mock models, for the demo: a CSV file that `equipoise models import` reads.
+
+A mock model is a small program and no language model. It reads the answer keys, as simulated participants do. So its
+accuracy says nothing about any language model.
+"""
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+
+from batteries.files.atomic_write import atomic_write
+from batteries.files.csv_files import write_rows
+from batteries.items import Item
+from batteries.tasks import task_named
+from experiment.models.prompts.requests import PromptRequest, Requests
+
+COLUMN_MAP = "item=request_id,reply=reply,model=model"
+"""The map of the file's columns, for the import."""
+_REASON = "This is a mock model, so there is no reason."
+
+
+@dataclass(frozen=True)
+class MockModel:
+    """A mock model. All probabilities are those at temperature 0."""
+
+    name: str
+    p_correct: float
+    """Probability that a valid reply is right."""
+    p_invalid: float
+    """Probability of a reply without a response."""
+
+
+MOCK_MODELS = (
+    MockModel("mock-strong", p_correct=0.9, p_invalid=0.0),
+    MockModel("mock-weak", p_correct=0.5, p_invalid=0.08),
+)
+
+
+def write_mock_replies(requests: Requests, model: MockModel, path: Path, seed: int) -> None:
+    """Write the reply of a mock model to each request.
+
+    Parameters
+    ----------
+    requests
+        The requests.
+    model
+        The mock model.
+    path
+        The CSV file to write, with one row per request and the columns `request_id`, `model` and `reply`.
+    seed
+        Seed of the replies.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
+    items = requests.study.battery.by_id
+    replies = ((str(each.request_id), model.name, _reply(model, each, items[each.item_id], seed)) for each in requests)
+    with atomic_write(path) as file:
+        write_rows(file, [("request_id", "model", "reply"), *replies])
+
+
+def _reply(model: MockModel, request: PromptRequest, item: Item, seed: int) -> str:
+    """Return the reply of a mock model to one request.
+
+    A quarter of the temperature is the probability that the model responds at random in this epoch. Otherwise, the
+    model has the same reply in each epoch.
+    """
+    of_item = random.Random(f"{seed}/{model.name}/{item.item_id}")
+    of_request = random.Random(f"{seed}/{model.name}/{request.request_id}")
+    responses = task_named(item.task).responses(item.content)
+    wrong = [response for response in responses if response != item.key]
+    is_invalid = of_item.random() < model.p_invalid
+    response = item.key if of_item.random() < model.p_correct else of_item.choice(wrong)
+    if of_request.random() < (request.request_id.temperature or 0) / 4:
+        is_invalid, response = False, of_request.choice(responses)
+    if is_invalid:
+        return "I cannot say what the answer is."
+    if isinstance(response, int):
+        return f"{response}\n{item.content['options'][response - 1]}\n{_REASON}"  # type: ignore[index]
+    return f"Prediction: {response}\nReason: {_REASON}"
