@@ -1,11 +1,12 @@
 """The subjects of the analysis: people, simulated participants, and each model under one condition.
 
-Runs that differ only in the epoch are repetitions of one subject, not several subjects.
+Runs that differ only in the epoch are repetitions of one subject, not several subjects. The name of a subject contains
+the template of the requests only if there are several templates.
 """
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ _NOT_A_CONDITION = {"epoch", "totals", "training_cutoff"}
 """Parameters of a run that may differ between repetitions: the epoch, the sums over the responses, and what is known of
 the model."""
 _TEMPERATURE_IN_LABEL = re.compile(r", temperature [0-9.e+-]+(?=$|, | \([0-9]+\)$)")
+_TEMPLATE_IN_LABEL = re.compile(r", template ([0-9a-f]{8})(?=$|, | \([0-9]+\)$)")
 _EPOCH_IN_LABEL = re.compile(r", epoch [0-9]+(?=$| \([0-9]+\)$)")
 """The epoch at the end of a label. The store adds a number in parentheses if another run has the same label."""
 
@@ -62,11 +64,25 @@ def without_temperature(subject: str) -> str:
     return _TEMPERATURE_IN_LABEL.sub("", subject)
 
 
+def shared_template(labels: Iterable[str]) -> str | None:
+    """Return the template in the labels of runs, if all labels with a template have the same template.
+
+    Examples
+    --------
+    >>> shared_template(["gpt, template 9f8e7d6c", "haiku, template 9f8e7d6c, epoch 1", "baseline/tracer"])
+    '9f8e7d6c'
+    >>> shared_template(["gpt, template 9f8e7d6c", "gpt, template 1a2b3c4d"]) is None
+    True
+    """
+    found = {match[1] for label in labels if (match := _TEMPLATE_IN_LABEL.search(label))}
+    return found.pop() if len(found) == 1 else None
+
+
 def subjects_of_runs(runs: Sequence[DescribedRun]) -> list[str]:
-    """Return the subject of each run: the label without the epoch.
+    """Return the subject of each run: the label without the epoch, and without the template if there is only one.
 
     Runs that differ only in the epoch have the same subject. If the runs of several conditions have the same label
-    without the epoch, the subject of each such condition is the label of its first run. So different conditions are
+    without these parts, the subject of each such condition is the label of its first run. So different conditions are
     never pooled.
 
     Examples
@@ -78,9 +94,12 @@ def subjects_of_runs(runs: Sequence[DescribedRun]) -> list[str]:
     first_run: dict[bytes, DescribedRun] = {}
     for run in sorted(runs, key=lambda run: (run.epoch or 0, run.run)):
         first_run.setdefault(run.condition, run)
-    n_conditions = Counter(run.label_of_condition for run in first_run.values())
-    subjects = []
-    for run in runs:
-        label = run.label_of_condition
-        subjects.append(label if n_conditions[label] == 1 else first_run[run.condition].run)
-    return subjects
+    is_shared = shared_template(run.run for run in runs) is not None
+    names = {
+        condition: _TEMPLATE_IN_LABEL.sub("", run.label_of_condition) if is_shared else run.label_of_condition
+        for condition, run in first_run.items()
+    }
+    n_conditions = Counter(names.values())
+    return [
+        name if n_conditions[name := names[run.condition]] == 1 else first_run[run.condition].run for run in runs
+    ]  # fmt: skip

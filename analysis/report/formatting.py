@@ -20,6 +20,7 @@ HEADINGS = {
     "is_equivalent": "equivalent", "pearson": "Pearson's r",
     "spearman": "Spearman's rho", "kappa": "Cohen's kappa",
     "n_pairs_left_out": "pairs excluded", "n_signal": "signals", "n_noise": "noise", "n_invalid": "invalid",
+    "n_unanswered": "unanswered", "n_items_repeated": "items repeated",
     "d_prime": "d'", "n_completed": "completed", "n_included": "in the analysis",
 }  # fmt: skip
 
@@ -97,6 +98,8 @@ def cell_words(column: str, cell: Any) -> str:
     ('< .001', '.491', '453.6', '1,200')
     >>> cell_words("estimate", -0.12345), cell_words("estimate", 0.00002), cell_words("converged", True)
     ('−0.123', '0.00002', 'yes')
+    >>> cell_words("temperature", 0.7)
+    '0.7'
     """
     if cell is None or (not isinstance(cell, str) and pd.isna(cell)):
         return ""
@@ -108,6 +111,8 @@ def cell_words(column: str, cell: Any) -> str:
         return str(cell)
     if isinstance(cell, int) or (column in {"df", "df_error"} and cell == int(cell)):
         return f"{cell:,.0f}"
+    if column == "temperature":
+        return f"{cell:g}"
     return number(float(cell), 1 if column in {"df", "df_error"} else 3)
 
 

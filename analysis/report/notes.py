@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.data.columns import PEOPLE, factor_columns
+from analysis.data.subjects import shared_template
 from analysis.exclusions.by_group import notes_on_several_groups
 from analysis.exclusions.flow import Exclusions
 from analysis.figures import MOST_LEVELS
@@ -53,6 +54,9 @@ def study_notes(exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: A
     left_out = exclusions.participants.query("kind == 'model' and disposition != 'included'")
     notes += [f"The run {run} is not in the tables. Reason: {why.replace('_', ' ')}."
               for run, why in left_out[["run", "disposition"]].itertuples(index=False)]  # fmt: skip
+    template = shared_template(trials["run"].dropna().unique())
+    if template is not None:
+        notes.append(f"All model runs with a known template have the template {template}.")
     for row in tables["invalid"].to_dict("records"):
         if row["n_invalid"] or row["n_unanswered"]:
             notes.append(

@@ -36,6 +36,22 @@ def test_runs_under_different_conditions_are_never_pooled(changed):
     assert subjects_of_runs(runs) == ["gpt, epoch 1", "gpt, epoch 2"]
 
 
+def test_the_template_is_named_only_if_there_are_several():
+    one = [run(f"{model}, template 9f8e7d6c, temperature 0.5, epoch 1", model=model) for model in ("gpt", "haiku")]
+    assert subjects_of_runs(one) == ["gpt, temperature 0.5", "haiku, temperature 0.5"]
+    other = run("opus, template 1a2b3c4d, epoch 1", prompt_digest="other")
+    assert subjects_of_runs([*one, other]) == [
+        "gpt, template 9f8e7d6c, temperature 0.5",
+        "haiku, template 9f8e7d6c, temperature 0.5",
+        "opus, template 1a2b3c4d",
+    ]
+
+
+def test_a_run_with_a_template_is_never_pooled_with_a_run_of_the_same_name():
+    runs = [run("gpt, template 9f8e7d6c, epoch 1"), run("gpt, epoch 1", prompt_digest=None)]
+    assert subjects_of_runs(runs) == ["gpt, template 9f8e7d6c, epoch 1", "gpt, epoch 1"]
+
+
 def test_a_run_without_an_epoch_keeps_its_label():
     alone = DescribedRun("Haiku 4.5, epoch 1", "import", "Haiku 4.5", "x", None, None, {"experiment": 1})
     same = DescribedRun("Haiku 4.5", "import", "Haiku 4.5", "x", None, None, {"experiment": 1})
