@@ -20,7 +20,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: demo test check quick
 
-demo: $(VENV)/installed  ## Run a whole study with simulated participants. With ARGS=--no-serve, exit after the report.
+demo: $(VENV)/installed  ## Run two studies with simulated participants. With ARGS=--no-serve, exit after the reports.
 	$(VENV)/bin/equipoise demo $(ARGS)
 
 test: $(VENV)/installed-dev $(LAB)/installed check  ## Check style, types and imports, then run all tests.

@@ -52,7 +52,7 @@ _show_warning = warnings.showwarning
 def main() -> None:
     """One battery of questions for people and language models, and one analysis that compares them fairly.
 
-    Start with `equipoise demo`, which runs a whole study with simulated participants.
+    Start with `equipoise demo`, which runs two sample studies with simulated participants.
     """
     warnings.showwarning = _print_warning
     for stream in (sys.stdout, sys.stderr):
@@ -68,14 +68,15 @@ def main() -> None:
     default=40,
     show_default=True,
     type=click.IntRange(1),
-    help="Number of simulated participants.",
+    help="Number of simulated participants in each study.",
 )
-@click.option(
-    "--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of the participants and their responses."
-)
-@click.option("--no-serve", is_flag=True, help="Exit after the report instead of serving the study.")
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of all responses and replies.")
+@click.option("--no-serve", is_flag=True, help="Exit after the reports instead of serving a study.")
 def demo(folder: Path | None, n_participants: int, seed: int, no_serve: bool) -> None:
-    """Run a whole sample study with simulated participants and baselines, and write the report."""
+    """Run two sample studies with simulated participants, baselines and mock models, and write the reports.
+
+    A mock model is a small program and no language model.
+    """
     from equipoise.commands.demo import demo as run_demo
 
     run_demo(folder, n_participants, seed, keep_serving=not no_serve)

@@ -38,7 +38,7 @@ def demo(folder: Path | str | None = None, n_participants: int = 40, seed: int =
     n_participants
         Number of simulated participants in each study.
     seed
-        Seed of the participants, their responses, and the replies of the mock models.
+        Seed of all responses of participants and replies of mock models.
     keep_serving
         True to serve the study `blackbox-predict` after the reports, until Ctrl-C.
 

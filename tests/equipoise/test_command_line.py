@@ -265,21 +265,38 @@ def test_a_simulation_can_be_repeated_exactly(study_folder: Path, tmp_path: Path
     assert tables[0] == tables[1]
 
 
-def test_the_demo_runs_the_whole_workflow(tmp_path: Path) -> None:
+MOCK_SUBJECTS = [
+    f"mock-{strength}, temperature {temperature}" for strength in ("strong", "weak") for temperature in ("0.2", "1")
+]
+
+
+def test_the_demo_compares_participants_with_models_in_two_studies(tmp_path: Path) -> None:
     done = equipoise("demo", "--no-serve", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    results = tmp_path / "equipoise-demo" / "results"
-    assert str(results / "report.html") in done.stdout
-    kinds = {(row["kind"], row["subject"]) for row in table(results, "accuracy")}
-    assert ("simulated", "simulated participants") in kinds
-    assert {"baseline/tracer", "baseline/nearest-atom", "baseline/straight-line"} <= {subject for _, subject in kinds}
-    assert list(table(results, "accuracy")[0]) == [
-        "kind", "subject", "outcome", "n_participants", "n_trials", "n_correct", "accuracy", "ci_low", "ci_high",
+    folders = [tmp_path / "equipoise-demo" / name / "results" for name in ("blackbox-predict", "intuition-single")]
+    blackbox, stories = folders
+    assert [line.partition(": ")[2] for line in done.stdout.splitlines()[-2:]] == [
+        str(folder / "report.html") for folder in folders
+    ]
+    baselines = ["baseline/nearest-atom", "baseline/straight-line", "baseline/tracer"]
+    for results, models in ((blackbox, [*baselines, *MOCK_SUBJECTS]), (stories, MOCK_SUBJECTS)):
+        subjects = dict.fromkeys((row["kind"], row["subject"]) for row in table(results, "accuracy"))
+        assert list(subjects) == [("simulated", "simulated participants"), *(("model", model) for model in models)]
+        flow = [row for row in table(results, "exclusions") if row["kind"] == "simulated"]
+        assert sum(int(row["n_participants"]) for row in flow) == 40
+        assert int(next(row["n_participants"] for row in flow if row["step"] == "attention_check")) > 0
+        repeated = [row for row in table(results, "models") if row["subject"] in MOCK_SUBJECTS]
+        assert all(int(row["n_runs"]) == 2 and 0 < float(row["consistency"]) < 1 for row in repeated)
+        accuracy = {row["subject"]: float(row["accuracy"]) for row in repeated}
+        assert accuracy["mock-strong, temperature 0.2"] > accuracy["mock-weak, temperature 0.2"] + 0.2
+        invalid = {row["subject"]: int(row["n_invalid"]) for row in table(results, "invalid")}
+        assert invalid["mock-weak, temperature 0.2"] > 0 == invalid["mock-strong, temperature 0.2"]
+        assert (results / "figures" / "temperature.svg").exists()
+        assert (results / "report.html").stat().st_size > 10_000
+    assert list(table(stories, "accuracy")[0]) == [
+        "kind", "subject", "condition", "inference_level", "n_participants", "n_trials", "n_correct", "accuracy",
+        "ci_low", "ci_high",
     ]  # fmt: skip
-    flow = [row for row in table(results, "exclusions") if row["kind"] == "simulated"]
-    assert sum(int(row["n_participants"]) for row in flow) == 40
-    assert int(next(row["n_participants"] for row in flow if row["step"] == "attention_check")) > 0
-    assert (results / "report.html").stat().st_size > 10_000
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no file modes")
