@@ -27,6 +27,9 @@ from analysis.sentences import (
 from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.planned_analyses import PlannedComparison
 
+NOT_SHOWN_OF_MODELS = ["model", "model_version", "n_items", "n_trials", "ci_low", "ci_high", "n_items_repeated"]
+"""Columns that the report omits from the table of models, so that it fits the page. The CSV file has these columns."""
+
 
 def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy]) -> str:
     """Return the report as HTML.
@@ -125,7 +128,7 @@ def _models(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, An
     models, invalid = tables["models"], tables["invalid"]
     has_invalid = bool((invalid["n_unanswered"] + invalid["n_invalid"]).sum())
     return {
-        "models": shown(models.drop(columns=["model", "model_version"]), plan.confidence),
+        "models": shown(models.drop(columns=NOT_SHOWN_OF_MODELS), plan.confidence),
         "is_repeated": bool(models["consistency"].notna().any()),
         "invalid": shown(invalid.drop(columns=["model"])) if has_invalid else None,
     }
