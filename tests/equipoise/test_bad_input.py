@@ -92,6 +92,12 @@ def test_a_path_where_no_folder_can_be_made_is_refused(tmp_path: Path, command: 
     assert_refused(run(command, path) if command == "new" else run("demo", "--dir", path), "cannot be made")
 
 
+def test_the_demo_refuses_a_folder_with_files(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+    assert_refused(run("demo", "--no-serve", "--dir", tmp_path), "not an empty folder")
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
 def test_results_in_the_folder_of_the_responses_are_refused(study_folder: Path) -> None:
     tracer(study_folder)
     assert_refused(run("analyze", study_folder, "-o", study_folder / "data"), "contains the store")
