@@ -16,11 +16,9 @@ from batteries.files.private_files import private_folder
 from experiment.models.event_loops import calls_outside_loops
 from experiment.models.prompts.requests import PromptRequest
 from experiment.models.request_ids import RequestId
-from experiment.models.runs.inspect_task import messages_of, score_of
+from experiment.models.runs.inspect_task import GRADER, messages_of, score_of
 from experiment.models.runs.kept_replies import KeptReplies, KeptReply
 from experiment.models.runs.settings import RunSettings
-
-_SCORER = "equipoise_grader"
 
 
 def write_run_log(
@@ -83,7 +81,7 @@ def _description(settings: RunSettings, temperature: float | None, created: str)
         "model_generate_config": {"temperature": temperature, "max_tokens": settings.longest_reply},
         "config": {"epochs": settings.requests.epochs},
         "metadata": {"study": study.name, "battery": study.battery.digest},
-        "scorers": [{"name": _SCORER, "metrics": [{"name": "inspect_ai/accuracy"}, {"name": "inspect_ai/stderr"}]}],
+        "scorers": [{"name": GRADER, "metrics": [{"name": "inspect_ai/accuracy"}, {"name": "inspect_ai/stderr"}]}],
     }
 
 
@@ -109,7 +107,7 @@ def _sample(
         return sample
     sample.output = _output(reply)
     sample.messages = [*messages, sample.output.message]
-    sample.scores = {_SCORER: score_of(item, reply.reply)}
+    sample.scores = {GRADER: score_of(item, reply.reply)}
     sample.completed_at = reply.completed_at
     sample.total_time = sample.working_time = reply.latency_s
     return sample
