@@ -222,9 +222,12 @@ def _kept(output: ModelOutput, condition: str, item_id: str, request_id: Request
     Raises
     ------
     RuntimeError
-        If the provider sent no reply.
+        If the provider sent no reply, or the prompt is too long for the model.
     """
     is_refusal = output.stop_reason == "content_filter"
+    # Some providers of Inspect return the error for a prompt that is too long as the text of a reply without tokens.
+    if output.stop_reason == "model_length" and output.usage is None:
+        raise RuntimeError(output.completion)
     if not output.choices or (output.error and not is_refusal):
         raise RuntimeError(output.error or "the provider sent no reply")
     content = output.choices[0].message.content

@@ -1,8 +1,7 @@
 """Runs of language models, with a fake provider on loopback."""
 
-import gc
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,21 +23,15 @@ from tests.experiment.models.runs.fake_provider import (
     Sent,
     fake_provider,
 )
-from tests.experiment.models.runs.inspect_needed import need_inspect
 
 # Inspect does not close the connections of a model, and its libraries use deprecated functions.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
-)
+pytestmark = [
+    pytest.mark.usefixtures("inspect_in_a_folder"),
+    pytest.mark.filterwarnings(
+        "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+    ),
+]
 N_ITEMS = 6
-
-
-@pytest.fixture(autouse=True)
-def _inspect_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    need_inspect()
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "inspect"))
-    yield
-    gc.collect()
 
 
 def numbered_items(n: int = N_ITEMS) -> list[Any]:
@@ -136,6 +129,26 @@ def test_inspect_sends_a_request_again_after_a_passing_failure(run: Run, model: 
     assert not result.incomplete
     assert provider.attempts.total() == N_ITEMS + 3
     assert set(provider.billed.values()) == {1}
+
+
+@pytest.mark.parametrize(
+    ("model", "error"),
+    [
+        (MODEL, {"code": "context_length_exceeded", "message": "The maximum context length is 8 tokens."}),
+        (ANTHROPIC_MODEL, {"type": "invalid_request_error", "message": "Prompt is too long: 9 tokens > 8."}),
+    ],
+    ids=["openai", "anthropic"],
+)
+def test_a_prompt_that_is_too_long_is_a_failure_with_the_words_of_the_provider(
+    run: Run, model: str, error: dict[str, str]
+) -> None:
+    too_long = Sent(status=400, body=json.dumps({"type": "error", "error": error}).encode())
+    with fake_provider(lambda prompt, _: too_long if number_of(prompt) == 3 else Sent("2")) as provider:
+        result = run(provider, (), model=model)
+        assert result.runs == []
+        assert f"1 request failed; the first is item `item-03`: {error['message']} Fix: " in result.incomplete[0]
+        provider.send = lambda *_: Sent("2")
+        assert len(run(provider, (), model=model).runs) == 1
 
 
 @pytest.mark.parametrize("model", MODELS)
