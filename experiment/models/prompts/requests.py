@@ -1,4 +1,7 @@
-"""The requests of a study: one request per item, temperature and epoch."""
+"""The requests of a study: one request per item, temperature and epoch.
+
+Usually each item is asked afresh. In a whole session, all requests at one temperature and epoch are one conversation.
+"""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -11,7 +14,7 @@ from batteries.errors import InputError
 from batteries.items import Item
 from experiment.models.prompts.item_text import content_variables, shown_item
 from experiment.models.prompts.practice import examples, instruction_pages, practice_trials
-from experiment.models.prompts.styles import REASONING_STYLES, Prompt, Style, style_for
+from experiment.models.prompts.styles import HUMAN_EQUIVALENT, REASONING_STYLES, Prompt, Style, style_for
 from experiment.models.request_ids import RequestId
 from experiment.plan import Phase, plan_session
 from experiment.study.definition import Study
@@ -58,6 +61,9 @@ class Requests:
     by_task: dict[str, TaskPrompts]
     temperatures: tuple[float | None, ...]
     epochs: int
+    session_order: str | None = None
+    """SHA-256 of the ids of a session's items in their order, if the model goes through the whole session as one
+    conversation. None if each item is asked afresh."""
 
     def __len__(self) -> int:
         return len(self.items) * len(self.temperatures) * self.epochs
@@ -66,18 +72,42 @@ class Requests:
         """Yield the requests. All requests for one item follow each other, so that few prompts are in memory."""
         battery = self.study.battery
         positions = {item.item_id: index for index, item in enumerate(battery.items)}
-        for item in self.items:
-            prompts = self.by_task[item.task]
-            prompt = prompts.style.render(self._variables(item), item.item_id)
-            parts = battery.digest[:8], positions[item.item_id], prompts.digest[:8]
+        for item, prompt in self._prompts():
+            parts = battery.digest[:8], positions[item.item_id], self.by_task[item.task].digest[:8]
             for temperature in self.temperatures:
                 for epoch in range(1, self.epochs + 1):
                     yield PromptRequest(RequestId(*parts, temperature, epoch), item.item_id, prompt)
 
     @property
+    def n_test_items(self) -> int:
+        """Number of test items. In a whole session, `items` also has attention checks."""
+        return sum(item.item_id in self.study.groups for item in self.items)
+
+    @property
     def is_long(self) -> bool:
         """True if a style asks for a long reply."""
         return any(prompts.style.name in REASONING_STYLES for prompts in self.by_task.values())
+
+    def _prompts(self) -> Iterator[tuple[Item, Prompt]]:
+        """Yield the prompt of each item. In a whole session, each prompt continues the conversation.
+
+        So the model gets the instructions and the practice only once, the examples once for each task, and a system
+        prompt only if it differs from the one before.
+        """
+        system, tasks = None, set[str]()
+        for item in self.items:
+            variables = self._variables(item)
+            if tasks:
+                variables |= {"instructions": [], "practice": []}
+            if item.task in tasks:
+                variables["examples"] = []
+            prompt = self.by_task[item.task].style.render(variables, item.item_id)
+            if self.session_order is not None:
+                tasks.add(item.task)
+                if prompt.system == system:
+                    prompt = Prompt(None, prompt.user)
+                system = prompt.system or system
+            yield item, prompt
 
     def _variables(self, item: Item) -> dict[str, Any]:
         """Return the variables of a template for one item. Only the item's content is read, not its key or factors."""
@@ -97,6 +127,7 @@ def requests_for(
     epochs: int = 1,
     group: int | None = None,
     seed: int | None = None,
+    whole_session: bool = False,
 ) -> Requests:
     """Return the requests for a study's test items.
 
@@ -115,6 +146,10 @@ def requests_for(
     group, seed
         Counterbalance group and seed of one session. The requests are then for the test items of this session, in the
         order of its plan. If both are None, the requests are for all test items of the battery.
+    whole_session
+        True if the requests for one session are one conversation. The requests are then also for the attention checks
+        of the session, and the default style is `human-equivalent`. Attention checks have this style too, unless test
+        items have the same task.
 
     Raises
     ------
@@ -125,15 +160,22 @@ def requests_for(
         raise InputError(
             f"shots is {shots} and epochs is {epochs}. Fix: use 0 or more shots, and 1 or more epochs."
         )  # fmt: skip
-    items = _items(study, group, seed)
+    items = _items(study, group, seed, whole_session)
+    if whole_session:
+        style = style or HUMAN_EQUIVALENT
+    tasks_of_tests = {item.task for item in items if item.item_id in study.groups}
     by_task = {
-        task: _task_prompts(study, task, style, shots) for task in dict.fromkeys(item.task for item in items)
-    }  # fmt: skip
-    return Requests(study, tuple(items), by_task, _checked(temperatures), epochs)
+        task: _task_prompts(study, task, *((style, shots) if task in tasks_of_tests else (HUMAN_EQUIVALENT, 0)))
+        for task in dict.fromkeys(item.task for item in items)
+    }
+    session_order = digest([item.item_id for item in items]) if whole_session else None
+    return Requests(study, tuple(items), by_task, _checked(temperatures), epochs, session_order)
 
 
-def _items(study: Study, group: int | None, seed: int | None) -> list[Item]:
+def _items(study: Study, group: int | None, seed: int | None, whole_session: bool) -> list[Item]:
     if group is None and seed is None:
+        if whole_session:
+            raise InputError("--whole-session: a session needs a group and a seed. Fix: add --group and --seed.")
         return study.test_items
     if group is None or seed is None:
         missing = "--seed" if seed is None else "--group"
@@ -147,7 +189,8 @@ def _items(study: Study, group: int | None, seed: int | None) -> list[Item]:
         trials = plan_session(study, group, seed).trials
     except ValueError as error:
         raise InputError(f"--group {group}: {error}") from None
-    return [study.battery.by_id[trial.item_id] for trial in trials if trial.phase is Phase.TEST]
+    phases = {Phase.TEST, Phase.ATTENTION_CHECK} if whole_session else {Phase.TEST}
+    return [study.battery.by_id[trial.item_id] for trial in trials if trial.phase in phases]
 
 
 def _task_prompts(study: Study, task: str, chosen: str | None, shots: int) -> TaskPrompts:

@@ -1,5 +1,6 @@
 """No prompt has the answer key of a test item."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -52,6 +53,20 @@ def test_a_changed_key_changes_no_prompt(task: str, style: str, data: st.DataObj
     for shots in shots_of(task, style):
         before = messages([item(content, keys[0])], task, style, shots)
         assert messages([item(content, data.draw(st.sampled_from(keys)))], task, style, shots) == before
+
+
+@pytest.mark.parametrize(("task", "style"), STYLES)
+def test_changed_keys_change_no_prompt_of_a_whole_session(task: str, style: str) -> None:
+    study, practice = SAMPLES[task], SAMPLES[task].definition.practice
+    items = [
+        each if each.item_id in practice else each.model_copy(update={"key": SECRET}) for each in study.battery.items
+    ]
+    secret = replace(study, battery=study.battery.model_copy(update={"items": tuple(items)}))
+    before, after = (
+        [request.prompt for request in requests_for(each, style=style, group=2, seed=1, whole_session=True)]
+        for each in (study, secret)
+    )
+    assert before == after
 
 
 @pytest.mark.parametrize(("task", "style"), STYLES)

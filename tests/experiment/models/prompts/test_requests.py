@@ -7,6 +7,7 @@ import pytest
 
 from batteries.errors import InputError
 from batteries.items import Battery, Item
+from experiment.models.prompts.item_text import shown_item
 from experiment.models.prompts.requests import Requests, requests_for
 from experiment.plan import Phase, plan_session
 from experiment.study.definition import Study
@@ -51,9 +52,30 @@ def test_one_session_is_asked_in_the_order_of_its_plan(sample_study: Study) -> N
     assert asked == [trial.item_id for trial in trials if trial.phase is Phase.TEST]
 
 
+def test_a_whole_session_has_the_attention_checks_and_gives_a_system_prompt_once() -> None:
+    study = SAMPLES["blackbox_predict"]
+    made = list(requests_for(study, style="baseline", shots=1, group=3, seed=7, whole_session=True))
+    trials = [each for each in plan_session(study, group=3, seed=7).trials if each.phase is not Phase.PRACTICE]
+    assert [request.item_id for request in made] == [trial.item_id for trial in trials]
+    assert [request.prompt.system is not None for request in made] == [True, *[False] * (len(made) - 1)]
+    assert ["Solved example" in request.prompt.user for request in made] == [True, *[False] * (len(made) - 1)]
+    (check,) = [one for one, trial in zip(made, trials, strict=True) if trial.phase is Phase.ATTENTION_CHECK]
+    shown = shown_item("multiple_choice", study.battery.by_id[check.item_id].content, study.words)
+    assert check.prompt.user == f"{shown}\n\nYour answer:"
+
+
+def test_the_order_of_a_whole_session_is_that_of_the_group_and_the_seed(sample_study: Study) -> None:
+    def order(seed: int, whole_session: bool) -> str | None:
+        return requests_for(sample_study, group=3, seed=seed, whole_session=whole_session).session_order
+
+    assert order(7, whole_session=True) == order(7, whole_session=True) != order(8, whole_session=True)
+    assert order(7, whole_session=False) is None
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"whole_session": True}, "--whole-session: a session needs a group and a seed"),
         ({"group": 11, "seed": 1}, "--group 11: the design has no group 11"),
         ({"group": 1}, "add --seed"),
         ({"seed": 1}, "add --group"),
