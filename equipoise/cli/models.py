@@ -133,6 +133,12 @@ def import_runs(
     "baseline/straight-line, baseline/nearest-atom or baseline/tracer.",
 )
 @_prompt_options
+@click.option(
+    "--whole-session",
+    is_flag=True,
+    help="Go through one session as one conversation, as people do, with --group and --seed. The default style is then "
+    "human-equivalent.  [default: ask each item afresh]",
+)
 @click.option("--limit", type=click.IntRange(1), help="Ask only the first items, as a trial, and store no run.")
 @click.option(
     "--max-connections", type=click.IntRange(1), help="Number of requests at the same time.  [default: Inspect decides]"
@@ -152,8 +158,8 @@ def import_runs(
 @_TRAINING_CUTOFF
 def run_model(
     study: Path, store: str | None, model: str, temperature: tuple[float, ...], epochs: int, style: str | None,
-    shots: int, max_tokens: int | None, group: int | None, seed: int | None, limit: int | None,
-    max_connections: int | None, max_retries: int, max_cost: float | None, price_in: float | None,
+    shots: int, max_tokens: int | None, group: int | None, seed: int | None, whole_session: bool,
+    limit: int | None, max_connections: int | None, max_retries: int, max_cost: float | None, price_in: float | None,
     price_out: float | None, training_cutoff: str | None,
 ) -> None:  # fmt: skip
     """Run a language model or a computational baseline on the test items of a study, and store the responses.
@@ -164,8 +170,8 @@ def run_model(
     from equipoise.commands.models.run import models_run
 
     for sentence in models_run(
-        study, model, store, temperature, epochs, style, shots, max_tokens, group, seed, limit, max_connections,
-        max_retries, max_cost, price_in, price_out, training_cutoff,
+        study, model, store, temperature, epochs, style, shots, max_tokens, group, seed, whole_session, limit,
+        max_connections, max_retries, max_cost, price_in, price_out, training_cutoff,
     ):  # fmt: skip
         click.echo(sentence)
 

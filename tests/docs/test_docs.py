@@ -213,7 +213,9 @@ def test_the_page_on_prompts_shows_the_output_of_its_command(tmp_path: Path, mon
     page = DOCS / "how-to" / "run-models.md"
     monkeypatch.chdir(tmp_path)
     equipoise.new("my-study", "intuition-single")
-    _, _, _, _, _, _, (_, command), (_, output), (_, template), *_ = fences(page)
+    texts = [text for _, text in fences(page)]
+    start = next(index for index, text in enumerate(texts) if text.startswith("$ equipoise models prompts"))
+    command, output, template, *_ = texts[start:]
     result = CliRunner().invoke(command_line, shlex.split(command.removeprefix("$ "))[1:])
     assert result.stdout.startswith(output), result.output
     Path("my-prompt.txt").write_text(template, encoding="utf-8")

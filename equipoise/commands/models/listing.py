@@ -200,6 +200,7 @@ def _condition_and_epoch(run: StoredRun) -> tuple[str, int] | None:
         settings["max_tokens"],
         settings.get("group"),
         settings.get("seed"),
+        settings.get("session_order"),
     )
     return condition, settings["epoch"]
 

@@ -25,6 +25,7 @@ def models_run(
     max_tokens: int | None = None,
     group: int | None = None,
     seed: int | None = None,
+    whole_session: bool = False,
     limit: int | None = None,
     max_connections: int | None = None,
     max_retries: int = MAX_RETRIES,
@@ -63,6 +64,10 @@ def models_run(
     group, seed
         Group and seed of one session, to ask only the test items of this session. By default, all test items of the
         battery are asked.
+    whole_session
+        True to go through the session as one conversation: in the order of its plan, with its attention checks, and
+        with the model's earlier replies in each request. The default style is then `human-equivalent`. By default, each
+        item is asked afresh.
     limit
         Number of items to ask, as a trial. The replies are kept, but no run is stored.
     max_connections
@@ -95,7 +100,7 @@ def models_run(
             model,
             temperature=len(temperatures) > 0, epochs=epochs != 1, style=style is not None, shots=shots != 0,
             max_tokens=max_tokens is not None, group=group is not None, seed=seed is not None,
-            limit=limit is not None, max_connections=max_connections is not None,
+            whole_session=whole_session, limit=limit is not None, max_connections=max_connections is not None,
             max_retries=max_retries != MAX_RETRIES,
             max_cost=max_cost is not None, price_in=price_in is not None, price_out=price_out is not None,
             training_cutoff=cutoff is not None,
@@ -122,6 +127,7 @@ def models_run(
         epochs=epochs,
         group=group,
         seed=seed,
+        whole_session=whole_session,
     )
     is_whole = limit is None or limit >= len(requests.items)
     settings = RunSettings(

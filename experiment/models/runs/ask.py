@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from inspect_ai.model import GenerateConfig, Model, ModelOutput, get_model
 from inspect_ai.util import AdaptiveConcurrency
@@ -18,6 +18,7 @@ from inspect_ai.util import AdaptiveConcurrency
 from batteries.errors import InputError
 from experiment.models.event_loops import calls_outside_loops
 from experiment.models.prompts.requests import PromptRequest
+from experiment.models.prompts.styles import Prompt
 from experiment.models.request_ids import RequestId
 from experiment.models.runs.budget import Budget
 from experiment.models.runs.inspect_task import messages_of
@@ -36,6 +37,18 @@ Advance = Callable[[str], None]
 """Function to call after each request, with the tokens and the price so far, and the expected price to come."""
 
 
+class Conversation(NamedTuple):
+    """Requests that are sent one after the other, each with all messages before it.
+
+    If each item is asked afresh, a conversation is one request.
+    """
+
+    earlier: list[tuple[Prompt, str]]
+    """The earlier prompts with their replies on disk."""
+    requests: list[PromptRequest]
+    """The requests without a reply."""
+
+
 @dataclass
 class Asked:
     """The result of asking."""
@@ -45,8 +58,8 @@ class Asked:
     """Number of replies that arrived."""
     first_failure: str = ""
     """Item and error of the first failed request."""
-    n_not_sent: int = 0
-    """Number of requests that were not sent because of the price limit or repeated failures."""
+    n_missing: int = 0
+    """Number of requests without a reply before asking."""
     failures_in_a_row: int = 0
     n_without_temperature: int = 0
     """Number of replies to requests without the temperature, because the model refuses a temperature."""
@@ -61,6 +74,11 @@ class Asked:
     def n_failed(self) -> int:
         """Number of failed requests."""
         return len(self.failures)
+
+    @property
+    def n_not_sent(self) -> int:
+        """Number of requests that were not sent."""
+        return self.n_missing - self.n_new - self.n_failed
 
 
 def model_of(settings: RunSettings) -> Model:
@@ -90,6 +108,10 @@ def model_of(settings: RunSettings) -> Model:
 def ask_missing(settings: RunSettings, model: Model, replies: KeptReplies, advance: Advance) -> Asked:
     """Ask the model for the replies that are not on disk yet, run by run, and close the model.
 
+    In a whole session, the requests of a run are one conversation. Conversations of several runs are open at the same
+    time. The replies on disk are the beginning of a conversation. If a request of a conversation gets no reply, the
+    later requests are not sent.
+
     Parameters
     ----------
     settings
@@ -101,7 +123,9 @@ def ask_missing(settings: RunSettings, model: Model, replies: KeptReplies, advan
     advance
         Function to call after each request.
     """
-    asking = _Asking(settings, model, replies, Asked(Budget(settings.prices, settings.max_cost)), advance)
+    is_growing = settings.requests.session_order is not None
+    budget = Budget(settings.prices, settings.max_cost, is_growing)
+    asking = _Asking(settings, model, replies, Asked(budget), advance)
     missing = asking.count_known()
     if missing:
         logging.getLogger("inspect_ai").setLevel(logging.ERROR)
@@ -128,14 +152,15 @@ class _Asking:
     """Replies that are not on disk yet."""
     writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    def count_known(self) -> list[PromptRequest]:
+    def count_known(self) -> list[Conversation]:
         """Count the replies on disk, and return the requests without a reply: run by run, each run item by item."""
-        missing = []
+        conversations = []
         for temperature in self.settings.requests.temperatures:
             requests = list(replace(self.settings.requests, temperatures=(temperature,), epochs=1))
-            epochs = self.settings.requests.epochs
-            known = self.replies.asked(self.settings.condition(temperature), epochs)
+            epochs, condition = self.settings.requests.epochs, self.settings.condition(temperature)
+            known = self.replies.asked(condition, epochs)
             for epoch in range(1, epochs + 1):
+                missing = []
                 for request in requests:
                     tokens = known.get((request.item_id, epoch))
                     if tokens is None:
@@ -143,9 +168,20 @@ class _Asking:
                     else:
                         self.asked.budget.add(*tokens)
                         self._advance()
-        return missing
+                self.asked.n_missing += len(missing)
+                if self.settings.requests.session_order is None:
+                    conversations += [Conversation([], [request]) for request in missing]
+                elif missing:
+                    earlier = self._exchanges(requests[: -len(missing)], condition, epoch)
+                    conversations.append(Conversation(earlier, missing))
+        return conversations
 
-    async def ask(self, missing: list[PromptRequest]) -> None:
+    def _exchanges(self, requests: list[PromptRequest], condition: str, epoch: int) -> list[tuple[Prompt, str]]:
+        """Return the prompts of requests with their replies on disk."""
+        found = [(request.prompt, self.replies.find(condition, request.item_id, epoch)) for request in requests]
+        return [(prompt, reply.reply) for prompt, reply in found if reply is not None]
+
+    async def ask(self, missing: list[Conversation]) -> None:
         """Send the requests, several at the same time.
 
         Inspect changes the number of requests at the same time, unless the user gave the number. So there are few
@@ -156,11 +192,16 @@ class _Asking:
         more = iter(range(0 if fixed else limits.max - limits.start))
 
         async def ask_each() -> None:
-            for request in rest:
-                is_answered = await self._ask_one(request)
-                self._advance()
-                if is_answered and next(more, None) is not None:
-                    group.create_task(ask_each())
+            for conversation in rest:
+                earlier = list(conversation.earlier)
+                for request in conversation.requests:
+                    reply = await self._ask_one(request, earlier)
+                    self._advance()
+                    if reply is None:
+                        break
+                    earlier.append((request.prompt, reply))
+                    if next(more, None) is not None:
+                        group.create_task(ask_each())
 
         async with self.model, asyncio.TaskGroup() as group:
             for _ in range(fixed or limits.start):
@@ -179,14 +220,14 @@ class _Asking:
         budget = self.asked.budget
         self.advance("; ".join(filter(None, (budget.sentence(), budget.price_to_come(len(self.settings.requests))))))
 
-    async def _ask_one(self, request: PromptRequest) -> bool:
-        """Send a request, and keep its reply. Return True if a reply arrived."""
+    async def _ask_one(self, request: PromptRequest, earlier: list[tuple[Prompt, str]]) -> str | None:
+        """Send a request after the earlier messages, and keep its reply. Return the reply, or None if none arrived."""
         settings, asked, request_id = self.settings, self.asked, request.request_id
-        price = asked.budget.reserve(request.prompt, settings.longest_reply)
+        messages = messages_of(request.prompt, earlier)
+        price = asked.budget.reserve([message.text for message in messages], settings.longest_reply)
         if price is None or asked.failures_in_a_row >= MOST_FAILURES or asked.n_without_temperature:
             asked.budget.release(price or 0.0)
-            asked.n_not_sent += 1
-            return False
+            return None
         asked.runs[request_id.temperature, request_id.epoch] = None
         config = GenerateConfig(
             temperature=request_id.temperature,
@@ -196,7 +237,7 @@ class _Asking:
         )
         try:
             # In a task, because Inspect records all requests of a task in memory.
-            output = await asyncio.create_task(self.model.generate(messages_of(request.prompt), config=config))
+            output = await asyncio.create_task(self.model.generate(messages, config=config))
             has_temperature = request_id.temperature is None or not is_without_temperature(output)
             if not has_temperature:
                 request_id = replace(request_id, temperature=None)
@@ -206,14 +247,14 @@ class _Asking:
             asked.failures[request.request_id] = reason = _reason(error)
             asked.failures_in_a_row += 1
             asked.first_failure = asked.first_failure or f"item `{request.item_id}`: {reason}"
-            return False
+            return None
         finally:
             asked.budget.release(price)
         asked.n_new += 1
         asked.n_without_temperature += not has_temperature
         asked.failures_in_a_row = 0
         asked.budget.add(reply.tokens_in, reply.tokens_out)
-        return True
+        return reply.reply
 
 
 def _kept(output: ModelOutput, condition: str, item_id: str, request_id: RequestId) -> KeptReply:

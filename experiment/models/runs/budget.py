@@ -1,8 +1,7 @@
 """Tokens and price of a run, and the limit of its price."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-
-from experiment.models.prompts.styles import Prompt
 
 _TOKENS_PER_PRICE = 1_000_000
 _TOKENS_OF_A_MESSAGE = 16
@@ -32,6 +31,8 @@ class Budget:
     prices: Prices | None = None
     max_cost: float | None = None
     """Limit of the price in USD, or None."""
+    is_growing: bool = False
+    """True if each request of a run is longer than the request before."""
     n_replies: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
@@ -44,14 +45,13 @@ class Budget:
         """The price so far in USD, or None if the prices are unknown."""
         return None if self.prices is None else self.prices.of(self.tokens_in, self.tokens_out)
 
-    def reserve(self, prompt: Prompt, max_tokens: int) -> float | None:
+    def reserve(self, messages: Sequence[str], max_tokens: int) -> float | None:
         """Reserve the highest price of a request. Return this price, or None if the limit does not allow the request.
 
         A token of text has at least one byte, so the number of bytes is an upper limit of the number of tokens.
         """
         if self.prices is None:
             return 0.0
-        messages = [message for message in prompt if message]
         n_bytes = sum(len(message.encode()) + _TOKENS_OF_A_MESSAGE for message in messages)
         price = self.prices.of(n_bytes, max_tokens)
         if self.max_cost is not None and self.prices.of(self.tokens_in, self.tokens_out) + self._reserved + price > (
@@ -88,11 +88,12 @@ class Budget:
         Returns
         -------
         str
-            For example `the 120 other replies would cost about 0.3600 USD`; an empty text if the prices are unknown,
-            there is no reply yet, or no reply is missing.
+            For example `the 120 other replies would cost about 0.3600 USD`, with `at least` if the requests grow; an
+            empty text if the prices are unknown, there is no reply yet, or no reply is missing.
         """
         n_missing = n_total - self.n_replies
         if self.cost is None or not self.n_replies or n_missing <= 0:
             return ""
         price = self.cost / self.n_replies * n_missing
-        return f"the {n_missing:,} other replies would cost about {price:.4f} USD"
+        about = "at least" if self.is_growing else "about"
+        return f"the {n_missing:,} other replies would cost {about} {price:.4f} USD"

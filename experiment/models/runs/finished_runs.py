@@ -15,7 +15,10 @@ _IDS = uuid.UUID("2f5d1c0a-8b3e-4a6e-9c51-6d0e7a4b9f12")
 
 
 def finished_run(settings: RunSettings, replies: KeptReplies, temperature: float | None, epoch: int) -> Run | None:
-    """Return the run at one temperature and epoch, or None if the reply to an item is missing."""
+    """Return the run at one temperature and epoch, or None if the reply to an item is missing.
+
+    In a whole session, the model also replies to attention checks. A run has only the responses to test items.
+    """
     condition = settings.condition(temperature)
     found: list[KeptReply] = []
     for item in settings.requests.items:
@@ -24,6 +27,7 @@ def finished_run(settings: RunSettings, replies: KeptReplies, temperature: float
             return None
         found.append(reply)
     first = found[0]
+    tested = [reply for reply in found if reply.item_id in settings.study.groups]
     times = [datetime.fromisoformat(reply.completed_at) for reply in found]
     return Run(
         run=f"{settings.label(temperature)}, epoch {epoch}",
@@ -35,8 +39,8 @@ def finished_run(settings: RunSettings, replies: KeptReplies, temperature: float
         started_at=min(times),
         completed_at=max(times),
         source=Source.API,
-        item_ids=tuple(reply.item_id for reply in found),
-        responses=tuple(_response(settings, index, reply) for index, reply in enumerate(found)),
+        item_ids=tuple(reply.item_id for reply in tested),
+        responses=tuple(_response(settings, index, reply) for index, reply in enumerate(tested)),
     )
 
 
@@ -58,6 +62,8 @@ def _parameters(settings: RunSettings, found: list[KeptReply], epoch: int) -> di
         parameters["model_versions"] = list(versions)
     if settings.group is not None:
         parameters |= {"group": settings.group, "seed": settings.seed}
+    if settings.requests.session_order is not None:
+        parameters["session_order"] = settings.requests.session_order
     return parameters
 
 

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from inspect_ai.log import EvalError, EvalLog, EvalSample, EvalSpec, EvalStats, recompute_metrics, write_eval_log
-from inspect_ai.model import Content, ContentReasoning, ContentText, ModelOutput
+from inspect_ai.model import ChatMessage, Content, ContentReasoning, ContentText, ModelOutput
 
 from batteries.files.private_files import private_folder
 from experiment.models.event_loops import calls_outside_loops
 from experiment.models.prompts.requests import PromptRequest
+from experiment.models.prompts.styles import Prompt
 from experiment.models.request_ids import RequestId
 from experiment.models.runs.inspect_task import GRADER, messages_of, score_of
 from experiment.models.runs.kept_replies import KeptReplies, KeptReply
@@ -45,15 +46,20 @@ def write_run_log(
     """
     condition = settings.condition(temperature)
     samples = []
+    earlier: list[tuple[Prompt, str]] = []
     for request in replace(settings.requests, temperatures=(temperature,), epochs=1):
         request_id = replace(request.request_id, epoch=epoch)
         reply = replies.find(condition, request.item_id, epoch)
         error = failures.get(request_id)
-        if reply is not None or error is not None:
-            samples.append(_sample(settings, request, request_id, reply, error))
+        # The attention checks of a whole session are in the messages of later items.
+        if request.item_id in settings.study.groups and (reply is not None or error is not None):
+            messages = messages_of(request.prompt, earlier)
+            samples.append(_sample(settings, request, request_id, messages, reply, error))
+        if reply is not None and settings.requests.session_order is not None:
+            earlier.append((request.prompt, reply.reply))
     first = min((sample.completed_at for sample in samples if sample.completed_at), default=None)
     log = EvalLog(
-        status="success" if len(samples) == len(settings.requests.items) else "cancelled",
+        status="success" if len(samples) == settings.requests.n_test_items else "cancelled",
         eval=EvalSpec.model_validate(_description(settings, temperature, first or datetime.now(UTC).isoformat())),
         stats=EvalStats(),
         samples=samples,
@@ -76,7 +82,7 @@ def _description(settings: RunSettings, temperature: float | None, created: str)
         "created": created,
         "task": study.name,
         "task_id": settings.condition(temperature)[:16],
-        "dataset": {"name": study.name, "samples": len(settings.requests.items)},
+        "dataset": {"name": study.name, "samples": settings.requests.n_test_items},
         "model": settings.model,
         "model_generate_config": {"temperature": temperature, "max_tokens": settings.longest_reply},
         "config": {"epochs": settings.requests.epochs},
@@ -86,10 +92,14 @@ def _description(settings: RunSettings, temperature: float | None, created: str)
 
 
 def _sample(
-    settings: RunSettings, request: PromptRequest, request_id: RequestId, reply: KeptReply | None, error: str | None
+    settings: RunSettings,
+    request: PromptRequest,
+    request_id: RequestId,
+    messages: list[ChatMessage],
+    reply: KeptReply | None,
+    error: str | None,
 ) -> EvalSample:
     item = settings.study.battery.by_id[request.item_id]
-    messages = messages_of(request.prompt)
     sample = EvalSample(
         id=request.item_id,
         epoch=request_id.epoch,

@@ -97,6 +97,17 @@ def test_a_mock_model_and_people_are_in_one_store(study: Path) -> None:
     assert eq.store_verify(study).n_responses == 48
 
 
+def test_a_whole_session_is_another_run_than_its_items_asked_afresh(study: Path) -> None:
+    need_inspect()
+    options = ("--model", "mockllm/model", "--group", 1, "--seed", 3)
+    afresh, *_ = run(None, study, *options, "--style", "human-equivalent")
+    whole, usage = run(None, study, *options, "--whole-session")
+    assert afresh.startswith("mockllm/model, human-equivalent, group 1, seed 3, epoch 1: 24 responses, ")
+    assert whole.startswith("mockllm/model, human-equivalent, whole session, group 1, seed 3, epoch 1: 24 responses, ")
+    assert usage.startswith("25 new replies.")  # 24 test items and an attention check
+    assert [(listed.is_stored, listed.n_missing) for listed in eq.models_list(study)] == [(True, 0), (True, 0)]
+
+
 def test_a_trial_asks_the_first_items_and_stores_no_run(study: Path) -> None:
     need_inspect()
     with fake_provider(lambda *_: Sent("1")) as provider:
@@ -144,5 +155,5 @@ def test_without_inspect_the_error_names_the_extra(study: Path, monkeypatch: pyt
 
 
 def test_a_baseline_refuses_options_of_language_models(study: Path) -> None:
-    errors = refused(None, study, "--model", "baseline/tracer", "--epochs", 2, "--max-cost", 3)
-    assert "a baseline does not use --epochs, --max-cost. Fix: leave these options out." in errors
+    errors = refused(None, study, "--model", "baseline/tracer", "--epochs", 2, "--whole-session", "--max-cost", 3)
+    assert "a baseline does not use --epochs, --whole-session, --max-cost. Fix: leave these options out." in errors

@@ -3,11 +3,10 @@
 import pytest
 
 from batteries.errors import InputError
-from experiment.models.prompts.styles import Prompt
 from experiment.models.runs.budget import Budget, Prices
 from experiment.models.runs.settings import checked_prices
 
-PROMPT = Prompt(None, "x" * 984)  # 1,000 tokens at most, with the frame of the message
+PROMPT = ["x" * 984]  # 1,000 tokens at most, with the frame of the message
 
 
 def test_the_price_is_the_sum_of_prompt_and_reply() -> None:
