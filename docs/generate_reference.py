@@ -98,7 +98,7 @@ battery = eq.load_battery(Path("battery.jsonl"))
 print(n_items, battery.items[0].item_id)""",
         (
             "battery_build", "battery_check", "battery_export", "battery_import", "battery_preview",
-            "load_battery", "save_battery", "Battery", "Item", "jspsych_plugins",
+            "battery_variants", "load_battery", "save_battery", "Battery", "Item", "jspsych_plugins",
         ),
     ),
     (

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from equipoise.commands.battery import battery_export as battery_export
     from equipoise.commands.battery import battery_import as battery_import
     from equipoise.commands.battery import battery_preview as battery_preview
+    from equipoise.commands.battery import battery_variants as battery_variants
     from equipoise.commands.demo import demo as demo
     from equipoise.commands.jspsych_plugins import jspsych_plugins as jspsych_plugins
     from equipoise.commands.lab.check import Setup as Setup
@@ -84,6 +85,7 @@ _COMMANDS = {
     "battery_export": "equipoise.commands.battery",
     "battery_import": "equipoise.commands.battery",
     "battery_preview": "equipoise.commands.battery",
+    "battery_variants": "equipoise.commands.battery",
     "demo": "equipoise.commands.demo",
     "exclude": "equipoise.commands.store.study_changes",
     "identities_delete": "equipoise.commands.store.identities",

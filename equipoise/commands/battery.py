@@ -1,5 +1,6 @@
-"""`equipoise battery`: check story templates, build, import, preview and export batteries."""
+"""`equipoise battery`: check story templates; build, import, preview and export batteries; make variants."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from batteries import intuition
@@ -7,7 +8,8 @@ from batteries.errors import InputError
 from batteries.exports.gorilla import gorilla_spreadsheets
 from batteries.exports.jspsych import jspsych_files
 from batteries.files.atomic_folder import write_new_folder
-from batteries.items import Battery, load_battery
+from batteries.items import Battery, load_battery, save_battery
+from batteries.variants.battery import Variants, with_variants
 from batteries.vignettes.battery_writer import check_output, write_battery
 from batteries.vignettes.build import BatteryBuilder
 from batteries.vignettes.checks.remarks import remarks
@@ -205,6 +207,60 @@ def battery_export(source: Path | str, form: str, output: Path | str, answers: b
         files = jspsych_files(battery, groups, practice, checks, fixation_ms, title)
     write_new_folder(files, output)
     return len(set(groups.values())) or None
+
+
+ALL_ORDERS = "all"
+"""The value of `--orders` for as many orders as an item has options."""
+
+
+def battery_variants(
+    source: Path | str,
+    output: Path | str,
+    orders: int | str = ALL_ORDERS,
+    paraphrases: Path | str | None = None,
+    keep_order: str | Sequence[str] = (),
+) -> Variants:
+    """Write a battery with the items of another battery, and variants of them: option orders and paraphrases.
+
+    Parameters
+    ----------
+    source
+        A study's folder, or a battery's file. In a study, practice items and attention checks stay unchanged. In a
+        battery's file, all items are test items.
+    output
+        File to write, .jsonl.
+    orders
+        Number of orders of the options of each item, with the original order; or `all` for as many orders as the item
+        has options, so that the right option is in each position once.
+    paraphrases
+        CSV file with other wordings of items: the column `item_id`, and one or more of `text`, `prompt`, `option_1`,
+        `option_2`, and so on.
+    keep_order
+        Id of an item whose options stay in the original order, or several ids. Name items whose options are steps of a
+        scale.
+
+    Returns
+    -------
+    Variants
+        The battery, the numbers of variants, and the items whose options refer to the place of other options. These
+        items have no other order.
+
+    Raises
+    ------
+    InputError
+        If the study, battery or paraphrases have mistakes, if no item has a variant, or if the file cannot be written.
+    """
+    source, output = Path(source), Path(output)
+    check_output(output, [".jsonl"])
+    n_orders = None if orders == ALL_ORDERS else int(orders) if str(orders).isdecimal() else 0
+    if n_orders == 0:
+        raise InputError(f"--orders {orders}: this is not a number of orders. Fix: write `all`, or a number from 1.")
+    battery, study = _battery_and_study(source)
+    not_tested = [*study.definition.practice, *study.definition.attention_checks] if study else []
+    kept = [keep_order] if isinstance(keep_order, str) else keep_order
+    variants = with_variants(battery, not_tested, n_orders, _path(paraphrases), kept)
+    save_battery(variants.battery, output)
+    return variants
 
 
 def _battery_and_study(source: Path) -> tuple[Battery, Study | None]:

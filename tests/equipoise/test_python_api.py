@@ -61,6 +61,11 @@ def _previewed(stored: StoredStudy) -> None:
     eq.battery_preview("battery.jsonl", "out.html")
 
 
+def _varied(stored: StoredStudy) -> Any:
+    _exported(stored)
+    return eq.battery_variants("battery.jsonl", "variants.jsonl", orders="2")
+
+
 CALLS: dict[str, Callable[[StoredStudy, str], Any]] = {
     "analyze": lambda _, __: eq.analyze("study", "results", store="study/data/equipoise.db"),
     "assignment_close": lambda _, __: eq.assignment_close("study", 1),
@@ -74,6 +79,7 @@ CALLS: dict[str, Callable[[StoredStudy, str], Any]] = {
     "battery_export": lambda stored, _: _exported(stored),
     "battery_import": lambda stored, _: _imported(stored),
     "battery_preview": lambda stored, _: _previewed(stored),
+    "battery_variants": lambda stored, _: _varied(stored),
     "demo": lambda _, __: eq.demo("demo", n_participants=4, keep_serving=False),
     "exclude": lambda _, __: eq.exclude("study", "fire alarm", panel_id="anna"),
     "identities_delete": lambda _, __: eq.identities_delete("study", everybody=True),

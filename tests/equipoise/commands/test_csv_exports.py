@@ -35,7 +35,9 @@ WRITE_CSV = {
     "models prompts", "power", "store sessions",
 }  # fmt: skip
 """The commands that write CSV; this file has a test of each."""
-WRITE_OTHER_FILES = {"battery import", "battery preview", "jspsych-plugins", "store backup", "store inspect-log"}
+WRITE_OTHER_FILES = {
+    "battery import", "battery preview", "battery variants", "jspsych-plugins", "store backup", "store inspect-log",
+}  # fmt: skip
 
 
 def done(*arguments: object, code: int = 0) -> str:
