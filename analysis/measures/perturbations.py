@@ -13,6 +13,7 @@ from analysis.measures.accuracy import COUNTED_COLUMNS, kept_trials
 from analysis.statistics.bootstrap import resampled_sums
 from analysis.statistics.intervals import Interval, mover_difference, percentile_interval, wilson
 from batteries.errors import InputError
+from batteries.variants import ORIGINAL_ITEM
 from batteries.vignettes.published_csv import PERTURBATION_COLUMNS
 from experiment.study.analysis_plan import AnalysisPlan
 
@@ -84,7 +85,9 @@ def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFra
         )
     kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", *factors])
     kept = kept[kept[list(PERTURBATION_COLUMNS)].notna().all(axis=1)]
-    work = _with_perturbation(kept, [factor for factor in factors if factor not in PERTURBATION_COLUMNS], plan)
+    # A variant of a perturbed item names this item, although it is compared with the same variant unperturbed.
+    others = [factor for factor in factors if factor not in (*PERTURBATION_COLUMNS, ORIGINAL_ITEM)]
+    work = _with_perturbation(kept, others, plan)
     if not (work["perturbation"] == "").any():
         raise InputError(
             "the analysis has no unperturbed items to compare the perturbed items with. Fix: include the unperturbed "

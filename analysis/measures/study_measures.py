@@ -1,4 +1,4 @@
-"""Measures of people and models beyond accuracy: items, errors, levels of difficulty, signals, perturbed text."""
+"""Measures of people and models beyond accuracy: items, errors, difficulty, signals, perturbed text, variants."""
 
 import pandas as pd
 
@@ -8,6 +8,7 @@ from analysis.measures.error_consistency import error_agreement
 from analysis.measures.item_agreement import item_agreement, item_table
 from analysis.measures.perturbations import DEGREES, perturbation_effects
 from analysis.measures.signal_detection import signal_measures
+from analysis.measures.variants import has_variants, option_positions, variant_accuracy
 from batteries.errors import collect_input_error
 from experiment.study.analysis_plan import AnalysisPlan
 
@@ -17,8 +18,22 @@ TITLES = {
     "difficulty": "Accuracy by level of difficulty",
     "difficulty_trends": "Slope of accuracy over difficulty",
     "perturbations": "Accuracy with perturbed text",
+    "variants": "Accuracy in all variants of an item",
+    "option_positions": "Choices by position of the option",
 }
 """The heading of each measure, in the order of the report. The heading of a signal is the name of the signal."""
+
+EXPLANATIONS = {
+    "variants": (
+        "Surviving accuracy: share of items with correct responses to the original item and to all its variants (other "
+        "orders of options, other wordings). Consistency: probability that the same option is chosen in two orders."
+    ),
+    "option_positions": (
+        "Chosen: share of trials in which the option at this position was chosen. Right: share of these trials in "
+        "which the right option was at this position."
+    ),
+}
+"""A sentence below the table of some measures."""
 
 
 def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[str]) -> dict[str, pd.DataFrame]:
@@ -30,7 +45,8 @@ def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[
         The tidy table with `excluded_by`.
     plan : AnalysisPlan
         `difficulty` states the factor of difficulty, and `signals` states the responses to measure. Agreement on items,
-        agreement in errors, and the effects of perturbations are measured if the data allow it.
+        agreement in errors, and the effects of perturbations and of variants of items are measured if the data allow
+        it.
     not_computed : list of str
         A list; this function appends a sentence about each result that cannot be computed.
     """
@@ -48,6 +64,12 @@ def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[
     if all(factor in factor_columns(trials) for degrees in DEGREES.values() for factor in degrees):
         with collect_input_error(not_computed):
             tables["perturbations"] = perturbation_effects(trials, plan)
+    if has_variants(trials):
+        with collect_input_error(not_computed):
+            tables["variants"] = variant_accuracy(trials, plan)
+            positions = option_positions(trials, plan)
+            if len(positions):
+                tables["option_positions"] = positions
     for name, planned in plan.signals.items():
         with collect_input_error(not_computed):
             tables[f"signal_{name}"] = signal_measures(

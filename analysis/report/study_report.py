@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.measures.accuracy import FactorAccuracy
-from analysis.measures.study_measures import TITLES
+from analysis.measures.study_measures import EXPLANATIONS, TITLES
 from analysis.provenance.record import Provenance
 from analysis.report.formatting import minute, records, shown
 from analysis.report.html import ShownFigure, environment, with_markup
@@ -143,7 +143,12 @@ def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan, figures: dict
             if name in SENSITIVITIES
         ],
         "measures": [
-            {"title": TITLES.get(name, name.replace("_", " ", 1)), "name": name, "table": shown(table, plan.confidence)}
+            {
+                "title": TITLES.get(name, name.replace("_", " ", 1)),
+                "name": name,
+                "table": shown(table, plan.confidence),
+                "explanation": EXPLANATIONS.get(name),
+            }
             for name, table in tables.items()
             if name in TITLES or name.startswith("signal_")
         ],
