@@ -32,7 +32,7 @@ HOSTILE = (
 )  # fmt: skip
 WRITE_CSV = {
     "analyze", "assignment log", "audit", "battery build", "battery export", "identities export", "lab run", "links",
-    "models prompts", "power", "store sessions",
+    "models list", "models prompts", "power", "store sessions",
 }  # fmt: skip
 """The commands that write CSV; this file has a test of each."""
 WRITE_OTHER_FILES = {
@@ -220,6 +220,11 @@ def test_findings_of_an_audit_are_guarded(tmp_path: Path) -> None:
     (tmp_path / "table.csv").write_text("group,n\n=a,20\n+b,22\nTotal,42\n")
     done("audit", tmp_path / "table.csv", "-o", tmp_path / "findings.csv")
     read(tmp_path / "findings.csv")
+
+
+def test_the_list_of_model_runs_is_guarded(hostile: Path, tmp_path: Path) -> None:
+    done("models", "list", hostile, "-o", tmp_path / "runs.csv")
+    assert {"=Model", "@run"} <= texts_of(tmp_path / "runs.csv")
 
 
 def test_the_table_of_power_is_guarded(hostile: Path, tmp_path: Path) -> None:
