@@ -120,15 +120,19 @@ def _last_completion(trials: pd.DataFrame) -> str:
 def _results(trials: pd.DataFrame) -> EvalResults:
     """Return the accuracy of the trials in the analysis, with its standard error.
 
-    The trials of a participant are a cluster. The formula is that of Inspect's metric `stderr` with `cluster`.
+    The trials of a participant are a cluster. The formula is that of Inspect's metric `stderr` with `cluster`. With one
+    participant, there is no standard error.
     """
     kept = trials[trials["excluded_by"].isna()]
-    correct, metrics = kept["correct"].astype("float64"), {}
+    correct = kept["correct"].astype("float64")
+    metrics: dict[str, float] = {}
     if len(kept):
+        metrics["accuracy"] = float(correct.mean())
         sums = (correct - correct.mean()).groupby(kept["participant"].astype("str")).sum()
         n_clusters = len(sums)
-        variance = (sums**2).sum() * n_clusters / (n_clusters - 1) if n_clusters > 1 else 0.0
-        metrics = {"accuracy": float(correct.mean()), "stderr": math.sqrt(variance) / len(kept)}
+        if n_clusters > 1:  # The responses of one participant do not show how participants differ.
+            variance = (sums**2).sum() * n_clusters / (n_clusters - 1)
+            metrics["stderr"] = math.sqrt(variance) / len(kept)
     score = EvalScore(
         name=GRADER,
         scorer=GRADER,

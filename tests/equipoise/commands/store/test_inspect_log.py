@@ -94,7 +94,9 @@ def test_the_log_marks_excluded_trials_and_names_nobody(empty: StoredStudy, tmp_
     answer(empty, "carl-of-the-panel", n_answers=6, then="withdraw")
     path = tmp_path / "people.eval"
     done("store", "inspect-log", empty.folder, *empty.option, "-o", path)
-    samples = read_eval_log(str(path)).samples
+    log = read_eval_log(str(path))
+    assert set(log.results.scores[0].metrics) == {"accuracy"}  # One participant has no standard error.
+    samples = log.samples
     by_session = {sample.metadata["session"]: sample for sample in samples}
     assert by_session.keys() == {empty.sessions["anna-of-the-panel"], empty.sessions["bert-of-the-panel"]}
     bert = by_session[empty.sessions["bert-of-the-panel"]]
