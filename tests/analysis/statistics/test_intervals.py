@@ -96,7 +96,7 @@ def test_items_of_one_scenario_are_one_trial_if_they_always_have_the_same_respon
     correct = (scenarios < 12).astype(int)
     ones = np.ones(160, dtype=int)
     assert effective_trials(correct, ones, ones) == 160
-    assert effective_trials(correct, ones, ones, scenarios) == pytest.approx(20, rel=0.15)
+    assert effective_trials(correct, ones, ones, scenarios) == pytest.approx(20, rel=0.2)
     assert effective_trials(ones, ones, ones, scenarios) == 20
     assert effective_trials(correct, ones, ones, np.zeros(160, dtype=int)) == 1
 
