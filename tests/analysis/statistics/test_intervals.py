@@ -96,7 +96,8 @@ def test_items_of_one_scenario_are_one_trial_if_they_always_have_the_same_respon
     correct = (scenarios < 12).astype(int)
     ones = np.ones(160, dtype=int)
     assert effective_trials(correct, ones, ones) == 160
-    assert effective_trials(correct, ones, ones, scenarios) == pytest.approx(20, rel=0.2)
+    few_clusters = (stats.norm.ppf(0.975) / stats.t.ppf(0.975, 19)) ** 2
+    assert effective_trials(correct, ones, ones, scenarios) == pytest.approx(19 * few_clusters)
     assert effective_trials(ones, ones, ones, scenarios) == 20
     assert effective_trials(correct, ones, ones, np.zeros(160, dtype=int)) == 1
 
