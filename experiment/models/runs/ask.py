@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from inspect_ai.model import GenerateConfig, Model, ModelOutput, get_model
 from inspect_ai.util import AdaptiveConcurrency
+from tenacity import RetryError
 
 from batteries.errors import InputError
 from experiment.models.event_loops import calls_outside_loops
@@ -301,6 +302,9 @@ def _storable(text: str) -> str:
 
 def _reason(error: BaseException) -> str:
     """Return the first lines of an error as one line that ends with a full stop."""
+    # The text of a `RetryError` does not have the reason.
+    if isinstance(error, RetryError):
+        error = error.last_attempt.exception() or error
     text = str(getattr(error, "provider_message", "") or getattr(error, "message", "") or error) or type(error).__name__
     for markup in ("[bold]", "[/bold]", "[blue]", "[/blue]", "ERROR: "):
         text = text.replace(markup, "")

@@ -104,8 +104,12 @@ def fake_provider(send: Callable[[str, int], Sent] | None = None) -> Iterator[Fa
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+        # The standard library's 5 waiting connections are too few on a busy machine: further ones are refused.
+        request_queue_size = 128
+
+    server = Server(("127.0.0.1", 0), Handler)
     provider.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()

@@ -86,6 +86,7 @@ def test_each_reply_is_read_and_scored_and_invalid_replies_are_kept(run: Run) ->
 def test_each_temperature_and_epoch_is_a_run(run: Run) -> None:
     with fake_provider() as provider:
         result = run(provider, temperatures=(0.1, 0.9), epochs=2)
+        assert result.incomplete == []
         assert [(made.temperature, made.parameters["epoch"]) for made in result.runs] == [
             (0.1, 1), (0.1, 2), (0.9, 1), (0.9, 2),
         ]  # fmt: skip
@@ -149,6 +150,13 @@ def test_a_prompt_that_is_too_long_is_a_failure_with_the_words_of_the_provider(
         assert f"1 request failed; the first is item `item-03`: {error['message']} Fix: " in result.incomplete[0]
         provider.send = lambda *_: Sent("2")
         assert len(run(provider, (), model=model).runs) == 1
+
+
+def test_a_provider_that_is_not_reachable_is_a_failure_in_plain_words(run: Run) -> None:
+    with fake_provider() as provider:
+        pass
+    incomplete = run(provider).incomplete
+    assert incomplete[0].startswith("6 requests failed; the first is item `item-00`: Connection error. Fix: ")
 
 
 @pytest.mark.parametrize("model", MODELS)
