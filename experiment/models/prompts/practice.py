@@ -1,4 +1,4 @@
-"""The practice items of a study in prompts: solved examples, and the practice that people get before the questions.
+"""The practice of a study in prompts: solved examples, practice trials, and the feedback that people get.
 
 No other module of `prompts` reads answer keys. This module reads only the keys of practice items.
 """
@@ -6,6 +6,7 @@ No other module of `prompts` reads answer keys. This module reads only the keys 
 from typing import Any
 
 from batteries.errors import InputError
+from batteries.items import Item
 from batteries.tasks import task_named
 from experiment.models.prompts.item_text import (
     cells_in_words,
@@ -16,6 +17,8 @@ from experiment.models.prompts.item_text import (
 from experiment.study.definition import Study
 
 _DECIMAL_COMMA = frozenset({"de", "es"})
+_HINTS = {"multiple_choice": "multiple_choice_help", "blackbox_predict": "blackbox_no_answer"}
+"""The text by which the web page asks for a possible response, for each task."""
 
 
 def examples(study: Study, task: str, shots: int) -> list[dict[str, Any]]:
@@ -73,6 +76,24 @@ def instruction_pages(study: Study) -> list[str]:
     return pages
 
 
+def practice_items(study: Study) -> list[Item]:
+    """Return the practice items of one round, in order.
+
+    Raises
+    ------
+    InputError
+        If a practice item is a trial of a jsPsych plugin.
+    """
+    items = [study.battery.by_id[item_id] for item_id in study.definition.practice]
+    for item in items:
+        if item.task == "jspsych":
+            raise InputError(
+                f"the practice item `{item.item_id}` cannot be sent to a model, because only jsPsych can show it. Fix: "
+                "use a style without practice."
+            )
+    return items
+
+
 def practice_trials(study: Study) -> list[dict[str, str]]:
     """Return one round of practice with right responses, and with the feedback that people get.
 
@@ -86,32 +107,45 @@ def practice_trials(study: Study) -> list[dict[str, str]]:
     InputError
         If a practice item is a trial of a jsPsych plugin.
     """
-    words, names = study.words, study.definition.practice
-    trials = []
-    for number, item_id in enumerate(names, start=1):
-        item = study.battery.by_id[item_id]
-        if item.task == "jspsych":
-            raise InputError(
-                f"the practice item `{item_id}` cannot be sent to a model, because only jsPsych can show it. Fix: "
-                "use a style without practice."
-            )
-        found = task_named(item.task).feedback(item.content, item.key, item.key)
-        feedback = [words.say(found.text, **found.values)]
-        if item.task == "blackbox_predict":
-            feedback.append(_path_in_words(found.solution, study))
-        if number == len(names):
-            feedback.append(words.say("last_practice"))
-        heading = words.say("practice_of" if len(names) > 1 else "practice", number=number, total=len(names))
-        response = response_in_words(item.task, item.key, item.content, words)
-        trials.append(
-            {
-                "heading": heading,
-                "item": shown_item(item.task, item.content, words),
-                "response": words.say("your_answer_is", answer=response),
-                "feedback": "\n".join(feedback),
-            }
-        )
-    return trials
+    words = study.words
+    return [
+        {
+            "heading": practice_heading(study, item),
+            "item": shown_item(item.task, item.content, words),
+            "response": words.say("your_answer_is", answer=response_in_words(item.task, item.key, item.content, words)),
+            "feedback": _feedback(study, item, item.key),
+        }
+        for item in practice_items(study)
+    ]
+
+
+def practice_heading(study: Study, item: Item) -> str:
+    """Return the heading of a practice trial, such as `Practice 1 of 2`."""
+    names = study.definition.practice
+    text = "practice_of" if len(names) > 1 else "practice"
+    return study.words.say(text, number=names.index(item.item_id) + 1, total=len(names))
+
+
+def feedback_on_reply(study: Study, item: Item, reply: str) -> str:
+    """Return the feedback on a model's own reply to a practice item, in the words that people get.
+
+    People cannot give an impossible response: their page asks for a possible response. So the feedback on an invalid
+    reply is this text of the page, and then the feedback on a wrong response.
+    """
+    reading = task_named(item.task).read_reply(item.content, reply)
+    if reading.is_valid:
+        return _feedback(study, item, reading.response)
+    return f"{study.words.say(_HINTS[item.task])}\n{_feedback(study, item, None)}"
+
+
+def _feedback(study: Study, item: Item, response: Any) -> str:
+    found = task_named(item.task).feedback(item.content, item.key, response)
+    feedback = [study.words.say(found.text, **found.values)]
+    if item.task == "blackbox_predict":
+        feedback.append(_path_in_words(found.solution, study))
+    if item.item_id == study.definition.practice[-1]:
+        feedback.append(study.words.say("last_practice"))
+    return "\n".join(feedback)
 
 
 def _path_in_words(solution: Any, study: Study) -> str:

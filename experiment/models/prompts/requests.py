@@ -1,19 +1,27 @@
 """The requests of a study: one request per item, temperature and epoch.
 
 Usually each item is asked afresh. In a whole session, all requests at one temperature and epoch are one conversation.
+The model then answers the practice items itself, and gets the feedback that people get.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from batteries.canonical_json import digest
 from batteries.errors import InputError
 from batteries.items import Item
 from experiment.models.prompts.item_text import content_variables, shown_item
-from experiment.models.prompts.practice import examples, instruction_pages, practice_trials
+from experiment.models.prompts.practice import (
+    examples,
+    feedback_on_reply,
+    instruction_pages,
+    practice_heading,
+    practice_items,
+    practice_trials,
+)
 from experiment.models.prompts.styles import HUMAN_EQUIVALENT, REASONING_STYLES, Prompt, Style, style_for
 from experiment.models.request_ids import RequestId
 from experiment.plan import Phase, plan_session
@@ -27,6 +35,16 @@ class PromptRequest:
     request_id: RequestId
     item_id: str
     prompt: Prompt
+
+
+class Exchange(NamedTuple):
+    """A prompt and its reply, as the later requests of a conversation contain them."""
+
+    prompt: Prompt
+    reply: str
+    """The reply, or the words for a missing response if the reply is empty. Some providers refuse empty messages."""
+    feedback: str
+    """The feedback on a practice trial, which the next user message begins with. Otherwise empty."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +80,8 @@ class Requests:
     temperatures: tuple[float | None, ...]
     epochs: int
     session_order: str | None = None
-    """SHA-256 of the ids of a session's items in their order, if the model goes through the whole session as one
-    conversation. None if each item is asked afresh."""
+    """SHA-256 of the ids of a session's items in their order, and of the study's own texts, if the model goes through
+    the whole session as one conversation. None if each item is asked afresh."""
 
     def __len__(self) -> int:
         return len(self.items) * len(self.temperatures) * self.epochs
@@ -80,7 +98,7 @@ class Requests:
 
     @property
     def n_test_items(self) -> int:
-        """Number of test items. In a whole session, `items` also has attention checks."""
+        """Number of test items. In a whole session, `items` also has practice items and attention checks."""
         return sum(item.item_id in self.study.groups for item in self.items)
 
     @property
@@ -88,17 +106,27 @@ class Requests:
         """True if a style asks for a long reply."""
         return any(prompts.style.name in REASONING_STYLES for prompts in self.by_task.values())
 
+    def exchange(self, request: PromptRequest, reply: str) -> Exchange:
+        """Return a prompt and its reply, as the later requests of the conversation contain them."""
+        item = self.study.battery.by_id[request.item_id]
+        is_practice = item.item_id in self.study.definition.practice
+        return Exchange(
+            request.prompt,
+            reply if reply.strip() else self.study.words.say("question_not_said"),
+            feedback_on_reply(self.study, item, reply) if is_practice else "",
+        )
+
     def _prompts(self) -> Iterator[tuple[Item, Prompt]]:
         """Yield the prompt of each item. In a whole session, each prompt continues the conversation.
 
-        So the model gets the instructions and the practice only once, the examples once for each task, and a system
-        prompt only if it differs from the one before.
+        So the model gets the instructions only once, the examples once for each task, and a system prompt only if it
+        differs from the one before.
         """
         system, tasks = None, set[str]()
         for item in self.items:
             variables = self._variables(item)
             if tasks:
-                variables |= {"instructions": [], "practice": []}
+                variables["instructions"] = []
             if item.task in tasks:
                 variables["examples"] = []
             prompt = self.by_task[item.task].style.render(variables, item.item_id)
@@ -111,10 +139,13 @@ class Requests:
 
     def _variables(self, item: Item) -> dict[str, Any]:
         """Return the variables of a template for one item. Only the item's content is read, not its key or factors."""
+        shown = shown_item(item.task, item.content, self.study.words)
+        if item.item_id in self.study.definition.practice:
+            shown = f"{practice_heading(self.study, item)}\n\n{shown}"
         return {
             **self.by_task[item.task].shared,
             **content_variables(item.task, item.content),
-            "item": shown_item(item.task, item.content, self.study.words),
+            "item": shown,
         }
 
 
@@ -148,8 +179,9 @@ def requests_for(
         order of its plan. If both are None, the requests are for all test items of the battery.
     whole_session
         True if the requests for one session are one conversation. The requests are then also for the attention checks
-        of the session, and the default style is `human-equivalent`. Attention checks have this style too, unless test
-        items have the same task.
+        of the session, and the default style is `human-equivalent`. If the template of the style uses `practice`, the
+        requests begin with one round of the practice items. Practice items and attention checks have the style
+        `human-equivalent` too, unless test items have the same task.
 
     Raises
     ------
@@ -163,12 +195,17 @@ def requests_for(
     items = _items(study, group, seed, whole_session)
     if whole_session:
         style = style or HUMAN_EQUIVALENT
-    tasks_of_tests = {item.task for item in items if item.item_id in study.groups}
-    by_task = {
-        task: _task_prompts(study, task, *((style, shots) if task in tasks_of_tests else (HUMAN_EQUIVALENT, 0)))
-        for task in dict.fromkeys(item.task for item in items)
-    }
-    session_order = digest([item.item_id for item in items]) if whole_session else None
+    tasks_of_tests = dict.fromkeys(item.task for item in items if item.item_id in study.groups)
+    by_task = {task: _task_prompts(study, task, style, shots, whole_session) for task in tasks_of_tests}
+    if whole_session and any("practice" in prompts.style.variables for prompts in by_task.values()):
+        items = [*practice_items(study), *items]
+    for item in items:
+        if item.task not in by_task:
+            by_task[item.task] = _task_prompts(study, item.task, HUMAN_EQUIVALENT, 0, whole_session)
+    definition, session_order = study.definition, None
+    if whole_session:
+        ids = [item.item_id for item in items]
+        session_order = digest({"items": ids, "wording": [definition.language, definition.texts]})
     return Requests(study, tuple(items), by_task, _checked(temperatures), epochs, session_order)
 
 
@@ -193,7 +230,7 @@ def _items(study: Study, group: int | None, seed: int | None, whole_session: boo
     return [study.battery.by_id[trial.item_id] for trial in trials if trial.phase in phases]
 
 
-def _task_prompts(study: Study, task: str, chosen: str | None, shots: int) -> TaskPrompts:
+def _task_prompts(study: Study, task: str, chosen: str | None, shots: int, whole_session: bool) -> TaskPrompts:
     style = style_for(task, chosen, study.folder)
     if shots and "examples" not in style.variables:
         raise InputError(
@@ -203,7 +240,7 @@ def _task_prompts(study: Study, task: str, chosen: str | None, shots: int) -> Ta
     shared = {
         "examples": examples(study, task, shots),
         "instructions": instruction_pages(study),
-        "practice": practice_trials(study) if "practice" in style.variables else [],
+        "practice": practice_trials(study) if "practice" in style.variables and not whole_session else [],
         "response_cue": study.words.say("your_answer_is", answer="").strip(),
     }
     return TaskPrompts(style, shared, (study.definition.language, study.definition.texts))

@@ -18,8 +18,7 @@ from tenacity import RetryError
 
 from batteries.errors import InputError
 from experiment.models.event_loops import calls_outside_loops
-from experiment.models.prompts.requests import PromptRequest
-from experiment.models.prompts.styles import Prompt
+from experiment.models.prompts.requests import Exchange, PromptRequest
 from experiment.models.request_ids import RequestId
 from experiment.models.runs.budget import Budget
 from experiment.models.runs.inspect_task import messages_of
@@ -44,7 +43,7 @@ class Conversation(NamedTuple):
     If each item is asked afresh, a conversation is one request.
     """
 
-    earlier: list[tuple[Prompt, str]]
+    earlier: list[Exchange]
     """The earlier prompts with their replies on disk."""
     requests: list[PromptRequest]
     """The requests without a reply."""
@@ -177,10 +176,10 @@ class _Asking:
                     conversations.append(Conversation(earlier, missing))
         return conversations
 
-    def _exchanges(self, requests: list[PromptRequest], condition: str, epoch: int) -> list[tuple[Prompt, str]]:
+    def _exchanges(self, requests: list[PromptRequest], condition: str, epoch: int) -> list[Exchange]:
         """Return the prompts of requests with their replies on disk."""
-        found = [(request.prompt, self.replies.find(condition, request.item_id, epoch)) for request in requests]
-        return [(prompt, reply.reply) for prompt, reply in found if reply is not None]
+        found = [(request, self.replies.find(condition, request.item_id, epoch)) for request in requests]
+        return [self.settings.requests.exchange(request, kept.reply) for request, kept in found if kept is not None]
 
     async def ask(self, missing: list[Conversation]) -> None:
         """Send the requests, several at the same time.
@@ -200,7 +199,7 @@ class _Asking:
                     self._advance()
                     if reply is None:
                         break
-                    earlier.append((request.prompt, reply))
+                    earlier.append(self.settings.requests.exchange(request, reply))
                     if next(more, None) is not None:
                         group.create_task(ask_each())
 
@@ -221,7 +220,7 @@ class _Asking:
         budget = self.asked.budget
         self.advance("; ".join(filter(None, (budget.sentence(), budget.price_to_come(len(self.settings.requests))))))
 
-    async def _ask_one(self, request: PromptRequest, earlier: list[tuple[Prompt, str]]) -> str | None:
+    async def _ask_one(self, request: PromptRequest, earlier: list[Exchange]) -> str | None:
         """Send a request after the earlier messages, and keep its reply. Return the reply, or None if none arrived."""
         settings, asked, request_id = self.settings, self.asked, request.request_id
         messages = messages_of(request.prompt, earlier)

@@ -15,9 +15,10 @@ _IDS = uuid.UUID("2f5d1c0a-8b3e-4a6e-9c51-6d0e7a4b9f12")
 
 
 def finished_run(settings: RunSettings, replies: KeptReplies, temperature: float | None, epoch: int) -> Run | None:
-    """Return the run at one temperature and epoch, or None if the reply to an item is missing.
+    """Return the run at one temperature and epoch, or None if a reply is missing or there is no test item.
 
-    In a whole session, the model also replies to attention checks. A run has only the responses to test items.
+    In a whole session, the model also replies to practice items and attention checks. A run has only the responses to
+    test items. A trial with few items may have no test item.
     """
     condition = settings.condition(temperature)
     found: list[KeptReply] = []
@@ -28,6 +29,8 @@ def finished_run(settings: RunSettings, replies: KeptReplies, temperature: float
         found.append(reply)
     first = found[0]
     tested = [reply for reply in found if reply.item_id in settings.study.groups]
+    if not tested:
+        return None
     times = [datetime.fromisoformat(reply.completed_at) for reply in found]
     return Run(
         run=f"{settings.label(temperature)}, epoch {epoch}",

@@ -22,7 +22,7 @@ from inspect_ai.solver import TaskState, generate
 from batteries.items import Item
 from batteries.tasks import task_named
 from experiment.models.prompts.batch_files import default_max_tokens
-from experiment.models.prompts.requests import requests_for
+from experiment.models.prompts.requests import Exchange, requests_for
 from experiment.models.prompts.styles import Prompt
 from experiment.study.definition import Study
 
@@ -73,14 +73,19 @@ def task_for_inspect(study: Study, style: str | None, shots: int) -> Task:
     )
 
 
-def messages_of(prompt: Prompt, earlier: Sequence[tuple[Prompt, str]] = ()) -> list[ChatMessage]:
+def messages_of(prompt: Prompt, earlier: Sequence[Exchange] = ()) -> list[ChatMessage]:
     """Return the messages of a request, after the earlier prompts and replies of its conversation."""
     messages: list[ChatMessage] = []
-    for each, reply in earlier:
-        messages += [*messages_of(each), ChatMessageAssistant(content=reply)]
-    if prompt.system:
-        messages.append(ChatMessageSystem(content=prompt.system))
-    return [*messages, ChatMessageUser(content=prompt.user)]
+    feedback = ""
+    for exchange in earlier:
+        messages += [*_sent(exchange.prompt, feedback), ChatMessageAssistant(content=exchange.reply)]
+        feedback = exchange.feedback
+    return [*messages, *_sent(prompt, feedback)]
+
+
+def _sent(prompt: Prompt, feedback: str) -> list[ChatMessage]:
+    user = ChatMessageUser(content=f"{feedback}\n\n{prompt.user}" if feedback else prompt.user)
+    return [ChatMessageSystem(content=prompt.system), user] if prompt.system else [user]
 
 
 def score_of(item: Item, reply: str) -> Score:

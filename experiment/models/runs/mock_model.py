@@ -21,15 +21,17 @@ Reply = Callable[[list[ChatMessage], Any, Any, GenerateConfig], ModelOutput]
 
 def mock_replies(model: str, requests: Requests) -> Reply:
     """Return a function that replies with a possible response to each item, chosen at random by the model's name."""
+    is_conversation = requests.session_order is not None
     items = {
         request.prompt.user: requests.study.battery.by_id[request.item_id]
         for request in requests
-        if request.request_id.epoch == 1
+        if request.request_id.epoch == 1 and not is_conversation
     }
 
     def reply(messages: list[ChatMessage], _tools: Any, _choice: Any, config: GenerateConfig) -> ModelOutput:
         prompt = messages[-1].text
-        item = items[prompt]
+        n_earlier = sum(message.role == "assistant" for message in messages)
+        item = requests.items[n_earlier] if is_conversation else items[prompt]
         seed = f"{model}/{config.temperature}/{item.item_id}/{prompt}"
         text = str(random.Random(seed).choice(task_named(item.task).responses(item.content)))
         output = ModelOutput.from_content(model, text)

@@ -14,8 +14,7 @@ from inspect_ai.model import ChatMessage, Content, ContentReasoning, ContentText
 
 from batteries.files.private_files import private_folder
 from experiment.models.event_loops import calls_outside_loops
-from experiment.models.prompts.requests import PromptRequest
-from experiment.models.prompts.styles import Prompt
+from experiment.models.prompts.requests import Exchange, PromptRequest
 from experiment.models.request_ids import RequestId
 from experiment.models.runs.inspect_task import GRADER, messages_of, score_of
 from experiment.models.runs.kept_replies import KeptReplies, KeptReply
@@ -46,17 +45,17 @@ def write_run_log(
     """
     condition = settings.condition(temperature)
     samples = []
-    earlier: list[tuple[Prompt, str]] = []
+    earlier: list[Exchange] = []
     for request in replace(settings.requests, temperatures=(temperature,), epochs=1):
         request_id = replace(request.request_id, epoch=epoch)
         reply = replies.find(condition, request.item_id, epoch)
         error = failures.get(request_id)
-        # The attention checks of a whole session are in the messages of later items.
+        # The practice and the attention checks of a whole session are in the messages of later items.
         if request.item_id in settings.study.groups and (reply is not None or error is not None):
             messages = messages_of(request.prompt, earlier)
             samples.append(_sample(settings, request, request_id, messages, reply, error))
         if reply is not None and settings.requests.session_order is not None:
-            earlier.append((request.prompt, reply.reply))
+            earlier.append(settings.requests.exchange(request, reply.reply))
     first = min((sample.completed_at for sample in samples if sample.completed_at), default=None)
     log = EvalLog(
         status="success" if len(samples) == settings.requests.n_test_items else "cancelled",

@@ -104,7 +104,7 @@ def test_a_whole_session_is_another_run_than_its_items_asked_afresh(study: Path)
     whole, usage = run(None, study, *options, "--whole-session")
     assert afresh.startswith("mockllm/model, human-equivalent, group 1, seed 3, epoch 1: 24 responses, ")
     assert whole.startswith("mockllm/model, human-equivalent, whole session, group 1, seed 3, epoch 1: 24 responses, ")
-    assert usage.startswith("25 new replies.")  # 24 test items and an attention check
+    assert usage.startswith("26 new replies.")  # 24 test items, a practice item and an attention check
     assert [(listed.is_stored, listed.n_missing) for listed in eq.models_list(study)] == [(True, 0), (True, 0)]
 
 

@@ -1,6 +1,7 @@
 """The requests of a study: their number, order, ids and digests."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from experiment.models.prompts.item_text import shown_item
 from experiment.models.prompts.requests import Requests, requests_for
 from experiment.plan import Phase, plan_session
 from experiment.study.definition import Study
+from experiment.study.timeline import PracticeCriterion
 from tests.experiment.models.prompts.small_studies import PLUM, SAMPLES, item, study_with
 
 
@@ -62,6 +64,36 @@ def test_a_whole_session_has_the_attention_checks_and_gives_a_system_prompt_once
     (check,) = [one for one, trial in zip(made, trials, strict=True) if trial.phase is Phase.ATTENTION_CHECK]
     shown = shown_item("multiple_choice", study.battery.by_id[check.item_id].content, study.words)
     assert check.prompt.user == f"{shown}\n\nYour answer:"
+
+
+def test_a_whole_session_begins_with_one_round_of_practice_if_the_style_has_practice(tmp_path: Path) -> None:
+    study = SAMPLES["multiple_choice"]
+    practice = study.definition.practice
+    repeated = PracticeCriterion(correct=1, rounds=3, otherwise="continue")
+    study = replace(study, definition=study.definition.model_copy(update={"practice_criterion": repeated}))
+    (tmp_path / "own.txt").write_text("{{ practice | length }} {{ text }}")
+    made = {
+        style: list(requests_for(study, style=style, group=3, seed=7, whole_session=True))
+        for style in (None, str(tmp_path / "own.txt"), "three-lines")
+    }
+    trials = plan_session(study, group=3, seed=7).trials
+    questions = [trial.item_id for trial in trials if trial.phase is not Phase.PRACTICE]
+    assert len(trials) == 3 * len(practice) + len(questions)
+    assert [[request.item_id for request in each] for each in made.values()] == [
+        [*practice, *questions], [*practice, *questions], questions,
+    ]  # fmt: skip
+    assert ["\n\nPractice\n\n" in request.prompt.user for request in made[None]] == [True, *[False] * len(questions)]
+    assert all(request.prompt.user.startswith("0 ") for request in made[str(tmp_path / "own.txt")])
+
+
+def test_a_whole_session_with_another_text_of_the_study_is_another_session() -> None:
+    study = SAMPLES["multiple_choice"]
+    own = study.definition.model_copy(update={"texts": {"last_practice": "Now the questions."}})
+    before, after = (
+        requests_for(each, style="three-lines", group=3, seed=7, whole_session=True).session_order
+        for each in (study, replace(study, definition=own))
+    )
+    assert before != after
 
 
 def test_the_order_of_a_whole_session_is_that_of_the_group_and_the_seed(sample_study: Study) -> None:

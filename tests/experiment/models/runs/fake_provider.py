@@ -1,6 +1,6 @@
 """A server on loopback with the interfaces of OpenAI's chat completions and of Anthropic's messages.
 
-The server counts the replies that it delivers.
+The server counts the replies that it delivers. Like Anthropic, its Anthropic interface refuses messages without text.
 """
 
 import json
@@ -85,7 +85,8 @@ def fake_provider(send: Callable[[str, int], Sent] | None = None) -> Iterator[Fa
                 provider.attempts[prompt] += 1
                 provider.requests.append(request)
                 attempt = provider.attempts[prompt]
-            sent = provider.send(prompt, attempt)
+            is_refused = reply_of is _message and not all(_has_text(each["content"]) for each in request["messages"])
+            sent = Sent(status=400) if is_refused else provider.send(prompt, attempt)
             time.sleep(sent.wait_s)
             body = sent.body if sent.body is not None else json.dumps(reply_of(sent)).encode()
             try:
@@ -123,6 +124,11 @@ def fake_provider(send: Callable[[str, int], Sent] | None = None) -> Iterator[Fa
 
 def _text(content: str | list[dict[str, Any]]) -> str:
     return content if isinstance(content, str) else "".join(part["text"] for part in content)
+
+
+def _has_text(content: str | list[dict[str, Any]]) -> bool:
+    texts = [content] if isinstance(content, str) else [part["text"] for part in content]
+    return bool(texts) and all(text.strip() for text in texts)
 
 
 def _completion(sent: Sent) -> dict[str, Any]:

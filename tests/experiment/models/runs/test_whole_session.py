@@ -10,7 +10,7 @@ import pytest
 
 from analysis.data.subjects import DescribedRun, subjects_of_runs
 from experiment.models.event_loops import calls_outside_loops
-from experiment.models.prompts.practice import instruction_pages, practice_trials
+from experiment.models.prompts.practice import instruction_pages
 from experiment.models.prompts.requests import requests_for
 from experiment.models.runs.budget import Prices
 from experiment.models.runs.run_model import ModelRun, run_model
@@ -18,7 +18,14 @@ from experiment.models.runs.settings import RunSettings
 from experiment.plan import Phase, plan_session
 from experiment.study.definition import Study
 from tests.experiment.models.prompts.small_studies import PLUM, item, study_with
-from tests.experiment.models.runs.fake_provider import MODEL, MODELS, FakeProvider, Sent, fake_provider
+from tests.experiment.models.runs.fake_provider import (
+    ANTHROPIC_MODEL,
+    MODEL,
+    MODELS,
+    FakeProvider,
+    Sent,
+    fake_provider,
+)
 
 # Inspect does not close the connections of a model, and its libraries use deprecated functions.
 pytestmark = [
@@ -28,12 +35,15 @@ pytestmark = [
     ),
 ]
 SESSION = {"group": 1, "seed": 5}
-N_TRIALS = 11  # 10 test items and an attention check
+N_TRIALS = 12  # a practice item, 10 test items and an attention check
+RIGHT = "That is right: “It rolled towards the window”."
+WRONG = "The right answer is “It rolled towards the window”."
+PRACTICE_ENDS = "The practice ends here. From now on you will not see whether your answers were right."
 
 
 @pytest.fixture
 def study(tmp_path: Path) -> Study:
-    items = [item({**PLUM, "text": f"Story {n}."}, key=2, item_id=f"item-{n}") for n in range(N_TRIALS - 1)]
+    items = [item({**PLUM, "text": f"Story {n}."}, key=2, item_id=f"item-{n}") for n in range(10)]
     return study_with(items, "multiple_choice", tmp_path)
 
 
@@ -78,23 +88,31 @@ def test_each_request_has_the_earlier_trials_and_replies_in_the_order_of_the_pla
 
     def send(prompt: str, attempt: int) -> Sent:
         both_epochs.wait(timeout=30)
-        return Sent(f"2. Reply {attempt} to {prompt.partition('?')[0][-40:]}")
+        # At the practice item, the first reply is right, and the second reply is wrong.
+        response = 1 if "Practice" in prompt and attempt == 1 else 2
+        return Sent(f"{response}. Reply {attempt} to {prompt.partition('?')[0][-40:]}")
 
     with fake_provider(send) as provider:
         result = ask(provider, epochs=2, model=model)
     assert not result.incomplete
     assert provider.n_billed == 2 * N_TRIALS
-    trials = [trial for trial in plan_session(study, **SESSION).trials if trial.phase is not Phase.PRACTICE]
+    trials = plan_session(study, **SESSION).trials
+    assert trials[0].phase is Phase.PRACTICE
     assert [trial.phase for trial in trials].count(Phase.ATTENTION_CHECK) == 1
     for last in longest(provider):
         shown = texts_of(last, "user")
         for trial, text in zip(trials, shown, strict=True):
             assert study.battery.by_id[trial.item_id].content["text"] in text
             assert text.endswith("Your answer:")
-        (practice,) = practice_trials(study)
-        for part in (*instruction_pages(study), practice["feedback"]):
+        for part in (*instruction_pages(study), "\n\nPractice\n\n"):
             assert [part in text for text in shown] == [True, *[False] * (N_TRIALS - 1)]
-    # A run has the replies to the test items, without the attention check. No request contains the last reply.
+    feedback = {texts_of(last, "assistant")[0][0]: texts_of(last, "user")[1] for last in longest(provider)}
+    assert feedback["1"].startswith(f"{RIGHT}\n{PRACTICE_ENDS}\n\nStory ")
+    assert feedback["2"].startswith(f"{WRONG}\n{PRACTICE_ENDS}\n\nStory ")
+    for last in longest(provider):
+        shown = texts_of(last, "user")
+        assert [PRACTICE_ENDS in text for text in shown] == [False, True, *[False] * (N_TRIALS - 2)]
+    # A run has the replies to the test items, without practice and attention check. No request has the last reply.
     tests = [index for index, trial in enumerate(trials) if trial.phase is Phase.TEST]
     replies = [texts_of(last, "assistant") for last in longest(provider)]
     in_requests = sorted([each[index] for index in tests[:-1]] for each in replies)
@@ -116,27 +134,36 @@ def _check_logs(folder: Path) -> None:
     assert len(logs) == 2
     for log in logs:
         assert log.status == "success"
-        assert len(log.samples) == N_TRIALS - 1
+        assert len(log.samples) == 10
         assert len(log.samples[-1].messages) == 2 * N_TRIALS
         assert log.results.scores[0].metrics["accuracy"].value == 1
 
 
-def test_an_interrupted_session_continues_with_the_same_conversation_and_bills_nothing_twice(ask: Ask) -> None:
-    """A reply contains its number, so a reply that is asked again would change the conversation."""
+def test_an_interrupted_session_continues_with_the_same_conversation_and_bills_nothing_twice(
+    study: Study, ask: Ask
+) -> None:
+    """A reply contains its number, so a reply that is asked again would change the conversation.
+
+    One session is interrupted after its wrong response to the practice item.
+    """
+    first_test = study.battery.by_id[plan_session(study, **SESSION).trials[1].item_id]
+    first_item = first_test.content["text"]
     numbers = iter(range(1000))
     fails = threading.Event()
 
     def send(prompt: str, attempt: int) -> Sent:
-        failed = fails.is_set() and attempt == 2 and "Story 3" in prompt
+        if "Practice" in prompt:
+            return Sent(f"{attempt}. Reply {next(numbers)}")
+        failed = fails.is_set() and first_item in prompt and WRONG in prompt
         return Sent(status=400) if failed else Sent(f"2 ({next(numbers)})")
 
     with fake_provider(send) as provider:
         fails.set()
         first = ask(provider, epochs=2)
         assert len(first.runs) == 1
-        assert first.incomplete[0].startswith("1 request failed; the first is item `item-3`: ")
+        assert first.incomplete[0].startswith(f"1 request failed; the first is item `{first_test.item_id}`: ")
         n_first = provider.n_billed
-        assert N_TRIALS < n_first < 2 * N_TRIALS
+        assert n_first == N_TRIALS + 1
         fails.clear()
         second = ask(provider, epochs=2)
         assert second.usage.startswith(f"{2 * N_TRIALS - n_first} new replies.")
@@ -149,13 +176,38 @@ def test_an_interrupted_session_continues_with_the_same_conversation_and_bills_n
         texts = [response.text for response in made.responses]
         assert any(set(texts[:-1]) < set(replies) for replies in in_requests)
     assert len(in_requests) == 2
+    feedback = {texts_of(last, "assistant")[0][0]: texts_of(last, "user")[1] for last in longest(provider)}
+    assert feedback["1"].startswith(RIGHT)
+    assert feedback["2"].startswith(WRONG)
+
+
+def test_empty_replies_are_sent_back_in_words_and_practice_gets_the_feedback_on_a_wrong_response(
+    study: Study, ask: Ask
+) -> None:
+    """Anthropic refuses empty messages, and so does the fake provider."""
+    second_test = study.battery.by_id[plan_session(study, **SESSION).trials[2].item_id].content["text"]
+
+    def send(prompt: str, _attempt: int) -> Sent:
+        return Sent("" if "Practice" in prompt else " \n" if second_test in prompt else "2")
+
+    with fake_provider(send) as provider:
+        result = ask(provider, model=ANTHROPIC_MODEL)
+    assert not result.incomplete
+    (last,) = longest(provider)
+    assert texts_of(last, "assistant") == ["No answer", "2", "No answer", *["2"] * (N_TRIALS - 4)]
+    shown = texts_of(last, "user")
+    assert shown[1].startswith(f"Press the number of your answer, or click it.\n{WRONG}\n{PRACTICE_ENDS}\n\nStory ")
+    # The run has the reply itself, which is invalid.
+    (made,) = result.runs
+    assert [response.valid for response in made.responses] == [True, False, *[True] * 8]
+    assert made.responses[1].text.strip() == ""
 
 
 def test_a_whole_session_and_the_same_items_asked_afresh_are_different_subjects(ask: Ask) -> None:
     with fake_provider() as provider:
         (afresh,) = ask(provider, whole_session=False).runs
         (whole,) = ask(provider).runs
-        assert provider.n_billed == N_TRIALS - 1 + N_TRIALS
+        assert provider.n_billed == 10 + N_TRIALS
     assert afresh.item_ids == whole.item_ids
     assert afresh.run == f"{MODEL}, human-equivalent, group 1, seed 5, epoch 1"
     assert whole.run == f"{MODEL}, human-equivalent, whole session, group 1, seed 5, epoch 1"
