@@ -2,6 +2,8 @@
 
 The samples of Equipoise's own tasks have the id of the request in the field `request_id` of their metadata. In any
 other log, the field `item_id` or the id of the sample must be the id of the request or of the item.
+
+The log of a complete run of `models run` describes the run, so that the import makes the same run again.
 """
 
 import zipfile
@@ -16,6 +18,7 @@ from experiment.models.event_loops import calls_outside_loops
 from experiment.models.imports.lines import LONGEST_MS, number_of, text_of, time_of
 from experiment.models.imports.replies import ImportedReply, Problem, ProblemKind, Records
 from experiment.models.request_ids import RequestId
+from experiment.models.runs.finished_runs import RUN, checked_description
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
@@ -47,12 +50,24 @@ def read(path: Path) -> Records:
                     f"{path}: this log has responses of people, from `equipoise store inspect-log`. Fix: import only "
                     "logs of language models."
                 )
-            samples = call(read_eval_log_samples, str(path), all_samples_required=False, format=form)
+            metadata = log.eval.metadata or {}
+            if RUN in metadata and metadata[RUN] is None:
+                raise InputError(
+                    f"{path}: this is the log of a run that is not complete. Fix: repeat the command `equipoise models "
+                    "run` of this run without --limit. The command completes and stores the run."
+                )
+            made_run = checked_description(metadata[RUN]) if RUN in metadata else None
+            # To find one sample, Inspect goes through all samples of a JSON log. So the whole log is read at once.
+            samples = (
+                iter(call(read_eval_log, str(path), format=form).samples or ())
+                if form == "json"
+                else call(read_eval_log_samples, str(path), all_samples_required=False, format=form)
+            )
             for number in count(1):
                 sample = call(next, samples, None)
                 if sample is None:
                     return
-                yield _record(number, sample, log)
+                yield _record(number, sample, log, made_run)
     except InputError:
         raise
     except Exception as error:
@@ -60,7 +75,7 @@ def read(path: Path) -> Records:
         raise InputError(f"{path}: this is not a complete Inspect log ({reason}). Fix: export the log again.") from None
 
 
-def _record(number: int, sample: "EvalSample", log: "EvalLog") -> ImportedReply | Problem:
+def _record(number: int, sample: "EvalSample", log: "EvalLog", made_run: str | None) -> ImportedReply | Problem:
     request = _request(sample)
     if sample.error is not None:
         return Problem(number, ProblemKind.FAILED, sample.error.message.splitlines()[0], request)
@@ -87,6 +102,7 @@ def _record(number: int, sample: "EvalSample", log: "EvalLog") -> ImportedReply 
         tokens_out=usage.output_tokens if usage else None,
         latency_ms=number_of(1000 * sample.working_time, LONGEST_MS) if sample.working_time is not None else None,
         time=_time(sample, log),
+        made_run=made_run,
     )
 
 

@@ -70,6 +70,8 @@ class ImportedReply:
     latency_ms: float | None = None
     time: datetime | None = None
     """Time of the reply, UTC."""
+    made_run: str | None = None
+    """Description of the run, if the file is the log of a complete run of `models run`; see `checked_description`."""
 
     @property
     def is_truncated(self) -> bool:

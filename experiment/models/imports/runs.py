@@ -15,6 +15,7 @@ from batteries.items import Item
 from batteries.tasks import task_named
 from experiment.models.imports.spool import ReplyReading, RunKey, Spool, SpooledReply
 from experiment.models.imports.study_items import StudyItems
+from experiment.models.runs.finished_runs import run_from_log
 from experiment.records import Run, RunResponse, Source
 
 _IDS = uuid.UUID("7d0a3c52-6c0f-4b51-9a39-0f2a8c1d7e44")
@@ -128,7 +129,9 @@ class ImportedRuns(Sequence[Run]):
         item_ids: list[str] = []
         responses: list[RunResponse] = []
         tokens = Counter[str]()
-        name = canonical_json([self._items.battery.digest, asdict(key)]).decode()
+        described = asdict(key)
+        made_run = described.pop("made_run")
+        name = canonical_json([self._items.battery.digest, described]).decode()
         found: set[int] = set()
         for reply, (response, is_valid, rule) in zip(self._spool.replies(key), self._spool.readings(key), strict=True):
             item = self._items.items[reply.position]
@@ -162,6 +165,8 @@ class ImportedRuns(Sequence[Run]):
         missing = [position for position in range(len(self._items.items)) if position not in found]
         summary.missing = [self._items.items[position].item_id for position in missing]
         summary.n_failed = len(self._spool.failures(key).intersection(missing))
+        if made_run is not None:
+            return run_from_log(made_run, dict(zip(item_ids, responses, strict=True))), summary
         totals: dict[str, JsonValue] = {name: n for name, n in sorted(tokens.items()) if n}
         first, last = self._spool.times(key)
         run = Run(

@@ -33,6 +33,8 @@ class RunKey:
     temperature: float | None
     epoch: int | None
     max_tokens: int | None
+    made_run: str | None = None
+    """Description of the run, if `models run` made it. Then the fields above do not distinguish runs."""
 
 
 def condition_text(template: str | None, temperature: float | None, epoch: int | None) -> str:
@@ -42,6 +44,9 @@ def condition_text(template: str | None, temperature: float | None, epoch: int |
 
 def run_key(format_: str, reply: ImportedReply, request: RequestId | None) -> RunKey:
     """Return the key of a reply's run."""
+    if reply.made_run is not None:
+        model = storable(reply.model)
+        return RunKey(format_, model, model, reply.provider, None, None, None, None, None, reply.made_run)
     temperature = request.temperature if request and request.temperature is not None else reply.temperature
     return RunKey(
         format=format_,

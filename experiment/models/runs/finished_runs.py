@@ -1,10 +1,15 @@
-"""Records of the runs whose replies are complete."""
+"""Records of the runs whose replies are complete, and the description of such a run in its log."""
 
+import json
 import uuid
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from pydantic import JsonValue
 
+from batteries.canonical_json import canonical_json
+from batteries.errors import InputError
 from batteries.tasks import task_named
 from experiment.models.runs.kept_replies import KeptReplies, KeptReply
 from experiment.models.runs.settings import RunSettings
@@ -12,6 +17,8 @@ from experiment.records import Run, RunResponse, Source
 
 _IDS = uuid.UUID("2f5d1c0a-8b3e-4a6e-9c51-6d0e7a4b9f12")
 """Name space of the response ids. A reply has the same id each time the run is made."""
+RUN = "equipoise_run"
+"""Name of the run's description in the metadata of its log. The description is null if the run is not complete."""
 
 
 def finished_run(settings: RunSettings, replies: KeptReplies, temperature: float | None, epoch: int) -> Run | None:
@@ -47,6 +54,60 @@ def finished_run(settings: RunSettings, replies: KeptReplies, temperature: float
     )
 
 
+def description_for_log(run: Run, condition: str) -> dict[str, Any]:
+    """Return a run without its responses, and the digest of its condition, for the metadata of its log."""
+    return {"condition": condition, "run": run.model_dump(mode="json", exclude={"responses"})}
+
+
+def checked_description(description: Mapping[str, Any]) -> str:
+    """Return the description of a run in its log as canonical JSON.
+
+    Raises
+    ------
+    KeyError, ValueError
+        If this is not a description.
+    """
+    run = Run.model_validate({**description["run"], "responses": ()})
+    return canonical_json(description_for_log(run, str(description["condition"]))).decode()
+
+
+def run_from_log(description: str, responses: Mapping[str, RunResponse]) -> Run:
+    """Return the run that `finished_run` made.
+
+    Parameters
+    ----------
+    description
+        The description of the run in its log, from `checked_description`.
+    responses
+        The responses in the log, by item. Their ids and positions are replaced.
+
+    Raises
+    ------
+    InputError
+        If the log does not have the reply to an item.
+    """
+    described = json.loads(description)
+    run = Run.model_validate({**described["run"], "responses": ()})
+    missing = [item_id for item_id in run.item_ids if item_id not in responses]
+    if missing:
+        raise InputError(
+            f"{run.run}: the log has no reply to the item `{missing[0]}`. Fix: import the log that `equipoise models "
+            "run` wrote, without changes."
+        )
+    epoch = run.parameters.get("epoch")
+    made = [
+        responses[item_id].model_copy(
+            update={"response_id": _response_id(described["condition"], item_id, epoch), "trial_index": index}
+        )
+        for index, item_id in enumerate(run.item_ids)
+    ]
+    return run.model_copy(update={"responses": tuple(made)})
+
+
+def _response_id(condition: str, item_id: str, epoch: object) -> str:
+    return str(uuid.uuid5(_IDS, f"{condition}/{item_id}/{epoch}"))
+
+
 def _parameters(settings: RunSettings, found: list[KeptReply], epoch: int) -> dict[str, JsonValue]:
     parameters: dict[str, JsonValue] = {
         "format": "inspect",
@@ -74,7 +135,7 @@ def _response(settings: RunSettings, index: int, reply: KeptReply) -> RunRespons
     item = settings.study.battery.by_id[reply.item_id]
     reading = task_named(item.task).read_reply(item.content, reply.reply)
     return RunResponse(
-        response_id=str(uuid.uuid5(_IDS, f"{reply.condition}/{reply.item_id}/{reply.epoch}")),
+        response_id=_response_id(reply.condition, reply.item_id, reply.epoch),
         trial_index=index,
         response=reading.response if reading.is_valid else reply.reply,
         rt_ms=None if reply.latency_s is None else min(1000 * reply.latency_s, 86_400_000),

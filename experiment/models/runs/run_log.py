@@ -16,9 +16,11 @@ from batteries.files.private_files import private_folder
 from experiment.models.event_loops import calls_outside_loops
 from experiment.models.prompts.requests import Exchange, PromptRequest
 from experiment.models.request_ids import RequestId
+from experiment.models.runs.finished_runs import RUN, description_for_log
 from experiment.models.runs.inspect_task import GRADER, messages_of, score_of
 from experiment.models.runs.kept_replies import KeptReplies, KeptReply
 from experiment.models.runs.settings import RunSettings
+from experiment.records import Run
 
 
 def write_run_log(
@@ -27,6 +29,7 @@ def write_run_log(
     temperature: float | None,
     epoch: int,
     failures: Mapping[RequestId, str],
+    run: Run | None,
 ) -> Path:
     """Write the log of the run at one temperature and epoch, and return its path.
 
@@ -42,9 +45,13 @@ def write_run_log(
         The run.
     failures
         The errors of failed requests.
+    run
+        The run if all its replies are on disk, else None. The log describes it, so that `models import` makes the same
+        run from the log.
     """
     condition = settings.condition(temperature)
     samples = []
+    arrived: list[str] = []
     earlier: list[Exchange] = []
     for request in replace(settings.requests, temperatures=(temperature,), epochs=1):
         request_id = replace(request.request_id, epoch=epoch)
@@ -56,10 +63,13 @@ def write_run_log(
             samples.append(_sample(settings, request, request_id, messages, reply, error))
         if reply is not None and settings.requests.session_order is not None:
             earlier.append(settings.requests.exchange(request, reply.reply))
-    first = min((sample.completed_at for sample in samples if sample.completed_at), default=None)
+        if reply is not None:
+            arrived.append(reply.completed_at)
+    created_at = min(arrived, default=datetime.now(UTC).isoformat())
+    is_whole = settings.n_all_items in {None, len(settings.requests.items)}
     log = EvalLog(
-        status="success" if len(samples) == settings.requests.n_test_items else "cancelled",
-        eval=EvalSpec.model_validate(_description(settings, temperature, first or datetime.now(UTC).isoformat())),
+        status="success" if samples and len(samples) == settings.requests.n_test_items else "cancelled",
+        eval=EvalSpec.model_validate(_description(settings, temperature, created_at, run if is_whole else None)),
         stats=EvalStats(),
         samples=samples,
     )
@@ -75,17 +85,18 @@ def write_run_log(
     return path
 
 
-def _description(settings: RunSettings, temperature: float | None, created: str) -> dict[str, Any]:
-    study = settings.study
+def _description(settings: RunSettings, temperature: float | None, created: str, run: Run | None) -> dict[str, Any]:
+    study, condition = settings.study, settings.condition(temperature)
+    described = None if run is None else description_for_log(run, condition)
     return {
         "created": created,
         "task": study.name,
-        "task_id": settings.condition(temperature)[:16],
+        "task_id": condition[:16],
         "dataset": {"name": study.name, "samples": settings.requests.n_test_items},
         "model": settings.model,
         "model_generate_config": {"temperature": temperature, "max_tokens": settings.longest_reply},
         "config": {"epochs": settings.requests.epochs},
-        "metadata": {"study": study.name, "battery": study.battery.digest},
+        "metadata": {"study": study.name, "battery": study.battery.digest, RUN: described},
         "scorers": [{"name": GRADER, "metrics": [{"name": "inspect_ai/accuracy"}, {"name": "inspect_ai/stderr"}]}],
     }
 

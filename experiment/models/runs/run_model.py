@@ -57,13 +57,13 @@ def run_model(
         # If the model refuses a temperature, its replies are kept under the condition without a temperature.
         replies.describe(_condition(settings, temperature) for temperature in (*settings.requests.temperatures, None))
         asked = ask_missing(settings, model, replies, advance)
-        for temperature, epoch in asked.runs:
-            write_run_log(settings, replies, temperature, epoch, asked.failures)
-        found = [
-            finished_run(settings, replies, temperature, epoch)
+        found = {
+            (temperature, epoch): finished_run(settings, replies, temperature, epoch)
             for temperature in settings.requests.temperatures
             for epoch in range(1, settings.requests.epochs + 1)
-        ]
+        }
+        for temperature, epoch in asked.runs:
+            write_run_log(settings, replies, temperature, epoch, asked.failures, found[temperature, epoch])
     incomplete = []
     again = "Fix: run the same command again. The command asks only for the missing replies."
     if asked.is_interrupted:
@@ -87,7 +87,7 @@ def run_model(
     usage = f"{asked.n_new:,} new replies. All replies of these runs: {asked.budget.sentence()}."
     to_come = asked.budget.price_to_come(n_total or len(settings.requests))
     to_come = f"{to_come[0].upper()}{to_come[1:]}." if to_come and not asked.n_without_temperature else ""
-    return ModelRun([run for run in found if run is not None], incomplete, usage, to_come)
+    return ModelRun([run for run in found.values() if run is not None], incomplete, usage, to_come)
 
 
 def _condition(settings: RunSettings, temperature: float | None) -> KeptCondition:

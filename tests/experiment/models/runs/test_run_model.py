@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from experiment.models.event_loops import calls_outside_loops
+from experiment.models.imports.collect import collected
 from experiment.models.prompts.requests import requests_for
 from experiment.models.runs.budget import Prices
 from experiment.models.runs.run_model import ModelRun, run_model
@@ -227,7 +228,10 @@ def test_each_run_has_a_log_of_inspect_without_answer_keys(run: Run, tmp_path: P
         replies[-1] = Sent("2", is_truncated=True)
         with calls_outside_loops() as call:
             before = [call(read_eval_log, info) for info in call(list_eval_logs, str(folder))]
-        run(provider, epochs=2)
+        made = run(provider, epochs=2).runs
+    with collected(study_with(numbered_items(), "multiple_choice", tmp_path), list(folder.iterdir())) as found:
+        found.runs.read_replies(lambda: None)
+        assert sorted(found.runs, key=lambda each: each.run) == made
     with calls_outside_loops() as call:
         logs = [call(read_eval_log, info) for info in call(list_eval_logs, str(folder))]
     failed = [sample for log in before for sample in log.samples if sample.error is not None]

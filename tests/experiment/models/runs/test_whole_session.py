@@ -1,5 +1,6 @@
 """A model goes through a whole session: one conversation, with a fake provider on loopback."""
 
+import json
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,7 +10,11 @@ from typing import Any
 import pytest
 
 from analysis.data.subjects import DescribedRun, subjects_of_runs
+from batteries.errors import InputError
+from equipoise.commands.models.imports import models_import
+from equipoise.commands.models.storing import add_runs
 from experiment.models.event_loops import calls_outside_loops
+from experiment.models.imports.collect import collected
 from experiment.models.prompts.practice import instruction_pages
 from experiment.models.prompts.requests import requests_for
 from experiment.models.runs.budget import Prices
@@ -52,13 +57,21 @@ Ask = Callable[..., ModelRun]
 
 @pytest.fixture
 def ask(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
-    def run_it(provider: FakeProvider, *, whole_session: bool = True, epochs: int = 1, **options: Any) -> ModelRun:
+    def run_it(
+        provider: FakeProvider,
+        *,
+        whole_session: bool = True,
+        epochs: int = 1,
+        n_items: int | None = None,
+        **options: Any,
+    ) -> ModelRun:
         for name, value in provider.environment.items():
             monkeypatch.setenv(name, value)
         requests = requests_for(
             study, style="human-equivalent", epochs=epochs, whole_session=whole_session, **SESSION
         )  # fmt: skip
-        options = {"model": MODEL, "max_retries": 0} | options
+        options = {"model": MODEL, "max_retries": 0, "n_all_items": len(requests.items)} | options
+        requests = replace(requests, items=requests.items[:n_items])
         return run_model(RunSettings(requests=requests, folder=tmp_path / "data", **SESSION, **options))
 
     return run_it
@@ -179,6 +192,48 @@ def test_an_interrupted_session_continues_with_the_same_conversation_and_bills_n
     feedback = {texts_of(last, "assistant")[0][0]: texts_of(last, "user")[1] for last in longest(provider)}
     assert feedback["1"].startswith(RIGHT)
     assert feedback["2"].startswith(WRONG)
+
+
+def test_the_log_of_a_session_is_the_same_run_as_the_stored_run(study: Study, ask: Ask, tmp_path: Path) -> None:
+    def send(prompt: str, _attempt: int) -> Sent:
+        return Sent(status=400) if fails.is_set() and "Story 3" in prompt else Sent("Two, perhaps.")
+
+    fails = threading.Event()
+    fails.set()
+    with fake_provider(send) as provider:
+        assert not ask(provider).runs
+        (log,) = (tmp_path / "data" / "logs").iterdir()
+        with pytest.raises(InputError, match=r"a run that is not complete. Fix: repeat the command"):
+            models_import(study, log, tmp_path / "first.db")
+        fails.clear()
+        (made,) = ask(provider).runs
+    assert list(log.parent.iterdir()) == [log]
+    with collected(study, [log]) as found:
+        found.runs.read_replies(lambda: None)
+        assert list(found.runs) == [made]
+    stored, imported = tmp_path / "stored.db", tmp_path / "imported.db"
+    add_runs(study, [made], stored)
+    assert models_import(study, log, stored) == [f"{made.run}: already in the store."]
+    models_import(study, [log], imported, training_cutoff="2024-06")
+    assert add_runs(study, [made], imported) == [f"{made.run}: already in the store."]
+    # A log without one of its samples is not the run.
+    fields = json.loads(log.read_text())
+    del fields["samples"][4]  # Inspect sorts samples by id, so this is the sample of `item-4`.
+    log.write_text(json.dumps(fields))
+    with pytest.raises(InputError, match=r"no reply to the item `item-4`. Fix: import the log"):
+        models_import(study, log, tmp_path / "third.db")
+
+
+def test_a_trial_of_a_session_can_end_with_the_practice(study: Study, ask: Ask, tmp_path: Path) -> None:
+    with fake_provider() as provider:
+        result = ask(provider, n_items=1)
+        assert (result.runs, result.incomplete) == ([], [])
+        (log,) = (tmp_path / "data" / "logs").iterdir()
+        ask(provider, n_items=3)
+        assert list(log.parent.iterdir()) == [log]
+        with pytest.raises(InputError, match="a run that is not complete"):
+            models_import(study, log, tmp_path / "first.db")
+        assert provider.n_billed == 3
 
 
 def test_empty_replies_are_sent_back_in_words_and_practice_gets_the_feedback_on_a_wrong_response(
