@@ -9,6 +9,7 @@ import pytest
 from batteries.errors import InputError
 from batteries.items import Battery, Item
 from experiment.load_study import load_study
+from experiment.models.prompts.practice import feedback_on_reply
 from experiment.models.prompts.requests import requests_for
 from experiment.study.definition import Study
 from experiment.study.timeline import Timing
@@ -109,6 +110,22 @@ def test_the_feedback_is_the_feedback_that_the_server_sends(tmp_path: Path, stud
         "responses"
     ]
     assert f"\n\nYour answer: EAST 5\n\n{stored['feedback']['message']}\n" in user_message(study)
+    practice = study.battery.by_id[study.definition.practice[0]]
+    assert feedback_on_reply(study, practice, "EAST 5").startswith(f"{stored['feedback']['message']}\n")
+
+
+def test_the_feedback_on_a_reply_is_that_on_its_response_and_an_invalid_reply_gets_the_words_of_the_page() -> None:
+    practice = [item(BOARD, "east-3", "p1"), item(BOARD | {"atoms": [[4, 1]]}, "absorbed", "p2")]
+    study = with_practice(practice, item(BOARD, None, "test"), "blackbox_predict")
+    first, last = practice
+    right = feedback_on_reply(study, first, "EAST 3")
+    assert right.startswith("That is right: the ray leaves at EAST 3.\nThe ray's path: row 4 column 1; ")
+    wrong = right.replace("That is right", "Not quite")
+    assert feedback_on_reply(study, first, "absorbed") == wrong
+    for reply in ("", "I cannot say.", "NORTH 12"):
+        assert feedback_on_reply(study, first, reply) == f"Choose a place on the edge, or a button.\n{wrong}"
+    assert "The practice ends here." not in right
+    assert "\nThe practice ends here." in feedback_on_reply(study, last, "absorbed")
 
 
 def test_the_time_limit_is_at_the_end_of_the_instructions() -> None:
