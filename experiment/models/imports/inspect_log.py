@@ -57,11 +57,11 @@ def read(path: Path) -> Records:
                     "run` of this run without --limit. The command completes and stores the run."
                 )
             made_run = checked_description(metadata[RUN]) if RUN in metadata else None
-            # To find one sample, Inspect goes through all samples of a JSON log. So the whole log is read at once.
+            # The logs of `models run` have no list of ids, by which Inspect could read sample by sample.
             samples = (
-                iter(call(read_eval_log, str(path), format=form).samples or ())
-                if form == "json"
-                else call(read_eval_log_samples, str(path), all_samples_required=False, format=form)
+                call(read_eval_log_samples, str(path), all_samples_required=False, format=form)
+                if made_run is None
+                else iter(call(read_eval_log, str(path), format=form).samples or ())
             )
             for number in count(1):
                 sample = call(next, samples, None)
