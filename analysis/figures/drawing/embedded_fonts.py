@@ -1,28 +1,62 @@
-"""Embed fonts in a PDF without their layout tables, so that the PDF is smaller and is written faster.
+"""Embed fonts in PDFs quickly: the figures share the parts of a font that most figures need.
 
-The layout tables state how glyphs are substituted and positioned. matplotlib has already laid out every text when it
-embeds a font, so the PDF does not need these tables. Without these tables, a figure with a few words is written in a
-third of the time, and looks the same.
+A PDF contains the shapes of the characters that it uses. For every PDF, matplotlib reads the whole font again to take
+out these shapes, which was a quarter of the time of an analysis. Here the shapes of the common characters are taken out
+once, and every PDF that needs no other characters contains all of them.
+
+The fonts also lose their layout tables, which state how shapes are substituted and positioned. matplotlib has already
+laid out every text when it embeds a font, so the PDF does not need these tables.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import string
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import lru_cache, partial
 from typing import Any
 
 from fontTools import subset
+from matplotlib.backends import _backend_pdf_ps
+from matplotlib.font_manager import get_font
 
 LAYOUT_TABLES = ("GSUB", "GPOS", "GDEF")
+COMMON = string.ascii_letters + string.digits + string.punctuation + " \N{NO-BREAK SPACE}−–—×·≤≥±°…‘’“”"
+
+Subset = Callable[[Any, Collection[int]], AbstractContextManager[Any]]
+"""The function of matplotlib that takes shapes out of a font: of the font's file, and the indexes of the shapes."""
 
 
 @contextmanager
-def without_layout_tables() -> Iterator[None]:
-    """Leave the layout tables out of the fonts that are embedded in the `with` block."""
+def quickly_embedded_fonts() -> Iterator[None]:
+    """Share the common characters of fonts, and leave out the layout tables, in the `with` block.
+
+    matplotlib and fontTools have no settings for this. If another version of them lacks what this function replaces,
+    figures only take longer.
+    """
     options: Any = subset.Options
-    # matplotlib gives no access to the options that it makes. If another version of fontTools lacks this attribute, the
-    # fonts keep their tables, and a figure only takes longer.
-    dropped = getattr(options, "_drop_tables_default", [])
+    fonts: Any = _backend_pdf_ps
+    dropped: Any = getattr(options, "_drop_tables_default", [])
+    own: Any = getattr(fonts, "get_glyphs_subset", None)
     options._drop_tables_default = [*dropped, *LAYOUT_TABLES]
+    fonts.get_glyphs_subset = partial(_subset, own)
     try:
         yield
     finally:
         options._drop_tables_default = dropped
+        fonts.get_glyphs_subset = own
+
+
+def _subset(own: Subset, font_file: Any, glyphs: Collection[int]) -> AbstractContextManager[Any]:
+    """Return the shapes of a font as matplotlib does. The common shapes stay open for the next figures."""
+    common = _common_glyphs(font_file)
+    return nullcontext(_common_subset(own, font_file)) if common.issuperset(glyphs) else own(font_file, glyphs)
+
+
+@lru_cache
+def _common_glyphs(font_file: Any) -> frozenset[int]:
+    font = get_font(font_file)
+    return frozenset([0, *(font.get_char_index(ord(character)) for character in COMMON)])
+
+
+@lru_cache
+def _common_subset(own: Subset, font_file: Any) -> Any:
+    return own(font_file, _common_glyphs(font_file)).__enter__()  # It stays open.

@@ -20,7 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager, get_font
 
-from analysis.figures.drawing.embedded_fonts import without_layout_tables
+from analysis.figures.drawing.embedded_fonts import quickly_embedded_fonts
 from analysis.figures.drawing.lettering import LINE, SIZE, printable
 
 MM = 72 / 25.4
@@ -180,7 +180,7 @@ def finished(sheet: FigureSheet, name: str, title: str, description: str, data: 
         svg = _as_svg(sheet.figure, name, title, description)
         buffer = io.BytesIO()
         about = {"Title": title, "Creator": None, "Producer": None, "CreationDate": None}
-        with without_layout_tables():
+        with quickly_embedded_fonts():
             sheet.figure.savefig(buffer, format="pdf", metadata=about)
     return Drawing(name, title, description, svg, buffer.getvalue(), data.reset_index(drop=True))
 
