@@ -24,3 +24,12 @@ def test_a_command_that_only_reads_a_store_loads_no_server(module: str) -> None:
     program = f"import sys, {module}; print(*sorted({{'flask', 'granian'}} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+def test_a_server_loads_neither_pandas_nor_numpy_but_can_load_them_later() -> None:
+    program = (
+        "import sys, server.app; print(*sorted({'pandas', 'numpy'} & set(sys.modules)), end='.'); import pandas;"
+        "from server.store.sqlite.sqlite_utils_alone import Database; print(pandas.Series([1]).sum())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == ".1\n"

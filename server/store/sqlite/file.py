@@ -7,11 +7,10 @@ import time
 from contextlib import closing, suppress
 from pathlib import Path, PurePath
 
-from sqlite_utils import Database
-
 from batteries.errors import InputError
 from batteries.store_format import KNOWN_MIGRATIONS
 from server.store.sqlite.migrations import migrations
+from server.store.sqlite.sqlite_utils_alone import Database
 from server.store.sqlite.write_ahead_log import log_beside, size_of
 
 logger = logging.getLogger("equipoise")

@@ -8,9 +8,6 @@ contents and answer keys are JSON texts.
 
 import json
 
-from sqlite_utils import Database
-from sqlite_utils.migrations import Migrations
-
 from batteries.store_format import KNOWN_MIGRATIONS
 from server.store.checksums import FIRST_FIXED, N_FIRST_COLUMNS, RESPONSE_COLUMNS, link
 from server.store.database import SqliteDatabase
@@ -18,6 +15,7 @@ from server.store.sql import identities, responses, sessions
 from server.store.sql.assignment_log import lock_log
 from server.store.sql.session_rows import beginning
 from server.store.sql.studies import add_content_digests, content_checksum
+from server.store.sqlite.sqlite_utils_alone import Database, Migrations
 from server.store.tables import TRIALS
 
 migrations = Migrations("equipoise")
