@@ -86,7 +86,7 @@ def _paraphrase(items: Mapping[str, Item], item_id: str, cells: Mapping[str, str
     content = dict(item.content) | {name: cells[name] for name in ("text", "prompt") if cells.get(name, "").strip()}
     content["options"] = list(_options(item, cells))
     if any(content == version.content for version in (item, *others)):
-        raise InputError("the wording is that of the item, or of an earlier row. Fix: change the wording.")
+        raise InputError("the item, or an earlier row, has the same wording. Fix: change the wording.")
     task = task_named(item.task)
     try:
         content = task.checked_content(content, item.key)

@@ -76,7 +76,7 @@ def main() -> None:
 def demo(folder: Path | None, n_participants: int, seed: int, no_serve: bool) -> None:
     """Run two sample studies with simulated participants, baselines and mock models, and write the reports.
 
-    A mock model is a small program and no language model.
+    A mock model is a small program that replaces a language model.
     """
     from equipoise.commands.demo import demo as run_demo
 

@@ -20,7 +20,7 @@ _PROMPT_OPTIONS = (
         default=1,
         show_default=True,
         type=click.IntRange(1),
-        help="Number of requests with the same item and temperature.",
+        help="Number of repetitions of each request.",
     ),
     click.option(
         "--style",
@@ -48,7 +48,8 @@ _PROMPT_OPTIONS = (
 _TRAINING_CUTOFF = click.option(
     "--training-cutoff",
     metavar="DATE",
-    help="Month or day at which the training data of the model end, such as 2024-06. It is stored with each new run.",
+    help="Month or day at which the training data of the model end, such as 2024-06. The store has this date for each "
+    "new run.",
 )
 
 
@@ -139,7 +140,7 @@ def import_runs(
     help="Go through one session as one conversation, as people do, with --group and --seed. The default style is then "
     "human-equivalent.  [default: ask each item afresh]",
 )
-@click.option("--limit", type=click.IntRange(1), help="Ask only the first items, as a trial, and store no run.")
+@click.option("--limit", type=click.IntRange(1), help="Ask only the first items, to try the command. No run is stored.")
 @click.option(
     "--max-connections", type=click.IntRange(1), help="Number of requests at the same time.  [default: Inspect decides]"
 )
@@ -151,7 +152,9 @@ def import_runs(
     help="Number of times that a failed request is sent again.",
 )
 @click.option(
-    "--max-cost", type=click.FloatRange(0), help="Limit of the price in USD, with --price-in and --price-out."
+    "--max-cost",
+    type=click.FloatRange(0),
+    help="Highest total price in USD. This option needs --price-in and --price-out.",
 )
 @click.option("--price-in", type=click.FloatRange(0), help="Price of the prompts, in USD per million tokens.")
 @click.option("--price-out", type=click.FloatRange(0), help="Price of the replies, in USD per million tokens.")

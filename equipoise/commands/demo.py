@@ -28,7 +28,8 @@ EPOCHS = 2
 def demo(folder: Path | str | None = None, n_participants: int = 40, seed: int = 1, keep_serving: bool = True) -> None:
     """Run two sample studies with simulated participants, baselines and mock models, and write the reports.
 
-    The baselines respond to the study `blackbox-predict` only. A mock model is a small program and no language model.
+    The baselines respond to the study `blackbox-predict` only. A mock model is a small program that replaces a
+    language model.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def models_run(
     temperature
         The sampling temperatures; by default, the requests have no temperature.
     epochs
-        Number of requests with the same item and temperature.
+        Number of repetitions of each request.
     style
         Name of a style or a template file; by default, the style is `three-lines` for multiple choice and `baseline`
         for Black Box.

@@ -173,7 +173,7 @@ def requests_for(
     temperatures
         Sampling temperatures. If there are no temperatures, the requests have no temperature.
     epochs
-        Number of requests with the same item and temperature.
+        Number of repetitions of each request.
     group, seed
         Counterbalance group and seed of one session. The requests are then for the test items of this session, in the
         order of its plan. If both are None, the requests are for all test items of the battery.

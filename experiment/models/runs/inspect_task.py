@@ -33,7 +33,7 @@ GRADER = "equipoise_grader"
 def task_for_inspect(study: Study, style: str | None, shots: int) -> Task:
     """Return the task for `inspect eval`, with one sample for each test item.
 
-    Inspect's own options set temperature, epochs and limit of a reply. The default of this limit is that of
+    Inspect's own options set temperature, epochs and limit of a reply. The default of this limit is the same as in
     `models run`.
 
     Parameters

@@ -19,7 +19,7 @@ FILE = "replies.db"
 
 @dataclass(frozen=True)
 class KeptReply:
-    """A reply with what is known about it."""
+    """A reply, with its tokens, times and settings."""
 
     condition: str
     """Digest of model, prompt, temperature and the other settings."""
@@ -165,7 +165,7 @@ def kept_replies(folder: Path) -> Iterator[KeptReplies]:
     except sqlite3.OperationalError as error:
         if "locked" in str(error):
             raise InputError(
-                f"{path}: another run of this model is in progress. Fix: wait until the other run has ended."
+                f"{path}: another command asks this model now. Fix: wait until the other command has ended."
             ) from None
         raise InputError(f"{path}: cannot be used ({error}). Fix: check the permissions and the free space.") from None
     except sqlite3.DatabaseError as error:

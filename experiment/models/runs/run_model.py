@@ -37,7 +37,7 @@ def run_model(
     advance
         Function to call after each request, with the tokens and the price so far, and the expected price to come.
     n_total
-        Number of replies of the whole runs, if only the first items are asked.
+        Number of replies of the complete runs, if only the first items are asked.
 
     Raises
     ------
@@ -67,11 +67,11 @@ def run_model(
     incomplete = []
     again = "Fix: run the same command again. The command asks only for the missing replies."
     if asked.is_interrupted:
-        incomplete.append(f"The run was stopped. {again}")
+        incomplete.append(f"The command was stopped. {again}")
     if asked.n_without_temperature:
         incomplete.append(
-            "--temperature: this model refuses a temperature, so the requests were sent without one, and no more "
-            "requests were sent. Fix: run the same command without --temperature. The command uses the "
+            "--temperature: this model refuses a temperature. Inspect sent the requests without a temperature, so "
+            "Equipoise stopped. Fix: run the same command without --temperature. The command uses the "
             f"{asked.n_without_temperature:,} replies that arrived."
         )
     if asked.n_failed:

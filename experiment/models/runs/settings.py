@@ -30,7 +30,7 @@ class RunSettings:
     group: int | None = None
     seed: int | None = None
     n_all_items: int | None = None
-    """Number of items of a whole run; None if `requests` has all items. A trial asks only the first items."""
+    """Number of items of a whole run; None if `requests` has all items. `--limit` asks only the first items."""
     max_connections: int | None = None
     max_retries: int = MAX_RETRIES
     prices: Prices | None = None

@@ -99,7 +99,7 @@ def test_a_run_that_is_not_finished_is_listed_without_and_with_a_store(study: Pa
     with kept_replies(folder_of(study / "data", MODEL)):  # As while the model is asked.
         result = run("models", "list", study)
     assert result.stdout.splitlines()[0] == stored
-    assert "another run of this model is in progress" in result.stderr
+    assert "another command asks this model now" in result.stderr
 
 
 def test_a_study_without_runs_has_an_empty_list_and_a_missing_store_is_an_error(study: Path) -> None:

@@ -50,7 +50,7 @@ def test_replies_are_kept_together_or_not_at_all(tmp_path: Path) -> None:
 def test_a_second_process_cannot_ask_the_same_model(tmp_path: Path) -> None:
     with (
         kept_replies(tmp_path),
-        pytest.raises(InputError, match=r"another run of this model is in progress. Fix: wait"),
+        pytest.raises(InputError, match=r"another command asks this model now. Fix: wait"),
         kept_replies(tmp_path),
     ):
         pass
