@@ -1,7 +1,7 @@
 """Replies of mock models, for the demo: a CSV file that `equipoise models import` reads.
 
-A mock model is a small program that replaces a language model. It reads the answer keys, as simulated participants do. So
-its accuracy says nothing about any language model.
+A mock model is a small program that replaces a language model. It reads the answer keys, as simulated participants
+do. So its accuracy says nothing about any language model.
 """
 
 import random
