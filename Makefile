@@ -17,6 +17,8 @@ export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt
 # PsychoPy needs older libraries. Only the laboratory's environment gets these libraries.
 $(LAB)/installed: export PIP_CONSTRAINT := $(CURDIR)/constraints-lab.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Some images forbid Python to keep compiled modules. Then each of the tests' many processes compiles them again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test check quick
 
