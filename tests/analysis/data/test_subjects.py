@@ -58,6 +58,16 @@ def test_a_run_without_an_epoch_keeps_its_label():
     assert subjects_of_runs([alone, same]) == ["Haiku 4.5, epoch 1", "Haiku 4.5"]
 
 
+def test_a_run_without_an_epoch_is_never_pooled_with_an_epoch():
+    alone = run("gpt", parameters={"epoch": None})
+    assert subjects_of_runs([run("gpt, epoch 1"), alone]) == ["gpt, epoch 1", "gpt"]
+
+
+def test_a_condition_whose_name_is_taken_is_named_by_its_first_epoch():
+    epochs = [run(f"gpt, epoch {epoch}", parameters={"epoch": epoch}) for epoch in (10, 2)]
+    assert subjects_of_runs([*epochs, run("gpt, epoch 3", model="other")]) == ["gpt, epoch 2"] * 2 + ["gpt, epoch 3"]
+
+
 def test_the_same_epoch_twice_is_not_a_repetition():
     runs = [run("gpt, epoch 1"), run("gpt, epoch 1 (2)"), run("gpt, epoch 2", parameters={"epoch": 2})]
     assert subjects_of_runs(runs) == ["gpt", "gpt (2)", "gpt"]

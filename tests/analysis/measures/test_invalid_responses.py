@@ -22,6 +22,7 @@ def test_invalid_and_unanswered_trials_are_counted_for_each_model(view, session,
         session(kind="model", run="M", n_test=2),
         row(kind="model", run="M", trial_index=8, item_id="i8", response=None),
         row(kind="model", run="M", trial_index=9, item_id="i9", response="?", valid=0),
+        row(kind="model", run="M", trial_index=10, item_id="c1", response="?", valid=0, phase="attention_check"),
     )
     line = invalid_responses(marked(rows)).iloc[0]
     assert line["subject"] == "M"

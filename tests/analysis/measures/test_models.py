@@ -1,6 +1,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from analysis.data.tidy_table import tidy_trials
@@ -120,6 +121,19 @@ def test_equal_invalid_replies_are_not_consistent(view, epochs):
     assert models_table(marked(view(rows)), PLAN)["consistency"].iloc[0] == pytest.approx(19 / 20)
 
 
+def test_scenarios_widen_the_interval_of_the_consistency(view, epochs):
+    trials = marked(view(epochs(SAME, [2] * 4 + SAME[4:])))
+    narrow, wide = (models_table(trials, plan).iloc[0] for plan in (PLAN, BY_SCENARIO))
+    assert narrow["consistency"] == wide["consistency"] == 0.8
+    assert wide["consistency_ci_low"] < narrow["consistency_ci_low"]
+
+
+def test_equal_replies_to_every_item_have_no_interval_of_the_consistency(view, epochs):
+    line = models_table(marked(view(epochs(SAME, SAME))), PLAN).iloc[0]
+    assert line["consistency"] == 1
+    assert line[["consistency_ci_low", "consistency_ci_high"]].isna().all()
+
+
 def test_a_model_with_one_run_has_no_consistency(view, epochs):
     line = models_table(marked(view(epochs(SAME))), PLAN).iloc[0]
     assert line["n_items_repeated"] == 0
@@ -136,3 +150,9 @@ def test_the_temperatures_of_a_model_are_one_line_of_the_figure(view, epochs):
     assert models["temperature"].tolist() == [0.1, 0.9, 0.5]
     table = accuracy_by_temperature(models)
     assert table[["subject", "level"]].to_numpy().tolist() == [["M", 0.1], ["M", 0.9]]
+
+
+def test_subjects_with_the_same_name_and_temperature_are_not_one_line_of_the_figure(view, epochs):
+    models = models_table(marked(view(*(epochs(SAME, temperature=t) for t in (0.1, 0.9)))), PLAN)
+    other_version = models.iloc[[1]].assign(model_version="M-2")
+    assert accuracy_by_temperature(pd.concat([models, other_version])).empty
