@@ -77,10 +77,15 @@ def models() -> None:
 )
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="First file to write.")
 @click.option("--model", help="The provider's name of the model. The batch formats need this option.")
+@click.option(
+    "--logprobs",
+    is_flag=True,
+    help="Ask for the log-probabilities of the 20 most likely tokens, with --format openai-batch.",
+)
 @_prompt_options
 def write_prompts(
     study: Path, format: str, output: Path, model: str | None, temperature: tuple[float, ...], epochs: int,
-    style: str | None, shots: int, max_tokens: int | None, group: int | None, seed: int | None,
+    style: str | None, shots: int, max_tokens: int | None, group: int | None, seed: int | None, logprobs: bool,
 ) -> None:  # fmt: skip
     """Write the test items as requests to a language model, in files for a batch service.
 
@@ -90,7 +95,7 @@ def write_prompts(
     from equipoise.commands.models.prompts import models_prompts
 
     written = models_prompts(
-        study, format, output, model, temperature, epochs, style, shots, max_tokens, group, seed
+        study, format, output, model, temperature, epochs, style, shots, max_tokens, group, seed, logprobs
     )  # fmt: skip
     for sentence in written.sentences():
         click.echo(sentence)
@@ -105,11 +110,18 @@ def write_prompts(
     help="Map of the columns of a CSV or JSON Lines file: item=COLUMN,reply=COLUMN,model==NAME, or the name of a YAML "
     "file with the map.",
 )
+@click.option(
+    "--choice",
+    type=click.Choice(["logprob"]),
+    help="Take the response from the log-probabilities of the reply's tokens, as a separate run.  [default: read the "
+    "response in the reply]",
+)
 @_TRAINING_CUTOFF
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 def import_runs(
-    study: Path, store: str | None, files: tuple[Path, ...], map: str | None, training_cutoff: str | None
-) -> None:
+    study: Path, store: str | None, files: tuple[Path, ...], map: str | None, choice: str | None,
+    training_cutoff: str | None,
+) -> None:  # fmt: skip
     """Import replies of language models from files, and score the replies.
 
     The format of each file is recognised by its content: results of the batch APIs of OpenAI and Anthropic, Inspect
@@ -118,7 +130,7 @@ def import_runs(
     """
     from equipoise.commands.models.imports import models_import
 
-    for sentence in models_import(study, files, store, map, training_cutoff):
+    for sentence in models_import(study, files, store, map, training_cutoff, choice):
         click.echo(sentence)
 
 

@@ -11,6 +11,7 @@ from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded, s
 from equipoise.progress_bar import progress_bar
 from experiment.models.imports.collect import collected
 from experiment.models.imports.column_map import read_map
+from experiment.models.imports.spool import LOGPROB
 from server.store import Conflict
 
 
@@ -20,6 +21,7 @@ def models_import(
     store: StoreAddress | None = None,
     map: Path | str | None = None,
     training_cutoff: str | None = None,
+    choice: str | None = None,
 ) -> list[str]:
     """Import replies of language models from files. If one run is refused, no run is stored.
 
@@ -39,6 +41,9 @@ def models_import(
         `item=scene_id,reply=answer,model==gpt-4`.
     training_cutoff
         Month or day at which the training data of the model end, such as `2024-06`. It is stored with each new run.
+    choice
+        `logprob` for the choice by log-probability: the response is the option whose token has the largest probability
+        at the place of the answer. By default, the response is read in the reply.
 
     Returns
     -------
@@ -48,15 +53,18 @@ def models_import(
     Raises
     ------
     InputError
-        If a file cannot be read, its format is unknown, no line belongs to the study, or the training cutoff is not a
-        date. The error is also raised if some responses of a run are already stored as part of another run.
+        If a file cannot be read, its format is unknown, no line belongs to the study, the training cutoff is not a
+        date, or some responses of a run are already stored as part of another run. With `choice`, the error is also
+        raised if a file has no log-probabilities.
     """
     study = loaded(study)
+    if choice not in {None, LOGPROB}:
+        raise InputError(f"unknown choice `{choice}`. Fix: use {LOGPROB}, or omit the choice.")
     paths = [Path(path) for path in ([files] if isinstance(files, Path | str) else files)]
     column_map, cutoff = None if map is None else read_map(map), checked_cutoff(training_cutoff)
     with ExitStack() as stack:
         with progress_bar("Reading files", len(paths)) as advance:
-            found = stack.enter_context(collected(study, paths, column_map, advance))
+            found = stack.enter_context(collected(study, paths, column_map, advance, choice))
         problems = [sentence for report in found.reports for sentence in report.sentences()]
         others = [difference(study, digits, n, store) for digits, n in sorted(found.other_batteries.items())]
         if not found.runs:

@@ -21,6 +21,7 @@ def models_prompts(
     max_tokens: int | None = None,
     group: int | None = None,
     seed: int | None = None,
+    logprobs: bool = False,
 ) -> WrittenPrompts:
     """Write files with one request to a language model for each test item, temperature and epoch.
 
@@ -52,6 +53,8 @@ def models_prompts(
     group, seed
         Group and seed of one session. The requests are then for the test items of this session, in the order of its
         plan. By default, they are for all test items of the battery.
+    logprobs
+        If True, the requests ask for the log-probabilities of the 20 most likely tokens. Only `openai-batch` has them.
 
     Returns
     -------
@@ -75,4 +78,4 @@ def models_prompts(
         seed=seed,
     )
     with progress_bar("Writing requests", len(requests)) as advance:
-        return write_prompts(requests, format, Path(output), model, max_tokens, advance)
+        return write_prompts(requests, format, Path(output), model, max_tokens, advance, logprobs)

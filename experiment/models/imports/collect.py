@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from batteries.errors import InputError
+from experiment.models.imports import anthropic_batch, inspect_log, openai_batch
 from experiment.models.imports.column_map import ColumnMap
+from experiment.models.imports.logprob_choice import with_logprob_choice
 from experiment.models.imports.recognise import STORED_BLACKBOX, Format, recognise
 from experiment.models.imports.replies import ImportedReply, Problem, ProblemKind, storable
 from experiment.models.imports.runs import ImportedRuns
-from experiment.models.imports.spool import Spool, run_key
+from experiment.models.imports.spool import LOGPROB, Spool, run_key
 from experiment.models.imports.stored_blackbox import read_stored_runs
 from experiment.models.imports.study_items import StudyItems
 from experiment.study.definition import Study
@@ -86,6 +89,7 @@ def collected(
     paths: Sequence[Path],
     column_map: ColumnMap | None = None,
     advance: Callable[[], None] = lambda: None,
+    choice: str | None = None,
 ) -> Iterator[Collected]:
     """Read all files of an import, and yield the runs. The replies are in a temporary file until the block ends.
 
@@ -99,14 +103,18 @@ def collected(
         The columns of the files, or None.
     advance
         Function to call after each file.
+    choice
+        `logprob` to take the response from the log-probabilities; None to read the response in each reply.
 
     Raises
     ------
     InputError
-        If a file cannot be read, or its format is unknown.
+        If a file cannot be read, or its format is unknown; with `choice`, also if a file has no log-probabilities.
     """
     items = StudyItems(study)
     formats = [recognise(path, items, column_map) for path in paths]
+    if choice == LOGPROB:
+        _check_formats(items, paths, formats)
     blackbox = [path for path, found in zip(paths, formats, strict=True) if found.name == STORED_BLACKBOX]
     stored = read_stored_runs(study, blackbox)
     other_batteries = Counter[str]()
@@ -114,34 +122,67 @@ def collected(
         reports = []
         for path, found in zip(paths, formats, strict=True):
             if found.read is not None:
-                reports.append(_read_file(path, found, items, spool, other_batteries))
+                reports.append(_read_file(path, found, items, spool, other_batteries, choice))
             advance()
         yield Collected(ImportedRuns(items, spool, stored), reports, other_batteries)
 
 
-def _read_file(path: Path, found: Format, items: StudyItems, spool: Spool, other_batteries: Counter[str]) -> FileReport:
+def _check_formats(items: StudyItems, paths: Sequence[Path], formats: Sequence[Format]) -> None:
+    """Raise an error if a file's format has no log-probabilities of tokens, or an item is not multiple choice."""
+    for item in items.items:
+        if item.task != "multiple_choice":
+            raise InputError(
+                f"--choice logprob: the item `{item.item_id}` has the task {item.task}. Only multiple_choice has a "
+                "choice by log-probability. Fix: omit --choice."
+            )
+    for path, found in zip(paths, formats, strict=True):
+        if found.name not in {openai_batch.NAME, inspect_log.NAME}:
+            source = "the API of Anthropic" if found.name == anthropic_batch.NAME else f"the format {found.name}"
+            raise InputError(
+                f"{path}: {source} has no log-probabilities of a reply's tokens. Fix: import this file without "
+                "--choice logprob."
+            )
+
+
+def _read_file(
+    path: Path, found: Format, items: StudyItems, spool: Spool, other_batteries: Counter[str], choice: str | None
+) -> FileReport:
     assert found.read is not None
     report = FileReport(path, found.name)
     file_time = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    has_logprobs = False
     for record in found.read():
         if isinstance(record, ImportedReply):
-            problem = _add_reply(record, report, items, spool, file_time)
+            has_logprobs = has_logprobs or bool(record.logprobs)
+            problem = _add_reply(record, report, items, spool, file_time, choice)
         else:
             problem = _checked_problem(record, items, spool)
         if problem is not None:
             report.add(problem)
             if problem.battery is not None:
                 other_batteries[problem.battery] += 1
+    if choice == LOGPROB and report.n_replies and not has_logprobs:
+        raise InputError(
+            f"{path}: no reply has log-probabilities. Fix: write the requests with --logprobs, or import this file "
+            "without --choice logprob."
+        )
     return report
 
 
 def _add_reply(
-    reply: ImportedReply, report: FileReport, items: StudyItems, spool: Spool, file_time: datetime
+    reply: ImportedReply,
+    report: FileReport,
+    items: StudyItems,
+    spool: Spool,
+    file_time: datetime,
+    choice: str | None,
 ) -> Problem | None:
     item = items.find(reply.line, reply.request)
     if isinstance(item, Problem):
         return item
-    is_new = spool.add(run_key(report.format, reply, item.request), item.position, reply, file_time)
+    if choice == LOGPROB:
+        reply = with_logprob_choice(reply, items.items[item.position])
+    is_new = spool.add(run_key(report.format, reply, item.request, choice), item.position, reply, file_time)
     if is_new is False:
         detail = "the earlier reply is kept"
         return Problem(reply.line, ProblemKind.DIFFERENT_DUPLICATE, detail, reply.request)

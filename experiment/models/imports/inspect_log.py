@@ -97,6 +97,7 @@ def _record(number: int, sample: "EvalSample", log: "EvalLog", made_run: str | N
         temperature=limits.temperature,
         epoch=sample.epoch if (log.eval.config.epochs or 1) > 1 else None,
         max_tokens=limits.max_tokens,
+        logprobs=choice.logprobs.model_dump()["content"] if choice.logprobs else (),
         finish_reason=choice.stop_reason,
         tokens_in=usage.input_tokens if usage else None,
         tokens_out=usage.output_tokens if usage else None,

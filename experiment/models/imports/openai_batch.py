@@ -60,6 +60,7 @@ def _from_chat(line: int, request: str, body: Fields) -> ImportedReply | Problem
         provider="openai",
         reply=_joined(message.get("content")) or text_of(message.get("refusal")),
         thinking=text_of(message.get("reasoning_content") or message.get("reasoning")),
+        logprobs=_list(inner(choice, "logprobs", "content")),
         finish_reason=text_of(inner(choice, "finish_reason")) or None,
         tokens_in=whole_of(inner(body, "usage", "prompt_tokens")),
         tokens_out=whole_of(inner(body, "usage", "completion_tokens")),
@@ -70,6 +71,7 @@ def _from_chat(line: int, request: str, body: Fields) -> ImportedReply | Problem
 def _from_responses(line: int, request: str, body: Fields) -> ImportedReply:
     outputs = [output for output in body["output"] if isinstance(output, dict)]
     messages = [_joined(output.get("content")) for output in outputs if output.get("type") == "message"]
+    parts = [part for output in outputs if output.get("type") == "message" for part in _list(output.get("content"))]
     thinking = [_joined(output.get("summary")) for output in outputs if output.get("type") == "reasoning"]
     return ImportedReply(
         line=line,
@@ -80,6 +82,7 @@ def _from_responses(line: int, request: str, body: Fields) -> ImportedReply:
         thinking="\n".join(thinking),
         temperature=number_of(body.get("temperature")),
         max_tokens=whole_of(body.get("max_output_tokens")),
+        logprobs=[entry for part in parts for entry in _list(inner(part, "logprobs"))],
         finish_reason=text_of(inner(body, "incomplete_details", "reason") or body.get("status")) or None,
         tokens_in=whole_of(inner(body, "usage", "input_tokens")),
         tokens_out=whole_of(inner(body, "usage", "output_tokens")),
@@ -91,6 +94,9 @@ def _joined(content: Any) -> str:
     """Return a content as text. A content is a text or a list of parts. Each part has a text or a refusal."""
     if isinstance(content, str):
         return content
-    parts = content if isinstance(content, list) else []
-    texts = [inner(part, "text") or inner(part, "refusal") for part in parts]
+    texts = [inner(part, "text") or inner(part, "refusal") for part in _list(content)]
     return "".join(text for text in texts if isinstance(text, str))
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

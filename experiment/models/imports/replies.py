@@ -1,10 +1,11 @@
 """The records that every reader of a file yields: a model's reply, or a problem with one line."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -63,6 +64,12 @@ class ImportedReply:
     has_response: bool = False
     """True if the file contains the response itself. Then `response` is used, and `reply` is not read."""
     response: JsonValue = None
+    rule: str | None = None
+    """Rule that found `response`, or the reason why there is none; None if the file contains the response itself."""
+    logprobs: Sequence[Any] = ()
+    """One entry for each token of the reply, in the JSON form of OpenAI: `token`, `logprob` and `top_logprobs`."""
+    n_unlisted: int = 0
+    """Number of options that `top_logprobs` lacks, if the response is the choice by log-probability."""
     thinking: str = ""
     finish_reason: str | None = None
     tokens_in: int | None = None

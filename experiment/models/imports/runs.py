@@ -13,7 +13,7 @@ from batteries.canonical_json import canonical_json
 from batteries.errors import InputError
 from batteries.items import Item
 from batteries.tasks import task_named
-from experiment.models.imports.spool import ReplyReading, RunKey, Spool, SpooledReply
+from experiment.models.imports.spool import LOGPROB, ReplyReading, RunKey, Spool, SpooledReply
 from experiment.models.imports.study_items import StudyItems
 from experiment.models.runs.finished_runs import run_from_log
 from experiment.records import Run, RunResponse, Source
@@ -36,6 +36,10 @@ class RunSummary:
     with_canary: list[str] = field(default_factory=list)
     """Items whose reply contains the battery's canary."""
     missing: list[str] = field(default_factory=list)
+    with_unlisted: list[str] = field(default_factory=list)
+    """Items with options that the reply's `top_logprobs` lacks."""
+    n_unlisted: int = 0
+    """Number of all these options."""
     n_failed: int = 0
     """Number of missing items with a failed request."""
 
@@ -48,6 +52,12 @@ class RunSummary:
         if self.n_truncated:
             parts.append(f"{self.n_truncated:,} truncated")
         said = ", ".join(parts) + "." + missing_items(self.missing, self.n, self.n_failed)
+        if self.with_unlisted:
+            n = len(self.with_unlisted)
+            said += (
+                f" The top log-probabilities of {n:,} {'reply' if n == 1 else 'replies'} lack {self.n_unlisted:,} "
+                f"{'option' if self.n_unlisted == 1 else 'options'} ({named_items(self.with_unlisted)})."
+            )
         if self.with_canary:
             n = len(self.with_canary)
             said += (
@@ -129,9 +139,10 @@ class ImportedRuns(Sequence[Run]):
         item_ids: list[str] = []
         responses: list[RunResponse] = []
         tokens = Counter[str]()
-        described = asdict(key)
-        made_run = described.pop("made_run")
-        name = canonical_json([self._items.battery.digest, described]).decode()
+        # A key without `choice` has the same name as before, so that a stored run is recognised.
+        named = {part: value for part, value in asdict(key).items() if part != "choice" or value is not None}
+        made_run = named.pop("made_run")
+        name = canonical_json([self._items.battery.digest, named]).decode()
         found: set[int] = set()
         for reply, (response, is_valid, rule) in zip(self._spool.replies(key), self._spool.readings(key), strict=True):
             item = self._items.items[reply.position]
@@ -142,6 +153,9 @@ class ImportedRuns(Sequence[Run]):
                 summary.n_correct += task_named(item.task).score(item.content, item.key, response).correct
             else:
                 summary.invalid[rule] += 1
+            if reply.n_unlisted:
+                summary.with_unlisted.append(item.item_id)
+                summary.n_unlisted += reply.n_unlisted
             if reply.has_canary:
                 summary.with_canary.append(item.item_id)
             tokens["tokens_in"] += reply.tokens_in or 0
@@ -195,8 +209,8 @@ def read_reply(item: Item, reply: SpooledReply) -> ReplyReading:
     try:
         task.check_response(item.content, response)
     except InputError:
-        return ReplyReading(None, False, "not_a_response")
-    return ReplyReading(response, True, "chosen_in_the_file")
+        return ReplyReading(None, False, reply.rule or "not_a_response")
+    return ReplyReading(response, True, reply.rule or "chosen_in_the_file")
 
 
 def _as_response(item: Item, value: JsonValue) -> JsonValue:
@@ -216,10 +230,11 @@ def _as_response(item: Item, value: JsonValue) -> JsonValue:
 
 
 def label(key: RunKey) -> str:
-    """Return the label of a run: the model, and then prompt, template, temperature and epoch if they are known."""
+    """Return the label of a run: the model, and then the known parts of its condition."""
     parts = [
         key.model if key.model_version in {key.model, None} else f"{key.model} ({key.model_version})",
         key.prompt or "",
+        "choice by log-probability" if key.choice == LOGPROB else "",
         f"template {key.template}" if key.template else "",
         f"temperature {key.temperature:g}" if key.temperature is not None else "",
         f"epoch {key.epoch}" if key.epoch is not None else "",
@@ -235,5 +250,6 @@ def _parameters(key: RunKey) -> dict[str, JsonValue]:
         "prompt": key.prompt,
         "epoch": key.epoch,
         "max_tokens": key.max_tokens,
+        "choice": key.choice,
     }
     return {name: value for name, value in known.items() if value is not None}

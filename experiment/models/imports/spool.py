@@ -17,6 +17,9 @@ from pydantic import JsonValue
 from experiment.models.imports.replies import ImportedReply, storable
 from experiment.models.request_ids import RequestId
 
+LOGPROB = "logprob"
+"""Value of `--choice` and of the parameter `choice` of a run whose responses are choices by log-probability."""
+
 
 @dataclass(frozen=True)
 class RunKey:
@@ -35,6 +38,8 @@ class RunKey:
     max_tokens: int | None
     made_run: str | None = None
     """Description of the run, if `models run` made it. Then the fields above do not distinguish runs."""
+    choice: str | None = None
+    """`logprob` if the responses are choices by log-probability; None if they are read from the replies."""
 
 
 def condition_text(template: str | None, temperature: float | None, epoch: int | None) -> str:
@@ -42,11 +47,11 @@ def condition_text(template: str | None, temperature: float | None, epoch: int |
     return json.dumps([template, None if temperature is None else round(100 * temperature), epoch])
 
 
-def run_key(format_: str, reply: ImportedReply, request: RequestId | None) -> RunKey:
+def run_key(format_: str, reply: ImportedReply, request: RequestId | None, choice: str | None) -> RunKey:
     """Return the key of a reply's run."""
-    if reply.made_run is not None:
+    if reply.made_run is not None and choice is None:
         model = storable(reply.model)
-        return RunKey(format_, model, model, reply.provider, None, None, None, None, None, reply.made_run)
+        return RunKey(format_, model, model, reply.provider, None, None, None, None, None, made_run=reply.made_run)
     temperature = request.temperature if request and request.temperature is not None else reply.temperature
     return RunKey(
         format=format_,
@@ -58,6 +63,7 @@ def run_key(format_: str, reply: ImportedReply, request: RequestId | None) -> Ru
         temperature=temperature,
         epoch=request.epoch if request else reply.epoch,
         max_tokens=reply.max_tokens,
+        choice=choice,
     )
 
 
@@ -70,6 +76,8 @@ class SpooledReply:
     reply: str
     has_response: bool
     response: JsonValue
+    rule: str | None
+    n_unlisted: int
     is_truncated: bool
     has_canary: bool
     finish_reason: str | None
@@ -122,9 +130,9 @@ class Spool:
         run = self._run_ids.setdefault(key, len(self._run_ids))
         text = storable(reply.reply)
         payload = [
-            text, reply.has_response, reply.response, reply.is_truncated, self._has_canary(reply),
-            storable(reply.finish_reason) if reply.finish_reason else None, storable(reply.thinking), reply.tokens_in,
-            reply.tokens_out, reply.latency_ms,
+            text, reply.has_response, reply.response, reply.rule, reply.n_unlisted, reply.is_truncated,
+            self._has_canary(reply), storable(reply.finish_reason) if reply.finish_reason else None,
+            storable(reply.thinking), reply.tokens_in, reply.tokens_out, reply.latency_ms,
         ]  # fmt: skip
         content = json.dumps([text, reply.response, reply.is_truncated]).encode()
         at = reply.time.timestamp() if reply.time else None

@@ -20,6 +20,8 @@ from experiment.models.prompts.requests import PromptRequest, Requests, TaskProm
 
 OPENAI_REASONING_MODEL = re.compile(r"(?:ft:|openai/)?(o[1-9]|gpt-([5-9]|[1-9][0-9]))")
 """Names of OpenAI's models that accept `max_completion_tokens` and refuse `max_tokens`."""
+MOST_TOP_LOGPROBS = 20
+"""Largest number of tokens of which OpenAI's API gives the log-probabilities at one position."""
 SHORT_TOKENS, LONG_TOKENS = 512, 2048
 """Default limit of a reply, and the limit for a reply with reasoning."""
 _LINE_ENDS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -66,6 +68,9 @@ class OpenAIBatch(BatchFormat):
     highest_temperature = 2
     next_step = "upload each file to OpenAI, start a batch for /v1/chat/completions, and download the results."
 
+    def __init__(self, logprobs: bool = False) -> None:
+        self.logprobs = logprobs
+
     def entry(self, request: PromptRequest, model: str, max_tokens: int) -> str:
         system, user = request.prompt
         messages = [{"role": "system", "content": system}] if system else []
@@ -74,6 +79,8 @@ class OpenAIBatch(BatchFormat):
         body["max_completion_tokens" if is_reasoning else "max_tokens"] = max_tokens
         if request.request_id.temperature is not None:
             body["temperature"] = request.request_id.temperature
+        if self.logprobs:
+            body |= {"logprobs": True, "top_logprobs": MOST_TOP_LOGPROBS}
         line = {"custom_id": str(request.request_id), "method": "POST", "url": "/v1/chat/completions", "body": body}
         return _json_line(line) + "\n"
 
@@ -147,11 +154,13 @@ class WrittenPrompts:
         ]
 
     def _note(self) -> list[str]:
-        if not OPENAI_REASONING_MODEL.match(self.model) or {None, 1.0}.issuperset(self.requests.temperatures):
+        if not OPENAI_REASONING_MODEL.match(self.model):
             return []
-        return [
-            f"Note: {self.model} may refuse a temperature other than 1. Test one request before you upload the batch."
-        ]
+        has_temperature = not {None, 1.0}.issuperset(self.requests.temperatures)
+        asks_logprobs = isinstance(self.batch, OpenAIBatch) and self.batch.logprobs
+        refused = ["a temperature other than 1"] * has_temperature + ["log-probabilities"] * asks_logprobs
+        test = "Test one request before you upload the batch."
+        return [f"Note: {self.model} may refuse {' and '.join(refused)}. {test}"] if refused else []
 
 
 def _counted(n: int, noun: str) -> str:
@@ -172,6 +181,7 @@ def write_prompts(
     model: str | None = None,
     max_tokens: int | None = None,
     after_each: Callable[[], None] = lambda: None,
+    logprobs: bool = False,
 ) -> WrittenPrompts:
     """Write requests to `path`, and to `path` with the numbers 2, 3, ... if one file would be too large.
 
@@ -190,6 +200,8 @@ def write_prompts(
         models with reasoning.
     after_each
         Function to call after each request, for a progress bar.
+    logprobs
+        If True, the requests ask for the log-probabilities of the 20 most likely tokens. Only `openai-batch` has them.
 
     Raises
     ------
@@ -197,6 +209,8 @@ def write_prompts(
         If an argument is not possible, a file exists already, or a file cannot be written.
     """
     batch = _checked_format(requests, form, model, max_tokens)
+    if logprobs:
+        batch = _with_logprobs(batch)
     model = model or ""
     written = WrittenPrompts(requests, batch, model, max_tokens or default_max_tokens(requests, model))
     fixed_bytes = len((batch.before + batch.after).encode())
@@ -241,6 +255,16 @@ def _checked_format(requests: Requests, form: str, model: str | None, max_tokens
                 "Fix: use a lower temperature."
             )
     return batch
+
+
+def _with_logprobs(batch: BatchFormat) -> BatchFormat:
+    if not isinstance(batch, OpenAIBatch):
+        none = " Anthropic's API has no log-probabilities." if isinstance(batch, AnthropicBatch) else ""
+        raise InputError(
+            f"--logprobs: a file of the format {batch.name} cannot ask for log-probabilities.{none} Fix: use --format "
+            "openai-batch, or omit --logprobs."
+        )
+    return OpenAIBatch(logprobs=True)
 
 
 def _new_file(path: Path, files: list[Path]) -> Any:

@@ -17,6 +17,7 @@ from experiment.load_study import load_study
 from experiment.models.event_loops import calls_outside_loops
 from experiment.study.definition import Study
 from tests.experiment.models.imports.fabricated import ids_of, right, wrong
+from tests.experiment.models.imports.planted_tokens import planted_tokens, text_of
 from tests.experiment.models.runs.inspect_needed import need_inspect
 
 # Inspect leaves streams open, and its libraries use deprecated functions.
@@ -41,7 +42,7 @@ def evaluate(tmp_path_factory: pytest.TempPathFactory) -> Evaluate:
     need_inspect()
     import inspect_ai
     from inspect_ai.dataset import Sample
-    from inspect_ai.model import GenerateConfig, ModelOutput, ModelUsage, get_model
+    from inspect_ai.model import GenerateConfig, Logprobs, ModelOutput, ModelUsage, get_model
     from inspect_ai.solver import generate
 
     folder = tmp_path_factory.mktemp("inspect")
@@ -49,7 +50,7 @@ def evaluate(tmp_path_factory: pytest.TempPathFactory) -> Evaluate:
     study = load_study(folder / "study")
 
     @cache
-    def run(*, epochs: int = 1, by_metadata: bool = False, n_items: int = 144) -> Path:
+    def run(*, epochs: int = 1, by_metadata: bool = False, n_items: int = 144, with_logprobs: bool = False) -> Path:
         ids = ids_of(study)
         items = study.test_items
         samples = [
@@ -64,7 +65,12 @@ def evaluate(tmp_path_factory: pytest.TempPathFactory) -> Evaluate:
             is_right = items.index(item) % 4 > 0
             stop = "max_tokens" if items.index(item) % 10 == 1 else "stop"
             text = right(item) if is_right else wrong(item)
-            output = ModelOutput.from_content("mockllm/model", text, stop_reason=stop)
+            tokens = planted_tokens(items.index(item), item)
+            output = ModelOutput.from_content(
+                "mockllm/model", text_of(tokens) if with_logprobs else text, stop_reason=stop
+            )
+            if with_logprobs:
+                output.choices[0].logprobs = Logprobs.model_validate({"content": tokens})
             output.usage = ModelUsage(input_tokens=100, output_tokens=10)  # Counting needs a download.
             return output
 
@@ -109,6 +115,18 @@ def test_each_epoch_of_a_log_is_a_run(vignettes: Study, evaluate: Evaluate) -> N
     assert [sentence.partition(":")[0] for sentence in sentences] == [
         f"mockllm/model, temperature 0.5, epoch {epoch}" for epoch in (1, 2)
     ]
+
+
+def test_the_choice_by_log_probability_is_a_second_run_of_the_same_log(vignettes: Study, evaluate: Evaluate) -> None:
+    path = evaluate(n_items=12, with_logprobs=True)
+    condition = "template 9f8e7d6c, temperature 0.7, epoch 1: 12 responses"
+    (by_logprob,) = models_import(vignettes, path, choice="logprob")
+    assert by_logprob.startswith(
+        f"mockllm/model, choice by log-probability, {condition}, 4 correct (33.3%), 6 invalid (2 equal log "
+        "probabilities, 2 no answer position, 2 undecided by listed tokens), "
+    )
+    (as_text,) = models_import(vignettes, path)
+    assert as_text.startswith(f"mockllm/model, {condition}, 8 correct")
 
 
 def test_a_damaged_log_is_refused(vignettes: Study, evaluate: Evaluate, tmp_path: Path) -> None:

@@ -194,6 +194,19 @@ def test_an_impossible_option_is_refused(
     assert not (tmp_path / "batch").exists()
 
 
+def test_only_requests_to_openai_ask_for_log_probabilities(requests: Callable[..., Requests], tmp_path: Path) -> None:
+    written = write_prompts(requests(), "openai-batch", tmp_path / "batch.jsonl", "gpt-5.1", logprobs=True)
+    assert all(
+        (line["body"]["logprobs"], line["body"]["top_logprobs"]) == (True, 20)
+        for line in read(tmp_path / "batch.jsonl", "openai-batch")
+    )
+    assert "Note: gpt-5.1 may refuse log-probabilities. Test one request before" in "\n".join(written.sentences())
+    for form, reason in (("anthropic-batch", "Anthropic's API has no log-probabilities"), ("csv", "cannot ask")):
+        with pytest.raises(InputError, match=f"--logprobs.*{reason}.*Fix: "):
+            write_prompts(requests(), form, tmp_path / form, "model", logprobs=True)
+        assert not (tmp_path / form).exists()
+
+
 @pytest.mark.parametrize(("form", "highest"), [("openai-batch", 2), ("anthropic-batch", 1), ("csv", 2)])
 def test_a_temperature_above_the_highest_temperature_is_refused(
     requests: Callable[..., Requests], tmp_path: Path, form: str, highest: float
