@@ -24,7 +24,7 @@ UNDECIDED = "undecided_by_listed_tokens"
 
 _LABEL = re.compile(
     r"""[*_#"'(\[]*(?:(?i:the|my|correct|right|best|final|answer|option|choice|number|is)\b[\s:*_#"'(\[]*)*"""
-    r"""[*_#"'(\[]*(?P<label>[1-9A-I])(?!\w)(?P<rest>[^\n]*)"""
+    r"""(?P<label>[1-9A-I])(?!\w)(?P<rest>[^\n]*)"""
 )
 """The number or letter of an option after words such as "Answer:" at the start of a reply, and the rest of its line."""
 _SIGNS = " \t\r.,:;)]*_\"'-\u2013\u2014"

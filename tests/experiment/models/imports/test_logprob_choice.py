@@ -127,11 +127,13 @@ SURE = {"1": 0.02, "2": 0.9, "3": 0.01, "4": 0.01}
         ([entry("2", {"2": 0.4, "3": 0.3, " 3": 0.25, "1": 0.02, "4": 0.02})], 3, "largest_log_probability", 0),
         # The token of the reply is not one of the most likely tokens.
         ([entry("2", {"3": 0.9, "1": 0.05})], 3, "largest_log_probability", 1),
+        ([entry("2", {"3": 0.34, "The": 0.3})], None, "undecided_by_listed_tokens", 2),
         # A longer number is not an option, neither as the reply nor as another token.
         ([entry("2", {"10": 0.5, "2": 0.4, "1": 0.05, "3": 0.02, "4": 0.02})], 2, "largest_log_probability", 0),
         ([entry("10", {"10": 0.6, "1": 0.4})], None, "no_answer_position", 0),
         ([entry("1", {"1": 0.9}), entry("0")], None, "no_answer_position", 0),
         ([entry("2", SURE), entry(" of"), entry(" 4"), entry(" fit"), entry(".")], None, "no_answer_position", 0),
+        ([entry("2", SURE), entry(" options fit. The answer is 2.")], None, "no_answer_position", 0),
         ([entry("4", SURE), entry(" fit"), entry(".\n"), entry("2", SURE)], None, "no_answer_position", 0),
         ([entry("**2", SURE), entry("**")], None, "no_answer_position", 0),
         ([entry("2", {"2": 0.3, "The": 0.29})], None, "undecided_by_listed_tokens", 3),
@@ -159,15 +161,24 @@ def test_a_number_that_can_be_the_text_of_another_option_is_not_read() -> None:
 
 
 def test_tokens_of_another_text_are_not_read() -> None:
-    thought = [entry("3", {"3": 0.9}), entry("\n"), entry("2", SURE)]
-    assert choice(thought, reply="2").rule == "no_answer_position"
+    tokens = [entry("Number"), entry(":"), entry(" 2", {" 2": 0.9})]
+    assert choice(tokens).response == 2
+    assert choice(tokens, reply="Answer: 2").rule == "no_answer_position"
 
 
-@pytest.mark.parametrize("spoil", [{"logprob": None}, {"token": 7}, {"top_logprobs": "1"}, {"top_logprobs": [3, {}]}])
-def test_damaged_log_probabilities_are_not_an_error(spoil: dict[str, Any]) -> None:
-    found = choice([entry("2", SURE) | spoil], reply="2")
-    assert found.response in {None, 2}
-    assert choice([], reply="2").response is None
+@pytest.mark.parametrize(
+    ("spoil", "response"),
+    [
+        ({"logprob": None}, 2),
+        ({"token": 7}, None),
+        ({"top_logprobs": "1"}, 2),
+        ({"top_logprobs": [3, {}]}, 2),
+        ({"top_logprobs": [{"token": "2", "logprob": None}, {"token": "3", "logprob": math.nan}]}, 2),
+        ({"top_logprobs": [{"token": "3", "logprob": -math.inf}]}, 2),
+    ],
+)
+def test_damaged_log_probabilities_are_not_an_error(spoil: dict[str, Any], response: int | None) -> None:
+    assert choice([entry("2", SURE) | spoil], reply="2").response == response
 
 
 @pytest.mark.parametrize(
