@@ -15,6 +15,7 @@ from batteries.errors import InputError
 from batteries.items import Item
 from equipoise.cli.main import main
 from equipoise.commands.models.imports import models_import
+from equipoise.studies import copy_sample_study
 from experiment.models.imports.logprob_choice import with_logprob_choice
 from experiment.models.imports.replies import ImportedReply
 from experiment.study.definition import Study
@@ -203,3 +204,10 @@ def test_a_file_without_log_probabilities_is_refused(
 def test_an_unknown_choice_is_refused(vignettes: Study, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"unknown choice `text`\. Fix: "):
         models_import(vignettes, tmp_path / "results", choice="text")
+
+
+def test_a_study_with_other_tasks_is_refused(tmp_path: Path) -> None:
+    copy_sample_study("blackbox-predict", tmp_path / "study")
+    path = write_lines(tmp_path / "results", [json.dumps(openai_line("a", "1"))])
+    with pytest.raises(InputError, match=r"has the task blackbox_predict.*Fix: omit --choice"):
+        models_import(tmp_path / "study", path, choice="logprob")
