@@ -1,8 +1,5 @@
 """The recipes for reverse proxies, each with the real proxy in front of a real server."""
 
-import os
-import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Iterator
@@ -17,6 +14,7 @@ import pytest
 from equipoise.studies import copy_sample_study
 from server.serve import free_port
 from tests.deploy.proxies import PROXIES, Proxy, connections_to, running_proxy
+from tests.server_process import ServerProcess
 from tests.waiting import wait_until_it_replies
 
 PANEL_ID = "5f3a9c0e7b1d2f4a6c8e0b1d"
@@ -31,7 +29,7 @@ class Site:
     """A study behind a proxy."""
 
     proxy: Proxy
-    server: subprocess.Popen[bytes]
+    server: ServerProcess
     server_port: int
     server_log: Path
 
@@ -40,13 +38,10 @@ class Site:
 
 
 @contextmanager
-def served(folder: Path, log: Path, **settings: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+def served(folder: Path, log: Path, **settings: str) -> Iterator[tuple[ServerProcess, int]]:
     """Serve a study behind one proxy, as the documentation says."""
     port = free_port()
-    command = [sys.executable, "-P", "-m", "equipoise", "serve", str(folder), "--port", str(port), "--proxies", "1",
-               "--quiet"]  # fmt: skip
-    with log.open("wb") as file:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=file, env=os.environ | settings)
+    process = ServerProcess(folder, port, "--proxies", "1", environment=settings, log=log)
     try:
         wait_until_it_replies(f"http://127.0.0.1:{port}/readyz", process)
         yield process, port

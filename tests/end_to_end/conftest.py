@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from equipoise.commands.server_process import running_server
 from tests.end_to_end.visitor import DESKTOP, Visitor
+from tests.server_process import running_server
 
 
 @pytest.fixture

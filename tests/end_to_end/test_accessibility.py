@@ -12,10 +12,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from equipoise.commands.server_process import running_server
 from equipoise.studies import copy_sample_study
 from tests.end_to_end.visitor import STAGES, Visitor, Walker
 from tests.end_to_end.whole_study import PRACTICE, make_whole_study
+from tests.server_process import running_server
 
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 NARROW = {"width": 320, "height": 640}

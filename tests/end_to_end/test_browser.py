@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
-from equipoise.commands.server_process import running_server
 from equipoise.studies import copy_sample_study
 from experiment.load_study import load_study
 from experiment.study.definition import Study
 from tests.end_to_end.visitor import DESKTOP, PHONE, Visitor, simulated
+from tests.server_process import running_server
 
 ATTENTION_CHECK_OPTION = 2
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from equipoise.commands.server_process import running_server
 from tests.end_to_end.visitor import PHONE, Visitor, Walker, simulated
 from tests.end_to_end.whole_study import make_whole_study
+from tests.server_process import running_server
 
 Served = Callable[[str], AbstractContextManager[str]]
 TOUCH = {"has_touch": True, "is_mobile": True}

@@ -19,6 +19,7 @@ import pytest
 from server.serve import free_port
 from server.store.open import open_store
 from server.store.verify import verify
+from tests.server_process import UNLIMITED, ServerProcess
 from tests.waiting import wait_until_it_replies
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="kills a process group, which Windows does not have")
@@ -59,18 +60,8 @@ class Client(threading.Thread):
         self.unanswered = None
 
 
-def start_server(folder: Path, port: int, *options: str) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "equipoise", "serve", str(folder), "--port", str(port), "--quiet", *options],
-        start_new_session=True,
-        # All clients have the same address, and respond faster than people do.
-        env=os.environ
-        | {
-            "EQUIPOISE_STARTS_PER_MINUTE": "1000000",
-            "EQUIPOISE_SLOTS_PER_ADDRESS": "1000000",
-            "EQUIPOISE_REQUESTS_PER_SECOND": "100000",
-        },
-    )
+def start_server(folder: Path, port: int, *options: str) -> ServerProcess:
+    process = ServerProcess(folder, port, *options, environment=UNLIMITED | {"EQUIPOISE_SLOTS_PER_ADDRESS": "1000000"})
     wait_until_it_replies(f"http://127.0.0.1:{port}/api/study", process)
     return process
 
@@ -208,7 +199,7 @@ def test_a_worker_does_not_outlive_its_killed_parent(study_folder: Path) -> None
     again.wait(15)
 
 
-def start_server_when_free(folder: Path, port: int) -> subprocess.Popen[bytes]:
+def start_server_when_free(folder: Path, port: int) -> ServerProcess:
     deadline = time.monotonic() + 15
     while time.monotonic() < deadline:
         try:

@@ -15,9 +15,9 @@ from click.testing import CliRunner
 from playwright.sync_api import expect
 
 from equipoise.cli.main import main
-from equipoise.commands.server_process import running_server
 from tests.end_to_end.visitor import NOTHING_WAITS, Visitor, simulated
 from tests.server.recruitment.prolific_keys import STUDY_URL, token, write_keys
+from tests.server_process import running_server
 
 TITLE = "Where does the ray come out?"
 PANEL_ADDRESS = "/?PROLIFIC_PID=5f3a9c0d12ab34cd56ef7890&STUDY_ID=s&SESSION_ID=x"

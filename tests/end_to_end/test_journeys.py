@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from equipoise.commands.server_process import running_server
 from server.serve import free_port
 from server.store.open import open_store
 from server.store.verify import verify
 from tests.end_to_end.test_durability import start_server
 from tests.end_to_end.visitor import PHONE, Visitor, Walker
 from tests.end_to_end.whole_study import CHECK, N_STORIES, PRACTICE, make_whole_study
+from tests.server_process import running_server
 
 ALL_STAGES = ["page", "consent", "demographics", "full screen", "page", "trial"]
 N_QUESTIONS = N_STORIES + 1

@@ -12,11 +12,11 @@ from playwright.sync_api import expect
 
 from analysis.data.tidy_table import read_trials
 from equipoise.cli.main import main
-from equipoise.commands.server_process import running_server
 from equipoise.studies import copy_sample_study
 from experiment.web import __file__ as web
 from tests.end_to_end.visitor import Visitor, simulated
 from tests.paths import ROOT
+from tests.server_process import running_server
 
 PLUGIN = Path(web).parent / "node_modules/@jspsych/plugin-html-slider-response/dist/index.browser.min.js"
 STUDY = """

@@ -10,9 +10,9 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
-from equipoise.commands.server_process import running_server
 from experiment.texts import catalogue
 from tests.end_to_end.visitor import Visitor
+from tests.server_process import running_server
 
 PRACTICE_FEEDBACK = re.compile("صحيح|ليس تمامًا")
 

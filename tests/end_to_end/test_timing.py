@@ -4,9 +4,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from equipoise.commands.server_process import running_server
 from equipoise.studies import copy_sample_study
 from tests.end_to_end.visitor import NOTHING_WAITS
+from tests.server_process import running_server
 
 WATCH = """
 window.seen = [];

@@ -1,10 +1,8 @@
 """Real servers, as `equipoise serve` starts them, and participants who take a study on them."""
 
 import os
-import signal
 import sqlite3
 import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Iterator
@@ -19,6 +17,7 @@ import pytest
 from server.serve import free_port
 from server.store import SqliteStore, Store
 from tests.server.stores import problems
+from tests.server_process import ServerProcess
 
 posix = pytest.mark.skipif(os.name != "posix", reason="these tests send signals, which Windows does not have")
 
@@ -45,16 +44,10 @@ class Server:
         return self
 
     def launch(self) -> None:
-        with self.log_path.open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "equipoise", "serve", str(self.folder), "--port", str(self.port),
-                 "--quiet", *self.arguments],
-                env=os.environ | {"EQUIPOISE_REQUESTS_PER_SECOND": "100000"} | self.environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=log,
-                start_new_session=True,
-            )  # fmt: skip
+        environment = {"EQUIPOISE_REQUESTS_PER_SECOND": "100000"} | self.environment
+        self.process = ServerProcess(
+            self.folder, self.port, *self.arguments, environment=environment, log=self.log_path
+        )
 
     def wait_until_ready(self) -> None:
         deadline = time.monotonic() + 60
@@ -70,9 +63,7 @@ class Server:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        self.process.kill_group()
 
     def stop(self, within_s: float) -> None:
         """Signal the server to stop, and assert that it stops in time and without an error."""

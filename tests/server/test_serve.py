@@ -30,6 +30,7 @@ from experiment.load_study import load_study
 from experiment.study.definition import Study
 from server.app import create_app
 from server.security.secret_files import Secrets, read_secrets
+from server.serve import free_port
 from server.settings import Settings
 from server.store import SqliteStore, StoreUnavailable
 from tests.server.participants.visitors import pid
@@ -550,20 +551,25 @@ def test_a_signal_during_the_start_stops_the_server(study_folder: Path, tmp_path
         "experiment.load_study.load_study = slowly\n",
         encoding="utf-8",
     )
-    server = Server(study_folder, PYTHONPATH=os.pathsep.join([str(slow), os.environ.get("PYTHONPATH", "")]))
-    server.launch()
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "equipoise", "serve", str(study_folder), "--port", str(free_port()), "--quiet"],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(slow), os.environ.get("PYTHONPATH", "")])},
+        start_new_session=True,
+    )
     try:
         deadline = time.monotonic() + 30
         while not (slow / "begun").exists():
             assert time.monotonic() < deadline
             time.sleep(0.02)
         time.sleep(0.3)
-        server.process.terminate()
-        server.process.wait(8)
+        process.terminate()
+        process.wait(8)
     except subprocess.TimeoutExpired:
         raise AssertionError("the server that was told to stop was still there after 8 s") from None
     finally:
-        server.__exit__(None, None, None)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 # Workers

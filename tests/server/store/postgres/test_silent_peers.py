@@ -26,6 +26,7 @@ from server.store import StoreUnavailable
 from server.store.postgres.store import PostgresStore
 from tests.postgres import PostgresCluster
 from tests.server.stores import Person, at_once, of, problems
+from tests.server_process import ServerProcess
 from tests.silent_network import SilentNetwork
 from tests.waiting import wait_until_it_replies
 
@@ -204,13 +205,9 @@ def test_waiting_for_a_lock_ends(store: PostgresStore, small_study: Study, share
 
 
 @contextmanager
-def server(folder: Path, location: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+def server(folder: Path, location: str) -> Iterator[tuple[ServerProcess, str]]:
     port = free_port()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "equipoise", "serve", str(folder), "--port", str(port), "--quiet", "--store", location],
-        start_new_session=True,
-        env=os.environ | {"EQUIPOISE_STARTS_PER_MINUTE": "1000000", "EQUIPOISE_REQUESTS_PER_SECOND": "100000"},
-    )
+    process = ServerProcess(folder, port, "--store", location)
     url = f"http://127.0.0.1:{port}"
     try:
         wait_until_it_replies(f"{url}/readyz", process)
