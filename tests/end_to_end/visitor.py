@@ -87,6 +87,8 @@ class Visitor:
 
     def shoot_everywhere(self, name: str) -> None:
         """Take screenshots of the page on a desktop and on a phone, in light and in dark colours."""
+        if "EQUIPOISE_SCREENSHOTS" not in os.environ:
+            return
         before = self.page.viewport_size
         for size in (DESKTOP, PHONE):
             self.page.set_viewport_size(size)  # type: ignore[arg-type]

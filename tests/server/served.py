@@ -44,6 +44,7 @@ class Server:
         return self
 
     def launch(self) -> None:
+        self.log_path.touch()
         environment = {"EQUIPOISE_REQUESTS_PER_SECOND": "100000"} | self.environment
         self.process = ServerProcess(
             self.folder, self.port, *self.arguments, environment=environment, log=self.log_path
