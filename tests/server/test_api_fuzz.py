@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+import shutil
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
@@ -29,7 +30,7 @@ from server.security.secret_files import Secrets
 from server.settings import Settings
 from server.store import SqliteStore, Store
 from tests.paths import STUDIES
-from tests.server.stores import make_small, problems, recruiting, rows, saying
+from tests.server.stores import address, another, empty, make_small, problems, recruiting, rows, saying
 
 SAMPLE = STUDIES / "blackbox-predict"
 SECRETS = Secrets("a signing key for tests", "researcher-token")
@@ -623,24 +624,27 @@ class ManyPeople(RuleBasedStateMachine):
     @invariant()
     def all_responses_are_stored_as_sent_and_nothing_else(self) -> None:
         stored: dict[str, list[tuple[Any, ...]]] = {one.session: [] for one in self.known.values()}
-        for session, *answer in rows(
-            self.store,
-            "SELECT session, trial_index, response_id, response FROM responses ORDER BY session, trial_index",
-        ):
+        with self.store.snapshot() as db:
+            responses = db.execute(
+                "SELECT session, trial_index, response_id, response FROM responses ORDER BY 1, 2"
+            ).fetchall()
+            sessions = db.execute("SELECT session, status, demographics FROM sessions").fetchall()
+            visits = db.execute("SELECT session, visit_id FROM visits ORDER BY session, visit").fetchall()
+        for session, *answer in responses:
             stored[session].append(tuple(answer))
         for panel_id, known in self.known.items():
             note(f"{panel_id}: {known.status}, {len(known.answers)} answers")
             assert stored[known.session] == [
                 (one["trial_index"], one["response_id"], json.dumps(one["response"])) for one in known.answers
             ]
-        for session, demographics in rows(self.store, "SELECT session, demographics FROM sessions"):
+        for session, _, demographics in sessions:
             (known,) = [one for one in self.known.values() if one.session == session]
             assert (json.loads(demographics)["answers"] if demographics else None) == known.demographics
-        visits = rows(self.store, "SELECT session, visit_id FROM visits ORDER BY session, visit")
         for known in self.known.values():
             assert [visit_id for session, visit_id in visits if session == known.session] == known.visit_ids
-        status = dict(rows(self.store, "SELECT session, status FROM sessions"))
-        assert status == {one.session: one.status for one in self.known.values()}
+        assert {session: status for session, status, _ in sessions} == {
+            one.session: one.status for one in self.known.values()
+        }
 
 
 def run_machine(study: Study, new_store: Callable[[], Store], max_examples: int, steps: int) -> None:
@@ -667,17 +671,19 @@ def panel_study() -> Study:
 
 
 def test_random_requests_of_several_participants_keep_their_responses_separate(
-    panel_study: Study, tmp_path: Path
+    panel_study: Study, tmp_path: Path, empty_file: Path
 ) -> None:
     def new_store() -> Store:
-        return SqliteStore(Path(tempfile.mkdtemp(dir=tmp_path)) / "equipoise.db")
+        return SqliteStore(Path(shutil.copy(empty_file, Path(tempfile.mkdtemp(dir=tmp_path)) / "equipoise.db")))
 
     run_machine(panel_study, new_store, max_examples=40, steps=40)
 
 
 def test_random_requests_of_several_participants_have_the_same_result_on_postgresql(
-    panel_study: Study, postgres: Any
+    panel_study: Study, postgres_store: Store
 ) -> None:
-    from server.store.postgres.store import PostgresStore
+    def new_store() -> Store:
+        empty(address(postgres_store))
+        return another(postgres_store)
 
-    run_machine(panel_study, lambda: PostgresStore(postgres.new_database()), max_examples=6, steps=40)
+    run_machine(panel_study, new_store, max_examples=6, steps=40)
