@@ -1,6 +1,7 @@
 """Drawing on a sheet: text, boxes and marks with smooth edges, and a record of texts and clickable regions."""
 
 from functools import lru_cache
+from itertools import product
 from typing import Literal
 
 from PIL import Image, ImageDraw
@@ -50,7 +51,7 @@ class Canvas:
                 piece = shaped(span.text, text.direction)
                 font = typeface.font(span.style, text.size_px, shapes=piece.direction is not None)
                 self._draw.text((at, baseline), piece.text, colour, font, anchor="ls", direction=piece.direction)
-                at += span_width(self.sheet, span, text.size_px, text.direction)
+                at += span_width(typeface, span, text.size_px, text.direction)
             if line.text.strip():
                 box = (left, baseline - ascent, left + line.width_px, baseline + descent)
                 self._written.append(Written(line.text, box))
@@ -122,18 +123,19 @@ class Canvas:
         self.fill((left, top + radius_px, right, bottom - radius_px), colour)
         if radius_px == 0:
             return
-        disc = _disc(radius_px)
-        for x, from_x in ((left, 0), (right - radius_px, radius_px)):
-            for y, from_y in ((top, 0), (bottom - radius_px, radius_px)):
-                corner = disc.crop((from_x, from_y, from_x + radius_px, from_y + radius_px))
-                self._image.paste(colour, (x, y), corner)
+        xs, ys = (left, right - radius_px), (top, bottom - radius_px)
+        for corner_at, corner in zip(product(xs, ys), _corners(radius_px), strict=True):
+            self._image.paste(colour, corner_at, corner)
 
 
 @lru_cache(maxsize=64)
-def _disc(radius_px: int) -> Image.Image:
+def _corners(radius_px: int) -> list[Image.Image]:
+    """Return the quarters of a disc: top left, bottom left, top right and bottom right."""
     mask, draw = _blank(2 * radius_px, 2 * radius_px)
     draw.ellipse((0, 0, mask.width - 1, mask.height - 1), fill=255)
-    return mask.reduce(_FINER)
+    disc = mask.reduce(_FINER)
+    starts = product((0, radius_px), repeat=2)
+    return [disc.crop((x, y, x + radius_px, y + radius_px)) for x, y in starts]
 
 
 def _blank(width_px: int, height_px: int) -> tuple[Image.Image, ImageDraw.ImageDraw]:

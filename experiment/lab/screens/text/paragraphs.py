@@ -9,7 +9,7 @@ from itertools import accumulate
 from PIL.ImageFont import FreeTypeFont
 
 from experiment.lab.screens.layout.sheet import Sheet
-from experiment.lab.screens.text.fonts import Style
+from experiment.lab.screens.text.fonts import Style, Typeface
 from experiment.lab.screens.text.line_breaks import wrapped
 from experiment.lab.screens.text.shaping import (
     Direction,
@@ -91,11 +91,19 @@ def paragraph(
     style
         Style of the text, if `text` is not a sequence of parts.
     """
-    spans = [Span(text, style)] if isinstance(text, str) else text
-    spans = [Span(span.text.expandtabs(4), _style_for(sheet, span)) for span in spans]
+    spans = (Span(text, style),) if isinstance(text, str) else tuple(text)
+    return _broken_into_lines(sheet.typeface, sheet.direction, spans, size_px, width_px)
+
+
+@lru_cache(maxsize=4_096)
+def _broken_into_lines(
+    typeface: Typeface, sheet_direction: Direction, unstyled: tuple[Span, ...], size_px: int, width_px: float
+) -> Paragraph:
+    """Return the paragraph. Most paragraphs of a screen, such as the names of ports, are also on the next screen."""
+    spans = [Span(span.text.expandtabs(4), _style_for(typeface, span)) for span in unstyled]
     letters = "".join(span.text for span in spans)
     ends = [*accumulate(len(span.text) for span in spans)]
-    direction = base_direction(letters, sheet.direction)
+    direction = base_direction(letters, sheet_direction)
 
     def line_of(start: int, end: int) -> list[Span]:
         # Line breaks do not depend on styles, so the spans are split after the lines are known.
@@ -107,20 +115,20 @@ def paragraph(
         return cuts or [Span("")]
 
     def measure(start: int, end: int) -> float:
-        return sum(span_width(sheet, span, size_px, direction) for span in line_of(start, end))
+        return sum(span_width(typeface, span, size_px, direction) for span in line_of(start, end))
 
     lines = []
     for start, end in wrapped(letters, width_px, measure):
         line = _orderly(line_of(start, end), direction)
-        lines.append(TextLine(line, round(sum(span_width(sheet, span, size_px, direction) for span in line))))
-    ascent, descent = sheet.typeface.font("regular", size_px).getmetrics()
+        lines.append(TextLine(line, round(sum(span_width(typeface, span, size_px, direction) for span in line))))
+    ascent, descent = typeface.font("regular", size_px).getmetrics()
     return Paragraph(tuple(lines), direction, size_px, max(round(LINE_SPACING * size_px), ascent + descent))
 
 
-def span_width(sheet: Sheet, span: Span, size_px: int, direction: Direction) -> float:
+def span_width(typeface: Typeface, span: Span, size_px: int, direction: Direction) -> float:
     """Return the width of a span as drawn, in px."""
     shapes = needs_shaping(span.text, direction) and raqm_is_usable()
-    font = sheet.typeface.font(span.style, size_px, shapes)
+    font = typeface.font(span.style, size_px, shapes)
     # Each word is measured once, because the same words are tried on several lines.
     return sum(_word_width(font, word, direction) for word in _WORDS.findall(span.text))
 
@@ -130,13 +138,13 @@ def _word_width(font: FreeTypeFont, word: str, direction: Direction) -> float:
     return font.getlength(shaped(word, direction).text)
 
 
-def _style_for(sheet: Sheet, span: Span) -> Style:
+def _style_for(typeface: Typeface, span: Span) -> Style:
     """Return the first style whose font has every character of the span's text.
 
     Signs on keys, such as arrows, may exist only in the style `mono`.
     """
     styles: tuple[Style, ...] = (span.style, "regular", "mono")
-    return next((style for style in styles if sheet.typeface.has(style, span.text)), "regular")
+    return next((style for style in styles if typeface.has(style, span.text)), "regular")
 
 
 def _orderly(spans: list[Span], direction: Direction) -> tuple[Span, ...]:
