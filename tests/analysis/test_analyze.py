@@ -4,6 +4,7 @@ import html
 import io
 import json
 import re
+import shutil
 from datetime import UTC, datetime
 
 import pandas as pd
@@ -37,7 +38,7 @@ def files_in(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def rows(view, session, row):
     return view(
         [session(participant=f"P{n}", n_correct=n % 5, factors={"condition": f"0{n % 2}"}) for n in range(6)],
@@ -55,28 +56,33 @@ def rows(view, session, row):
     )
 
 
-def test_all_tables_figures_and_the_report_are_written(rows, tmp_path):
-    result = run(rows, tmp_path / "out")
-    written = files_in(tmp_path / "out")
+@pytest.fixture(scope="module")
+def analyzed(rows, tmp_path_factory):
+    """The result of one analysis and its folder `out`, for tests that only read them."""
+    out = tmp_path_factory.mktemp("analyzed") / "out"
+    return run(rows, out), out
+
+
+def test_all_tables_figures_and_the_report_are_written(analyzed):
+    result, out = analyzed
+    written = files_in(out)
     assert set(written) == {
         *(f"tables/{name}.csv" for name in TABLES), "report.html", "provenance.json",
         *(f"figures/{name}.{form}" for name in FIGURES for form in ("svg", "pdf", "csv")),
     }  # fmt: skip
     pd.testing.assert_frame_equal(
-        pd.read_csv(tmp_path / "out/tables/exclusions.csv"), result.tables["exclusions"], check_dtype=False
+        pd.read_csv(out / "tables/exclusions.csv"), result.tables["exclusions"], check_dtype=False
     )
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert [path.name for path in out.parent.iterdir()] == ["out"]
 
 
-def test_the_same_data_in_any_order_give_the_same_bytes(rows, tmp_path):
-    run(rows, tmp_path / "a")
-    run(rows.sample(frac=1, random_state=2), tmp_path / "b")
-    assert files_in(tmp_path / "a") == files_in(tmp_path / "b")
+def test_the_same_data_in_any_order_give_the_same_bytes(rows, analyzed, tmp_path):
+    run(rows.sample(frac=1, random_state=2), tmp_path / "out")
+    assert files_in(tmp_path / "out") == files_in(analyzed[1])
 
 
-def test_the_manifest_names_every_file_and_the_provenance(rows, tmp_path):
-    run(rows, tmp_path / "out")
-    written = files_in(tmp_path / "out")
+def test_the_manifest_names_every_file_and_the_provenance(analyzed):
+    written = files_in(analyzed[1])
     manifest = json.loads(written.pop("provenance.json"))
     assert manifest["files"] == {name: hashlib.sha256(content).hexdigest() for name, content in written.items()}
     assert manifest["software"] == "equipoise 0.1.0"
@@ -86,31 +92,30 @@ def test_the_manifest_names_every_file_and_the_provenance(rows, tmp_path):
         assert value in written["report.html"].decode()
 
 
-def test_text_cells_are_guarded_and_numbers_are_not(rows, tmp_path):
-    run(rows, tmp_path / "out")
+def test_text_cells_are_guarded_and_numbers_are_not(analyzed):
+    tables = analyzed[1] / "tables"
     for name in TABLES:
-        for cells in csv.reader(io.StringIO((tmp_path / f"out/tables/{name}.csv").read_text(encoding="utf-8"))):
+        for cells in csv.reader(io.StringIO((tables / f"{name}.csv").read_text(encoding="utf-8"))):
             for cell in cells:
                 assert not re.match(r"[=+@\t]|-(?![\d.])", cell), (name, cell)
-    trials = pd.read_csv(tmp_path / "out/tables/trials.csv", dtype=str, keep_default_na=False)
+    trials = pd.read_csv(tables / "trials.csv", dtype=str, keep_default_na=False)
     assert "'=Model" in set(trials["run"])
     assert "'-1?" in set(trials["response"])
     assert set(trials["condition"]) == {"00", "01"}
-    differences = pd.read_csv(tmp_path / "out/tables/differences_overall.csv")
+    differences = pd.read_csv(tables / "differences_overall.csv")
     assert (differences["ci_low"] < 0).all()
 
 
-def test_the_trials_table_counts_as_the_flow_does(rows, tmp_path):
-    result = run(rows, tmp_path / "out")
-    trials = pd.read_csv(tmp_path / "out/tables/trials.csv")
+def test_the_trials_table_counts_as_the_flow_does(analyzed):
+    result, out = analyzed
+    trials = pd.read_csv(out / "tables/trials.csv")
     included = result.tables["exclusions"].query("step == 'included'")
     assert trials["excluded_by"].isna().sum() == included["n_trials"].sum()
     assert result.tables["accuracy"]["n_trials"].sum() == included["n_trials"].sum()
 
 
-def test_the_report_loads_nothing_from_the_network_and_escapes_text(rows, tmp_path):
-    run(rows, tmp_path / "out")
-    page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
+def test_the_report_loads_nothing_from_the_network_and_escapes_text(analyzed):
+    page = (analyzed[1] / "report.html").read_text(encoding="utf-8")
     addresses = set(re.findall(r"https?://[^\s\"'<>)]+", page))
     assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
     assert not re.search(r"<script|<link|<img|<iframe|@import|src=", page)
@@ -118,21 +123,14 @@ def test_the_report_loads_nothing_from_the_network_and_escapes_text(rows, tmp_pa
     assert "A &lt;study&gt;" in page
 
 
-def test_the_report_has_the_numbers_of_the_tables(rows, tmp_path):
-    result = run(rows, tmp_path / "out")
-    page = html.unescape((tmp_path / "out/report.html").read_text(encoding="utf-8")).replace("\u00a0", " ")
+def test_the_report_has_the_numbers_of_the_tables(analyzed):
+    result, out = analyzed
+    page = html.unescape((out / "report.html").read_text(encoding="utf-8")).replace("\u00a0", " ")
     people = result.tables["accuracy_overall"].iloc[0]
     assert f"People: {100 * people['accuracy']:.1f} % correct" in page
     assert "Of 5 trials of =Model, 1 invalid response and 0 unanswered trials count as not correct." in page
     assert "Simulated participants are in this report" not in page
     assert "The two scorings differ in 1 response" in page
-
-
-def test_the_report_states_that_it_contains_simulated_participants(view, session, tmp_path):
-    run(view(session(kind="simulated", participant="S")), tmp_path / "out", AnalysisPlan())
-    page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
-    assert "Simulated participants are in this report" in page
-    assert "There are no model runs in the data" in page
 
 
 @pytest.mark.parametrize(
@@ -149,10 +147,14 @@ def test_the_report_states_that_it_contains_simulated_participants(view, session
         ),
     ],
 )
-def test_the_report_distinguishes_rehearsals_from_simulated_sessions(view, session, tmp_path, sources, expected):
+def test_the_report_names_simulated_participants_and_distinguishes_rehearsals(
+    view, session, tmp_path, sources, expected
+):
     rows = view([session(kind="simulated", participant=source, source=source) for source in sources])
     run(rows, tmp_path / "out", AnalysisPlan(bootstrap_resamples=1000))
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    assert "Simulated participants are in this report" in page
+    assert "There are no model runs in the data" in page
     assert expected in page
     assert (" program made the" in page) == ("web" in sources)
     assert ("lab (rehearsals)" in page) == ("lab" in sources)
@@ -219,9 +221,9 @@ def test_an_item_that_changed_between_sessions_is_refused(view, session, row, tm
         run(view(session(), changed), tmp_path / "out", AnalysisPlan())
 
 
-def test_an_earlier_analysis_is_replaced_and_other_files_are_kept(rows, tmp_path):
-    out = tmp_path / "out"
-    run(rows, out)
+def test_an_earlier_analysis_is_replaced_and_other_files_are_kept(rows, analyzed, tmp_path):
+    out = shutil.copytree(analyzed[1], tmp_path / "out")
+    assert (out / "figures/accuracy_by_condition.svg").exists()
     (out / "notes.txt").write_text("mine")
     (out / "tables" / "mine.csv").write_text("mine")
     run(rows, out, AnalysisPlan(bootstrap_resamples=1000))
@@ -230,7 +232,7 @@ def test_an_earlier_analysis_is_replaced_and_other_files_are_kept(rows, tmp_path
     assert written["notes.txt"] == written["tables/mine.csv"] == b"mine"
 
 
-def test_remarks_of_the_caller_come_first_in_report_and_provenance(view, session, tmp_path):
+def test_remarks_of_the_caller_come_first_in_report_and_provenance(analyzed, view, session, tmp_path):
     remark = "The plan is not the one that was registered when the sessions began."
     rows = view(session(participant="A"), session(participant="B", status="active", n_test=2))
     result = run(rows, tmp_path / "out", AnalysisPlan(bootstrap_resamples=1000), notes=[remark])
@@ -239,8 +241,8 @@ def test_remarks_of_the_caller_come_first_in_report_and_provenance(view, session
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
     assert page.index(remark) < page.index("are based on fewer than 10 participants")
     assert json.loads((tmp_path / "out/provenance.json").read_text(encoding="utf-8"))["notes"] == [remark]
-    run(rows, tmp_path / "none", AnalysisPlan())
-    assert json.loads((tmp_path / "none/provenance.json").read_text(encoding="utf-8"))["notes"] == []
+    without = json.loads((analyzed[1] / "provenance.json").read_text(encoding="utf-8"))
+    assert without["notes"] == [], "without remarks of the caller"
 
 
 def test_days_in_the_report_are_days_in_utc(view, session, tmp_path):
