@@ -1,9 +1,11 @@
 """The commands as a user types them, each in a new process."""
 
+import contextlib
 import csv
 import html
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -15,6 +17,7 @@ from click import Command, Group
 
 import equipoise as eq
 from equipoise.cli.main import main
+from equipoise.studies import copy_sample_study
 from tests.equipoise.commands_in_processes import equipoise
 
 Edit = Callable[[Path, str, str], None]
@@ -24,6 +27,36 @@ EDITED_BOARD = '"atoms":[[2,3],[3,6],[6,2],[7,8]],"entry":"north-1"'  # the outc
 def table(folder: Path, name: str) -> list[dict[str, str]]:
     with (folder / "tables" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
+
+
+N_SIMULATED = 10
+"""One participant in each counterbalance group, so that every item has responses."""
+
+
+@pytest.fixture(scope="module")
+def simulated_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the sample study with simulated participants; tests only read and copy this folder."""
+    folder = tmp_path_factory.mktemp("simulated") / "study"
+    copy_sample_study("blackbox-predict", folder)
+    done = equipoise("simulate", folder, "-n", str(N_SIMULATED), "--seed", "5")
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def simulated(simulated_once: Path, tmp_path: Path) -> Path:
+    """Return a copy of the sample study with simulated participants."""
+    return shutil.copytree(simulated_once, tmp_path / "simulated")
+
+
+def responses(folder: Path) -> dict[int, list[tuple[str, str, float]]]:
+    """Return each participant's responses and response times, in the order of the sessions' start."""
+    found: dict[str, list[tuple[str, str, float]]] = {}
+    with contextlib.closing(sqlite3.connect(folder / "data" / "equipoise.db")) as db:
+        sql = "SELECT session, item_id, response, rt_ms FROM trials ORDER BY started_at, session, trial_index"
+        for session, *response in db.execute(sql):
+            found.setdefault(session, []).append(tuple(response))
+    return dict(enumerate(found.values()))
 
 
 def commands(group: Group, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Command]]:
@@ -163,14 +196,13 @@ def test_imported_runs_have_the_published_accuracies_and_differences_in_scoring_
         assert row["key"].strip('"') == "reflected"
 
 
-def test_a_plan_that_was_changed_after_the_data_is_named_in_the_report(study_folder: Path, edit: Edit) -> None:
-    equipoise("simulate", study_folder, "-n", "6")
-    equipoise("analyze", study_folder, "-o", study_folder / "as-planned")
-    edit(study_folder / "study.yaml", "min_ms: 2000", "min_ms: 9000")
-    changed = equipoise("analyze", study_folder, "-o", study_folder / "changed")
+def test_a_plan_that_was_changed_after_the_data_is_named_in_the_report(simulated: Path, edit: Edit) -> None:
+    assert equipoise("analyze", simulated, "-o", simulated / "as-planned").returncode == 0
+    edit(simulated / "study.yaml", "min_ms: 2000", "min_ms: 9000")
+    changed = equipoise("analyze", simulated, "-o", simulated / "changed")
     assert changed.returncode == 0, changed.stderr
     reports = {
-        name: " ".join((study_folder / name / "report.html").read_text(encoding="utf-8").split())
+        name: " ".join((simulated / name / "report.html").read_text(encoding="utf-8").split())
         for name in ("as-planned", "changed")
     }
     assert "The analysis plan differs from the plan of version 1.0 of the study" in reports["changed"]
@@ -178,66 +210,62 @@ def test_a_plan_that_was_changed_after_the_data_is_named_in_the_report(study_fol
     assert "The analysis plan differs" not in reports["as-planned"]
 
 
-def test_a_second_simulation_adds_participants(study_folder: Path) -> None:
-    for _ in range(2):
-        done = equipoise("simulate", study_folder, "-n", "3")
-        assert done.returncode == 0, done.stderr
-    equipoise("analyze", study_folder, "-o", study_folder / "out")
-    people = table(study_folder / "out", "participants")
-    assert len(people) == 6
-    assert len({row["median_rt_ms"] for row in people}) == 6  # six different participants
+def test_a_second_simulation_adds_participants(simulated: Path) -> None:
+    done = equipoise("simulate", simulated, "-n", "3", "--seed", "5")
+    assert done.returncode == 0, done.stderr
+    people = responses(simulated).values()
+    assert len(people) == N_SIMULATED + 3
+    assert len({tuple(rt_ms for _, _, rt_ms in trials) for trials in people}) == len(people)  # no participant twice
 
 
-def test_one_version_of_a_study_can_be_analyzed_by_itself(study_folder: Path, edit: Edit) -> None:
-    equipoise("simulate", study_folder, "-n", "10")
-    edit(study_folder / "battery.jsonl", '"atoms":[[2,3],[3,6],[6,2],[7,7]],"entry":"north-1"', EDITED_BOARD)
-    edit(study_folder / "study.yaml", 'version: "1.0"', 'version: "1.1"')
-    equipoise("simulate", study_folder, "-n", "10")
-    mixed = equipoise("analyze", study_folder, "-o", study_folder / "out")
+def test_one_version_of_a_study_can_be_analyzed_by_itself(simulated: Path, edit: Edit) -> None:
+    edit(simulated / "battery.jsonl", '"atoms":[[2,3],[3,6],[6,2],[7,7]],"entry":"north-1"', EDITED_BOARD)
+    edit(simulated / "study.yaml", 'version: "1.0"', 'version: "1.1"')
+    equipoise("simulate", simulated, "-n", str(N_SIMULATED))
+    mixed = equipoise("analyze", simulated, "-o", simulated / "out")
     assert mixed.returncode == 2
     assert "--study-version" in mixed.stderr
-    one = equipoise("analyze", study_folder, "-o", study_folder / "out", "--study-version", "1.0")
+    one = equipoise("analyze", simulated, "-o", simulated / "out", "--study-version", "1.0")
     assert one.returncode == 0, one.stderr
-    assert len(table(study_folder / "out", "participants")) == 10
-    report = " ".join((study_folder / "out" / "report.html").read_text(encoding="utf-8").split())
+    assert len(table(simulated / "out", "participants")) == N_SIMULATED
+    report = " ".join((simulated / "out" / "report.html").read_text(encoding="utf-8").split())
     assert "differs from the battery of the sessions" in report
-    none = equipoise("analyze", study_folder, "-o", study_folder / "out", "--study-version", "7")
+    none = equipoise("analyze", simulated, "-o", simulated / "out", "--study-version", "7")
     assert "use one of the versions 1.0, 1.1" in none.stderr
 
 
-def test_the_report_says_in_which_entries_the_versions_of_a_study_differ(study_folder: Path, edit: Edit) -> None:
-    equipoise("simulate", study_folder, "-n", "4")
-    edit(study_folder / "study.yaml", 'version: "1.0"', 'version: "1.1"')
-    edit(study_folder / "study.yaml", "fixation_ms: 200", "fixation_ms: 500")
-    equipoise("simulate", study_folder, "-n", "4")
-    mixed = equipoise("analyze", study_folder, "-o", study_folder / "out")
+def test_the_report_says_in_which_entries_the_versions_of_a_study_differ(simulated: Path, edit: Edit) -> None:
+    edit(simulated / "study.yaml", 'version: "1.0"', 'version: "1.1"')
+    edit(simulated / "study.yaml", "fixation_ms: 200", "fixation_ms: 500")
+    equipoise("simulate", simulated, "-n", "2")
+    mixed = equipoise("analyze", simulated, "-o", simulated / "out")
     assert mixed.returncode == 0, mixed.stderr
-    report = " ".join((study_folder / "out" / "report.html").read_text(encoding="utf-8").split())
+    report = " ".join((simulated / "out" / "report.html").read_text(encoding="utf-8").split())
     assert "versions 1.0 and 1.1 differ from each other in <code>timing.fixation_ms</code>." in report
 
 
-def test_a_pilot_on_another_battery_can_be_excluded_from_the_analysis(study_folder: Path, edit: Edit) -> None:
-    equipoise("simulate", study_folder, "-n", "10")
+def test_a_pilot_on_another_battery_can_be_excluded_from_the_analysis(simulated: Path, edit: Edit) -> None:
     # One item changed, but the version did not.
-    edit(study_folder / "battery.jsonl", '"atoms":[[2,3],[3,6],[6,2],[7,7]],"entry":"north-1"', EDITED_BOARD)
-    equipoise("models", "run", study_folder, "--model", "baseline/tracer")
-    results = study_folder / "results"
-    mixed = equipoise("analyze", study_folder, "-o", results)
+    edit(simulated / "battery.jsonl", '"atoms":[[2,3],[3,6],[6,2],[7,7]],"entry":"north-1"', EDITED_BOARD)
+    equipoise("models", "run", simulated, "--model", "baseline/tracer")
+    results = simulated / "results"
+    mixed = equipoise("analyze", simulated, "-o", results)
     assert mixed.returncode == 2
     assert "--without-simulated" in mixed.stderr
-    equipoise("analyze", study_folder, "-o", results, "--without-simulated")
+    equipoise("analyze", simulated, "-o", results, "--without-simulated")
     assert {row["kind"] for row in table(results, "accuracy_overall")} == {"model"}
-    assert "10 sessions of simulated participants were excluded" in (results / "report.html").read_text("utf-8")
+    assert f"{N_SIMULATED} sessions of simulated participants were excluded" in (results / "report.html").read_text(
+        "utf-8"
+    )
 
 
-def test_a_withdrawal_after_the_end_deletes_the_responses(study_folder: Path) -> None:
-    equipoise("simulate", study_folder, "-n", "2")
-    with sqlite3.connect(study_folder / "data" / "equipoise.db") as db:
+def test_a_withdrawal_after_the_end_deletes_the_responses(simulated: Path) -> None:
+    with sqlite3.connect(simulated / "data" / "equipoise.db") as db:
         session, code = db.execute("SELECT session, withdrawal_code FROM sessions").fetchone()
     db.close()
-    done = equipoise("withdraw", study_folder, "--code", code.lower())
+    done = equipoise("withdraw", simulated, "--code", code.lower())
     assert done.returncode == 0, done.stderr
-    with sqlite3.connect(study_folder / "data" / "equipoise.db") as db:
+    with sqlite3.connect(simulated / "data" / "equipoise.db") as db:
         assert db.execute("SELECT COUNT(*) FROM responses WHERE session = ?", (session,)).fetchone() == (0,)
         assert db.execute("SELECT COUNT(*) FROM responses").fetchone()[0] > 20
     db.close()
@@ -252,17 +280,10 @@ def test_a_folder_of_the_user_with_the_name_of_a_package_is_not_imported(study_f
     assert done.returncode == 0, done.stderr
 
 
-def test_a_simulation_can_be_repeated_exactly(study_folder: Path, tmp_path: Path) -> None:
-    import shutil
-
-    shutil.copytree(study_folder, tmp_path / "again")
-    tables = []
-    for folder in (study_folder, tmp_path / "again"):
-        done = equipoise("simulate", folder, "-n", "12", "--seed", "5")
-        assert done.returncode == 0, done.stderr
-        assert equipoise("analyze", folder, "-o", folder / "out").returncode == 0
-        tables.append((folder / "out" / "tables" / "accuracy.csv").read_text(encoding="utf-8"))
-    assert tables[0] == tables[1]
+def test_a_simulation_can_be_repeated_exactly(study_folder: Path, simulated_once: Path) -> None:
+    done = equipoise("simulate", study_folder, "-n", str(N_SIMULATED), "--seed", "5")
+    assert done.returncode == 0, done.stderr
+    assert responses(study_folder) == responses(simulated_once)
 
 
 MOCK_SUBJECTS = [
