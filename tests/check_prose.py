@@ -35,6 +35,8 @@ UNCLEAR = {
 """Words that readers had to read twice, and what to write instead."""
 
 _UNCLEAR = {re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE): advice for words, advice in UNCLEAR.items()}
+_ANY_UNCLEAR = re.compile(rf"\b(?:{'|'.join(UNCLEAR)})\b", re.IGNORECASE)
+"""One search finds the few files with an unclear word. Tokens of all files would take most of the time."""
 _FIRST_WORD = re.compile(r"(?:What|Whether|How|Why|Where|Who|Which|Of which|Whose)\b(?!.*\?)")
 _NOT_PROSE = re.compile(r"`[^`]*`|“[^”]*”|https?://\S+")
 _STORED = "# prose: stored"
@@ -53,11 +55,11 @@ def problems_in(words: str) -> Iterator[str]:
 def check_python(text: str) -> Iterator[tuple[int, str]]:
     """Yield the line and a sentence for each problem in the comments, docstrings and messages of a Python file."""
     lines = text.splitlines()
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+    for token in _tokens(text):
         is_message = token.type == tokenize.STRING and " " in token.string
         if (is_message or token.type == tokenize.COMMENT) and _STORED not in lines[token.end[0] - 1]:
             yield from ((token.start[0], problem) for problem in problems_in(token.string))
-    for node in ast.walk(ast.parse(text)):
+    for node in _statements(ast.parse(text)):
         if _is_docstring(node):
             yield from _problems_of_first_word(node)
         if isinstance(node, ast.Raise) and _is_error_without_fix(node.exc):
@@ -66,15 +68,29 @@ def check_python(text: str) -> Iterator[tuple[int, str]]:
 
 def check_test(text: str) -> Iterator[tuple[int, str]]:
     """Yield the line and a sentence for each problem in comments, docstrings and test names of a file with tests."""
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+    for token in _tokens(text):
         if token.type == tokenize.COMMENT:
             yield from ((token.start[0], problem) for problem in problems_in(token.string))
-    for node in ast.walk(ast.parse(text)):
+    for node in _statements(ast.parse(text)):
         if _is_docstring(node):
             yield from ((node.lineno, problem) for problem in problems_in(_words_of(node)))
             yield from _problems_of_first_word(node)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test_"):
             yield from ((node.lineno, problem) for problem in problems_in(node.name.replace("_", " ")))
+
+
+def _tokens(text: str) -> Iterator[tokenize.TokenInfo]:
+    """Yield the tokens of a Python file with an unclear word. Other files have no problem in a token."""
+    if _ANY_UNCLEAR.search(text):
+        yield from tokenize.generate_tokens(io.StringIO(text).readline)
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield all statements of a node. Expressions contain no statements, and visiting them takes most of the time."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case)):
+            yield child
+            yield from _statements(child)
 
 
 def _is_docstring(node: ast.AST) -> TypeGuard[ast.Expr]:

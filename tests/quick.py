@@ -51,18 +51,22 @@ def tests_for(changed: Iterable[str], test_files: Iterable[Path]) -> list[str]:
     """
     changed = set(changed)
     modules = {_module(name) for name in changed if name.endswith(".py") and name.startswith(ROOMS)}
-    graph = grimp.build_graph(*ROOMS)
-    importers = set().union(*map(graph.find_modules_that_directly_import, modules & graph.modules))
+    importers = _importers(modules) if modules else set()
     distances: dict[str, int] = {}
     for path in test_files:
         name = path.relative_to(ROOT).as_posix()
         if name.startswith(SLOW):
             continue
-        imported = imported_modules(path)
+        imported = imported_modules(path) if modules else set()
         touches = (name in changed, bool(imported & modules), bool(imported & importers))
         if any(touches):
             distances[name] = touches.index(True)
     return sorted(distances, key=lambda name: (distances[name], name))
+
+
+def _importers(modules: set[str]) -> set[str]:
+    graph = grimp.build_graph(*ROOMS)
+    return set().union(*map(graph.find_modules_that_directly_import, modules & graph.modules))
 
 
 def imported_modules(path: Path) -> set[str]:

@@ -1,5 +1,6 @@
 """`make quick` runs the tests of the changed files, and no slow tests."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -43,7 +44,8 @@ def test_imports_of_modules_and_of_names_are_found(tmp_path: Path) -> None:
 def test_a_run_ends_between_two_tests_when_its_time_is_over(tmp_path: Path, seconds: float) -> None:
     (tmp_path / "test_many.py").write_text(MANY_TESTS, encoding="utf-8")
     run = [sys.executable, "-c", RUN, str(tmp_path), str(seconds)]
-    done = subprocess.run(run, cwd=quick.ROOT, capture_output=True, text=True, check=True)
+    only_xdist = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(run, cwd=quick.ROOT, env=only_xdist, capture_output=True, text=True, check=True)
     is_over, n_tests = done.stdout.splitlines()[-1].split()
     assert is_over == str(seconds == 0)
     assert (int(n_tests) == 50) == (seconds > 0), done.stdout
@@ -59,7 +61,7 @@ RUN = """
 import sys, pytest
 from tests.quick import TimeLimit
 limit = TimeLimit(float(sys.argv[2]))
-options = ["--numprocesses", "2", "--dist", "load", "--maxschedchunk", "1", "-p", "no:cacheprovider"]
+options = ["-p", "xdist", "--numprocesses", "2", "--dist", "load", "--maxschedchunk", "1", "-p", "no:cacheprovider"]
 pytest.main([*options, sys.argv[1]], plugins=[limit])
 print(limit.is_over, limit.n_tests)
 """
