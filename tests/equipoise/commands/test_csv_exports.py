@@ -4,6 +4,8 @@ import csv
 import json
 import os
 import re
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -81,7 +83,7 @@ def modes(folder: Path) -> set[tuple[str, int]]:
 PRIVATE = {("folder", 0o700), ("file", 0o600)}
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def careless_umask() -> Iterator[None]:
     """Set a umask with which everyone can read new files."""
     before = os.umask(0o000)
@@ -89,10 +91,10 @@ def careless_umask() -> Iterator[None]:
     os.umask(before)
 
 
-@pytest.fixture
-def hostile(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a study with hostile factors, panel ids, demographic responses, version and model."""
-    folder = tmp_path / "study"
+    folder = tmp_path_factory.mktemp("template") / "study"
     make_small_study(folder, "panel")
     battery = folder / "battery.jsonl"
     header, *items = battery.read_text(encoding="utf-8").splitlines()
@@ -116,6 +118,20 @@ def hostile(tmp_path: Path) -> Path:
     run = run_baseline(study, "baseline/tracer")
     add_runs(study, [run.model_copy(update={"model": "=Model", "run": "@run"})])
     return folder
+
+
+@pytest.fixture
+def hostile(template: Path, tmp_path: Path) -> Path:
+    """Return a copy of the hostile study."""
+    return Path(shutil.copytree(template, tmp_path / "study"))
+
+
+@pytest.fixture(scope="module")
+def results(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an analysis of the hostile study, in a new folder in a new folder."""
+    out = tmp_path_factory.mktemp("analysis") / "results" / "first"
+    done("analyze", template, "-o", out)
+    return out
 
 
 def take_part(http: Any, panel_id: str, number: int, hostile_text: str) -> None:
@@ -173,28 +189,22 @@ def test_personal_links_are_guarded_and_private(hostile: Path, tmp_path: Path) -
     assert (tmp_path / "links.csv").stat().st_mode & 0o777 == 0o600
 
 
-def test_the_results_of_a_study_are_guarded_and_private(hostile: Path, tmp_path: Path) -> None:
-    out = tmp_path / "results" / "first"
-    done("analyze", hostile, "-o", out)
-    tables = sorted(out.rglob("*.csv"))
+def test_the_results_of_a_study_are_guarded_and_private(results: Path) -> None:
+    tables = sorted(results.rglob("*.csv"))
     assert len(tables) > 10
     assert texts_of(*tables) >= {*HOSTILE, "=1.0", "@run"}
-    assert modes(out.parent) == PRIVATE
-    done("analyze", hostile, "-o", out)
-    assert modes(out.parent) == PRIVATE
-    again = read_data_file(out / "tables" / "trials.csv")
+    assert modes(results.parent) == PRIVATE
+    again = read_data_file(results / "tables" / "trials.csv")
     assert set(again["note"].dropna()) >= set(HOSTILE)
 
 
-def test_results_in_an_open_folder_are_private_files_with_a_warning(hostile: Path) -> None:
+def test_new_results_in_an_open_folder_are_private_files_with_a_warning(hostile: Path, results: Path) -> None:
     """Every folder above must be open too. The folders of pytest are private, so this test makes another."""
-    import shutil
-    import tempfile
-
     folder = Path(tempfile.mkdtemp())
     try:
         folder.chmod(0o755)
-        (folder / "results").mkdir(mode=0o755)
+        shutil.copytree(results, folder / "results")
+        (folder / "results").chmod(0o755)
         printed = done("analyze", hostile, "-o", folder / "results")
         warning = f"Warning: {folder / 'results'}: other users of this machine can read this folder. Fix: chmod -R go= "
         assert warning in printed
@@ -209,8 +219,9 @@ def test_the_results_of_a_table_are_guarded_and_its_texts_are_read_unchanged(tmp
     (tmp_path / "data.csv").write_text("\n".join(['participant,"\'@side",correct', *rows]).replace("'@side", "side"))
     plan = "tests: {sides: {test: t, of: correct, per: participant, within: side, levels: ['=north', '+south']}}\n"
     (tmp_path / "plan.yaml").write_text(plan + "models: {all: {formula: 'correct ~ side'}}\n")
-    done("analyze", "--data", tmp_path / "data.csv", "--plan", tmp_path / "plan.yaml", "-o", tmp_path / "out")
-    assert modes(tmp_path / "out") == PRIVATE
+    for _ in range(2):  # The second results replace the first, and are private too.
+        done("analyze", "--data", tmp_path / "data.csv", "--plan", tmp_path / "plan.yaml", "-o", tmp_path / "out")
+        assert modes(tmp_path / "out") == PRIVATE
     tables = sorted((tmp_path / "out").rglob("*.csv"))
     assert tables
     assert any("=north" in text for text in texts_of(*tables))

@@ -3,6 +3,7 @@
 import csv
 import os
 import re
+import shutil
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -110,6 +111,14 @@ def make_small_study(folder: Path, entry: str) -> None:
 
 def on_a_file(folder: Path) -> StoredStudy:
     return StoredStudy(folder, str(folder / "data" / "equipoise.db"), [])
+
+
+def copied(template: StoredStudy, folder: Path) -> StoredStudy:
+    """Return a copy of a study on a file, with its responses."""
+    shutil.copytree(template.folder, folder)
+    copy = on_a_file(folder)
+    copy.sessions, copy.codes = dict(template.sessions), dict(template.codes)
+    return copy
 
 
 def in_a_database(folder: Path, url: str) -> StoredStudy:
