@@ -1,7 +1,6 @@
-"""Processes of `equipoise serve`, each a fork of one process that has imported the server.
+"""Processes of `equipoise serve`, which are forks of `tests.fork_server`.
 
-The import of the server takes seconds of a core, which the tests would otherwise need for each server. Tests of the
-start itself run `python -m equipoise serve`.
+Tests of the start itself run `python -m equipoise serve`.
 """
 
 import os
@@ -9,15 +8,12 @@ import signal
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import cache
-from multiprocessing import get_context, set_start_method
-from multiprocessing.context import ForkServerContext, ForkServerProcess
-from multiprocessing.forkserver import ensure_running
+from multiprocessing import set_start_method
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
-from unittest.mock import patch
 
 from server.serve import free_port
-from tests.paths import ROOT
+from tests.fork_server import fork_server
 from tests.waiting import wait_until_it_replies
 
 UNLIMITED = {
@@ -53,7 +49,7 @@ class ServerProcess:
         log: Path | None = None,
     ) -> None:
         arguments = ["serve", str(folder), "--port", str(port), "--quiet", *options]
-        self._process: ForkServerProcess = _fork_server().Process(
+        self._process: ForkServerProcess = fork_server().Process(
             target=_serve, args=(arguments, dict(os.environ) | environment, log)
         )
         self._process.start()
@@ -100,15 +96,6 @@ def running_server(folder: Path, *options: str) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         process.kill_group()
-
-
-@cache
-def _fork_server() -> ForkServerContext:
-    context = get_context("forkserver")
-    context.set_forkserver_preload(["equipoise.cli.main", "equipoise.commands.server_process", "server.worker"])
-    with patch.dict(os.environ, {"PYTHONPATH": str(ROOT)}):
-        ensure_running()
-    return context
 
 
 def _serve(arguments: list[str], environment: dict[str, str], log: Path | None) -> None:

@@ -1,22 +1,13 @@
-"""Commands in processes of their own: forks of a server that has already imported pandas, matplotlib and Inspect.
-
-The imports of a command that analyzes data or asks a language model need seconds of processor time, and dozens of tests
-run such a command.
-"""
+"""Commands in processes of their own, which are forks of `tests.fork_server`."""
 
 import os
 import subprocess
 from collections.abc import Mapping
-from functools import cache
-from multiprocessing import get_context
-from multiprocessing.context import ForkServerContext
-from multiprocessing.forkserver import ensure_running
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from unittest.mock import patch
 
-from tests.paths import ROOT
+from tests.fork_server import fork_server
 
 PATIENCE_S = 180
 """Longest wait for the end of a command."""
@@ -45,7 +36,7 @@ class StartedCommand:
         self._folder = TemporaryDirectory()
         self._printed = [Path(self._folder.name) / "stdout", Path(self._folder.name) / "stderr"]
         variables = {**os.environ, **environment}
-        self._process = _fork_server().Process(
+        self._process = fork_server().Process(
             target=_run, args=(self._command, cwd or Path.cwd(), variables, self._printed)
         )
         self._process.start()
@@ -70,22 +61,6 @@ class StartedCommand:
 def equipoise(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run a command of `equipoise` to its end, and return what it printed."""
     return StartedCommand(*arguments, cwd=cwd).finished()
-
-
-@cache
-def _fork_server() -> ForkServerContext:
-    context = get_context("forkserver")
-    context.set_forkserver_preload(
-        [
-            "equipoise.cli.main", "equipoise.commands.analyze", "experiment.simulated_participants",
-            # The server leaves out modules that are not installed.
-            "equipoise.commands.models.run", "experiment.models.runs.ask", "experiment.models.runs.run_log", "openai",
-            "anthropic",
-        ]
-    )  # fmt: skip
-    with patch.dict(os.environ, {"PYTHONPATH": str(ROOT)}):
-        ensure_running()
-    return context
 
 
 def _run(command: list[str], cwd: Path, environment: dict[str, str], printed: list[Path]) -> None:
