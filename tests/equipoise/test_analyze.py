@@ -1,7 +1,10 @@
 """`equipoise analyze` with a plan: published numbers from any table, a study's models and tests, locking the plan."""
 
 import json
+import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from equipoise.cli.main import main
+from equipoise.studies import copy_sample_study
 
 Edit = Callable[[Path, str, str], None]
 
@@ -177,23 +181,41 @@ def test_odd_data_and_plans_get_a_sentence_and_leave_nothing(
     assert not (tmp_path / "out").exists()
 
 
-def simulate(study: Path) -> None:
-    for arguments in (["simulate", study, "-n", "20"], ["models", "run", study, "--model", "baseline/tracer"]):
-        result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-        assert result.exit_code == 0, result.output
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Return a study, whose plan was locked before twelve simulated participants, and the lock's digest."""
+    study = tmp_path_factory.mktemp("locked") / "study"
+    copy_sample_study("blackbox-predict", study)
+    text = (study / "study.yaml").read_text(encoding="utf-8")
+    assert "  by: [outcome]\n" in text
+    (study / "study.yaml").write_text(text.replace("  by: [outcome]\n", IN_STUDY), encoding="utf-8")
+    digest = done(study, "--lock").strip().removesuffix(".").split()[-1]
+    command("simulate", study, "-n", "12")
+    return study, digest
 
 
-def test_a_study_is_analyzed_by_its_locked_plan_and_deviations_are_reported(study_folder: Path, edit: Edit) -> None:
-    edit(study_folder / "study.yaml", "  by: [outcome]\n", IN_STUDY)
-    printed = done(study_folder, "--lock")
-    digest = printed.strip().removesuffix(".").split()[-1]
+@pytest.fixture
+def study(locked: tuple[Path, str], tmp_path: Path) -> Path:
+    """Return a copy of the study with a locked plan."""
+    return Path(shutil.copytree(locked[0], tmp_path / "study"))
+
+
+def command(*arguments: str | Path) -> None:
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert result.exit_code == 0, result.output
+
+
+def test_a_study_is_analyzed_by_its_locked_plan_and_deviations_are_reported(
+    study: Path, locked: tuple[Path, str], edit: Edit
+) -> None:
+    _, digest = locked
     assert len(digest) == 64
-    again = analyze(study_folder, "--lock")
+    again = analyze(study, "--lock")
     assert again.exit_code == 2
     assert "was already locked at" in again.stderr
-    simulate(study_folder)
-    out = study_folder / "results"
-    done(study_folder, "-o", out)
+    command("models", "run", study, "--model", "baseline/tracer")
+    out = study / "results"
+    done(study, "-o", out)
     report = (out / "report.html").read_text(encoding="utf-8")
     assert digest in report
     assert "before the start of the first session" in report
@@ -203,9 +225,9 @@ def test_a_study_is_analyzed_by_its_locked_plan_and_deviations_are_reported(stud
     assert list(csv(out / "tests.csv")["name"]) == ["outcomes"]
     assert set(csv(out / "tables/sensitivity_models.csv")["rules"]) >= {"as planned", "without any rule"}
 
-    edit(study_folder / "study.yaml", "min_ms: 2000", "min_ms: 1500")
-    edit(study_folder / "study.yaml", "    outcomes: {test: anova", "    other: {test: anova")
-    done(study_folder, "-o", out)
+    edit(study / "study.yaml", "min_ms: 2000", "min_ms: 1500")
+    edit(study / "study.yaml", "    outcomes: {test: anova", "    other: {test: anova")
+    done(study, "-o", out)
     manifest = json.loads((out / "provenance.json").read_text(encoding="utf-8"))
     deviations = " ".join(manifest["preregistration"]["deviations"])
     assert "`exclusions` was" in deviations
@@ -215,23 +237,18 @@ def test_a_study_is_analyzed_by_its_locked_plan_and_deviations_are_reported(stud
     assert list(csv(out / "tests.csv")["exploratory"]) == [True]
 
 
-def test_results_that_cannot_be_computed_yet_are_listed(study_folder: Path, edit: Edit) -> None:
-    edit(study_folder / "study.yaml", "  by: [outcome]\n", IN_STUDY)
-    result = CliRunner().invoke(main, ["simulate", str(study_folder), "-n", "20"])
-    assert result.exit_code == 0
-    done(study_folder, "-o", study_folder / "results")
-    report = (study_folder / "results/report.html").read_text(encoding="utf-8")
+def test_results_that_cannot_be_computed_yet_are_listed(study: Path) -> None:
+    done(study, "-o", study / "results")
+    report = (study / "results/report.html").read_text(encoding="utf-8")
     assert "Results that could not be computed" in report
     assert "<code>subject</code> has only one level" in report
-    assert not (study_folder / "results/models").exists()
-    assert list(csv(study_folder / "results/tests.csv")["name"]) == ["outcomes"]
+    assert not (study / "results/models").exists()
+    assert list(csv(study / "results/tests.csv")["name"]) == ["outcomes"]
 
 
-def test_an_export_of_a_store_is_analyzed_as_a_study(study_folder: Path, tmp_path: Path, plan: Any) -> None:
-    import sqlite3
-
-    simulate(study_folder)
-    with sqlite3.connect(study_folder / "data/equipoise.db") as store:
+def test_an_export_of_a_store_is_analyzed_as_a_study(study: Path, tmp_path: Path, plan: Any) -> None:
+    command("models", "run", study, "--model", "baseline/tracer")
+    with closing(sqlite3.connect(study / "data/equipoise.db")) as store:
         pd.read_sql("SELECT * FROM trials", store).to_csv(tmp_path / "export.csv", index=False)
     text = "exclusions: [{rule: trial_rt, min_ms: 500}]\nby: [outcome]\nbootstrap_resamples: 1000\n"
     done("--data", tmp_path / "export.csv", "--plan", plan(text), "-o", tmp_path / "out")
