@@ -72,8 +72,8 @@ def analyze_trials(
         check_factors(trials, factors)
     if plan.item_cluster is not None and plan.item_cluster not in factor_columns(trials):
         raise InputError(
-            f"the plan's `item_cluster` is `{plan.item_cluster}`, but no item has this factor. Fix: in the study's "
-            "analysis, write a factor of the items."
+            f"the plan's `item_cluster` is `{plan.item_cluster}`, but no item has a factor with this name. Fix: in the "
+            "analysis plan, set `item_cluster` to a factor of the items."
         )
     refuse_changed_items(trials)
     exclusions = apply_exclusions(trials, plan)

@@ -31,7 +31,7 @@ def load_study(folder: Path) -> Study:
     path = folder / "study.yaml"
     if not path.is_file():
         raise InputError(
-            f"{folder}: no study.yaml in this folder. Fix: use the folder of a study, or make a study with "
+            f"{folder}: this folder has no file study.yaml. Fix: use the folder of a study, or make a study with "
             "`equipoise new`."
         )
     definition = read_yaml(path, StudyDefinition)
@@ -143,7 +143,8 @@ def _check_plugins(definition: StudyDefinition, battery: Battery, texts: Mapping
         if plugin.variable not in texts[plugin.file]:
             raise InputError(
                 f"`plugins.{name}`: `{plugin.file}` does not define the variable `{plugin.variable}`. Fix: use the "
-                "plugin's build for browsers, and the variable that the plugin's documentation names."
+                "plugin's file for web pages (index.browser.min.js in the npm package of the plugin), and the "
+                "variable that the plugin's documentation names."
             )
     for item in battery.items:
         if item.task == JsPsychPlugin.name and item.content["plugin"] not in definition.plugins:

@@ -71,8 +71,9 @@ def serve(folder: Path, settings: Settings, on_ready: Callable[[], None] = lambd
     location = store_location(study, settings)
     if settings.processes > 1 and not is_address(location):
         raise InputError(
-            f"--processes {settings.processes}: a SQLite file has one writer, so more processes have no effect. "
-            "Fix: omit --processes, or use PostgreSQL (--store postgresql://...)."
+            f"--processes {settings.processes}: only one process at a time can write to a store in an SQLite file, so "
+            "several server processes are not possible. Fix: omit --processes, or use PostgreSQL (--store "
+            "postgresql://...)."
         )
     prolific_tokens(study, settings)
     address = _free_address(settings.host, settings.port)
@@ -210,7 +211,9 @@ def _free_address(host: str, port: int) -> str:
         with socket.create_server((host, port), family=family):
             return str(address[0])
     except socket.gaierror:
-        raise InputError(f"--host {host}: this name has no address. Fix: use --host 127.0.0.1.") from None
+        raise InputError(
+            f"--host {host}: no network address belongs to this name. Fix: use --host 127.0.0.1."
+        ) from None
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise InputError(

@@ -141,8 +141,8 @@ class Settings(BaseSettings):
         for name in plain:
             if not HOST_NAME.fullmatch(name):
                 raise ValueError(
-                    f"`{name}` is not the name of a host. Fix: write names such as study.example.org, without https:// "
-                    "and without a port."
+                    f"`{name}` is not the name of a server. Fix: write names such as study.example.org, without "
+                    "https:// and without a port."
                 )
         return plain
 

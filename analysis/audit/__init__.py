@@ -99,9 +99,12 @@ def audit_table(
     """
     for name, number in (("participants", participants), ("trials", trials), ("items", items)):
         if number is not None and number < 1:
-            raise InputError(f"{name} is {number}. Fix: give 1 or more.")
+            raise InputError(f"{name} is {number}, but it must be at least 1. Fix: correct this number.")
     if scale is not None and scale[0] >= scale[1]:
-        raise InputError(f"the scale goes from {scale[0]} to {scale[1]}. Fix: give the lowest response first.")
+        raise InputError(
+            f"the first bound of the scale ({scale[0]}) is not less than the second bound ({scale[1]}). Fix: give the "
+            "lowest response first."
+        )
     published = read_table(table, columns or {}, totals)
     design = Design(participants, trials, items, scale, whole_numbers)
     found = [*unreadable_cells(published), *(finding for check in CHECKS for finding in check(published, design))]

@@ -184,8 +184,8 @@ def trials(table: PublishedTable, design: Design) -> Iterator[Finding]:
     if each is None:
         if {"participants", "trials"} <= set(table.roles):
             words = (
-                "numbers of trials cannot be compared with numbers of participants. Fix: give the number of trials "
-                "of one participant with --trials."
+                "numbers of trials cannot be compared with numbers of participants, because the number of trials per "
+                "participant is unknown. Fix: give the number of trials of one participant with --trials."
             )
             yield Finding(THE_TABLE, "trials", "", "", NOT_CHECKABLE, words)
         return
@@ -329,8 +329,9 @@ def _of_trials(table: PublishedTable, counts: list[tuple[Row, int]], design: Des
         yield Finding(THE_TABLE, "counted twice", f"{often} x {most}", f"at most {most}", verdict, words)
     elif design.participants is None:
         words = (
-            f"`{header}` cannot be compared with {counted(each, 'trial')} per participant. Fix: give the number of "
-            f"participants with --participants{_or_column(role, header)}."
+            f"`{header}` cannot be compared with {counted(each, 'trial')} per participant, because the number of "
+            "participants is unknown. Fix: give the number of participants with "
+            f"--participants{_or_column(role, header)}."
         )
         yield Finding(THE_TABLE, "trials", "", "", NOT_CHECKABLE, words)
 

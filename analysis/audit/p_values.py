@@ -85,8 +85,8 @@ def _impossible(test: ReportedTest) -> Finding | None:
 def _recomputed(test: ReportedTest, p: Printed, design: Design) -> Finding:
     if test.kind is None:
         words = (
-            f"the kind of the test of {test.statistic} is missing. Fix: write t, F, chi2, z or r before the "
-            "statistic, or state the column of the tests with --column test=NAME."
+            f"it is unknown to which test (t, F, ...) the statistic {test.statistic} belongs. Fix: write t, F, chi2, z "
+            "or r before the statistic, or state the column of the tests with --column test=NAME."
         )
         return Finding(test.row.name, CHECK, str(p), "", NOT_CHECKABLE, words)
     if test.dfs or test.kind == "z":
@@ -98,8 +98,8 @@ def _recomputed(test: ReportedTest, p: Printed, design: Design) -> Finding:
             return _with_df(test, p, bounds, f"{test.with_dfs(one.dfs)} ({one.why})")
     if test.kind == "F":
         words = (
-            f"to compute p of {test.with_dfs()}, two degrees of freedom are needed. Fix: add a column `df`, or `df1` "
-            "and `df2`."
+            f"two degrees of freedom are needed to compute the p value of {test.with_dfs()}, but the table does not "
+            "have both. Fix: add a column `df`, or `df1` and `df2`."
         )
         return Finding(test.row.name, CHECK, str(p), "", NOT_CHECKABLE, words)
     return _without_df(test, p, expected, design)

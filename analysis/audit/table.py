@@ -144,7 +144,7 @@ def read_table(table: pd.DataFrame, columns: Mapping[str, str], totals: Sequence
     totals_plain = {plain(label) for label in totals}
     for label in totals:
         if plain(label) not in map(plain, labels):
-            raise InputError(f"there is no row `{label}`. Fix: choose one of {_listed(labels)}.")
+            raise InputError(f"the table has no row `{label}`. Fix: choose one of {_listed(labels)}.")
     rows = [
         Row(
             name=_name(labels, place),
@@ -210,7 +210,7 @@ def _roles(headers: list[str], columns: Mapping[str, str], cells: list[dict[str,
             hint = f"write `{near[0]}`." if near else f"write one of {', '.join(ROLES)}."
             raise InputError(f"`{role}` is not a known meaning of a column. Fix: {hint}")
         if header not in headers:
-            raise InputError(f"there is no column `{header}`. Fix: choose one of {_listed(headers)}.")
+            raise InputError(f"the table has no column `{header}`. Fix: choose one of {_listed(headers)}.")
     roles = dict(columns)
     found: dict[str, list[str]] = {}
     for header in headers:

@@ -244,7 +244,8 @@ def _factors(cells: Cells, distinct: list[Any], item_ids: pd.Series, where: str)
     for levels, item in zip(distinct, item_ids.iloc[_first_rows(cells.number, len(distinct))], strict=True):
         if not isinstance(levels, dict):
             raise InputError(
-                f"{where}: the factors of item `{item}` are not a JSON object. Fix: export the data again."
+                f"{where}: the cell with the factors of item `{item}` is damaged (it is not a JSON object). Fix: "
+                "export the data again."
             )
         for name, level in levels.items():
             if name in FIXED_COLUMNS:
@@ -254,7 +255,8 @@ def _factors(cells: Cells, distinct: list[Any], item_ids: pd.Series, where: str)
                 )
             if isinstance(level, (dict, list)):
                 raise InputError(
-                    f"{where}: item `{item}`: a level of `{name}` is not a single value. Fix: write this level as text."
+                    f"{where}: item `{item}`: the factor `{name}` has a list or a group of values as a level, not a "
+                    "single value. Fix: write this level as text."
                 )
             names[name] = None
     columns = {}
@@ -283,8 +285,8 @@ def _one_type(levels: list[Any], name: str, where: str) -> tuple[list[Any], str]
         text = level if isinstance(level, str) else json.dumps(level)
         if level is not None and type(written.setdefault(text, level)) is not type(level):
             raise InputError(
-                f"{where}: the factor `{name}` has a level {text} as text and as number. Fix: write this level in one "
-                "way."
+                f"{where}: the factor `{name}` has the level {text} as a text in some items, and as a number in other "
+                "items. Fix: write this level in the same way in all items."
             )
     return [None if v is None else v if isinstance(v, str) else json.dumps(v) for v in levels], "str"
 

@@ -103,7 +103,10 @@ def _select_trials(path: Path, how: str) -> pd.DataFrame:
         _refuse_newer_store(path, store)
         present = [row[1] for row in store.execute("PRAGMA table_info(trials)")]
         if not present:
-            raise InputError(f"{path}: this database has no view `trials`. Fix: name a store made by Equipoise.")
+            raise InputError(
+                f"{path}: this database is not a store of Equipoise (it has no view `trials`, the table of all "
+                "trials). Fix: name the store of a study (equipoise.db)."
+            )
         _refuse_missing_columns(path, present)
         store.execute("BEGIN")  # All following queries read one state of the store, even if responses arrive meanwhile.
         names = {column: _name_in(column, present) for column in VIEW_COLUMNS}
@@ -125,7 +128,8 @@ def _refuse_newer_store(path: Path, store: sqlite3.Connection) -> None:
     unknown = sorted({name for (name,) in applied} - set(KNOWN_MIGRATIONS))
     if unknown:
         raise InputError(
-            f"{path}: this store was written by a newer Equipoise (it has {', '.join(unknown)}). Fix: update Equipoise."
+            f"{path}: this store was written by a newer version of Equipoise (with the unknown changes "
+            f"{', '.join(unknown)}). Fix: update Equipoise."
         )
 
 
@@ -164,8 +168,8 @@ def _refuse_missing_columns(path: Path, present: list[str]) -> None:
     if missing:
         names = ", ".join(f"`{column}`" for column in missing)
         raise InputError(
-            f"{path}: there is no column {names}. Fix: use a store or an unchanged export of its view `trials` "
-            "(columns separated by commas)."
+            f"{path}: there is no column {names}. Fix: name a store (equipoise.db), or an unchanged CSV export of its "
+            "table `trials`, with columns separated by commas."
         )
     twice = sorted({column for column in present if present.count(column) > 1})
     if twice:

@@ -168,9 +168,9 @@ def check_factors(trials: pd.DataFrame, by: Sequence[str]) -> None:
             have = (
                 f"choose one of the factors {', '.join(there)}"
                 if there
-                else "remove `by`, as the items have no factors"
+                else "remove `by` from the analysis plan, because the items have no factors"
             )
-            raise InputError(f"there is no factor `{name}` in the data. Fix: in the study's analysis, {have}.")
+            raise InputError(f"`by` has the factor `{name}`, but no item has a factor with this name. Fix: {have}.")
         if name in TABLE_COLUMNS:
             raise InputError(
                 f"the factor `{name}` has the same name as a column of the result tables. Fix: remove `{name}` from "

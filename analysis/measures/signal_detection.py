@@ -130,7 +130,8 @@ def _said(
     if (is_signal & is_noise).any():
         item = kept.loc[is_signal & is_noise, "item_id"].iloc[0]
         raise InputError(
-            f"the item `{item}` would be both signal and noise. Fix: correct the levels of `signal` or `noise`."
+            f"the levels under `signal` and the levels under `noise` both select the item `{item}`. Fix: correct the "
+            "levels under one of them."
         )
     work = kept.loc[is_signal | is_noise, [*_NEEDED[:-1], *clusters]]
     texts = {_plain(text) for text in ([response] if isinstance(response, str) else response)}

@@ -102,7 +102,7 @@ def study_rows(trials: pd.DataFrame) -> RowsOf:
         if chosen.empty:
             missing = {"people": "trials of people", "models": "model runs", "everyone": "trials"}[who]
             raise InputError(
-                f"the plan requests results of {who}, but the analysis has no {missing}. Fix: collect {missing}."
+                f"the plan requests results of {who}, but the data contain no {missing}. Fix: collect {missing}."
             )
         return chosen.reset_index(drop=True)
 

@@ -245,7 +245,10 @@ def _test_of(model: MixedModel, wanted: str) -> tuple[float, float | None]:
 def _term(asked: str | None, terms: list[str], coefficients: list[str], what: str) -> str:
     if asked is None:
         if len(terms) != 1:
-            raise InputError(f"{what} has the terms {', '.join(terms) or 'none'}. Fix: choose the term to test.")
+            raise InputError(
+                f"it is not stated which term of {what} is tested. Fix: choose one of its terms "
+                f"({', '.join(terms) or 'none'})."
+            )
         return terms[0]
     same = [term for term in terms if sorted(term.split(":")) == sorted(asked.split(":"))]
     if not same and asked not in coefficients:

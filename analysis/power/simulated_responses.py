@@ -198,7 +198,7 @@ def conditional_logits(accuracy: Floats, sd: float) -> Floats:
     [0.0, 1.6497]
     """
     if not 0 <= sd <= 10:
-        raise InputError(f"the standard deviation of the logits is {sd:g}. Fix: give a number from 0 to 10.")
+        raise InputError(f"the standard deviation of the log-odds is {sd:g}. Fix: give a number from 0 to 10.")
     wanted, place = np.unique(accuracy, return_inverse=True)
 
     def average(logit: float, target: float) -> float:

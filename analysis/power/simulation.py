@@ -163,8 +163,9 @@ def paired_contrast(
     complete: Bools = np.all(n_trials.reshape(trials.n, n_cells) > 0, axis=1)
     if not complete.any():
         raise InputError(
-            "no participant sees all compared items, so there is no paired t test. Fix: compute the power "
-            "of a test that compares different participants, or of a statistical model."
+            "a paired t test compares the same participants at several levels, but no participant has items at all "
+            "these levels. Fix: compute the power of a test that compares different participants, or of a statistical "
+            "model."
         )
     used: Bools = compared & complete[trials.participants]
     weights = np.divide(signs, 1 if sums else n_trials[places], out=np.zeros(len(signs)), where=used)
@@ -185,8 +186,8 @@ def _reference_level(trials: PlannedTrials, factor: str, effects: Sequence[Effec
             known: Level = level
             return known
     raise InputError(
-        f"every level of `{factor}` has an effect. Fix: remove the effect of one level, which is then the reference "
-        "level."
+        f"every level of `{factor}` has an effect, so there is no reference level for the comparison. Fix: remove the "
+        "effect of one level."
     )
 
 

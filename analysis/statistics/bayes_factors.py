@@ -79,9 +79,12 @@ def bayes_factor_t(t: float, n_first: int, n_second: int | None = None, *, scale
             f"a sample has {min(sizes)} values; a Bayes factor of a t test needs at least 2. Fix: collect more data."
         )
     if not abs(t) <= LARGEST:
-        raise InputError(f"the t statistic is {t}. Fix: give a finite number.")
+        raise InputError(f"the t statistic is {t}, which is not a finite number. Fix: correct the t statistic.")
     if not 1 / LARGEST <= scale <= LARGEST:
-        raise InputError(f"the scale of the prior is {scale}. Fix: give a number above zero, such as 0.707.")
+        raise InputError(
+            f"the scale of the prior is {scale}, but it must be a finite number above zero. Fix: give a number such as "
+            "0.707."
+        )
     df = sum(sizes) - len(sizes)
     effective_n = math.prod(sizes) / (sum(sizes) if len(sizes) == 2 else 1)
     log_n_scale = math.log(effective_n) + 2 * math.log(scale)
@@ -144,8 +147,8 @@ def bayes_factor_proportions(table: pd.DataFrame) -> float:
     counts = checked_counts(table)
     if counts.shape != (2, 2):
         raise InputError(
-            f"the table has {counts.shape[0]} rows and {counts.shape[1]} columns. Fix: give 2 rows (groups) and 2 "
-            "columns (outcomes)."
+            f"the table has {counts.shape[0]} rows and {counts.shape[1]} columns, but it needs 2 rows (groups) and 2 "
+            "columns (outcomes). Fix: give a table of this size."
         )
     for name, total in zip(table.index, counts.sum(axis=1), strict=True):
         if total == 0:
@@ -187,7 +190,9 @@ def bayes_factor_words(bf10: float) -> str:
     'evidence barely worth mentioning for the null hypothesis'
     """
     if not bf10 >= 0:
-        raise InputError(f"the Bayes factor is {bf10}. Fix: give zero or a positive number.")
+        raise InputError(
+            f"the Bayes factor is {bf10}, but it must be zero or a positive number. Fix: correct the Bayes factor."
+        )
     if bf10 == 1:
         return "evidence for neither hypothesis"
     strength = math.inf if bf10 == 0 else max(bf10, 1 / bf10)

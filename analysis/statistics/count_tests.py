@@ -63,8 +63,8 @@ def chi_square(table: pd.DataFrame) -> HypothesisTest:
     counts = checked_counts(table)
     if min(counts.shape) < 2:
         raise InputError(
-            f"the table has {counts.shape[0]} rows and {counts.shape[1]} columns. Fix: give at least 2 rows and 2 "
-            "columns."
+            f"the table has {counts.shape[0]} rows and {counts.shape[1]} columns, but this test needs at least 2 rows "
+            "and 2 columns. Fix: give a larger table."
         )
     empty = [f"row {name}" for name in table.index[counts.sum(axis=1) == 0]]
     empty += [f"column {name}" for name in table.columns[counts.sum(axis=0) == 0]]
@@ -133,8 +133,8 @@ def goodness_of_fit(counts: npt.ArrayLike, probabilities: npt.ArrayLike) -> Hypo
     shares = np.asarray(probabilities, dtype=float)
     if shares.shape != observed.shape or len(observed) < 2:
         raise InputError(
-            f"there are {len(observed)} counts and {shares.size} probabilities. Fix: give one count and one "
-            "probability for each of at least two categories."
+            f"there are {len(observed)} counts and {shares.size} probabilities, but each of at least two categories "
+            "needs one count and one probability. Fix: give lists of the same length."
         )
     if not (shares > 0).all() or not math.isclose(float(shares.sum()), 1, abs_tol=1e-6):
         raise InputError(
@@ -211,7 +211,8 @@ def mcnemar(table: pd.DataFrame) -> HypothesisTest:
     counts = checked_counts(table)
     if counts.shape != (2, 2):
         raise InputError(
-            f"the table has {counts.shape[0]} rows and {counts.shape[1]} columns. Fix: give 2 rows and 2 columns."
+            f"the table has {counts.shape[0]} rows and {counts.shape[1]} columns, but McNemar's test needs 2 rows and "
+            "2 columns. Fix: give a table of this size."
         )
     if list(table.index) != list(table.columns):
         raise InputError(

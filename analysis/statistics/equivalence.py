@@ -79,7 +79,8 @@ def equivalence_t(
     _check_bounds(low, high)
     if not 0.5 < confidence < 1:
         raise InputError(
-            f"the confidence of an equivalence test is {confidence}. Fix: give a number between 0.5 and 1."
+            f"the confidence of the equivalence test is {confidence}, but it must be between 0.5 and 1. Fix: give a "
+            "number such as 0.95."
         )
     if paired:
         difference = difference_of_pairs(first, second)
@@ -139,7 +140,8 @@ def equivalence_of_interval(ci_low: float, ci_high: float, low: float, high: flo
     _check_bounds(low, high)
     if not ci_low <= ci_high:
         raise InputError(
-            f"the interval from {ci_low} to {ci_high} is invalid. Fix: give the lower bound of the interval first."
+            f"the lower bound of the interval ({ci_low}) must not be greater than the upper bound ({ci_high}). Fix: "
+            "give the lower bound first."
         )
     return low < ci_low and ci_high < high
 
@@ -147,5 +149,6 @@ def equivalence_of_interval(ci_low: float, ci_high: float, low: float, high: flo
 def _check_bounds(low: float, high: float) -> None:
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise InputError(
-            f"the bounds of equivalence are {low} and {high}. Fix: give two finite numbers, the lower number first."
+            f"the bounds of equivalence ({low} and {high}) must be two finite numbers, the lower number first. Fix: "
+            "correct the bounds."
         )

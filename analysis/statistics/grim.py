@@ -193,7 +193,10 @@ def _sums(mean: str | Decimal, n: int, items: int, scale: tuple[int, int] | None
     if scale is not None:
         lowest, highest = scale
         if lowest >= highest:
-            raise InputError(f"the scale goes from {lowest} to {highest}. Fix: give the lowest response first.")
+            raise InputError(
+                f"the lowest response of the scale ({lowest}) is not less than the highest response ({highest}). Fix: "
+                "give the lowest response first."
+            )
         least, greatest = max(least, lowest * total), min(greatest, highest * total)
     return range(least, greatest + 1)
 
@@ -268,5 +271,5 @@ def _decimal(printed: str | Decimal) -> Decimal:
 
 def _positive(number: int, name: str) -> int:
     if number < 1:
-        raise InputError(f"{name} is {number}. Fix: give a whole number of at least 1.")
+        raise InputError(f"{name} is {number}, but it must be a whole number of at least 1. Fix: correct this number.")
     return number

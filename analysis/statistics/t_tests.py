@@ -186,7 +186,10 @@ def one_sample_t(values: Floats, against: float, *, confidence: float = 0.95) ->
     (2.0, 4, 1.0)
     """
     if not abs(against) <= LARGEST:
-        raise InputError(f"the mean under the null hypothesis (`against`) is {against}. Fix: give a finite number.")
+        raise InputError(
+            f"the mean under the null hypothesis (`against`) is {against}, which is not a finite number. Fix: correct "
+            "this number."
+        )
     sample = checked_sample(values, "the sample")
     largest = max(_largest(sample), abs(against))
     return _tested(_mean_against_zero(sample - against, largest, "One-sample t test", "Cohen's d"), confidence)
@@ -236,7 +239,10 @@ def checked_sample(values: Floats, name: str) -> Floats:
     """Return the values as an array, or raise an error if the values cannot be tested."""
     sample = np.asarray(values, dtype=float)
     if sample.ndim != 1:
-        raise InputError(f"{name} has {sample.ndim} dimensions. Fix: give one value per unit, in one dimension.")
+        raise InputError(
+            f"{name} has {sample.ndim} dimensions, but it must have one dimension. Fix: give a list with one value per "
+            "unit."
+        )
     unusable = int((~(np.abs(sample) <= LARGEST)).sum())
     if unusable:
         raise InputError(f"{name} has {unusable} missing or infinite values. Fix: exclude the units of these values.")
@@ -250,7 +256,9 @@ def checked_sample(values: Floats, name: str) -> Floats:
 def t_interval(difference: MeanDifference, confidence: float) -> tuple[float, float]:
     """Return the confidence interval of the difference."""
     if not 0 < confidence < 1:
-        raise InputError(f"the confidence is {confidence}. Fix: give a share between 0 and 1, such as 0.95.")
+        raise InputError(
+            f"the confidence is {confidence}, but it must be between 0 and 1. Fix: give a share such as 0.95."
+        )
     half = float(stats.t.ppf(0.5 + confidence / 2, difference.df)) * difference.standard_error
     return difference.estimate - half, difference.estimate + half
 

@@ -135,7 +135,8 @@ def _earlier_files(out: Path) -> dict[str, str]:
         return {str(name): str(digest) for name, digest in files.items()}
     except (ValueError, KeyError, TypeError, AttributeError, OSError):
         raise InputError(
-            f"{manifest}: this file is not the manifest of an analysis. Fix: choose another output folder."
+            f"{manifest}: this file has the name of the list of an analysis's files, but it is not such a list. Fix: "
+            "choose another output folder."
         ) from None
 
 

@@ -91,7 +91,7 @@ class _CountingComposer(Composer):
         if isinstance(parent, MappingNode) and index is None and not isinstance(node, ScalarNode):
             raise UnreadableYAMLError(
                 _line(event.start_mark),
-                "a list or mapping is used as the name of a field. Fix: put the name in quotes.",
+                "a list or a group of fields is used as the name of a field. Fix: put the name in quotes.",
             )
         return node
 
@@ -102,16 +102,16 @@ class _CountingComposer(Composer):
         if event.anchor not in self._sizes:
             raise UnreadableYAMLError(
                 line,
-                f"the value with the name `&{event.anchor}` contains its own alias `*{event.anchor}`. Fix: replace "
-                "this alias with a value.",
+                f"the value with the name `&{event.anchor}` contains a reference to itself (`*{event.anchor}`). Fix: "
+                "replace this reference with a value.",
             )
         self._size += self._sizes[event.anchor]
         self._expanded += self._sizes[event.anchor]
         if self._expanded > MOST_EXPANDED:
             raise UnreadableYAMLError(
                 line,
-                f"the aliases of the file up to `*{event.anchor}` expand to more than {MOST_EXPANDED:,} values and "
-                "characters. Fix: use fewer aliases inside other aliases.",
+                f"the references of the file (`*name`), up to `*{event.anchor}`, would be replaced by more than "
+                f"{MOST_EXPANDED:,} values and characters. Fix: use fewer references inside other references.",
             )
 
 

@@ -129,11 +129,12 @@ def parse_json(text: str, place: str) -> Any:
         raise InputError(
             f"{place}: the name `{error}` appears twice in one object. Fix: keep one of the two fields."
         ) from None
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
         raise InputError(
-            f"{place}: a number is too long, or lists and objects are nested too deeply ({error}). Fix: use "
-            "shorter numbers and less nesting."
+            f"{place}: there are too many levels of lists and objects inside each other. Fix: use fewer levels."
         ) from None
+    except ValueError:
+        raise InputError(f"{place}: a number has too many digits. Fix: write a shorter number.") from None
     return value
 
 

@@ -32,7 +32,10 @@ class JsPsychContent(BaseModel):
     @classmethod
     def _are_distinct(cls, answers: tuple[Answer, ...]) -> tuple[Answer, ...]:
         if any(not answer for answer in answers):
-            raise ValueError("an entry of `answers` is empty. Fix: add a field of the plugin's data: {response: 0}.")
+            raise ValueError(
+                "an entry of `answers` is empty. Fix: write a field of the plugin's data into this entry, such as "
+                "{response: 0}."
+            )
         if len({canonical_json(answer) for answer in answers}) < len(answers):
             raise ValueError("two entries of `answers` are equal. Fix: make the two entries different.")
         return answers

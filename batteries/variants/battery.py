@@ -114,6 +114,7 @@ def _check_ids(items: list[Item]) -> None:
             )
         if item.item_id in found:
             raise InputError(
-                f"the battery has an item with the id of a variant, `{item.item_id}`. Fix: rename this item."
+                f"the battery already has an item with the id `{item.item_id}`, which a variant would get. Fix: rename "
+                "this item."
             )
         found.add(item.item_id)

@@ -88,7 +88,8 @@ def plan_of(study: Study, session: OpenSession) -> Plan:
     here = [(trial.phase is Phase.PRACTICE, study.battery.by_id[trial.item_id].content) for trial in plan.trials]
     if here != [(trial.phase is Phase.PRACTICE, trial.content) for trial in session.trials]:
         raise InputError(
-            f"{study.folder / 'study.yaml'}: the plan of this session differs from the stored plan. "
-            "Fix: resume with the version of Equipoise and of the study with which the session began."
+            f"{study.folder / 'study.yaml'}: the trials of this session, as computed now, differ from the trials that "
+            "were stored at its start. Fix: resume with the version of Equipoise and of the study with which the "
+            "session began."
         )
     return plan

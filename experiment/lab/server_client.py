@@ -120,7 +120,8 @@ def _accepted(reply: httpx.Response) -> Any:
         sentence = str(said["error"])
     except (ValueError, KeyError, TypeError):
         sentence = (
-            f"{reply.url.host} is not an Equipoise server (status {reply.status_code}, without a reason). Fix: "
-            "check the address, and whether the network asks for a sign-in."
+            f"{reply.url.host} did not reply like an Equipoise server (it sent the HTTP status {reply.status_code} "
+            "without a reason). Fix: check the address, and whether this network first shows a page that asks for a "
+            "sign-in."
         )
     raise NotNow(sentence) if reply.status_code == httpx.codes.SERVICE_UNAVAILABLE else InputError(sentence)

@@ -211,5 +211,8 @@ class Recruitment(BaseModel):
     @model_validator(mode="after")
     def _parameters_are_distinct(self) -> "Recruitment":
         if len({self.panel_parameter, *self.kept_parameters}) < 1 + len(self.kept_parameters):
-            raise ValueError("duplicate parameter of the address. Fix: name each parameter once.")
+            raise ValueError(
+                "`panel_parameter` and `kept_parameters` name the same parameter of the study's address more than "
+                "once. Fix: name each parameter once."
+            )
         return self

@@ -129,10 +129,16 @@ def _read_keys(path: Path) -> dict[str, jwt.PyJWK]:
     try:
         keys = jwt.PyJWKSet.from_json(read_text(path)).keys
     except (jwt.PyJWTError, ValueError, AttributeError, TypeError, KeyError):
-        raise InputError(f"{path}: not a JSON Web Key Set with a usable key. {fix}") from None
+        raise InputError(
+            f"{path}: this file does not contain Prolific's public keys (it is not a JSON Web Key Set with a usable "
+            f"key). {fix}"
+        ) from None
     usable = {key.key_id: key for key in keys if key.key_id and key.algorithm_name == ALGORITHM}
     if not usable:
-        raise InputError(f"{path}: this file has no key for {ALGORITHM} with a `kid`. {fix}")
+        raise InputError(
+            f"{path}: this file does not contain a public key of Prolific for signatures of the kind {ALGORITHM} (a "
+            f"key with an id, `kid`). {fix}"
+        )
     return usable
 
 

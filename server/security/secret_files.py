@@ -56,6 +56,7 @@ def _read(path: Path) -> str:
     secret = read_text(path).strip()
     if not secret or any(0 < len(line.strip()) < BYTES for line in secret.splitlines()):
         raise InputError(
-            f"{path}: this file has no valid secret. Fix: delete this file; the server makes a new secret."
+            f"{path}: this file must contain a secret, a long random text that the server made, but the text is "
+            "missing or too short. Fix: delete this file; the server then makes a new secret."
         )
     return secret

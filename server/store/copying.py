@@ -44,7 +44,8 @@ def copy_store(source: Store, target: Store, on_rows: Callable[[int], None] = la
         copy = verify(write)
         if copy != found or _n_rows(read) != _n_rows(write):
             raise InputError(
-                "the copy differs from the source store, so nothing was written. Fix: copy the store again."
+                "a check found differences between the copy and the source store, so the copy was undone and the "
+                "target store is still empty. Fix: copy the store again."
             )
     return copy
 

@@ -185,7 +185,7 @@ def test_people_without_a_completed_session_are_in_the_notes_of_a_report_on_mode
 def test_a_missing_factor_is_refused_before_anything_is_written(rows, tmp_path):
     with pytest.raises(
         InputError,
-        match=r"no factor `colour` in the data. Fix: in the study's analysis, choose one of the factors condition",
+        match=r"factor `colour`, but no item has a factor with this name. Fix: choose one of the factors condition",
     ):
         run(rows, tmp_path / "out", AnalysisPlan(by=["colour"]))
     assert not list(tmp_path.iterdir())
@@ -206,7 +206,7 @@ def test_figures_that_many_models_leave_out_are_in_the_notes(view, row, tmp_path
 
 
 def test_a_missing_cluster_is_refused_before_anything_is_written(rows, tmp_path):
-    with pytest.raises(InputError, match="`item_cluster` is `colour`, but no item has this factor"):
+    with pytest.raises(InputError, match="`item_cluster` is `colour`, but no item has a factor with this name"):
         run(rows, tmp_path / "out", AnalysisPlan(item_cluster="colour"))
     assert not list(tmp_path.iterdir())
 

@@ -41,7 +41,7 @@ def tracer(study: Path) -> Result:
         ("study.yaml", "balance: [outcome,", "balance: [outcome, outcome,", "the factor outcome appears 2 times"),
         ("battery.jsonl", '"configuration":0', '"configuration":NaN', "line 2"),
         ("battery.jsonl", '"configuration":0', f'"configuration":{2**60}', "2^53"),
-        ("battery.jsonl", '"configuration":0', f'"configuration":{"9" * 5000}', "a number is too long"),
+        ("battery.jsonl", '"configuration":0', f'"configuration":{"9" * 5000}', "a number has too many digits"),
         ("battery.jsonl", '"pattern":"Spread"', '"pattern":"\\ud800"', "line 2"),
         ("battery.jsonl", '"atoms":[[2,3]', '"atoms":[["2","3"]', "atoms"),
         ("battery.jsonl", '"atoms":[[2,3]', '"atoms":[[2.0,3]', "atoms"),
@@ -118,7 +118,8 @@ def test_results_that_would_replace_another_file_are_refused(study_folder: Path,
 
 
 @pytest.mark.parametrize(
-    ("host", "message"), [("no.such.host.invalid", "no address"), ("203.0.113.7", "cannot listen")]
+    ("host", "message"),
+    [("no.such.host.invalid", "no network address belongs to this name"), ("203.0.113.7", "cannot listen")],
 )
 def test_a_host_of_another_machine_is_refused(study_folder: Path, host: str, message: str) -> None:
     assert_refused(run("serve", study_folder, "--host", host), message)
@@ -128,7 +129,7 @@ def test_a_host_of_another_machine_is_refused(study_folder: Path, host: str, mes
 def test_an_empty_researcher_token_is_refused(study_folder: Path) -> None:
     (study_folder / "data").mkdir()
     (study_folder / "data" / "researcher-token").write_text("", encoding="utf-8")
-    assert_refused(run("serve", study_folder, "--port", "65123"), "has no valid secret")
+    assert_refused(run("serve", study_folder, "--port", "65123"), "this file must contain a secret")
 
 
 @pytest.mark.parametrize(

@@ -131,9 +131,9 @@ def test_a_mistake_is_one_sentence_and_registration_imports_little() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"study": "nowhere"}, "nowhere: no study.yaml in this folder. Fix: "),
+        ({"study": "nowhere"}, "nowhere: this folder has no file study.yaml. Fix: "),
         ({"study": "study", "shots": "two"}, "-T shots=two: this is not a whole number. Fix: "),
-        ({"study": "study", "style": "sonnet"}, "no style `sonnet`"),
+        ({"study": "study", "style": "sonnet"}, "`sonnet` is neither a style of prompts"),
     ],
 )
 def test_wrong_arguments_are_refused(

@@ -52,7 +52,7 @@ def test_an_error_in_a_study_names_its_file_and_line(
 
 
 def test_a_folder_without_a_study_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no study.yaml in this folder"):
+    with pytest.raises(InputError, match=r"this folder has no file study.yaml"):
         load_study(tmp_path)
 
 

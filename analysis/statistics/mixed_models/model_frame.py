@@ -64,7 +64,7 @@ def model_frame(data: pd.DataFrame, formula: Formula, family: str, reference: Ma
         The data do not allow the model; the message names the column.
     """
     if family not in FAMILIES:
-        raise InputError(f"the family is `{family}`. Fix: give one of {_listed(FAMILIES)}.")
+        raise InputError(f"the family `{family}` is unknown. Fix: write one of {_listed(FAMILIES)}.")
     _check_columns(data, formula, reference)
     factor_names = [name for name in formula.predictors if is_factor(data[name])]
     covariate_names = [name for name in formula.predictors if name not in factor_names]
@@ -127,7 +127,10 @@ def is_factor(column: pd.Series) -> bool:
         return True
     if pd.api.types.is_any_real_numeric_dtype(column.dtype):
         return False
-    raise InputError(f"`{column.name}` has values of type {column.dtype}. Fix: convert the values to numbers or text.")
+    raise InputError(
+        f"`{column.name}` has values of the type {column.dtype}, which a model cannot use. Fix: convert the values to "
+        "numbers or text."
+    )
 
 
 def _check_columns(data: pd.DataFrame, formula: Formula, reference: Mapping[str, object]) -> None:
@@ -202,7 +205,8 @@ def _coded(column: pd.Series) -> tuple[Codes, list[object]]:
         codes, values = pd.factorize(column)
     except TypeError:
         raise InputError(
-            f"`{column.name}` has values that are not levels, such as lists. Fix: convert the values to text."
+            f"some cells of the column `{column.name}` contain a list or another collection, but a factor needs a "
+            "single value in each cell. Fix: convert the values to text."
         ) from None
     levels: list[object] = values.tolist()
     return np.asarray(codes, dtype=np.intp), levels
@@ -224,11 +228,15 @@ def _outcome(column: pd.Series, family: str) -> Floats:
     yes_no = kind == "boolean"
     if family == "binomial" and not (yes_no or kind in NUMBER_KINDS):
         raise InputError(
-            f"the outcome `{column.name}` of a logistic model has {kind} values. Fix: use 0 and 1, or no and yes."
+            f"the outcome `{column.name}` of a logistic model has values of the type {kind}, but it must have the "
+            "values 0 and 1, or no and yes. Fix: convert the values."
         )
     if family == "gaussian" and kind not in NUMBER_KINDS:
         advice = "use the family `binomial` for an outcome of yes and no" if yes_no else "give numbers"
-        raise InputError(f"the outcome `{column.name}` of a linear model has {kind} values. Fix: {advice}.")
+        raise InputError(
+            f"the outcome `{column.name}` of a linear model has values of the type {kind}, but it must have numbers. "
+            f"Fix: {advice}."
+        )
     return _numbers(column)
 
 
@@ -246,7 +254,10 @@ def _check_numbers(name: str, values: Floats, outcome_of: str | None) -> None:
         return
     other = values[(values != 0) & (values != 1)]
     if outcome_of == "binomial" and len(other):
-        raise InputError(f"the outcome `{name}` of a logistic model has the value {other[0]:g}. Fix: use 0 and 1 only.")
+        raise InputError(
+            f"the outcome `{name}` of a logistic model has the value {other[0]:g}, but it must have the values 0 "
+            "and 1. Fix: use 0 and 1 only."
+        )
     if values.min() == values.max():
         raise InputError(
             f"the outcome `{name}` is {values[0]:g} in every row, so there is nothing to explain. Fix: choose other "

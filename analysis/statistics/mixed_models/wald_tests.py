@@ -92,7 +92,9 @@ def wald_table(
     [2.0, 1.0, 10.0, 2.0, 0.073, -0.228, 4.228]
     """
     if not 0 < confidence < 1:
-        raise InputError(f"the confidence is {confidence}. Fix: give a share between 0 and 1, such as 0.95.")
+        raise InputError(
+            f"the confidence is {confidence}, but it must be between 0 and 1. Fix: give a share such as 0.95."
+        )
     estimates = rows @ coefficients
     errors = np.sqrt(np.maximum(_quadratic(rows, covariance), 0.0))
     df = degrees.df(rows, covariance) if isinstance(degrees, Satterthwaite) else np.full(len(rows), degrees)

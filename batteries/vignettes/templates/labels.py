@@ -106,8 +106,8 @@ def shortages(story: ContextVersion, slots: list[LabelSlot], n_variants: int, le
         if slot.pool and len(slot.pool) <= len(rivals):
             others = " and ".join(map(_named, rivals))
             found[slot.key] = (
-                f"the pool of {_named(slot.key)} has only {len(slot.pool)} labels, and {others} can use labels of this "
-                "pool first. Fix: add labels, or require fewer attributes."
+                f"only {len(slot.pool)} labels are possible for {_named(slot.key)}, and {others} may use up these "
+                "labels first. Fix: add labels, or require fewer attributes."
             )
     shown = shown_keys(story, levels)
     if found or any(prefix_of(key) == "pseudo" for key in shown) or not all(slot.pool for slot in slots):
@@ -176,7 +176,7 @@ def _draw(
             continue
         free = [(label, weight) for label, weight in slot.pool.items() if label.casefold() not in taken]
         if not free:
-            raise InputError(f"{_named(slot.key)} has a pool without a free label. Fix: add labels.")
+            raise InputError(f"no unused label is left for {_named(slot.key)}. Fix: add labels to the tables.")
         drawn[slot.key] = _weighted_choice(free, rng)
         taken.add(drawn[slot.key].casefold())
     for key in story.variables:

@@ -51,9 +51,9 @@ def remote_client(server: str) -> Iterator[LabClient]:
         )
     if address.scheme == "http" and address.host not in THIS_MACHINE:
         raise InputError(
-            f"--server {server}: without encryption, others on the network could read the researcher's token and "
-            "the responses. Fix: use the https:// address of the server. If this machine has a tunnel to the server, "
-            "use http://localhost."
+            f"--server {server}: without encryption, others on the network could read the researcher's token and the "
+            "responses. Fix: use the https:// address of the server. Only if an encrypted tunnel (such as `ssh -L`) "
+            "connects this machine to the server, use the tunnel's address http://localhost:PORT."
         )
     token = os.environ.get(TOKEN_VARIABLE, "").strip()
     if not token:

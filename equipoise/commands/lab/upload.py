@@ -74,7 +74,9 @@ def lab_upload(
         If there is not exactly one target, if the target cannot be reached, or if it is the store with the sessions.
     """
     if (server is None) == (into is None):
-        raise InputError("no target or two targets are given. Fix: give one target, with --server or with --into.")
+        raise InputError(
+            "the target of the upload is missing, or two targets are given. Fix: give either --server or --into."
+        )
     study = loaded(study)
     here = store_location(study, read_settings(store=setting_of(store)))
     if into is not None and (str(into) == here or Path(into).resolve() == Path(here).resolve()):

@@ -58,7 +58,10 @@ def store_inspect_log(
             "'equipoise[models]'"
         )
     if path.suffix != ".eval":
-        raise InputError(f"{path}: Inspect finds a log by the end of its name. Fix: write a name such as people.eval.")
+        raise InputError(
+            f"{path}: the name of this file does not end in .eval, so Inspect would not find the log. Fix: write a "
+            "name such as people.eval."
+        )
     from equipoise.commands.store.inspect_samples import write_log  # noqa: PLC0415 - an extra
 
     with store_to_read(study, store) as opened:

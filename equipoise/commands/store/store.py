@@ -43,8 +43,8 @@ def store_verify(study: StudyFolder, store: StoreAddress | None = None) -> Verif
         found.problems[:0] = damage
         if not damage and not db.execute("SELECT 1 FROM studies LIMIT 1").fetchone():
             found.problems.append(
-                "no study is registered in this store, so the responses are in another store. Fix: find the original "
-                "store or a backup."
+                "this store contains no study, so the responses are in another store. Fix: find the original store or "
+                "a backup."
             )
         return found
 

@@ -72,12 +72,15 @@ class ColumnMap(RunColumns):
         if not self.describes_table:
             return self
         if not self.item:
-            raise ValueError("the map names no column of the item. Fix: add `item`.")
+            raise ValueError("the map does not say which column contains the item. Fix: add `item`.")
         for run in self.all_runs:
             if (run.reply is None) == (run.choice is None):
-                raise ValueError("each run needs either `reply` or `choice`. Fix: name one of these columns.")
+                raise ValueError(
+                    "each run needs either the column `reply` (the text of the reply) or the column `choice` (the "
+                    "chosen option). Fix: name one of these columns."
+                )
             if run.model is None:
-                raise ValueError("the map does not name the model. Fix: add `model`.")
+                raise ValueError("the map does not say which model wrote the replies. Fix: add `model`.")
         return self
 
     @property
@@ -129,7 +132,10 @@ def _from_text(text: str) -> ColumnMap:
         if name == "item" and not is_fixed and "+" in value:
             fields[name] = tuple(column.strip() for column in value.split("+"))
         if is_fixed and name in {"item", "reply", "choice", "rt_ms", "finish_reason", "thinking"}:
-            raise InputError(f"--map {text}: `{name}` must be a column. Fix: write {name}=COLUMN.")
+            raise InputError(
+                f"--map {text}: `{name}` must be the name of a column, not a fixed text. Fix: write {name}=COLUMN, "
+                "with one equals sign."
+            )
     try:
         return ColumnMap.model_validate(fields)
     except ValidationError as error:

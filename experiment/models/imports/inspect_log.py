@@ -47,8 +47,8 @@ def read(path: Path) -> Records:
             log = call(read_eval_log, str(path), header_only=True, format=form)
             if log.eval.model.startswith("equipoise/"):
                 raise InputError(
-                    f"{path}: this log has responses of people, from `equipoise store inspect-log`. Fix: import only "
-                    "logs of language models."
+                    f"{path}: this log contains responses of people (`equipoise store inspect-log` wrote it), so it "
+                    "cannot be imported as a run of a language model. Fix: give the log of a language model."
                 )
             metadata = log.eval.metadata or {}
             if RUN in metadata and metadata[RUN] is None:

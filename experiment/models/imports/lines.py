@@ -55,8 +55,10 @@ def _parsed(number: int, line: bytes) -> Fields | Problem:
         return Problem(number, ProblemKind.UNREADABLE, f"not JSON at column {error.colno}")
     except UnicodeDecodeError:
         return Problem(number, ProblemKind.UNREADABLE, "not UTF-8 text")
-    except (ValueError, RecursionError):
-        return Problem(number, ProblemKind.UNREADABLE, "a number is too long, or the nesting is too deep")
+    except RecursionError:
+        return Problem(number, ProblemKind.UNREADABLE, "too many levels of lists and objects inside each other")
+    except ValueError:
+        return Problem(number, ProblemKind.UNREADABLE, "a number with too many digits")
     return value if isinstance(value, dict) else Problem(number, ProblemKind.UNREADABLE, "not a JSON object")
 
 

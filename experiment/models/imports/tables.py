@@ -67,7 +67,8 @@ def _refuse_missing(path: Path, header: list[str], column_map: ColumnMap) -> Non
             shown = ", ".join(header[:12]) + (", ..." if len(header) > 12 else "")
             raise InputError(
                 f"{path}: the map names the column `{column}`, but the file has the columns {shown}. Fix: correct the "
-                "name in the map. Write NAME==TEXT for a fixed text."
+                f"name of the column. If `{column}` is a value and not a column, write two equals signs in --map, as "
+                "in model==gpt-4."
             )
 
 
@@ -87,7 +88,11 @@ def _records(
 ) -> Iterator[ImportedReply | Problem]:
     request = _request(cells, items, column_map)
     if request is None:
-        yield Problem(line, ProblemKind.UNKNOWN_ITEM, "no test item, or more than one test item, has these factors")
+        yield Problem(
+            line,
+            ProblemKind.UNKNOWN_ITEM,
+            ("no test item, or more than one test item, has these levels of the factors"),
+        )
         return
     for run in runs:
         yield _record(line, request, cells, column_map, run)

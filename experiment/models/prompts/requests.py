@@ -190,7 +190,8 @@ def requests_for(
     """
     if shots < 0 or epochs < 1:
         raise InputError(
-            f"shots is {shots} and epochs is {epochs}. Fix: use 0 or more shots, and 1 or more epochs."
+            f"shots is {shots} and epochs is {epochs}, but shots must be at least 0 and epochs at least 1. Fix: "
+            "correct these numbers."
         )  # fmt: skip
     items = _items(study, group, seed, whole_session)
     if whole_session:

@@ -126,8 +126,8 @@ def style_for(task: str, chosen: str | None, study_folder: Path) -> Style:
     path = next((each for each in (Path(name), study_folder / name) if _is_file(each)), None)
     if path is None:
         raise InputError(
-            f"the task `{task}` has no style `{name[:60]}`, and no file has this name. Fix: use one of "
-            f"{', '.join(known)}, or the name of a template file."
+            f"`{name[:60]}` is neither a style of prompts for the task `{task}` nor the name of a template file. Fix: "
+            f"use one of {', '.join(known)}, or the name of a template file."
         )
     return read_style(path)
 
@@ -152,7 +152,8 @@ def read_style(path: Path) -> Style:
         style.variables  # noqa: B018 - parses the text
     except TemplateSyntaxError as error:
         raise InputError(
-            f"{path}, line {error.lineno}: this is not a Jinja2 template ({error.message}). Fix: correct this line."
+            f"{path}, line {error.lineno}: the prompt template has a mistake in this line ({error.message}). Fix: "
+            "correct this line."
         ) from None
     if len(_SPLIT.findall(style.text)) > 1:
         raise InputError(

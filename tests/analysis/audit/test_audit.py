@@ -86,7 +86,11 @@ def test_with_three_degrees_of_freedom_the_real_p_is_named():
 def test_every_other_printed_p_and_conclusion_is_consistent():
     audited = audit_table(published("ir_tests"), participants=74)
     assert wrong(audited).empty
-    assert (audited[audited["verdict"] == "not checkable"]["explanation"].str.startswith("to compute p of F")).all()
+    assert (
+        audited[audited["verdict"] == "not checkable"]["explanation"].str.startswith(
+            "two degrees of freedom are needed to compute the p value of F"
+        )
+    ).all()
     (explanation,) = audited[(audited["row"] == "T2I on ZS") & (audited["check"] == "p value")]["explanation"]
     assert (
         explanation == "p = 0.4612 of t = 0.7409 needs 69 to 73 degrees of freedom; no degrees of freedom are printed."
@@ -201,8 +205,8 @@ def test_missing_cells_and_numbers_in_a_frame_are_read_as_printed():
             "`M`, `Mean` could all have the meaning `mean`. Fix: choose one column with --column mean='M'",
         ),
         ("group|n\na|1", {"columns": {"trails": "n"}}, "Fix: write `trials`"),
-        ("group|n\na|1", {"columns": {"trials": "m"}}, "there is no column `m`. Fix: choose one of `group`, `n`"),
-        ("group|n\na|1", {"totals": ["All"]}, "there is no row `All`. Fix: choose one of `a`"),
+        ("group|n\na|1", {"columns": {"trials": "m"}}, "the table has no column `m`. Fix: choose one of `group`, `n`"),
+        ("group|n\na|1", {"totals": ["All"]}, "the table has no row `All`. Fix: choose one of `a`"),
         ("group|n\na|1", {"participants": 0}, "participants is 0"),
         ("group|n\na|1", {"scale": (7, 1)}, "give the lowest response first"),
         (

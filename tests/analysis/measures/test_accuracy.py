@@ -87,7 +87,7 @@ def test_factors_that_cannot_be_used_are_named(three_kinds, view, session):
     trials = marked(three_kinds)
     with pytest.raises(
         InputError,
-        match=r"no factor `colour` in the data. Fix: in the study's analysis, choose one of the factors condition",
+        match=r"factor `colour`, but no item has a factor with this name. Fix: choose one of the factors condition",
     ):
         accuracy(trials, ["colour"], PLAN)
     with pytest.raises(InputError, match="the items have no factors"):

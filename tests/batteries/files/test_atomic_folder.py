@@ -82,7 +82,7 @@ def test_a_file_that_is_not_of_an_analysis_is_never_overwritten(tmp_path):
         write_together(tmp_path / "file", FIRST, {})
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / MANIFEST).write_text('{"mine": 1}')
-    with pytest.raises(InputError, match="not the manifest of an analysis"):
+    with pytest.raises(InputError, match="it is not such a list"):
         write_together(tmp_path / "other", FIRST, {})
 
 

@@ -34,7 +34,7 @@ def test_the_command_writes_the_requests_and_prints_a_summary(study: Path, tmp_p
     [
         (("--format", "anthropic-batch"), "needs the name of a model"),
         (("--format", "anthropic-batch", "--model", "claude-x", "--temperature", 1.5), "highest temperature"),
-        ((*BATCH, "--style", "baseline"), "has no style `baseline`"),
+        ((*BATCH, "--style", "baseline"), "`baseline` is neither a style of prompts"),
         ((*BATCH, "--shots", 5), "the study has 1 practice item"),
         ((*BATCH, "--group", 7, "--seed", 1), "the design has no group 7"),
         ((*BATCH, "--group", 1), "add --seed"),

@@ -271,8 +271,8 @@ def test_a_damaged_key_file_is_logged_and_the_earlier_keys_stay_valid(
         ("{}", "not a JSON Web Key Set"),
         ('{"keys": {}}', "not a JSON Web Key Set"),
         ('{"keys": [{"kty": "RSA"}]}', "not a JSON Web Key Set"),
-        (json.dumps({"keys": [{"kty": "oct", "k": "c2VjcmV0", "kid": "k1", "alg": "HS256"}]}), "no key for RS256"),
-        (json.dumps({"keys": [{k: v for k, v in jwk().items() if k != "kid"}]}), "no key for RS256"),
+        (json.dumps({"keys": [{"kty": "oct", "k": "c2VjcmV0", "kid": "k1", "alg": "HS256"}]}), "contain a public key"),
+        (json.dumps({"keys": [{k: v for k, v in jwk().items() if k != "kid"}]}), "contain a public key"),
     ],
 )
 def test_a_file_without_usable_keys_is_refused_when_the_server_starts(

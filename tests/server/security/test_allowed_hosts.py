@@ -103,7 +103,7 @@ def test_the_setting_accepts_names_separated_by_commas(monkeypatch: pytest.Monke
 )
 def test_an_invalid_host_name_in_the_setting_is_refused(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
     monkeypatch.setenv("EQUIPOISE_HOSTS", given)
-    with pytest.raises(InputError, match=r"EQUIPOISE_HOSTS: .*is not the name of a host. Fix: write names such as"):
+    with pytest.raises(InputError, match=r"EQUIPOISE_HOSTS: .*is not the name of a server. Fix: write names such as"):
         read_settings()
 
 

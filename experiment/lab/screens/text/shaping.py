@@ -95,17 +95,18 @@ def _with_reshaper(text: str, direction: Direction) -> str:
     strange = [character for character in text if not _reshaper_can_draw(character)]
     if strange:
         raise InputError(
-            f"this machine cannot join {strange[0]!r} to the next letters in {text[:40]!r}. Fix: install FriBiDi "
-            "(Debian and Ubuntu: libfribidi0; macOS: brew install fribidi; Windows: put fribidi.dll on the PATH). "
-            "Pillow finds FriBiDi automatically."
+            f"the text {text[:40]!r} cannot be drawn on this machine. Its script joins neighbouring letters, and only "
+            f"the program library FriBiDi can join {strange[0]!r}. Fix: install FriBiDi (Debian and Ubuntu: "
+            "libfribidi0; macOS: brew install fribidi; Windows: put fribidi.dll on the PATH). Pillow finds FriBiDi "
+            "automatically."
         )
     try:
         from arabic_reshaper import ArabicReshaper  # noqa: PLC0415 - an extra's, and needed for few scripts
         from bidi.algorithm import get_display  # noqa: PLC0415
     except ImportError:
         raise InputError(
-            f"the text {text[:40]!r} is read from right to left and needs the `lab` extra. Fix: install the extra: pip "
-            "install 'equipoise[lab]'."
+            f"the text {text[:40]!r} cannot be drawn, because packages for scripts with joined letters, or from right "
+            "to left, are missing. Fix: install the packages for the laboratory: pip install 'equipoise[lab]'."
         ) from None
     return str(get_display(ArabicReshaper({"delete_harakat": False}).reshape(text), base_dir=direction[0].upper()))
 

@@ -230,11 +230,11 @@ def test_a_covariate_far_from_zero_is_not_reported_as_separation(rows):
         ("rt ~ load", {"reference": {"nope": 1}}, "the list of reference levels has the column `nope`"),
         ("rt ~ model", {"reference": {"model": "m3"}}, "Fix: choose the reference level from `m1`, `m2`, `m10`"),
         ("rt ~ load", {"reference": {"load": 1}}, "`load` is a column of numbers, so it is a covariate"),
-        ("rt ~ load", {"family": "poisson"}, "the family is `poisson`. Fix: give one of `gaussian`, `binomial`"),
+        ("rt ~ load", {"family": "poisson"}, "the family `poisson` is unknown. Fix: write one of `gaussian`"),
         ("rt ~ load", {"confidence": 95}, "the confidence is 95"),
         ("rt ~ load", {"family": "binomial"}, "use 0 and 1 only"),
-        ("model ~ load", {}, "the outcome `model` of a linear model has string values. Fix: give numbers"),
-        ("model ~ load", {"family": "binomial"}, "has string values. Fix: use 0 and 1, or no and yes"),
+        ("model ~ load", {}, "has values of the type string, but it must have numbers. Fix: give numbers"),
+        ("model ~ load", {"family": "binomial"}, "must have the values 0 and 1, or no and yes"),
         ("touch ~ load", {}, "use the family `binomial` for an outcome of yes and no"),
         ("rt ~ touch + (1 + touch | person)", {}, "`touch` does not vary within any level of `person`"),
         ("rt ~ model + (1 + load | person)", {}, "random slopes of `load`, but this term is not a fixed effect"),
@@ -263,8 +263,8 @@ def test_columns_that_cannot_be_used_are_refused(rows):
     assert "`person` has only one level" in refused(rows[rows["person"] == "p1"], "rt ~ load + (1 | person)")
     assert "has 12 coefficients, which are too many for 11 rows" in refused(rows.head(11), "rt ~ model * touch * load")
     dates = rows.assign(load=pd.Timestamp("2026-01-01"))
-    assert "`load` has values of type datetime64" in refused(dates, "rt ~ load")
-    assert "not levels, such as lists" in refused(rows.assign(model=[[1]] * 90), "rt ~ model")
+    assert "`load` has values of the type datetime64" in refused(dates, "rt ~ load")
+    assert "contain a list or another collection" in refused(rows.assign(model=[[1]] * 90), "rt ~ model")
     odd = rows.assign(model=pd.Series([(1,), (2,)] * 45))
     assert "neither text nor numbers" in refused(odd, "rt ~ model")
     mixed = rows.assign(model=pd.Series([1, "1"] * 45, dtype=object))

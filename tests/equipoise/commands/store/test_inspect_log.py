@@ -110,8 +110,8 @@ def test_the_log_marks_excluded_trials_and_names_nobody(empty: StoredStudy, tmp_
     assert b"p-" in content
     assert mode(path) == 0o600
     said = refused("models", "import", empty.folder, path)
-    assert "this log has responses of people" in said
-    assert "Fix: import only logs of language models." in said
+    assert "this log contains responses of people" in said
+    assert "Fix: give the log of a language model." in said
 
 
 def test_a_log_without_responses_is_refused(small: StoredStudy, tmp_path: Path) -> None:

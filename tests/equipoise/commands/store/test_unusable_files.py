@@ -140,7 +140,7 @@ def test_verify_reports_a_store_without_any_study(by_panel: Path) -> None:
     on_a_file(by_panel).opened().__enter__().close()  # makes an empty store, as an earlier version of the command did
     result = run("store", "verify", by_panel)
     assert result.exit_code == 1
-    assert "no study is registered in this store" in result.stderr
+    assert "this store contains no study" in result.stderr
     assert "all there" not in result.output
 
 

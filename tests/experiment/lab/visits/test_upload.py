@@ -268,7 +268,7 @@ def test_sessions_with_deleted_codes_are_reported_and_not_uploaded(lab, small, t
 def test_an_upload_needs_exactly_one_target(lab, small, tmp_path):
     for arguments in ([], ["--server", "http://127.0.0.1:9", "--into", "other.db"]):
         result = CliRunner().invoke(main, ["lab", "upload", str(small), *arguments])
-        assert result.exit_code == 2 and "with --server or with --into" in result.stderr
+        assert result.exit_code == 2 and "give either --server or --into" in result.stderr
     study = load_study(small)
     lab(study)
     into = other_store(tmp_path)

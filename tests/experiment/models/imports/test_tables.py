@@ -95,13 +95,13 @@ def test_a_wide_table_has_a_run_for_each_column(vignettes: Study, tmp_path: Path
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("reply=a,model==m", "names no column of the item"),
-        ("item=a,model==m", "needs either `reply` or `choice`"),
-        ("item=a,reply=b,choice=c,model==m", "needs either `reply` or `choice`"),
-        ("item=a,reply=b", "does not name the model"),
+        ("reply=a,model==m", "does not say which column contains the item"),
+        ("item=a,model==m", "each run needs either the column `reply`"),
+        ("item=a,reply=b,choice=c,model==m", "each run needs either the column `reply`"),
+        ("item=a,reply=b", "does not say which model wrote the replies"),
         ("item=a,reply=b,modle==m", "`modle==m` is not a part of a map"),
         ("item=a,item=b,reply=c", "`item` appears twice"),
-        ("item==a,reply=b,model==m", "`item` must be a column"),
+        ("item==a,reply=b,model==m", "`item` must be the name of a column"),
         ("item=,reply=b", "`item=` is not a part of a map"),
     ],
 )

@@ -149,7 +149,7 @@ def test_each_task_of_a_mixed_battery_has_its_own_style() -> None:
         "blackbox_predict": "baseline",
         "multiple_choice": "three-lines",
     }
-    with pytest.raises(InputError, match="`blackbox_predict` has no style `answer-only`"):
+    with pytest.raises(InputError, match="`answer-only` is neither a style of prompts for the task `blackbox_predict`"):
         requests_for(study_with([item(PLUM), board], "multiple_choice"), style="answer-only")
     assert len(list(requests_for(study_with([item(PLUM), board], "multiple_choice"), style="human-equivalent"))) == 2
 

@@ -205,8 +205,8 @@ def test_a_template_file_may_be_in_the_study_folder(tmp_path: Path) -> None:
         ("{{ prompt + 1 }}", "cannot be rendered"),
         ("{% include 'secret' %}", "cannot be rendered"),
         ("{{ options[9] }}", "cannot be rendered"),
-        ("line\n{% for x in %}", r"my\.txt, line 2: this is not a Jinja2 template"),
-        ("{{ prompt | nonsense }}", r"my\.txt, line 1: this is not a Jinja2 template"),
+        ("line\n{% for x in %}", r"my\.txt, line 2: the prompt template has a mistake in this line"),
+        ("{{ prompt | nonsense }}", r"my\.txt, line 1: the prompt template has a mistake in this line"),
         ("a\n===\nb\n===\nc", "several lines `===`"),
         ("{{ prompt }}\n===\n", "the user message is empty"),
         ("{{ prompt }}\n===", "the user message is empty"),
@@ -220,10 +220,10 @@ def test_a_template_that_cannot_be_used_is_refused_with_a_fix(tmp_path: Path, te
 
 
 def test_a_whole_prompt_in_place_of_a_style_is_refused() -> None:
-    with pytest.raises(InputError, match=r"has no style `Read the text\. .*Fix: "):
+    with pytest.raises(InputError, match=r"`Read the text\. .* is neither a style of prompts.*Fix: "):
         prompt(PLUM, "Read the text. " * 1000)
 
 
 def test_an_unknown_style_is_refused_with_the_known_styles() -> None:
-    with pytest.raises(InputError, match=r"has no style `baseline`.*answer-only, human-equivalent, three-lines"):
+    with pytest.raises(InputError, match=r"`baseline` is neither a style.*answer-only, human-equivalent, three-lines"):
         prompt(PLUM, "baseline")

@@ -233,7 +233,7 @@ def test_a_store_of_a_newer_version_is_refused_and_not_changed(postgres: Postgre
     with psycopg.connect(url) as db:
         db.execute("INSERT INTO _migrations VALUES ('m999_future', '')")
         db.execute("DROP VIEW trials")
-    with pytest.raises(InputError, match=r"written by a newer Equipoise .*m999_future"):
+    with pytest.raises(InputError, match=r"written by a newer version of Equipoise .*m999_future"):
         PostgresStore(url)
     with psycopg.connect(url) as db:
         assert db.execute("SELECT to_regclass('trials')").fetchone() == (None,)

@@ -274,7 +274,7 @@ def test_a_store_of_a_newer_version_is_refused_and_not_changed(store: SqliteStor
         "INSERT INTO _sqlite_migrations (migration_set, name, applied_at) VALUES ('equipoise', 'm999_future', '')",
     )
     before = fingerprint(store.path)
-    with pytest.raises(InputError, match=r"written by a newer Equipoise .*m999_future"):
+    with pytest.raises(InputError, match=r"written by a newer version of Equipoise .*m999_future"):
         SqliteStore(store.path)
     assert fingerprint(store.path) == before
 
