@@ -164,7 +164,7 @@ class CompletionReply(TypedDict):
 
 
 class EndedReply(TypedDict):
-    """End page of a session that the study's rules have ended."""
+    """End page of a session that ended early because of a rule of the study."""
 
     message: str
     exit: ExitReply
@@ -177,7 +177,7 @@ class CompletedSessionReply(SessionReply, CompletionReply):
 
 
 class EndedSessionReply(SessionReply, EndedReply):
-    """A session that the study's rules have ended."""
+    """A session that ended early because of a rule of the study."""
 
 
 class PracticeReply(TypedDict):

@@ -86,7 +86,7 @@ def read_field(name: str) -> str:
 
 
 def read_body(model: type[Model]) -> Model:
-    """Return the request's body as a pydantic model.
+    """Check the request's body against the pydantic class `model`, and return it as an object of this class.
 
     Raises
     ------

@@ -60,7 +60,8 @@ def audit_table(
     Parameters
     ----------
     table : DataFrame of str
-        The table as printed, one row per group, condition or test. Cells are text, because their decimals count.
+        The table as printed, one row per group, condition or test. Cells are text, because the number of printed
+        decimals matters: `0.50` is more precise than `0.5`.
     participants : int, optional
         Number of participants who were recruited for the whole study.
     trials : int, optional

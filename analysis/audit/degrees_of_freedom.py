@@ -51,7 +51,7 @@ def expected_dfs(test: ReportedTest) -> list[ExpectedDf]:
 
 
 def row_n(row: Row) -> int | None:
-    """Return the number of participants in a row."""
+    """Return the number of participants that a row of the table states, or None if there is no such number."""
     return row.whole("n") or row.whole("participants")
 
 

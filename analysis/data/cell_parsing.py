@@ -49,7 +49,7 @@ class Cells:
     def converted(self, convert: Callable[[Any], Any], what: str, where: str) -> list[Any]:
         """Return the converted value of each cell in `distinct`.
 
-        `what` says in the error message what a cell must be, such as a JSON object.
+        `what` describes a valid cell, such as "a JSON object". The error message contains this description.
         """
         values = []
         for number, cell in enumerate(self.distinct):

@@ -13,7 +13,8 @@ from experiment.study.planned_analyses import Level, Where
 def levels_of(data: pd.DataFrame, column: str, what: str) -> dict[str, Any]:
     """Return the levels of a column in natural order. The keys are the texts of the levels.
 
-    For error messages, `what` is a part of the plan, such as "the test `warm_up`".
+    `what` names the part of the plan that needs the column, such as "the test `warm_up`". Error messages contain this
+    name.
     """
     require_columns(data, [column], what)
     distinct = sorted(data[column].dropna().unique().tolist(), key=level_order)

@@ -102,7 +102,7 @@ def apply_exclusions(trials: pd.DataFrame, plan: AnalysisPlan) -> Exclusions:
 
 
 def is_invalid_of_model(trials: pd.DataFrame) -> pd.Series:
-    """Return True for each trial of a model without a valid response."""
+    """Return True for each trial that belongs to a model and has no valid response."""
     return (trials["kind"] == "model") & (trials["response"].isna() | ~trials["valid"].fillna(True))
 
 

@@ -21,7 +21,7 @@ COMPARED_COLUMNS = ("kind", "people", "model", "n_items", "n_items_only_model", 
 
 @dataclass(frozen=True)
 class Compared:
-    """One model, and the people of one kind, with their trials on the shared items."""
+    """One model, and either people or simulated participants, with their trials on the shared items."""
 
     kind: str
     """`human` or `simulated`."""
@@ -55,7 +55,9 @@ class Compared:
 
 
 def compared(kept: pd.DataFrame) -> list[Compared]:
-    """Return one pair for each kind of people and each model. People and simulated participants are never pooled.
+    """Return a pair of people and model for each model, and a pair of simulated participants and model for each model.
+
+    People and simulated participants are never pooled.
 
     Parameters
     ----------
@@ -132,7 +134,7 @@ class Subject:
 
 
 def subjects_compared(kept: pd.DataFrame) -> list[Subject]:
-    """Return people of each kind, followed by the models that are compared with these people.
+    """Return the people and the models that are compared with them, then the same for simulated participants.
 
     If the data have only models, return the models with all their items.
 

@@ -52,7 +52,7 @@ def read_text(path: Path, newline: str | None = None) -> str:
 
 
 def read_yaml(path: Path, model: type[Model]) -> Model:
-    """Read a YAML 1.2 file into a pydantic model.
+    """Read a YAML 1.2 file, check it against a pydantic class, and return an object of this class.
 
     Raises
     ------
@@ -63,7 +63,10 @@ def read_yaml(path: Path, model: type[Model]) -> Model:
 
 
 def parse_yaml(text: str, path: Path, model: type[Model]) -> Model:
-    """Return a YAML 1.2 text, which was read from `path`, as a pydantic model. The errors are those of `read_yaml`."""
+    """Check a YAML 1.2 text from the file `path` against a pydantic class, and return an object of this class.
+
+    The errors are those of `read_yaml`.
+    """
     try:
         document = load_yaml(text)
     except UnreadableYAMLError as error:
@@ -165,7 +168,10 @@ def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def validate_line(path: Path, number: int, value: Any, model: type[Model]) -> Model:
-    """Return one line of a JSON Lines file as a pydantic model. An InputError names the file and the line."""
+    """Check one line of a JSON Lines file against a pydantic class, and return an object of this class.
+
+    An InputError names the file and the line.
+    """
     try:
         return model.model_validate(value)
     except ValidationError as error:

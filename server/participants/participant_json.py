@@ -86,7 +86,8 @@ def digest_of(text: str) -> str:
 def study_json(study: Study, notice: str | None, kind: Kind = Kind.HUMAN) -> StudyReply:
     """Return the data that the page shows before a session.
 
-    `kind` is the kind of the request's session. If the request has no session, `kind` is `human`.
+    `kind` states whether the session of the request belongs to a person or to a simulated participant. If the request
+    has no session, `kind` is `human`.
     """
     definition, timeline = study.definition, study.definition.timeline
     exits = _exits(study, kind)
@@ -172,7 +173,7 @@ def practice_json(plan: SessionPlan, judged: Judged) -> PracticeReply:
 
 
 def ended_json(plan: SessionPlan, reason: Release) -> EndedReply:
-    """Return the end page for a participant whose session the study's rules have ended."""
+    """Return the end page of a session that ended early because of a rule of the study."""
     exits = _exits(context().study, plan.kind)
     exit_ = exits.practice_not_passed if reason is Release.PRACTICE else exits.not_resumed
     return {

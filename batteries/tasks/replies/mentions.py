@@ -41,7 +41,7 @@ class Level(IntEnum):
 
 @dataclass(frozen=True)
 class Mention:
-    """A place where an outcome occurs, from the token `first` to before the token `last`."""
+    """A place in a reply where an outcome occurs. `first` is its first token, and `last` is the token after its end."""
 
     first: int
     last: int

@@ -20,7 +20,7 @@ _MOST_BETWEEN = 6
 
 @dataclass(frozen=True)
 class Port:
-    """A port and the tokens that name it, from `first` to before `last`."""
+    """A port in a reply. `first` is the first token that names it, and `last` is the token after the last one."""
 
     first: int
     last: int

@@ -199,11 +199,11 @@ class PostgresStore(SqlStore):
         )
 
     def kept_traces(self) -> list[str]:
-        """Return the sentence about deleted rows; PostgreSQL does not reveal which bytes are still in its files."""
+        """Return a warning on deleted data. PostgreSQL does not reveal whether its files still contain these data."""
         return [BYTES_OF_DELETED_ROWS]
 
     def check_integrity(self) -> None:
-        """Do nothing, because PostgreSQL checks each page of its files when it reads the page."""
+        """Return without a check, because PostgreSQL itself checks each page of its files when it reads the page."""
 
     @contextmanager
     def snapshot(self) -> Iterator[Database]:

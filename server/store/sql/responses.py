@@ -270,7 +270,7 @@ def add_to_totals(db: Database, responses: Iterable[tuple[str, str]], sign: int 
 
 
 def count_totals(db: Database) -> None:
-    """Write the totals of a store that has no totals yet."""
+    """If the store has no totals yet, count the responses of each study, and store these totals."""
     if not db.execute("SELECT 1 FROM response_totals LIMIT 1").fetchone():
         add_to_totals(
             db, db.stream("SELECT study_digest, responses.checksum FROM responses JOIN sessions USING (session)")

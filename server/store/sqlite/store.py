@@ -486,4 +486,4 @@ class SqliteStore(SqlStore):
 
 
 def _nothing(_: Database) -> None:
-    """Do nothing. This empty piece of work wakes the writer thread, which then also checks the file and the log."""
+    """Empty piece of work, which only wakes the writer thread. The thread then also checks the file and the log."""
