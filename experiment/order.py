@@ -30,7 +30,7 @@ def draw(rng: random.Random, n: int) -> int:
 def shuffle_with_max_run(
     entries: Sequence[T], levels: Sequence[Hashable], max_run: int | None, rng: random.Random
 ) -> list[T]:
-    """Return the entries in random order, with at most `max_run` equal levels in a row.
+    """Return the entries in random order. At most `max_run` entries with the same level follow each other.
 
     Whole orders are shuffled until an order keeps the constraint, so that all allowed orders are equally likely. If
     all `MOST_SHUFFLES` shuffles break the constraint, an order is built entry by entry. An entry can be next if the

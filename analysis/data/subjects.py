@@ -54,7 +54,7 @@ class DescribedRun:
 
 
 def without_temperature(subject: str) -> str:
-    """Return the name of a subject without its temperature.
+    """Return the name of a subject, without the temperature in this name.
 
     Examples
     --------

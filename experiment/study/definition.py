@@ -20,7 +20,7 @@ from experiment.texts import Texts, texts_in
 
 
 class MaxRun(BaseModel):
-    """At most `length` test trials in a row have equal levels of the factors that `of` names."""
+    """At most `length` consecutive test trials have equal levels of the factors that `of` names."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

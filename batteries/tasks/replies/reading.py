@@ -34,5 +34,5 @@ class Reading:
 
     @classmethod
     def invalid(cls, reason: str) -> Self:
-        """Return the reading of a reply without a response."""
+        """Return the reading of a reply that contains no response."""
         return cls(None, reason)

@@ -71,7 +71,7 @@ def attribute_value(value: object) -> AttributeValue:
 
 
 def demand_name(name: str) -> str:
-    """Return the name of a demand with underscores instead of spaces."""
+    """Return the name of a demand, in which underscores replace the spaces."""
     return name.strip().replace(" ", "_")
 
 

@@ -14,7 +14,7 @@ from experiment.study.definition import Study
 
 
 def nothing_found(reports: Sequence[FileReport], paths: Sequence[Path]) -> str:
-    """Return the error of an import without any reply for this study."""
+    """Return the error message of an import that found no reply for this study."""
     problems = [sentence for report in reports for sentence in report.sentences()]
     if problems:
         has_only_failures = {kind for report in reports for kind in report.counts} == {ProblemKind.FAILED}

@@ -91,7 +91,7 @@ def collected(
     advance: Callable[[], None] = lambda: None,
     choice: str | None = None,
 ) -> Iterator[Collected]:
-    """Read all files of an import, and yield the runs. The replies are in a temporary file until the block ends.
+    """Read all files of an import, and yield the runs. The replies are in a temporary file until the `with` block ends.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ def begin(
 
 
 def note_visit(db: Database, session: str, visit: Visit, most: int = 1) -> None:
-    """Store one opening of a session with its device, unless `most` openings are stored already."""
+    """Record that a session was opened, and on which device, unless `most` openings are recorded already."""
     device = as_json(visit.device.model_dump()) if visit.device else None
     db.execute(
         "INSERT INTO visits (session, visit, visit_id, at, next_trial_index, device) "
