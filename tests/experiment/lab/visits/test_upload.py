@@ -159,7 +159,7 @@ def test_running_the_command_again_completes_an_interrupted_upload(lab, small, t
 def test_a_login_page_instead_of_the_server_is_reported(small):
     page = httpx.MockTransport(lambda request: httpx.Response(200, text="<html>Please log in</html>"))
     lab_client = LabClient(httpx.Client(transport=page, base_url="https://study.example.org"), "token")
-    with pytest.raises(InputError, match=r"study\.example\.org is not an Equipoise server"):
+    with pytest.raises(InputError, match=r"study\.example\.org did not reply like an Equipoise server"):
         lab_client.find("P01", 1)
 
 
