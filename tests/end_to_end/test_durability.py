@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from tests.waiting import wait_until_it_replies
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="kills a process group, which Windows does not have")
 
 N_CLIENTS = 12
-LOAD_S = 1.5
+N_UNDER_LOAD = 100
 
 
 class Client(threading.Thread):
@@ -66,6 +66,15 @@ def start_server(folder: Path, port: int, *options: str) -> ServerProcess:
     return process
 
 
+def wait_for_acknowledgements(clients: Sequence[Client], n: int) -> None:
+    """Wait until the clients together have `n` further acknowledged responses, however slow this machine is."""
+    enough = sum(len(client.acknowledged) for client in clients) + n
+    deadline = time.monotonic() + 60
+    while sum(len(client.acknowledged) for client in clients) < enough:
+        assert time.monotonic() < deadline, "the servers stopped acknowledging responses; did the clients fail?"
+        time.sleep(0.01)
+
+
 def stored_ids(folder: Path) -> list[str]:
     with sqlite3.connect(folder / "data" / "equipoise.db") as db:
         ids = [response_id for (response_id,) in db.execute("SELECT response_id FROM responses")]
@@ -79,7 +88,7 @@ def test_sigkill_under_load_loses_no_acknowledged_response(study_folder: Path) -
     clients = [Client(f"http://127.0.0.1:{port}") for _ in range(N_CLIENTS)]
     for client in clients:
         client.start()
-    time.sleep(LOAD_S)
+    wait_for_acknowledgements(clients, N_UNDER_LOAD)
     deadline = time.monotonic() + 10
     while (
         sum(client.unanswered is not None for client in clients if client.is_alive()) < 3
@@ -92,7 +101,6 @@ def test_sigkill_under_load_loses_no_acknowledged_response(study_folder: Path) -
         client.join(30)
 
     acknowledged = {response_id for client in clients for response_id in client.acknowledged}
-    assert len(acknowledged) > 100, "the load was too low for this test"
     assert any(client.unanswered for client in clients), "no request was running when the server was killed"
     assert acknowledged <= set(stored_ids(study_folder))
 
@@ -158,10 +166,9 @@ def test_killing_one_of_three_servers_under_load_loses_no_response(study_folder:
     try:
         for traveller in travellers:
             traveller.start()
-        time.sleep(LOAD_S)
+        wait_for_acknowledgements(travellers, N_UNDER_LOAD)
         os.killpg(servers[1].pid, signal.SIGKILL)
-        before = sum(len(traveller.acknowledged) for traveller in travellers)
-        time.sleep(LOAD_S)
+        wait_for_acknowledgements(travellers, N_UNDER_LOAD)
         for traveller in travellers:
             traveller.stop.set()
         for traveller in travellers:
@@ -174,8 +181,6 @@ def test_killing_one_of_three_servers_under_load_loses_no_response(study_folder:
             server.wait(15)
 
     acknowledged = [response_id for traveller in travellers for response_id in traveller.acknowledged]
-    assert before > 100, "the load was too low for this test"
-    assert len(acknowledged) > before + 100, "the other servers stopped too"
     assert sum(traveller.moves for traveller in travellers) >= N_CLIENTS // 3, "no client noticed the killed server"
     store = open_store(database)
     try:
