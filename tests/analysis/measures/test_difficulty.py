@@ -132,7 +132,7 @@ def test_one_level_has_no_trend_and_an_unknown_factor_is_named(view, row):
     trials = marked(view(answers(row, {0: 9}), answers(row, {0: 9}, kind="model")))
     assert trends(trials, "level", PLAN).empty
     assert trends(trials, "level", PLAN).columns.tolist() == TREND_COLUMNS
-    with pytest.raises(InputError, match="no factor `colour`"):
+    with pytest.raises(InputError, match="the factor `colour`, but no item has"):
         accuracy_by_level(trials, "colour", PLAN)
 
 

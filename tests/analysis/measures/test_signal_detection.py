@@ -150,7 +150,7 @@ def test_invalid_arguments_are_named(view, row):
         ({"signal": {"questions": "metacognition"}}, "no column `questions`"),
         ({"signal": {"question": "meta"}}, "no level meta. Fix: choose one of comprehension, knowledge, metacognition"),
         ({"response": "I do not know"}, "no signal item offers the response “I do not know”"),
-        ({"noise": {"question": ("metacognition", "knowledge")}}, "both signal and noise"),
+        ({"noise": {"question": ("metacognition", "knowledge")}}, "both select the item `metacognition-0`"),
     ):
         with pytest.raises(InputError, match=message):
             signal_measures(trials, PLAN, **{**ASKED, **changes})

@@ -143,7 +143,7 @@ def test_an_incomplete_copy_is_detected_and_undone(
     source, _ = lived_in
     with closing(SqliteStore(tmp_path / "target.db")) as target:
         monkeypatch.setattr(target, "filling", losing(target, table, lambda: None))
-        with pytest.raises(InputError, match="copy differs"):
+        with pytest.raises(InputError, match="differences between the copy and the source store"):
             copy_store(source, target)
         assert is_empty(target)
 
