@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from analysis.data.row_filters import chosen_rows
+from analysis.planned.grouping_warnings import grouping_warnings
 from analysis.statistics.mixed_models.contrasts import pairwise_contrasts
 from analysis.statistics.mixed_models.fit import MixedModel, fit_mixed_model, odds_ratios, standardized_coefficients
 from analysis.statistics.mixed_models.marginal_means import marginal_means
@@ -27,6 +28,8 @@ class FittedModel:
     """Standardized coefficients: outcome and covariates are in standard deviations."""
     odds_ratios: pd.DataFrame | None
     """Odds ratios of a logistic model; None for a linear model."""
+    warnings: tuple[str, ...]
+    """Warnings about the formula and the fit, as sentences."""
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables of the model. The keys are file names without `.csv`."""
@@ -43,6 +46,11 @@ class FittedModel:
         return {f"{self.name}.{table}": content for table, content in tables.items()}
 
 
+def has_random_effects(fitted: FittedModel) -> bool:
+    """Return True if the statistical model has random effects."""
+    return bool((fitted.model.random["group"] != "Residual").any())
+
+
 def fit_planned_model(data: pd.DataFrame, name: str, planned: PlannedModel, confidence: float) -> FittedModel:
     """Fit the statistical model `name` of the plan to the rows that the model's `where` selects.
 
@@ -55,7 +63,12 @@ def fit_planned_model(data: pd.DataFrame, name: str, planned: PlannedModel, conf
     rows = chosen_rows(data, planned.where, what)
     try:
         model = fit_mixed_model(
-            rows, planned.formula, family=planned.family, reference=planned.reference, confidence=confidence
+            rows,
+            planned.formula,
+            family=planned.family,
+            reference=planned.reference,
+            term_tests=planned.term_tests,
+            confidence=confidence,
         )
         means = [marginal_means(model, asked.of, by=asked.by, confidence=confidence) for asked in planned.contrasts]
         contrasts = [
@@ -68,4 +81,5 @@ def fit_planned_model(data: pd.DataFrame, name: str, planned: PlannedModel, conf
     except InputError as error:
         raise InputError(f"{what}: {error}") from None
     ratios = odds_ratios(model, confidence=confidence) if planned.family == "binomial" else None
-    return FittedModel(name, planned, model, tuple(means), tuple(contrasts), standardized, ratios)
+    warnings = (*model.warnings, *grouping_warnings(rows, planned.formula))
+    return FittedModel(name, planned, model, tuple(means), tuple(contrasts), standardized, ratios, warnings)

@@ -25,6 +25,8 @@ COLUMNS = ["name", "form", "test", "of", "factor", "levels", "where", "n", "stat
            "df_error", "p_value", "p_holm", "p_bh", "estimate", "ci_low", "ci_high", "effect_name", "effect",
            "bayes_factor_10", "family", "exploratory", "warnings"]  # fmt: skip
 
+NUMBERS = ["statistic", "df", "df_error", "p_value", "estimate", "ci_low", "ci_high", "effect", "bayes_factor_10"]
+
 
 @dataclass(frozen=True)
 class _Values:
@@ -79,7 +81,8 @@ def planned_tests(
             rows += _rows(rows_of(planned), name, planned, plan.confidence)
     if not rows:
         return pd.DataFrame(columns=COLUMNS)
-    table = pd.DataFrame(rows)
+    # A column without any number would otherwise contain None.
+    table = pd.DataFrame(rows).astype(dict.fromkeys(NUMBERS, "float64"))
     for _, family in table.groupby(["family", "exploratory"], sort=False):
         for form in family["form"].unique():
             of_form = family[family["form"] == form]

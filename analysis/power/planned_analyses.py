@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.row_filters import add_flags, matching, ordered_levels
+from analysis.planned.grouping_warnings import grouping_warnings
 from analysis.planned.tests import AS_PLANNED, planned_tests
 from analysis.power.simulated_responses import Bools, Floats, PlannedTrials
 from analysis.power.simulation import NOT_CONVERGED, SINGULAR, Outcome, PowerAnalysis, Run, paired_contrast
@@ -189,6 +190,7 @@ def planned_model_analysis(
         raise InputError(f"{what} {why_not}")
     table = _with_flags(trials, plan, {*_columns_of_model(planned)})
     chosen = matching(table, planned.where, what).to_numpy(dtype=bool)
+    ungrouped = grouping_warnings(table[chosen], planned.formula)
     needed = [column for column in dict.fromkeys((*formula.columns, *planned.reference)) if column not in OUTCOMES]
     table = table[needed]
     try:
@@ -200,24 +202,31 @@ def planned_model_analysis(
     columns = design_columns(formula.intercept, formula.terms, frame.n_levels)
     wanted = _term(term, [":".join(one) for one in formula.terms], [one.name(frame.levels) for one in columns], what)
 
+    is_in_interaction = any(set(wanted.split(":")) < set(one) for one in formula.terms)
+
     def run(correct: Floats, kept: Bools) -> Outcome:
         model = fit_mixed_model(
             _answered(table, correct, kept & chosen),
             planned.formula,
             family=planned.family,
             reference=planned.reference,
+            term_tests=planned.term_tests,
         )
         converged, singular = bool(model.fit["converged"][0]), bool(model.fit["singular"][0])
         flaw = NOT_CONVERGED if not converged else SINGULAR if singular else None
-        return Outcome(*_test_of(model, wanted), flaw)
+        p_value, estimate = _test_of(model, wanted)
+        if is_in_interaction and planned.term_tests == "joint":
+            # The coefficient is the effect at reference levels, which is not the tested effect.
+            estimate = None
+        return Outcome(p_value, estimate, flaw)
 
-    notes = []
+    notes = [*ungrouped]
     if planned.who == "everyone":
         notes.append(
             "The plan fits this statistical model to people and language models together, but this power is for "
             "people's trials alone."
         )
-    if any(set(wanted.split(":")) < set(one) for one in formula.terms):
+    if is_in_interaction and planned.term_tests == "treatment":
         notes.append(
             f"`{wanted}` is part of an interaction, so it is tested at the reference levels of the other factors, and "
             "where covariates are 0."

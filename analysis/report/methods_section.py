@@ -8,6 +8,7 @@ from analysis.data.columns import PEOPLE, sessions_of
 from analysis.exclusions.by_researcher import excluded_sessions
 from analysis.exclusions.flow import Exclusions
 from analysis.exclusions.rules import rule_words
+from analysis.planned.models import has_random_effects
 from analysis.planned.results import PlannedResults
 from analysis.planned.tests import EQUIVALENCE
 from analysis.report.references import references
@@ -141,20 +142,24 @@ def _exclusions(exclusions: Exclusions, plan: AnalysisPlan) -> list[str]:
 
 def add_planned(methods: Methods, plan: PlannedAnalyses, results: PlannedResults) -> None:
     """Add paragraphs on the plan's statistical models and tests."""
-    families = {model.planned.family for model in results.models.values()}
-    if families:
+    if results.models:
+        forms = {(model.planned.family, has_random_effects(model)) for model in results.models.values()}
         how = {
-            "gaussian": "Linear mixed models were fitted by restricted maximum likelihood",
-            "binomial": "Logistic mixed models were fitted by maximum likelihood with Laplace's approximation",
+            ("gaussian", True): "Linear mixed models were fitted by restricted maximum likelihood",
+            ("gaussian", False): "Linear models without random effects were fitted by least squares",
+            ("binomial", True): "Logistic mixed models were fitted by maximum likelihood with Laplace's approximation",
+            ("binomial", False): "Logistic models without random effects were fitted by maximum likelihood",
         }
         sentences = [
-            *(f"{how[family]}, with glmm (Lenartowicz, 2026)." for family in sorted(families)),
-            "Terms were tested by type III Wald χ² tests with treatment contrasts.",
+            *(f"{how[form]}, with glmm (Lenartowicz, 2026)." for form in sorted(forms)),
+            *_term_tests(results),
             "R² and the intraclass correlation follow Nakagawa et al. (2017).",
         ]
         cited = {"glmm", "nakagawa"}
-        if "gaussian" in families:
-            sentences.append("Degrees of freedom of coefficients follow Satterthwaite (1946).")
+        if any(model.model.bias_reduced for model in results.models.values()):
+            cited.add("firth")
+        if ("gaussian", True) in forms:
+            sentences.append("In linear mixed models, the degrees of freedom follow Satterthwaite (1946).")
             cited.add("satterthwaite")
         adjusted = {asked.adjust for model in results.models.values() for asked in model.planned.contrasts}
         for adjust, (words, key) in ADJUSTMENTS.items():
@@ -164,6 +169,31 @@ def add_planned(methods: Methods, plan: PlannedAnalyses, results: PlannedResults
         methods.add(sentences, *cited)
     if not results.tests.empty:
         _add_tests(methods, plan, results.tests)
+
+
+def _term_tests(results: PlannedResults) -> list[str]:
+    """Return sentences on the tests of terms, with the names of the models if there are different kinds of tests."""
+    models = results.models
+    kinds = [(model.planned.term_tests, model.planned.family) for model in models.values()]
+    everywhere = "tests over all levels of the other factors, with equal weights (type III)"
+    words = {
+        ("joint", "gaussian"): f"F {everywhere}",
+        ("joint", "binomial"): f"Wald χ² {everywhere}",
+        ("treatment", "gaussian"): "Wald χ² tests of treatment contrasts (type III)",
+        ("treatment", "binomial"): "Wald χ² tests of treatment contrasts (type III)",
+    }
+    said = [words[kind] for kind in kinds]
+    sentences = []
+    for tests in dict.fromkeys(said):
+        names = [name for name, own in zip(models, said, strict=True) if own == tests]
+        of = "" if len(names) == len(models) else f" of {', '.join(names)}"
+        sentences.append(f"The terms{of} were tested by {tests}.")
+    if reduced := [name for name, model in models.items() if model.model.bias_reduced]:
+        sentences.append(
+            f"The likelihood of {', '.join(reduced)} has no finite maximum (separation), so Firth's bias reduction "
+            "(1993) was used."
+        )
+    return sentences
 
 
 def _add_tests(methods: Methods, plan: PlannedAnalyses, tests: pd.DataFrame) -> None:

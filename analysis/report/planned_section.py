@@ -15,12 +15,17 @@ from analysis.report.planned_sentences import model_words, sentence_of_test, ter
 from analysis.sentences import count
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedTable
 
+TERM_TESTS = {
+    "joint": "Joint tests (type III): each term is tested over all levels of the other factors, with equal weights. F "
+    "tests have Satterthwaite's degrees of freedom, or the residual degrees of freedom if the model has no random "
+    "effects.",
+    "treatment": "Type III Wald χ² tests with treatment contrasts. The main effect of a factor is its effect at the "
+    "reference levels of the other factors that interact with this factor.",
+}
+"""Note on the table of terms, by the kind of its tests."""
+
 PARTS = {
-    "anova": (
-        "Terms",
-        "Type III Wald χ² tests with treatment contrasts. The main effect of a factor is its effect at the reference "
-        "levels of the other factors that interact with this factor.",
-    ),
+    "anova": ("Terms", ""),
     "means": (
         "Estimated marginal means",
         "Each mean is averaged over the other factors with equal weights. Covariates are set to their means.",
@@ -82,11 +87,19 @@ def _model(fitted: FittedModel, plan: PlannedAnalyses, figures: list[Drawing]) -
     for kind, (title, note) in PARTS.items():
         for name, table in tables.items():
             if name.removeprefix(f"{fitted.name}.").rstrip("_0123456789") == kind:
-                parts.append({"title": title, "note": note, "table": shown(table, plan.confidence), "file": name,
-                              "is_open": kind == "anova"})  # fmt: skip
+                is_of_terms = kind == "anova"
+                parts.append(
+                    {
+                        "title": title,
+                        "note": TERM_TESTS[fitted.planned.term_tests] if is_of_terms else note,
+                        "table": shown(table.drop(columns="test") if is_of_terms else table, plan.confidence),
+                        "file": name,
+                        "is_open": is_of_terms,
+                    }
+                )
     return {
         "name": fitted.name, "exploratory": fitted.planned.exploratory, "words": model_words(fitted),
-        "formula": fitted.planned.formula, "warnings": fitted.model.warnings, "parts": parts,
+        "formula": fitted.planned.formula, "warnings": fitted.warnings, "parts": parts,
         "term_sentences": term_sentences(fitted, plan.confidence), "figures": [with_markup(one) for one in figures],
     }  # fmt: skip
 

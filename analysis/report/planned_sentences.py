@@ -28,7 +28,8 @@ def sentence_of_test(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
     parts = [f"{_statistic(row)}, {_p(row, plan)}"]
     if pd.notna(row["estimate"]):
         bounds = f"[{number(row['ci_low'])}, {number(row['ci_high'])}]"
-        parts.append(f"difference {number(row['estimate'])}, {percent(plan.confidence, 0)} CI {bounds}")
+        interval = f", {percent(plan.confidence, 0)} CI {bounds}" if pd.notna(row["ci_low"]) else ""
+        parts.append(f"difference {number(row['estimate'])}{interval}")
     if row["effect_name"]:
         parts.append(f"{row['effect_name']} {number(row['effect'])}")
     if pd.notna(row["bayes_factor_10"]):
@@ -37,7 +38,7 @@ def sentence_of_test(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
     return begin + "; ".join(parts) + f" (n = {row['n']:,})."
 
 
-def _statistic(row: Mapping[str, Any]) -> str:
+def _statistic(row: Mapping[Any, Any]) -> str:
     degrees = [cell_words("df", row[name]) for name in ("df", "df_error") if pd.notna(row[name])]
     symbol = SYMBOLS.get(row["statistic_name"], row["statistic_name"])
     in_brackets = f"({', '.join(degrees)})" if degrees else ""
@@ -74,10 +75,18 @@ def model_words(fitted: FittedModel) -> str:
     groups = [str(group) for group in fitted.model.random["group"].drop_duplicates() if group != "Residual"]
     kind = {"gaussian": "linear", "binomial": "logistic"}[planned.family]
     if groups:
-        how = "restricted maximum likelihood" if fitted.model.reml else "maximum likelihood, by Laplace's approximation"
+        how = (
+            "restricted maximum likelihood"
+            if fitted.model.reml
+            else "Firth's bias reduction"
+            if fitted.model.bias_reduced
+            else "maximum likelihood, by Laplace's approximation"
+        )
         what, effects = f"{kind} mixed model", f"with random effects of {', '.join(groups)} ({how})"
     else:
         what, effects = f"{kind} model", "without random effects"
+        if fitted.model.bias_reduced:
+            effects += " (Firth's bias reduction)"
     words = f"A {what} of {count(int(fit['n']), 'row')}, {effects}."
     shares = [
         f"{name} {number(fit[column])}"
@@ -90,22 +99,30 @@ def model_words(fitted: FittedModel) -> str:
 
 
 def term_sentences(fitted: FittedModel, confidence: float) -> list[str]:
-    """Return one sentence for each significant term of a statistical model, and one sentence for all other terms."""
-    significant = _significant_terms(fitted, confidence)
-    rest = fitted.model.anova.drop(significant.index).query("term != '(Intercept)'")
+    """Return one sentence for each significant term of a statistical model, and one sentence for all other terms.
+
+    A term without a p value is not estimated, which says nothing about its effect.
+    """
+    if not fitted.model.fit["converged"].iloc[0]:
+        return [NOT_CONVERGED]
+    terms = _terms(fitted)
+    is_significant = terms["p_value"] < 1 - confidence
     sentences = [
-        f"{row['term']}: χ²({row['df']:g}) = {number(row['chisq'])}, p {_equals(p_words(row['p_value']))}."
-        for row in significant.to_dict("records")
+        f"{row['term']}: {_statistic(row)}, p {_equals(p_words(row['p_value']))}."
+        for row in terms[is_significant].to_dict("records")
     ]
-    if len(rest):
-        names = ", ".join(rest["term"])
+    if names := ", ".join(terms.loc[~is_significant & terms["p_value"].notna(), "term"]):
         sentences.append(f"Not significant at {1 - confidence:.2g}: {names}.")
+    if names := ", ".join(terms.loc[terms["p_value"].isna(), "term"]):
+        sentences.append(f"Not estimated: {names}.")
     return sentences
 
 
-def _significant_terms(fitted: FittedModel, confidence: float) -> pd.DataFrame:
-    terms = fitted.model.anova.query("term != '(Intercept)'")
-    return terms[terms["p_value"] < 1 - confidence]
+NOT_CONVERGED = "No term was tested, because the fit did not converge."
+
+
+def _terms(fitted: FittedModel) -> pd.DataFrame:
+    return fitted.model.anova.query("term != '(Intercept)'")
 
 
 def summary_sentences(results: PlannedResults, plan: PlannedAnalyses) -> list[str]:
@@ -113,10 +130,22 @@ def summary_sentences(results: PlannedResults, plan: PlannedAnalyses) -> list[st
     sentences = _test_summary(results.tests[~results.tests["exploratory"].astype(bool)], plan)
     for name, fitted in results.models.items():
         if not fitted.planned.exploratory:
-            terms = _significant_terms(fitted, plan.confidence)["term"]
-            found = f"significant: {', '.join(terms)}" if len(terms) else "no significant term"
-            sentences.append(f"Model `{name}`: {found} (p < {1 - plan.confidence:.2g}).")
+            sentences.append(f"Model `{name}`: {_summary_of_model(fitted, plan.confidence)}")
     return sentences or [f"{count(len(results.tables), 'table')} of means; no test or model was computed."]
+
+
+def _summary_of_model(fitted: FittedModel, confidence: float) -> str:
+    if not fitted.model.fit["converged"].iloc[0]:
+        return "the fit did not converge, so no term was tested."
+    terms = _terms(fitted)
+    significant = ", ".join(terms.loc[terms["p_value"] < 1 - confidence, "term"])
+    not_estimated = ", ".join(terms.loc[terms["p_value"].isna(), "term"])
+    found = f"significant: {significant}" if significant else "no significant term"
+    if len(terms) and terms["p_value"].isna().all():
+        return f"not estimated: {not_estimated}."
+    rest = f" Not estimated: {not_estimated}." if not_estimated else ""
+    how = ", with bias reduction because of separation" if fitted.model.bias_reduced else ""
+    return f"{found} (p < {1 - confidence:.2g}{how}).{rest}"
 
 
 def _test_summary(tests: pd.DataFrame, plan: PlannedAnalyses) -> list[str]:

@@ -5,6 +5,7 @@ REFERENCES = {
     "powerful approach to multiple testing. Journal of the Royal Statistical Society: Series B, 57, 289-300.",
     "bootstrap": "Efron, B., & Tibshirani, R. J. (1993). An introduction to the bootstrap. Chapman & Hall.",
     "cohen": "Cohen, J. (1988). Statistical power analysis for the behavioral sciences (2nd ed.). Erlbaum.",
+    "firth": "Firth, D. (1993). Bias reduction of maximum likelihood estimates. Biometrika, 80, 27-38.",
     "glmm": "Lenartowicz, P. (2026). glmm: Mixed-model fitting in Rust, Python and R [Computer software].",
     "greenhouse_geisser": "Greenhouse, S. W., & Geisser, S. (1959). On methods in the analysis of profile data. "
     "Psychometrika, 24, 95-112.",

@@ -81,13 +81,25 @@ class PlannedModel(_Planned):
     """A linear or logistic mixed model."""
 
     formula: str = Field(
-        min_length=3, description="Formula as in R's lme4, such as `correct ~ subject * condition + (1 | item_id)`."
+        min_length=3,
+        description=(
+            "Formula as in R's lme4, such as `correct ~ subject * condition + (1 | participant) + (1 | item_id)`."
+        ),
     )
     family: Literal["gaussian", "binomial"] = Field(
         default="gaussian", description="`gaussian` for a linear model, `binomial` for a logistic model of 0 and 1."
     )
     reference: dict[str, Level] = Field(
         default_factory=dict, description="Reference level of each factor; if omitted, the first level in order."
+    )
+    term_tests: Literal["joint", "treatment"] = Field(
+        default="joint",
+        description=(
+            "`joint`: test each term over all levels of the other factors, with equal weights. Linear models have F "
+            "tests with Satterthwaite's degrees of freedom, logistic models have χ² tests. `treatment`: Wald χ² tests "
+            "of treatment contrasts. A factor that is part of an interaction is then tested only at the reference "
+            "levels of the other factors in the interaction."
+        ),
     )
     contrasts: tuple[PlannedContrasts, ...] = Field(
         default=(), description="Estimated marginal means and pairwise contrasts."

@@ -30,6 +30,7 @@ models:
       + mean_atoms_per_ray + (1 | config_index)"
     family: gaussian
     reference: {model: Haiku 4.5, prompt: baseline}
+    term_tests: treatment
     contrasts: [{of: [prompt, thinking], adjust: tukey}]
 """
 ANSWERS = """\
@@ -95,9 +96,10 @@ def test_the_published_games_give_the_published_numbers(test_data: Path, tmp_pat
     assert (round(first["atoms_correct_mean"], 2), round(first["atoms_correct_se"], 2)) == (1.8, 0.22)
     assert (first["score_mean"], first["perfect_mean"]) == (25.875, 0.15)
     anova = csv(out / "models/atoms.anova.csv")
-    assert list(anova) == ["term", "chisq", "df", "p_value"]
-    assert round(cell(anova, "chisq", term="prompt:thinking"), 4) == 15.3121
-    assert round(cell(anova, "chisq", term="mean_cells_per_ray"), 4) == 14.2036
+    assert list(anova) == ["term", "test", "statistic_name", "statistic", "df", "df_error", "p_value"]
+    assert set(anova["test"]) == {"treatment"}
+    assert round(cell(anova, "statistic", term="prompt:thinking"), 4) == 15.3121
+    assert round(cell(anova, "statistic", term="mean_cells_per_ray"), 4) == 14.2036
     random = csv(out / "models/atoms.random.csv")
     assert list(random) == ["group", "term", "sd"]
     assert round(cell(random, "sd", group="config_index"), 5) == 0.86425

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -126,3 +126,38 @@ def column_values(
         return covariates[variable] if level is None else (factors[variable].codes == level).astype(float)
 
     return np.broadcast_to(np.asarray(column.product(value)), n)
+
+
+def averaged_row(
+    columns: Sequence[DesignColumn],
+    levels: Mapping[str, Sequence[object]],
+    covariates: Mapping[str, float],
+    cell: Mapping[str, int],
+    slopes: Collection[str] = (),
+) -> Floats:
+    """Return the weights of the design's columns in a mean over the levels of factors, or in a mean slope.
+
+    Parameters
+    ----------
+    columns : sequence of DesignColumn
+    levels : mapping of str to sequence
+        Levels of each factor.
+    covariates : mapping of str to float
+        Value of each covariate.
+    cell : mapping of str to int
+        Factors that have one level, with the index of this level. The levels of other factors have equal weights.
+    slopes : collection of str
+        Covariates. If given, the result is the slope of these covariates: the change of the mean for a change of 1 in
+        the product of these covariates.
+    """
+
+    def weight(variable: str, level: int | None) -> float:
+        if level is None:
+            return 1.0 if variable in slopes else covariates[variable]
+        if variable in cell:
+            return float(cell[variable] == level)
+        return 1 / len(levels[variable])
+
+    # Levels of different factors are combined in all ways, so the average of a product is the product of averages.
+    weights = [column.product(weight) if set(slopes) <= set(column.term) else 0.0 for column in columns]
+    return np.array(weights, dtype=float)

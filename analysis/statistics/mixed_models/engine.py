@@ -19,9 +19,9 @@ from analysis.statistics.mixed_models.wald_tests import DegreesOfFreedom, Satter
 from batteries.errors import InputError
 
 SAID_OTHERWISE = ("singular", "search_limit", "fit_failed", "glm_diverged", "design_unsolvable", "ill_conditioned",
-                  "exact_profile_fallback", "gradient_search_fallback")  # fmt: skip
+                  "exact_profile_fallback", "gradient_search_fallback", "non_integer_response")  # fmt: skip
 """Kinds of messages of the engine that are left out of `remarks`. Another field of `Estimates` states the same fact, or
-the message does not change a number."""
+the message does not change a number, or it is about weights that are meant."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,13 @@ class Estimates:
 
 
 def estimate(
-    outcome: Floats, columns: Sequence[Floats], effects: Sequence[GroupedEffect], *, family: str, reml: bool
+    outcome: Floats,
+    columns: Sequence[Floats],
+    effects: Sequence[GroupedEffect],
+    *,
+    family: str,
+    reml: bool,
+    weights: Floats | None = None,
 ) -> Estimates:
     """Fit a linear or logistic model.
 
@@ -76,6 +82,8 @@ def estimate(
     family : {"gaussian", "binomial"}
     reml : bool
         True to fit a linear mixed model by restricted maximum likelihood.
+    weights : array of float, shape (n,), or None
+        Weight of each row in the likelihood; 1 if None.
 
     Raises
     ------
@@ -96,7 +104,7 @@ def estimate(
         warnings.simplefilter("ignore")
         try:
             restricted = reml if effects and family == "gaussian" else None
-            fit = glmm.fit(data, formula, family, reml=restricted, anova_test="Wald")
+            fit = glmm.fit(data, formula, family, reml=restricted, weights=weights, anova_test="Wald")
         except (ValueError, RuntimeError) as refusal:
             raise InputError(f"the model cannot be fitted: {refusal}. Fix: try a simpler model.") from None
     return _estimates(fit, effects, order)

@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analysis.statistics.mixed_models.bias_reduction import bias_reduced_estimate
 from analysis.statistics.mixed_models.design_matrix import DesignColumn, Floats, column_values, design_columns
 from analysis.statistics.mixed_models.engine import GroupedEffect, estimate
 from analysis.statistics.mixed_models.explained_variance import (
@@ -20,13 +22,17 @@ from analysis.statistics.mixed_models.fit_warnings import (
     duplicate_warnings,
     fit_warnings,
     redundancy_warnings,
+    separation,
     separation_warnings,
 )
 from analysis.statistics.mixed_models.formulas import RandomTerm, parse_formula
 from analysis.statistics.mixed_models.model_frame import ModelFrame, model_frame
-from analysis.statistics.mixed_models.result_tables import random_tables, type_three_tests
+from analysis.statistics.mixed_models.random_tables import random_tables
+from analysis.statistics.mixed_models.term_tests import joint_tests, treatment_tests
 from analysis.statistics.mixed_models.wald_tests import DegreesOfFreedom, wald_table
 from batteries.errors import InputError
+
+TermTests = Literal["joint", "treatment"]
 
 NO_REFERENCE: Mapping[str, object] = MappingProxyType({})
 
@@ -41,6 +47,8 @@ class MixedModel:
     formula: str
     family: str
     """`gaussian` for a linear model, `binomial` for a logistic model."""
+    bias_reduced: bool
+    """True if the outcome of a logistic model was separated, so that Firth's bias reduction was used."""
     reml: bool
     """True if the restricted likelihood was maximized."""
     coefficients: pd.DataFrame
@@ -48,9 +56,8 @@ class MixedModel:
     as in R. `df` is missing for a z test.
     """
     anova: pd.DataFrame
-    """`term`, `chisq`, `df`, `p_value`. Each row has the Wald chi-square test of a term, given the other terms (type
-    III). A term that is part of an interaction is tested at the reference levels of the other factors, and where
-    covariates are 0."""
+    """`term`, `test` (`joint` or `treatment`), `statistic_name` (`F` or `chisq`), `statistic`, `df`, `df_error`,
+    `p_value`: the test of each term, given the other terms (type III). See `joint_tests` and `treatment_tests`."""
     random: pd.DataFrame
     """`group`, `term`, `sd` of each random effect. The last row of a linear model is the residual, with the group
     `Residual`."""
@@ -86,6 +93,7 @@ def fit_mixed_model(
     family: str = "gaussian",
     reference: Mapping[str, object] = NO_REFERENCE,
     reml: bool = True,
+    term_tests: TermTests = "joint",
     confidence: float = 0.95,
 ) -> MixedModel:
     r"""Fit a linear or logistic model with or without random effects.
@@ -109,6 +117,10 @@ def fit_mixed_model(
         True for restricted maximum likelihood. Only linear models with random effects use restricted maximum
         likelihood. False for maximum likelihood. If you compare models with different fixed effects, use maximum
         likelihood.
+    term_tests : {"joint", "treatment"}
+        `joint` for tests of marginal means, which do not depend on reference levels: F tests with Satterthwaite's
+        degrees of freedom in a linear model, chi-square tests in a logistic model. `treatment` for chi-square tests of
+        the coefficients, in which a term of an interaction is tested at the reference levels of the other factors.
     confidence : float
         Coverage of the intervals.
 
@@ -128,12 +140,10 @@ def fit_mixed_model(
     .. math:: y = \eta + \varepsilon, \quad \varepsilon \sim N(0, \sigma^2), \qquad
         \text{or} \quad \Pr(y = 1) = \frac{1}{1 + e^{-\eta}}.
 
-    The likelihood of logistic models is Laplace's approximation. The coefficients of linear models have t tests. The
-    degrees of freedom are Satterthwaite's, or the residual degrees of freedom if there are no random effects. The
-    coefficients of logistic models have z tests. The test statistic of a term with coefficients :math:`\beta_T` and
-    covariance :math:`V_T` is :math:`\beta_T^\top V_T^{-1} \beta_T`, as in ``car::Anova(type = 3)`` for mixed models.
-    Models without random effects have the same test, although car computes F tests or likelihood ratio tests for such
-    models.
+    The likelihood of logistic models is Laplace's approximation. If the outcome is separated, so that the likelihood
+    has no finite maximum, the model is fitted with Firth's bias reduction (`bias_reduced_estimate`). The coefficients
+    of linear models have t tests. The degrees of freedom are Satterthwaite's, or the residual degrees of freedom if
+    there are no random effects. The coefficients of logistic models have z tests.
 
     If a fit did not converge or is singular, the numbers are returned unchanged, with `warnings`.
 
@@ -143,7 +153,6 @@ def fit_mixed_model(
     Statistical Software, 67(1).
     Kuznetsova, A., Brockhoff, P. B., & Christensen, R. H. B. (2017). lmerTest package: Tests in linear mixed effects
     models. Journal of Statistical Software, 82(13).
-    Fox, J., & Weisberg, S. (2019). An R companion to applied regression (3rd ed.). Sage.
 
     Examples
     --------
@@ -158,6 +167,10 @@ def fit_mixed_model(
     >>> model.coefficients.round(4).loc[0, ["estimate", "std_error", "df"]].tolist()
     [5.0, 1.5275, 2.0]
     """
+    if term_tests not in get_args(TermTests):
+        raise InputError(
+            f"`{term_tests}` is not a kind of tests of terms. Fix: choose one of {', '.join(get_args(TermTests))}."
+        )
     asked = parse_formula(formula)
     frame = model_frame(data, asked, family, reference)
     columns = design_columns(asked.intercept, asked.terms, frame.n_levels)
@@ -166,6 +179,9 @@ def fit_mixed_model(
     slopes = [_slope_columns(bracket, columns, frame, formula) for bracket in asked.random]
     effects = [GroupedEffect(codes, places) for codes, places in zip(frame.groups, slopes, strict=True)]
     found = estimate(frame.outcome, design, effects, family=family, reml=reml)
+    separated = separation(asked, columns, names, found, frame) if family == "binomial" else ()
+    if separated:
+        found = bias_reduced_estimate(frame.outcome, design, effects, found.retained)
     for bracket, places in zip(asked.random, slopes, strict=True):
         redundant = [names[place] for place in places if not found.retained[place]]
         if redundant:
@@ -188,7 +204,7 @@ def fit_mixed_model(
         for covariance, places in zip(found.random_covariances, slopes, strict=True)
     ]
     shares = variance_shares(
-        float(predicted.var(ddof=1)) if np.isfinite(found.loglik) else np.nan,
+        float(predicted.var(ddof=1)) if np.isfinite(found.coefficients).all() else np.nan,
         sum(random_variances) if effects else None,
         LOGISTIC_VARIANCE if family == "binomial" else found.residual_variance,
     )
@@ -204,16 +220,30 @@ def fit_mixed_model(
         "converged": found.converged,
         "singular": found.singular,
     }
+    covariates = {name: _typical(values) for name, values in frame.covariates.items()}
+    redundancies = _redundancies(design, found.retained)
     retained = [name for name, kept in zip(names, found.retained, strict=True) if kept]
     tests = wald_table(found.coefficients, found.covariance, found.degrees, np.eye(len(retained)), confidence)
     return MixedModel(
         formula=formula,
         family=family,
+        bias_reduced=bool(separated),
         reml=reml and bool(effects) and family == "gaussian",
         coefficients=tests.assign(term=retained)[
             ["term", "estimate", "std_error", "statistic", "df", "p_value", "ci_low", "ci_high"]
         ],
-        anova=type_three_tests(columns, found),
+        anova=joint_tests(
+            columns,
+            frame.levels,
+            covariates,
+            found.coefficients,
+            found.covariance,
+            found.degrees,
+            found.retained,
+            redundancies,
+        )
+        if term_tests == "joint"
+        else treatment_tests(columns, found.coefficients, found.covariance, found.retained),
         random=random,
         correlations=correlations,
         fit=pd.DataFrame([fit]),
@@ -222,14 +252,14 @@ def fit_mixed_model(
             *frame.warnings,
             *duplicate_warnings(data, asked, frame),
             *redundancy_warnings(columns, names, found, frame),
-            *(separation_warnings(asked, columns, names, found, frame) if family == "binomial" else ()),
+            *separation_warnings(separated),
             *fit_warnings(found, random),
         ),
         columns=columns,
         retained=found.retained,
-        redundancies=_redundancies(design, found.retained),
+        redundancies=redundancies,
         levels=frame.levels,
-        covariates={name: _typical(values) for name, values in frame.covariates.items()},
+        covariates=covariates,
         degrees=found.degrees,
     )
 

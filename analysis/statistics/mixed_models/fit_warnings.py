@@ -85,10 +85,12 @@ def redundancy_warnings(
     return tuple(said)
 
 
-def separation_warnings(
+def separation(
     formula: Formula, columns: Sequence[DesignColumn], names: Sequence[str], estimates: Estimates, frame: ModelFrame
 ) -> tuple[str, ...]:
-    r"""Return sentences on cells in which the outcome of a logistic model is predicted perfectly (separation).
+    r"""Return clauses on cells in which the outcome of a logistic model is predicted perfectly (separation).
+
+    Without separation, the result is empty.
 
     Notes
     -----
@@ -107,11 +109,7 @@ def separation_warnings(
     said = []
     cells = _constant_cells(formula, frame)
     for value, which in itertools.groupby(sorted(cells, key=lambda cell: cells[cell]), key=lambda cell: cells[cell]):
-        said.append(
-            f"Every outcome is {value:g} at {_cells_in_words(list(which), frame)} (separation). The log-odds at these "
-            "levels have no finite estimate, and results that use these log-odds are meaningless. Fix: exclude the "
-            "rows with these levels; these rows have no information on the other coefficients."
-        )
+        said.append(f"every outcome is {value:g} at {_cells_in_words(list(which), frame)}")
     retained = [place for place, kept in enumerate(estimates.retained) if kept]
     with_covariates = [frozenset(c.term) for c in columns if any(level is None for _, level in c.parts)]
     beyond = []
@@ -126,12 +124,18 @@ def separation_warnings(
             beyond.append(names[place])
     diverged = not np.isfinite(estimates.covariance).all()
     if not cells and (beyond or diverged):
-        sign = f"estimates or standard errors beyond {SEPARATED_LOG_ODDS:g} log-odds: {_quoted(beyond)}"
-        said.append(
-            "The outcome is probably predicted perfectly (separation), so there are no finite estimates, and the "
-            f"numbers are meaningless. Evidence: {sign if beyond else 'the search diverged'}."
-        )
+        sign = f"estimates or standard errors are beyond {SEPARATED_LOG_ODDS:g} log-odds: {_quoted(beyond)}"
+        said.append(f"the outcome is probably predicted perfectly, because {sign if beyond else 'the search diverged'}")
     return tuple(said)
+
+
+def separation_warnings(separated: Sequence[str]) -> tuple[str, ...]:
+    """Return sentences on a model that was fitted with bias reduction because of the clauses of `separation`."""
+    return tuple(
+        f"{clause[:1].upper()}{clause[1:]} (separation), so the likelihood has no finite maximum. For this reason, all "
+        "results of this model are from a fit with Firth's bias reduction, not from maximum likelihood."
+        for clause in separated
+    )
 
 
 def duplicate_warnings(data: pd.DataFrame, formula: Formula, frame: ModelFrame) -> tuple[str, ...]:

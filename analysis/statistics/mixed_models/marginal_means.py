@@ -7,12 +7,10 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from analysis.statistics.mixed_models.design_matrix import Floats
+from analysis.statistics.mixed_models.design_matrix import Floats, averaged_row
 from analysis.statistics.mixed_models.fit import MixedModel
-from analysis.statistics.mixed_models.wald_tests import wald_table
+from analysis.statistics.mixed_models.wald_tests import is_estimable, wald_table
 from batteries.errors import InputError
-
-UNESTIMABLE_TOLERANCE = 1e-8
 
 
 def marginal_means(
@@ -111,16 +109,7 @@ def cells_of(model: MixedModel, names: Sequence[str]) -> list[dict[str, int]]:
 
 def mean_row(model: MixedModel, cell: Mapping[str, int]) -> Floats:
     """Return the weights of the design's columns in the mean of a cell. Levels of other factors have equal weights."""
-
-    def weight(variable: str, level: int | None) -> float:
-        if level is None:
-            return model.covariates[variable]
-        if variable in cell:
-            return float(cell[variable] == level)
-        return 1 / len(model.levels[variable])
-
-    # Levels of different factors are combined in all ways, so the average of a product is the product of averages.
-    return np.array([column.product(weight) for column in model.columns], dtype=float)
+    return averaged_row(model.columns, model.levels, model.covariates, cell)
 
 
 def combination_table(model: MixedModel, rows: Floats, confidence: float) -> pd.DataFrame:
@@ -130,5 +119,5 @@ def combination_table(model: MixedModel, rows: Floats, confidence: float) -> pd.
     """
     coefficients = model.coefficients["estimate"].to_numpy()
     table = wald_table(coefficients, model.covariance, model.degrees, rows[:, model.retained], confidence)
-    table[np.abs(rows @ model.redundancies).max(axis=1, initial=0.0) > UNESTIMABLE_TOLERANCE] = np.nan
+    table[~is_estimable(rows, model.redundancies)] = np.nan
     return table

@@ -115,6 +115,97 @@ def wald_table(
     )
 
 
+UNESTIMABLE_TOLERANCE = 1e-8
+
+
+def is_estimable(rows: Floats, redundancies: Floats) -> npt.NDArray[np.bool_]:
+    """Return for each combination of the design's columns whether the data determine it.
+
+    Parameters
+    ----------
+    rows : array of float, shape (m, columns)
+    redundancies : array of float, shape (columns, redundant columns)
+        Combinations of the design's columns that are 0 in every row of the data.
+    """
+    return np.asarray(np.abs(rows @ redundancies).max(axis=1, initial=0.0) <= UNESTIMABLE_TOLERANCE)
+
+
+def joint_test(
+    coefficients: Floats, covariance: Floats, degrees: DegreesOfFreedom, rows: Floats
+) -> tuple[float, int, float, float]:
+    r"""Return the test that all combinations of coefficients are 0: the statistic, `df`, `df_error` and the p value.
+
+    Parameters
+    ----------
+    coefficients : array of float, shape (p,)
+    covariance : array of float, shape (p, p)
+    degrees : Satterthwaite or float
+        The source of the error's degrees of freedom; NaN for a chi-square test.
+    rows : array of float, shape (m, p)
+        The weights of the coefficients, with one row for each combination. Redundant combinations do no harm.
+
+    Notes
+    -----
+    The eigenvectors of :math:`L V L^\top` turn the rows :math:`L` into :math:`q` independent combinations with the
+    statistics :math:`t_k` and the degrees of freedom :math:`\nu_k`. Then
+
+    .. math:: F = \frac{1}{q} \sum_k t_k^2, \quad \nu = \frac{2E}{E - q}, \quad
+        E = \sum_k \frac{\nu_k}{\nu_k - 2},
+
+    or :math:`\nu = 2` if a :math:`\nu_k` is 2 or less, as in R's lmerTest. A chi-square test has the statistic
+    :math:`\sum_k t_k^2` and no `df_error`.
+
+    References
+    ----------
+    Fai, A. H. T., & Cornelius, P. L. (1996). Approximate F-tests of multiple degree of freedom hypotheses in
+    generalized least squares analyses of unbalanced split-plot experiments. Journal of Statistical Computation and
+    Simulation, 54, 363-378.
+
+    Examples
+    --------
+    Two independent coefficients with the t values 2 and 1 and the same degrees of freedom.
+
+    >>> import numpy as np
+    >>> f, df, df_error, p_value = joint_test(np.array([2.0, 1.0]), np.eye(2), 10.0, np.eye(2))
+    >>> f, df, df_error, round(p_value, 3)
+    (2.5, 2, 10.0, 0.132)
+    """
+    spread = rows @ covariance @ rows.T
+    if not np.isfinite(spread).all():
+        return np.nan, int(np.linalg.matrix_rank(rows)), np.nan, np.nan
+    variances, directions = np.linalg.eigh(spread)
+    independent = variances > DEPENDENT_SHARE * variances.max(initial=0.0)
+    combinations = directions[:, independent].T @ rows
+    q = len(combinations)
+    if q == 0:
+        return np.nan, 0, np.nan, np.nan
+    total = float(((combinations @ coefficients) ** 2 / variances[independent]).sum())
+    if isinstance(degrees, Satterthwaite):
+        df_error = _combined_degrees(degrees.df(combinations, covariance))
+    else:
+        df_error = degrees
+    if np.isnan(df_error):
+        return total, q, np.nan, float(stats.chi2.sf(total, q))
+    return total / q, q, df_error, float(stats.f.sf(total / q, q, df_error))
+
+
+DEPENDENT_SHARE = 1e-10
+"""A combination with a smaller share of the largest variance is a combination of the others."""
+
+
+def _combined_degrees(df: Floats) -> float:
+    """Return the error's degrees of freedom of an F test from the degrees of freedom of independent t tests."""
+    if np.ptp(df) < SAME_DEGREES:
+        return float(df.mean())
+    if not (df > 2).all():
+        return 2.0
+    expected = float((df / (df - 2)).sum())
+    return 2 * expected / (expected - len(df))
+
+
+SAME_DEGREES = 1e-8
+
+
 def _quadratic(rows: Floats, matrix: Floats) -> Floats:
     """Return `row @ matrix @ row` for each row."""
     return np.asarray(((rows @ matrix) * rows).sum(axis=1))

@@ -471,13 +471,14 @@ MODELS = {
     "linear": {"formula": "correct ~ condition + (1 | participant)", "who": "people", "where": {"level": [0, 3]}},
     "against": {"formula": "correct ~ subject * condition + (1 | item_id)", "family": "binomial"},
 }
+MODELS["treatment"] = MODELS["logistic"] | {"term_tests": "treatment"}
 
 
 @pytest.mark.parametrize(
     ("name", "term", "row"),
     [
         ("logistic", "level:condition", "condition:level"),
-        ("logistic", "condition", "condition"),
+        ("treatment", "condition", "condition"),
         ("logistic", "conditionB", None),
         ("linear", None, "condition"),
     ],
@@ -491,13 +492,26 @@ def test_a_term_is_tested_as_the_planned_model_tests_it(name, term, row):
     planned = plan_of(models=MODELS).models[name]
     data = trials.table.assign(correct=correct)[kept]
     data = data[data["level"].isin([0, 3])] if name == "linear" else data
-    model = fit_mixed_model(data, planned.formula, family=planned.family)
+    model = fit_mixed_model(data, planned.formula, family=planned.family, term_tests=planned.term_tests)
     coefficient = {"condition": "conditionB", "condition:level": "conditionB:level", None: "conditionB"}[row]
     coefficients = model.coefficients.set_index("term")
     assert outcome.flaw is None
     assert outcome.estimate == pytest.approx(coefficients.at[coefficient, "estimate"])
     table = model.anova.set_index("term") if row else coefficients
     assert outcome.p_value == pytest.approx(table.at[row or coefficient, "p_value"])
+
+
+def test_a_joint_test_of_a_term_in_an_interaction_has_no_estimate():
+    """The coefficient is the effect at the reference levels, and the test is over all levels."""
+    trials = planned_trials(latin_square(), 20)
+    data = responses_without_exclusions(trials)
+    joint, treatment = (
+        planned_model_analysis(trials, plan_of(models=MODELS), name, "condition").run(*data)
+        for name in ("logistic", "treatment")
+    )
+    assert joint.estimate is None
+    assert treatment.estimate is not None
+    assert joint.p_value != pytest.approx(treatment.p_value, rel=0.01)
 
 
 def test_a_term_of_several_coefficients_has_no_single_estimate():
@@ -532,10 +546,18 @@ def test_a_logistic_mixed_model_with_items_keeps_alpha_where_the_t_test_does_not
 
 def test_data_that_a_model_leaves_out_are_in_the_notes():
     trials = planned_trials(latin_square(), 20)
-    together, reference = planned_model_analysis(trials, plan_of(models=MODELS), "logistic", "condition").notes
+    items, slopes, together, reference = planned_model_analysis(
+        trials, plan_of(models=MODELS), "treatment", "condition"
+    ).notes
+    assert items.startswith("The formula has no random effect for `item_id`")
+    assert slopes.startswith("Effects without a random slope: `condition` in `participant`, `level` in `participant`.")
     assert together.startswith("The plan fits this statistical model to people and language models together")
     assert reference.startswith("`condition` is part of an interaction, so it is tested at the reference levels")
-    assert not planned_model_analysis(trials, plan_of(models=MODELS), "linear").notes
+    assert not any("interaction" in note for note in
+                   planned_model_analysis(trials, plan_of(models=MODELS), "logistic", "condition").notes)  # fmt: skip
+    whole = {"formula": "correct ~ condition + (1 + condition | participant) + (1 | item_id)"}
+    plan = plan_of(models={"whole": whole | {"who": "people"}})
+    assert not planned_model_analysis(trials, plan, "whole").notes
 
 
 @pytest.mark.parametrize(
@@ -548,7 +570,11 @@ def test_data_that_a_model_leaves_out_are_in_the_notes():
             "age",
             "has no term `age`. Fix: choose one of its terms .condition, level, condition:level. or coefficients",
         ),
-        ("none", None, "the plan has no model `none`. Fix: choose one of its models .logistic, linear, against."),
+        (
+            "none",
+            None,
+            "the plan has no model `none`. Fix: choose one of its models .logistic, linear, against.",
+        ),
         ("times", None, "uses `rt_ms`, but only `correct` is simulated"),
         ("order", None, "needs `trial_index`, but only participants, items"),
         ("constant", None, "`task` has only one level"),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.statistics.mixed_models.fit import MixedModel, fit_mixed_model
+from analysis.statistics.mixed_models.fit import MixedModel, TermTests, fit_mixed_model
 from tests.paths import FIXTURES
 
 CASES = {case["name"]: case for case in json.loads((FIXTURES / "mixed_models.json").read_text(encoding="utf-8"))}
@@ -22,7 +22,7 @@ def data_of(name: str) -> pd.DataFrame:
 
 
 @cache
-def fitted(name: str) -> MixedModel:
+def fitted(name: str, term_tests: TermTests = "joint") -> MixedModel:
     case = CASES[name]
     return fit_mixed_model(
         data_of(case["data"]),
@@ -30,6 +30,7 @@ def fitted(name: str) -> MixedModel:
         family=case["family"],
         reml=case["reml"],
         reference=case["reference"],
+        term_tests=term_tests,
     )
 
 

@@ -31,12 +31,64 @@ def test_coefficients_agree_with_r(name):
 
 
 @pytest.mark.parametrize("name", MIXED)
-def test_type_three_tests_agree_with_car(name):
-    table, expected = fitted(name).anova, CASES[name]["anova"]
+def test_treatment_tests_agree_with_car(name):
+    table, expected = fitted(name, "treatment").anova, CASES[name]["anova"]
     assert table["term"].tolist() == expected["term"]
     assert table["df"].tolist() == expected["df"]
-    np.testing.assert_allclose(table["chisq"], expected["chisq"], rtol=4 * tolerance(name))
+    assert set(table["test"]) == {"treatment"}
+    assert set(table["statistic_name"]) == {"chisq"}
+    np.testing.assert_allclose(table["statistic"], expected["chisq"], rtol=4 * tolerance(name))
     np.testing.assert_allclose(table["p_value"], expected["p_value"], rtol=2e-4)
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case["joint"]])
+def test_joint_tests_agree_with_lmertest_and_emmeans(name):
+    table, expected = fitted(name).anova, CASES[name]["joint"]
+    assert table["term"].tolist() == list(np.atleast_1d(expected["term"]))
+    assert table["df"].tolist() == list(np.atleast_1d(expected["df"]))
+    gaussian = CASES[name]["family"] == "gaussian"
+    assert set(table["test"]) == {"joint"}
+    assert set(table["statistic_name"]) == {"F" if gaussian else "chisq"}
+    # emmeans prints the statistic with three decimals.
+    is_mixed_linear = gaussian and CASES[name]["random"]
+    np.testing.assert_allclose(
+        table["statistic"], expected["statistic"], rtol=2e-5, atol=1e-9 if is_mixed_linear else 2e-3
+    )
+    # With more than two levels, lmerTest's degrees of freedom depend a little on the order of the levels; ours do not.
+    one_df = table["df"] == 1
+    np.testing.assert_allclose(table["df_error"], numbers(expected["df_error"]), rtol=0.01)
+    np.testing.assert_allclose(table["df_error"][one_df], numbers(expected["df_error"])[one_df], rtol=1e-5)
+    np.testing.assert_allclose(table["p_value"], expected["p_value"], rtol=5e-3)
+
+
+@pytest.mark.parametrize("formula", ["rt ~ condition * prompt * device + load + (1 | participant)",
+                                     "correct ~ condition * prompt + (1 | item)"])  # fmt: skip
+def test_joint_tests_do_not_depend_on_reference_levels(formula):
+    family = "binomial" if formula.startswith("correct") else "gaussian"
+    one = fit_mixed_model(data_of("trials"), formula, family=family)
+    other = fit_mixed_model(
+        data_of("trials"), formula, family=family, reference={"condition": "neutral", "prompt": "plus"}
+    )
+    pd.testing.assert_frame_equal(one.anova, other.anova, rtol=1e-4)
+    # The coefficients of the same fits do depend on them.
+    assert one.coefficients["estimate"].iloc[1] != pytest.approx(other.coefficients["estimate"].iloc[1], abs=0.01)
+
+
+def test_a_joint_test_that_needs_an_empty_cell_is_missing():
+    table = fitted("an empty cell").anova.set_index("term")
+    assert table["p_value"].isna().to_dict() == {
+        "condition": True, "prompt": True, "load": False, "condition:prompt": True,
+    }  # fmt: skip
+
+
+def test_a_joint_test_without_an_intercept_compares_the_means():
+    with_intercept = fit_mixed_model(data_of("trials"), "rt ~ condition + prompt + (1 | participant)").anova
+    pd.testing.assert_frame_equal(fitted("no intercept").anova, with_intercept, rtol=1e-6)
+
+
+def test_an_unknown_kind_of_tests_is_refused():
+    with pytest.raises(InputError, match="`anova` is not a kind of tests of terms"):
+        fit_mixed_model(data_of("trials"), "rt ~ load", term_tests="anova")
 
 
 @pytest.mark.parametrize("name", MIXED)

@@ -1,12 +1,11 @@
-"""Tables of a fitted model: random effects, and a test for each term."""
+"""Tables of the random effects of a fitted model."""
 
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
-from analysis.statistics.mixed_models.design_matrix import INTERCEPT, DesignColumn, design_columns
+from analysis.statistics.mixed_models.design_matrix import DesignColumn, design_columns
 from analysis.statistics.mixed_models.engine import Estimates, GroupedEffect
 from analysis.statistics.mixed_models.formulas import Formula
 from analysis.statistics.mixed_models.model_frame import ModelFrame
@@ -47,20 +46,3 @@ def random_tables(
         pd.DataFrame(rows, columns=["group", "term", "sd"]).astype({"sd": float}),
         pd.DataFrame(correlations, columns=["group", "term_1", "term_2", "correlation"]).astype({"correlation": float}),
     )
-
-
-def type_three_tests(columns: Sequence[DesignColumn], found: Estimates) -> pd.DataFrame:
-    """Return the Wald chi-square test of each term."""
-    terms = [column.term for column, kept in zip(columns, found.retained, strict=True) if kept]
-    rows = []
-    for term in dict.fromkeys(terms):
-        places = [place for place, other in enumerate(terms) if other == term]
-        covariance = found.covariance[np.ix_(places, places)]
-        errors = np.sqrt(np.diag(covariance))
-        chisq = np.nan
-        if np.isfinite(covariance).all():
-            # Compute in units of the standard errors, so that the scales of covariates do not matter.
-            z, correlation = found.coefficients[places] / errors, covariance / np.outer(errors, errors)
-            chisq = float(z @ np.linalg.lstsq(correlation, z)[0])
-        rows.append((":".join(term) or INTERCEPT, chisq, len(places), float(stats.chi2.sf(chisq, len(places)))))
-    return pd.DataFrame(rows, columns=["term", "chisq", "df", "p_value"])

@@ -1,0 +1,89 @@
+"""Warnings about a formula that leaves out a grouping of the rows: participants or items."""
+
+import pandas as pd
+
+from analysis.statistics.mixed_models.formulas import Formula, parse_formula
+
+GROUPINGS = {"participant": "of the same participant", "item_id": "to the same item"}
+"""Columns of a study's rows whose levels have several related responses, and which responses these are."""
+
+
+def grouping_warnings(rows: pd.DataFrame, formula: str) -> tuple[str, ...]:
+    """Return a sentence for each grouping of the rows that a formula ignores, and a sentence on missing random slopes.
+
+    Parameters
+    ----------
+    rows
+        The rows that the model uses. Columns of `GROUPINGS` that the rows lack are not checked.
+    formula
+        The model, such as `correct ~ condition + (1 | participant) + (1 | item_id)`.
+
+    Notes
+    -----
+    Responses of the same participant, and responses to the same item, are related. Without a random effect, the model
+    treats them as independent. Without a random slope, the model treats an effect as equal in all participants or items
+    (Barr et al., 2013).
+
+    References
+    ----------
+    Barr, D. J., Levy, R., Scheepers, C., & Tily, H. J. (2013). Random effects structure for confirmatory hypothesis
+    testing: Keep it maximal. Journal of Memory and Language, 68, 255-278.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = pd.DataFrame({"participant": ["a", "a", "b", "b"], "condition": ["x", "y", "x", "y"], "correct": 1})
+    >>> grouping_warnings(rows, "correct ~ condition")[0].partition(",")[0]
+    'The formula has no random effect for `participant`'
+    >>> grouping_warnings(rows, "correct ~ condition + (1 + condition | participant)")
+    ()
+    """
+    model = parse_formula(formula)
+    used = rows.dropna(subset=[column for column in model.columns if column in rows])
+    said, constant = [], []
+    for grouping, related in GROUPINGS.items():
+        if grouping not in used or grouping in model.predictors or not _is_grouping(used[grouping]):
+            continue
+        effects = [random for random in model.random if grouping in random.group]
+        if not effects:
+            said.append(
+                f"The formula has no random effect for `{grouping}`, but treats the responses {related} as "
+                f"independent, so p values can be far too small. Fix: add `(1 | {grouping})`."
+            )
+            continue
+        effects = [random for random in model.random if grouping in random.group]
+        if not effects:
+            noun = grouping.removesuffix("_id")
+            said.append(
+                f"The formula has no random effect for `{grouping}`, but each {noun} has several rows: the model "
+                f"treats the responses of one {noun} as independent, so p values can be far too small. Fix: add "
+                f"`(1 | {grouping})`."
+                if grouping == "participant"
+                else f"The formula has no random effect for `{grouping}`, but each {noun} has several rows: the model "
+                f"treats the responses to one {noun} as independent, so p values can be far too small. Fix: add "
+                f"`(1 | {grouping})`."
+            )
+            continue
+        slopes = {variable for random in effects for slope in random.slopes for variable in slope}
+        constant += [(name, grouping) for name in _varying(used, grouping, model) if name not in slopes]
+    if constant:
+        name, grouping = constant[0]
+        said.append(
+            f"Effects without a random slope: {', '.join(f'`{name}` in `{group}`' for name, group in constant)}. The "
+            "model treats these effects as equal in all groups. If they differ between the groups, p values are too "
+            f"small. Fix: consider random slopes, such as `(1 + {name} | {grouping})`."
+        )
+    return tuple(said)
+
+
+def _is_grouping(values: "pd.Series[str]") -> bool:
+    """Return True if there are several groups, and the median group has several rows."""
+    sizes = values.value_counts()
+    return len(sizes) > 1 and sizes.median() > 1
+
+
+def _varying(rows: pd.DataFrame, grouping: str, model: Formula) -> list[str]:
+    """Return the predictors of the fixed effects that have different values in the same group."""
+    predictors = list(dict.fromkeys(variable for term in model.terms for variable in term))
+    counts = rows.groupby(grouping, observed=True)[predictors].nunique()
+    return [name for name in predictors if (counts[name] > 1).any()]

@@ -1,0 +1,135 @@
+"""The sentences on tests and models claim no more than the numbers show."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.planned.results import PlannedResults, run_planned
+from analysis.report.methods_section import methods_of_data
+from analysis.report.planned_section import TERM_TESTS, planned_section
+from analysis.report.planned_sentences import model_words, sentence_of_test, summary_sentences, term_sentences
+from experiment.study.planned_analyses import PlannedAnalyses
+
+N_ITEMS = 24
+
+
+@pytest.fixture(scope="module")
+def trials() -> pd.DataFrame:
+    """People and two models answer the same items in two conditions; the model `tracer` is always right."""
+    rng = np.random.default_rng(5)
+    names = [*(f"p{number:02d}" for number in range(20)), "mini", "tracer"]
+    items = [f"i{number:02d}" for number in range(N_ITEMS)]
+    table = pd.DataFrame({"participant": np.repeat(names, N_ITEMS), "item_id": np.tile(items, len(names))})
+    table["subject"] = table["participant"].where(table["participant"].isin(["mini", "tracer"]), "people")
+    table["condition"] = np.where(table["item_id"].str[1:].astype(int) % 2, "B", "A")
+    odds = 0.3 - 0.9 * (table["condition"] == "B") + np.repeat(rng.normal(0, 0.7, len(names)), N_ITEMS)
+    table["correct"] = (rng.random(len(table)) < 1 / (1 + np.exp(-odds))).astype(int)
+    table.loc[table["subject"] == "tracer", "correct"] = 1
+    table["rt_ms"] = 900 + 80 * (table["condition"] == "B") + rng.normal(0, 100, len(table))
+    return table
+
+
+def results(rows: pd.DataFrame, **content: Any) -> tuple[PlannedResults, PlannedAnalyses]:
+    plan = PlannedAnalyses.model_validate(content)
+    return run_planned(lambda _: rows, plan), plan
+
+
+GROUPS = "(1 | participant) + (1 | item_id)"
+
+
+def test_a_model_that_is_always_right_is_never_reported_as_no_effect(trials: pd.DataFrame) -> None:
+    found, plan = results(trials, models={"m": {"formula": f"correct ~ subject + {GROUPS}", "family": "binomial"}})
+    (summary,) = summary_sentences(found, plan)
+    assert summary == "Model `m`: significant: subject (p < 0.05, with bias reduction because of separation)."
+    (sentence,) = term_sentences(found.models["m"], 0.95)
+    assert sentence.startswith("subject: χ²(2) = ")
+    assert "(Firth's bias reduction)" in model_words(found.models["m"])
+    warning = planned_section(found, plan, {})["models"][0]["warnings"][0]
+    assert warning.startswith("Every outcome is 1 at `subject` tracer (separation)")
+    methods = methods_of_data(plan, found, "1.0")
+    assert "The likelihood of m has no finite maximum (separation), so Firth's bias reduction (1993) was used." in (
+        " ".join(methods.paragraphs)
+    )
+    assert any(work.startswith("Firth, D. (1993)") for work in methods.references)
+
+
+def test_a_term_without_a_test_is_not_estimated_and_not_called_insignificant(trials: pd.DataFrame) -> None:
+    gap = trials[(trials["subject"] != "mini") | (trials["condition"] != "B")]
+    found, plan = results(gap, models={"m": {"formula": f"rt_ms ~ subject * condition + {GROUPS}"}})
+    sentences = term_sentences(found.models["m"], plan.confidence)
+    assert sentences == ["Not estimated: subject, condition, subject:condition."]
+    assert summary_sentences(found, plan) == ["Model `m`: not estimated: subject, condition, subject:condition."]
+
+
+def test_a_fit_that_did_not_converge_has_no_significant_term(trials: pd.DataFrame) -> None:
+    found, plan = results(trials, models={"m": {"formula": f"rt_ms ~ condition + {GROUPS}"}})
+    found.models["m"].model.fit["converged"] = False
+    assert summary_sentences(found, plan) == ["Model `m`: the fit did not converge, so no term was tested."]
+    assert term_sentences(found.models["m"], 0.95) == ["No term was tested, because the fit did not converge."]
+
+
+def test_each_table_of_terms_says_which_tests_it_has(trials: pd.DataFrame) -> None:
+    formula = f"rt_ms ~ subject * condition + {GROUPS}"
+    planned = {"formula": formula, "reference": {"subject": "people"}}
+    models = {"one": planned, "two": planned | {"term_tests": "treatment"}}
+    found, plan = results(trials, models=models)
+    one, two = planned_section(found, plan, {})["models"]
+    assert [model["parts"][0]["note"] for model in (one, two)] == [TERM_TESTS["joint"], TERM_TESTS["treatment"]]
+    assert any(sentence.startswith("condition: F(1, ") for sentence in one["term_sentences"])
+    assert any(sentence.startswith("condition: χ²(1) = ") for sentence in two["term_sentences"])
+    text = " ".join(methods_of_data(plan, found, "1.0").paragraphs)
+    assert "The terms of one were tested by F tests over all levels of the other factors" in text
+    assert "The terms of two were tested by Wald χ² tests of treatment contrasts" in text
+
+
+@pytest.mark.parametrize(
+    ("formula", "family", "said", "not_said"),
+    [
+        ("rt_ms ~ condition", "gaussian", "fitted by least squares", ("restricted", "Satterthwaite")),
+        (f"rt_ms ~ condition + {GROUPS}", "gaussian", "restricted maximum likelihood", ("least squares",)),
+        ("correct ~ condition", "binomial", "by maximum likelihood, with glmm", ("mixed", "Laplace", "Satterthwaite")),
+        (f"correct ~ condition + {GROUPS}", "binomial", "with Laplace's approximation", ("restricted",)),
+    ],
+)
+def test_the_methods_name_the_estimation_that_was_used(
+    trials: pd.DataFrame, formula: str, family: str, said: str, not_said: tuple[str, ...]
+) -> None:
+    people = trials[trials["subject"] == "people"]
+    found, plan = results(people, models={"m": {"formula": formula, "family": family}})
+    text = " ".join(methods_of_data(plan, found, "1.0").paragraphs)
+    assert said in text
+    assert not any(words in text for words in not_said)
+
+
+@pytest.mark.parametrize("n_pairs", [30, 200])
+def test_a_test_without_an_interval_has_a_sentence_without_an_interval(n_pairs: int) -> None:
+    rng = np.random.default_rng(1)
+    rows = pd.DataFrame({"unit": np.repeat(np.arange(n_pairs), 2).astype(str), "side": ["a", "b"] * n_pairs,
+                         "correct": rng.integers(0, 2, 2 * n_pairs)})  # fmt: skip
+    test = {"test": "chi_square", "of": "correct", "per": "unit", "within": "side"}
+    found, plan = results(rows, tests={"m": test})
+    sentence = sentence_of_test(found.tests.iloc[0].to_dict(), plan)
+    assert "difference " in sentence
+    assert "CI" not in sentence
+    assert "[" not in sentence
+
+
+def test_a_formula_without_participants_or_items_has_a_warning(trials: pd.DataFrame) -> None:
+    def warnings(formula: str) -> tuple[str, ...]:
+        said = results(trials, models={"m": {"formula": formula}})[0].models["m"].warnings
+        return tuple(sentence for sentence in said if "random effect for" in sentence or "random slope" in sentence)
+
+    of_participants, of_slopes = warnings("rt_ms ~ condition + subject + (1 | item_id)")
+    assert of_participants.startswith("The formula has no random effect for `participant`")
+    assert of_participants.endswith("Fix: add `(1 | participant)`.")
+    assert of_slopes.startswith("Effects without a random slope: `subject` in `item_id`.")
+    (of_items,) = warnings("rt_ms ~ subject + (1 | participant)")
+    assert of_items.startswith("The formula has no random effect for `item_id`")
+    assert warnings("rt_ms ~ subject + (1 | participant) + (1 + subject | item_id)") == ()
+    (of_slopes,) = warnings(f"rt_ms ~ condition + {GROUPS}")
+    assert of_slopes.startswith("Effects without a random slope: `condition` in `participant`.")
+    assert "(1 + condition | participant)" in of_slopes
+    means = trials.groupby(["participant", "subject"], as_index=False)["rt_ms"].mean()
+    assert results(means, models={"m": {"formula": "rt_ms ~ subject"}})[0].models["m"].warnings == ()
