@@ -106,8 +106,8 @@ def add_lock(
         raise InputError(f"the plan cannot be locked: {error}") from None
     if locks and same_json([locks[-1].content, locks[-1].of], [content, of]):
         raise InputError(
-            f"{path}: this plan was already locked at {locks[-1].locked_at} (digest {locks[-1].digest}). Fix: "
-            "change the plan before you lock it again."
+            f"{path}: this plan was already locked at {locks[-1].locked_at} (digest {locks[-1].digest}). Fix: keep "
+            "this lock, and lock again only after you have changed the plan."
         )
     lock = Lock(
         plan=content,

@@ -63,7 +63,7 @@ class Task(ABC):
         pydantic.ValidationError
             If the content does not have the task's fields.
         InputError
-            If the key is not a possible response, or contradicts the content.
+            If the answer key is not a possible response, or contradicts the content.
         """
         whole = self.content_model.model_validate_json(json.dumps(content), strict=True).model_dump(mode="json")
         if key is None:
@@ -71,7 +71,7 @@ class Task(ABC):
         try:
             self.check_response(whole, key)
         except InputError as error:
-            raise InputError(f"the key is not a possible response: {error}") from None
+            raise InputError(f"the answer key is not a possible response: {error}") from None
         return whole
 
     @abstractmethod

@@ -110,7 +110,8 @@ def _options(item: Item, cells: Mapping[str, str]) -> Iterator[str]:
         cell = cells.get(f"option_{number}", "")
         if cell in options and cell != option:
             raise InputError(
-                f"`option_{number}` has the text of option {options.index(cell) + 1}, so the key would name another "
-                "option. Fix: write the options in the order of the item."
+                f"`option_{number}` has the text of option {options.index(cell) + 1} of the item. The answer key is "
+                "the number of an option, so a new order would change the right answer. Fix: write the options in "
+                "the order of the item."
             )
         yield cell if cell.strip() else option

@@ -20,7 +20,7 @@ def write_battery(
     path: Path,
     on_item: Callable[[], None] = lambda: None,
 ) -> None:
-    """Write a battery as JSON Lines (`.jsonl`), or as CSV with the published columns (`.csv`).
+    """Write a battery as JSON Lines (`.jsonl`), or as CSV with the columns of the published batteries (`.csv`).
 
     The new file appears only when it is complete. An earlier file with this name is replaced.
 

@@ -96,7 +96,7 @@ def battery_dimensions(battery: Battery) -> tuple[str, ...]:
 
 
 def read_published_csv(path: Path) -> Battery:
-    """Read a battery from a CSV file with the published columns. Equipoise or another lab can have written the file.
+    """Read a battery from a CSV file with the columns of the published batteries, written by Equipoise or another lab.
 
     If a spreadsheet program changed the condition `01` to `1`, the condition is corrected. If the file lacks the column
     `item_id`, ids are made from the template id, condition, level, point of view and perturbation. A variant number at
@@ -113,7 +113,8 @@ def read_published_csv(path: Path) -> Battery:
     missing = [name for name in PUBLISHED_COLUMNS if name not in header]
     if len(missing) > len(PUBLISHED_COLUMNS) / 2:
         raise InputError(
-            f"{path}: this file does not have the published columns (id, vignette, ...). Fix: choose another file."
+            f"{path}: this file is not a vignette battery, because most columns of such a file (id, vignette, ...) are "
+            "missing. Fix: choose another file."
         )
     if missing:
         raise InputError(
@@ -160,8 +161,8 @@ def vignette_text(content: Mapping[str, Any]) -> str:
 def _row(item: Item, dimensions: tuple[str, ...]) -> list[object]:
     if item.task != "multiple_choice" or len(options := item.content["options"]) != 4:  # type: ignore[arg-type]
         raise InputError(
-            f"the item `{item.item_id}` is not a multiple-choice question with four options, so it does not fit the "
-            "published columns. Fix: export the battery in another format."
+            f"the item `{item.item_id}` is not a multiple-choice question with four options, so a CSV file of the "
+            "published format cannot contain it. Fix: export the battery in another format."
         )
     factors = item.factors
     assert isinstance(item.key, int)
@@ -263,7 +264,7 @@ def _whole(column: str, text: str) -> int:
 
 
 def _made_id(cells: Mapping[str, str], factors: Mapping[str, Level], counts: Counter[str]) -> str:
-    """Return an item id made from published columns. A variant number at the end makes equal ids different."""
+    """Return an item id made from the columns of a row. A variant number at the end makes equal ids different."""
     if "condition" not in factors:
         return cells["id"]
     suffix = "".join(f"-{cells[name]}" for name in PERTURBATION_COLUMNS) if PERTURBATION_COLUMNS[0] in factors else ""

@@ -27,7 +27,7 @@ from experiment.study.timeline import Timing
 INTUITION = "intuition"
 """Name of the templates that come with Equipoise. Commands accept this name instead of a folder."""
 FORMS = ("csv", "gorilla", "jspsych")
-"""The formats of an export: CSV with the published columns, Gorilla's spreadsheets, or a jsPsych web page."""
+"""The formats of an export: CSV as in published batteries, Gorilla's spreadsheets, or a jsPsych web page."""
 
 
 def templates_folder(given: Path | str) -> Path:
@@ -172,7 +172,7 @@ def battery_export(source: Path | str, form: str, output: Path | str, answers: b
     source
         A study's folder, or a battery's file.
     form
-        `csv` (the published columns), `gorilla` or `jspsych`.
+        `csv` (the columns of the published batteries), `gorilla` or `jspsych`.
     output
         File to write for `csv`; new folder for `gorilla` and `jspsych`.
     answers

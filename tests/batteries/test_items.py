@@ -109,7 +109,7 @@ items:
         ([HEADER, ITEM, ITEM], "duplicate item id `one` .2 times."),
         ([HEADER, without("key")], "line 2: `key` is missing. Fix: add it"),
         ([HEADER, ITEM | {"key": None}], "line 2, item `one`: the item has no key"),
-        ([HEADER, ITEM | {"key": 3}], "line 2, item `one`: the key is not a possible response"),
+        ([HEADER, ITEM | {"key": 3}], "line 2, item `one`: the answer key is not a possible response"),
         ([HEADER, ITEM | {"colour": "red"}], "line 2: `colour` is an unknown field"),
         ([HEADER, ITEM | {"factors": {"group": "a"}}], "line 2: .*the factor `group` has the same name as a column"),
         (

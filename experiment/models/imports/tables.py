@@ -41,8 +41,8 @@ def read(path: Path, items: StudyItems, column_map: ColumnMap) -> Records:
         unknown = items.unknown_factors(column_map.item)
         if unknown:
             raise InputError(
-                f"{path}: the items have no factor `{unknown[0]}`. Fix: write `item` as FACTOR: COLUMN, with factors "
-                "of the battery."
+                f"{path}: the items have no factor `{unknown[0]}`. Fix: use the battery's names of factors. In a YAML "
+                "map, `item: {FACTOR: COLUMN}` names the column of each factor."
             )
     runs = column_map.all_runs
     for line, cells in json_objects(path) if is_json else csv_rows(path):

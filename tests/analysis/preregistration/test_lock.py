@@ -107,7 +107,7 @@ def test_the_same_plan_is_not_locked_twice(path):
     text = path.read_bytes()
     with pytest.raises(InputError, match=f"was already locked at 2026-01-02T10:00:00.*{first.digest}") as error:
         lock(path, plan(), now=AT + timedelta(days=3), n_sessions=40)
-    assert "before you lock it again" in str(error.value)
+    assert "only after you have changed the plan" in str(error.value)
     assert path.read_bytes() == text
 
 

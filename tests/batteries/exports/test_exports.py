@@ -260,7 +260,7 @@ def test_items_that_cannot_be_shown_are_refused_by_name(export: Any) -> None:
     no_options = item("bare", content={"text": "", "prompt": "?"})
     for extra, message in (
         (ray, "`ray` has the task `blackbox_predict`"),
-        (no_key, "`keyless`: the key is not a possible response"),
+        (no_key, "`keyless`: the answer key is not a possible response"),
         (no_options, "`bare`: .*options"),
     ):
         spoilt = battery().model_copy(update={"items": (*battery().items, extra)})

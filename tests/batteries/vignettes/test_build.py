@@ -323,7 +323,7 @@ def test_a_file_that_is_not_a_battery_is_not_imported(tmp_path: Path) -> None:
     (tmp_path / "excel.csv").write_text("id;vignette;option_1\n1;a;b\n", encoding="utf-8")
     assert_refused(run("import", tmp_path / "excel.csv", "-o", tmp_path / "back.jsonl"), "semicolons")
     (tmp_path / "list.csv").write_text("name,age\nAda,36\n", encoding="utf-8")
-    assert_refused(run("import", tmp_path / "list.csv", "-o", tmp_path / "back.jsonl"), "published columns")
+    assert_refused(run("import", tmp_path / "list.csv", "-o", tmp_path / "back.jsonl"), "not a vignette battery")
 
 
 def test_an_empty_spec_asks_for_everything(templates: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A battery as CSV with the published columns."""
+"""A battery as CSV with the columns of the published batteries."""
 
 import csv
 import re

@@ -105,8 +105,8 @@ def _with_reshaper(text: str, direction: Direction) -> str:
         from bidi.algorithm import get_display  # noqa: PLC0415
     except ImportError:
         raise InputError(
-            f"the text {text[:40]!r} cannot be drawn, because packages for scripts with joined letters, or from right "
-            "to left, are missing. Fix: install the packages for the laboratory: pip install 'equipoise[lab]'."
+            f"the text {text[:40]!r} cannot be drawn, because the Python packages arabic-reshaper and python-bidi are "
+            "missing. Fix: install the packages for the laboratory: pip install 'equipoise[lab]'."
         ) from None
     return str(get_display(ArabicReshaper({"delete_harakat": False}).reshape(text), base_dir=direction[0].upper()))
 
