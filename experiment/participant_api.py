@@ -118,7 +118,7 @@ class StudyReply(TypedDict):
 
 
 class TrialReply(TypedDict):
-    """A trial of a session's plan."""
+    """A trial of a session, without its answer key, as the browser receives it."""
 
     trial_index: int
     phase: Phase

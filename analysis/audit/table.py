@@ -88,16 +88,16 @@ class Row:
         return self.cells[self.roles[role]].strip() if role in self.roles else ""
 
     def printed(self, role: str) -> Printed | None:
-        """Return the number in a column, or None if the cell has no number."""
+        """Return the number in this row's cell of a column, or None if the cell has no number."""
         return read_number(self.text(role))
 
     def number(self, role: str) -> Decimal | None:
-        """Return the number in a column, or None if the cell has no number or has `<` or `>`."""
+        """Return the number in this row's cell of a column; None without a number, or with `<` or `>`."""
         printed = self.printed(role)
         return printed.number if printed and printed.relation == "=" else None
 
     def whole(self, role: str) -> int | None:
-        """Return the whole number in a column, or None if the cell has no whole number of 0 or more."""
+        """Return the whole number of 0 or more in this row's cell of a column; None without such a number."""
         number = self.number(role)
         return int(number) if number is not None and number >= 0 and number == int(number) else None
 

@@ -126,7 +126,7 @@ class TextColumn:
 class TimeColumn:
     """A column of times in which nearly all cells differ.
 
-    If a time does not have the store's format, all times are stored as texts.
+    If one of the times is not written as in the store, all times are kept as texts.
     """
 
     def __init__(self, read: Read | None = None) -> None:

@@ -51,9 +51,10 @@ def read_trials(path: Path) -> pd.DataFrame:
     `subject` is `people`, `simulated participants`, or a model under one condition. Runs that differ only in the epoch
     have the same subject (`analysis.data.subjects`), and `run_epoch` is the number of the repetition.
 
-    Columns of text are categories in alphabetical order. `shown_at` and `received_at` are UTC times, or texts if a time
-    does not have the store's format. Factors keep the type and text that they have in the battery (`"01"` is not `1`).
-    If an item does not have a factor, the value of this factor is missing.
+    Columns of text are categories in alphabetical order. `shown_at` and `received_at` are UTC times. If a time in such
+    a column is not written as in the store (`2026-03-02T10:00:00.000+00:00`), the column contains texts. Factors keep
+    the type and text that they have in the battery (`"01"` is not `1`). If an item does not have a factor, the value of
+    this factor is missing.
 
     Parameters
     ----------

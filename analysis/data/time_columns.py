@@ -17,7 +17,10 @@ _STORED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0
 
 
 def times_of(texts: Sequence[Any]) -> npt.NDArray[np.datetime64] | None:
-    """Return the UTC times in texts. Return None if a text does not have the store's format. Texts may be missing."""
+    """Convert texts to UTC times. A missing text (None) becomes a missing time.
+
+    Return None if a text is not written as in the store, such as `2026-03-02T10:00:00.000+00:00`.
+    """
     times = np.full(len(texts), np.datetime64("NaT"), dtype="datetime64[ms]")
     present = [text for text in texts if text is not None]
     if not all(isinstance(text, str) and _STORED.fullmatch(text) for text in present):
@@ -54,7 +57,7 @@ def compact_times(column: pd.Series) -> pd.Series:
 
 
 def time_texts(times: pd.Series) -> pd.Series:
-    """Return a column of times as texts in the store's format."""
+    """Return a column of times as texts, written as in the store."""
     is_present = times.notna().to_numpy()
     texts = np.full(len(times), None, dtype=object)
     texts[is_present] = _written(times.dt.tz_localize(None).to_numpy()[is_present])

@@ -37,9 +37,9 @@ def models_table(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     DataFrame
         `MODEL_COLUMNS`. `n_runs` is the number of runs, one for each epoch. `accuracy` and its interval are those of
         the table `accuracy_overall`. `consistency` is the probability that two replies to the same item contain the
-        same response, as a mean over the `n_items_repeated` items with several replies. An invalid reply, or a missing
-        reply, is not the same response as any other reply. `consistency` is missing if no item has several replies. If
-        the intervals of `consistency` have no width, they are missing.
+        same response, as a mean over the `n_items_repeated` items with several replies. An invalid or missing reply
+        counts as different from every other reply, even from another invalid or missing reply. `consistency` is missing
+        if no item has several replies. If the intervals of `consistency` have no width, they are missing.
 
     Notes
     -----

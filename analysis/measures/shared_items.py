@@ -93,7 +93,7 @@ def compared(kept: pd.DataFrame) -> list[Compared]:
 
 
 def of_responses(pairs: Sequence[Compared], compute: Callable[[pd.DataFrame], T]) -> list[T]:
-    """For each pair, return the result of `compute` for the people's responses.
+    """Return the result of `compute(pair.responses)` for each pair of people and model.
 
     The result is computed only once for all models with the same shared items.
     """

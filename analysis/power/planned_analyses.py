@@ -30,7 +30,7 @@ CORRECTIONS = {"holm": holm, "bh": benjamini_hochberg}
 
 
 def planned_test_analysis(trials: PlannedTrials, plan: PlannedAnalyses, name: str) -> PowerAnalysis:
-    """Return the power analysis of the test `name` of a plan. Correct its p value for several tests as in the plan.
+    """Return the power analysis of the test `name` of a plan, with the plan's correction for several tests.
 
     Parameters
     ----------

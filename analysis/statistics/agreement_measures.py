@@ -32,8 +32,8 @@ def cohens_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     Raises
     ------
     InputError
-        If there are no items, or `first` and `second` have different lengths. Also if both raters chose the same
-        category for all items, because kappa is then undefined.
+        If there are no items, or `first` and `second` have different lengths. Also if all labels of both raters are the
+        same one category, because kappa is then undefined.
 
     Notes
     -----

@@ -54,7 +54,8 @@ def perturb(pieces: Sequence[str], perturbation: Perturbation, rng: random.Rando
     letters of the text are used. Only the letters a to z and the space U+0020 change.
 
     The kinds are applied in this order: misspelling, capitals, spaces. Capitals apply to the misspelt text, so a letter
-    that a misspelling inserted can become a capital. The doubled spaces do not depend on the letters.
+    that a misspelling inserted can become a capital. Letters are never replaced by spaces, so the number of spaces that
+    are doubled does not depend on the changed letters.
 
     Parameters
     ----------

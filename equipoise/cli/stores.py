@@ -193,7 +193,7 @@ def release(
 @STORE
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV file to write.")
 def log(study: Path, store: str | None, output: Path) -> None:
-    """Write a CSV file with all decisions about slots, and with everything that the researcher viewed or changed."""
+    """Write the log of a study to a CSV file: decisions about slots, and researchers' sign-ins, exports and changes."""
     from equipoise.commands.store.assignment import assignment_log
 
     click.echo(f"Made {output} with {assignment_log(study, output, store):,} entries.")

@@ -20,7 +20,7 @@ class PageReader:
     Parameters
     ----------
     display, sheet
-        The participant's display, and the sheet for drawing.
+        The participant's display, and the sheet (sizes, fonts and texts of the screens).
     on_escape
         Called after a press of escape. If the function returns, the screen is shown again.
     """

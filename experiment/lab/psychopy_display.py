@@ -82,7 +82,7 @@ class PsychoPyDisplay:
 def open_display(
     study: Study, monitor: str | None, screen: int, size_px: tuple[int, int] | None, trigger: str | None
 ) -> Iterator[tuple[PsychoPyDisplay, Sheet]]:
-    """Open a window. Yield a display in this window, and the sheet for drawing the study in this window.
+    """Open a window. Yield a display in this window, and the sheet (sizes, fonts and texts of the screens).
 
     Parameters
     ----------

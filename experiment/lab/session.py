@@ -78,7 +78,7 @@ class LabSession:
     lab_client
         The client of the server that stores responses.
     display, sheet
-        The participant's display, and the sheet for drawing.
+        The participant's display, and the sheet (sizes, fonts and texts of the screens).
     visitor
         The participant.
     open_attempt_log

@@ -97,7 +97,7 @@ def run_trial(
     Parameters
     ----------
     display, sheet
-        The participant's display, and the sheet for drawing.
+        The participant's display, and the sheet (sizes, fonts and texts of the screens).
     fixation
         The image of the fixation.
     shown

@@ -14,7 +14,8 @@ from typing import Any
 def calls_outside_loops() -> Iterator[Callable[..., Any]]:
     """Yield a function `call`: `call(f, x)` returns `f(x)`, and calls `f` in a thread without a running event loop.
 
-    If a loop is running in this thread, the calls are made in one other thread. Otherwise they are made directly.
+    If the caller's thread is running a loop, all calls are made in one other thread. Otherwise they are made in the
+    caller's thread.
     """
     try:
         asyncio.get_running_loop()

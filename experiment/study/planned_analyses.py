@@ -194,7 +194,10 @@ class PlannedComparison(BaseModel):
 
 
 class PlannedSignal(BaseModel):
-    """Hits and false alarms of a response, such as "there is not enough information"."""
+    """Hits and false alarms of an option, such as "there is not enough information".
+
+    A choice of the option is a hit if the option is right for the item, and a false alarm if it is wrong.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

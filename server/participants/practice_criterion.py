@@ -69,7 +69,7 @@ def _n_correct(plan: SessionPlan, responses: Mapping[int, Any], first: int, n_in
 
 
 def is_under_way(plan: SessionPlan, n_answered: int) -> bool:
-    """Return True if the next trial depends on the result of the practice."""
+    """Return True if the study has a practice criterion, and the session has begun but not left the practice."""
     return plan.definition.practice_criterion is not None and 0 < n_answered <= n_planned(plan)
 
 

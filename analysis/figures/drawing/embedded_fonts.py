@@ -27,10 +27,10 @@ Subset = Callable[[Any, Collection[int]], AbstractContextManager[Any]]
 
 @contextmanager
 def quickly_embedded_fonts() -> Iterator[None]:
-    """Share the common characters of fonts, and leave out the layout tables, in the `with` block.
+    """Embed the same common characters of a font in all PDFs of the `with` block, without layout tables.
 
-    matplotlib and fontTools have no settings for this. If another version of them lacks what this function replaces,
-    figures only take longer.
+    matplotlib and fontTools have no settings for this, so this function replaces a function of matplotlib and a list of
+    fontTools. In a version without this function or list, figures look the same, but take longer.
     """
     options: Any = subset.Options
     fonts: Any = _backend_pdf_ps

@@ -200,7 +200,10 @@ def _announced(scopes: Scopes) -> str | None:
 
 
 def joined_readings(readings: Sequence[Reading], rule: str) -> Reading:
-    """Return the one reading of several values of one object, such as a number and a text."""
+    """Combine the readings of all parts of a JSON reply, such as a number and a text, into one reading.
+
+    If the parts have different responses, the reading is invalid.
+    """
     valid = [found for found in readings if found.is_valid]
     broken = [
         found for found in readings if found.rule not in {reading.NO_ANSWER, reading.EMPTY} and not found.is_valid

@@ -33,7 +33,7 @@ class Scopes:
     concluding_sentences: set[int] = field(default_factory=set)
 
     def ends_line(self, last: int) -> bool:
-        """Return True if only signs follow in the line."""
+        """Return True if the line has only signs, such as full stops, from the token `last` on."""
         return self._only_signs(range(last, len(self.tokens)))
 
     def begins_line(self, first: int) -> bool:

@@ -76,7 +76,11 @@ class Lexicon:
                 self._longest[words[0]] = max(len(words), self._longest.get(words[0], 0))
 
     def named(self, tokens: list[Token]) -> list[Token]:
-        """Return the tokens with their kinds. If several phrases begin at a token, the longest one counts."""
+        """Return the tokens, each with its kind.
+
+        Neighbouring tokens that form a phrase of the lexicon have the kind of this phrase. If several phrases begin
+        with the same token, the longest phrase counts.
+        """
         result: list[Token] = []
         keys = [token.key for token in tokens]
         position = 0

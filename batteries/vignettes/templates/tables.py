@@ -38,7 +38,7 @@ class AttributeTable:
     """Names of the attributes."""
 
     def matching(self, wanted: Mapping[str, AttributeValue]) -> list[str]:
-        """Return the labels whose attributes have all values in `wanted`, in alphabetical order."""
+        """Return the labels that have every attribute value in `wanted`, in alphabetical order."""
         return sorted(
             label
             for label, has in self.rows.items()

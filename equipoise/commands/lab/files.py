@@ -98,7 +98,11 @@ class LabFiles:
 
 
 def lab_folder(study: Study, store: Store) -> Path:
-    """Return the folder `lab` beside the store's file. For a database, return `data/lab` in the study's folder."""
+    """Return the folder for the laboratory's files.
+
+    If the store is a file, this is the folder `lab` next to the file. If the store is in PostgreSQL, this is `data/lab`
+    in the study's folder.
+    """
     return (store.path.parent if isinstance(store, SqliteStore) else study.folder / "data") / "lab"
 
 

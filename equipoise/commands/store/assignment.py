@@ -153,7 +153,7 @@ def assignment_release(
 
 
 def assignment_log(study: StudyFolder, output: Path | str, store: StoreAddress | None = None) -> int:
-    """Write a CSV file with all decisions about slots, and with everything that the researcher viewed or changed.
+    """Write the log of a study to a CSV file: decisions about slots, and researchers' sign-ins, exports and changes.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ _DIGITS = str.maketrans("٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹", "01234567890
 
 @dataclass(frozen=True)
 class FormState:
-    """Progress of an answer."""
+    """State of an answer that a participant is giving."""
 
     typed: str = ""
     chosen: str | None = None
@@ -71,14 +71,14 @@ def answer_of(question: DemographicQuestion, form_state: FormState) -> int | str
 
 
 def after_press(question: DemographicQuestion, form_state: FormState, press: str) -> FormState:
-    """Return the progress of the answer after a press.
+    """Return the state of an answer after a press.
 
     Parameters
     ----------
     question
         The question.
     form_state
-        Progress before the press.
+        State before the press.
     press
         PsychoPy's name of a key, a typed character, or the name of a region: the digit of an option, `left`, `right`,
         `next` or `continue`.

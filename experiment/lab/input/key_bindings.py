@@ -25,7 +25,7 @@ Content = dict[str, Any]
 
 @dataclass(frozen=True)
 class ResponseState:
-    """Progress of a response."""
+    """State of a response that a participant is giving."""
 
     chosen: JsonValue = None
     """The current choice, which may still be changed."""
@@ -50,7 +50,7 @@ def keys_of(task: str, content: Content) -> tuple[str, ...]:
 
 
 def state_after(task: str, content: Content, state: ResponseState, press: str) -> ResponseState:
-    """Return the progress of the response after a press.
+    """Return the state of a response after a press.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def state_after(task: str, content: Content, state: ResponseState, press: str) -
     content
         The item's content.
     state
-        Progress before the press; a final response never changes.
+        State before the press; a final response never changes.
     press
         Name of a key or of a region.
 

@@ -70,7 +70,7 @@ def with_even_letters(sheet: Sheet, items: Iterable[Item], moment: TrialMoment) 
     Parameters
     ----------
     sheet
-        The sheet for drawing.
+        The sheet (sizes, fonts and texts of the screens).
     items
         The items.
     moment

@@ -230,7 +230,7 @@ def _as_response(item: Item, value: JsonValue) -> JsonValue:
 
 
 def label(key: RunKey) -> str:
-    """Return the label of a run: the model, and then the known parts of its condition."""
+    """Return the label of a run: the model, then its known settings, such as prompt, temperature and epoch."""
     parts = [
         key.model if key.model_version in {key.model, None} else f"{key.model} ({key.model_version})",
         key.prompt or "",

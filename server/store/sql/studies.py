@@ -38,7 +38,7 @@ CONTENT_OF_SESSION = f"""{CONTENTS}
 
 @dataclass(frozen=True)
 class Registered:
-    """The digests and the number that identify a study's content in the store."""
+    """A registration: the digests and the number that identify a study's content in the store."""
 
     study_digest: str
     """The digest of the first registered content. Groups, log and sessions keep this digest after a revision."""
@@ -49,7 +49,7 @@ class Registered:
 
 
 def find(db: Database, wanted: str) -> Registered | None:
-    """Return the registration of the content with the digest `wanted`, or None."""
+    """Return the registration whose content digest is `wanted`, or None if the store has no such content."""
     # An earlier Equipoise registered a content again for each analysis plan, so a registration with people's sessions
     # is preferred. Then the latest is chosen, because a version without sessions can be registered several times.
     row = db.execute(

@@ -1,4 +1,4 @@
-"""The sheet for drawing screens: the window's size, the fonts and texts, and all sizes on the screen.
+"""The sheet of a session: the window's size, the fonts and texts, and all sizes on its screens.
 
 All sizes are in proportion to the window's height. In a narrow window, all sizes are in proportion to the window's
 width. A screen therefore looks the same at 1024 x 768 and at 3840 x 2160.

@@ -60,7 +60,7 @@ class Paragraph:
 
     @property
     def height_px(self) -> int:
-        """Height of all lines."""
+        """Sum of the heights of all lines."""
         return len(self.lines) * self.line_px
 
     @property
