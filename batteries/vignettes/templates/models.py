@@ -87,7 +87,7 @@ class Question(_Template):
 class Demands(_Template):
     """Inferences that a question needs.
 
-    All conditions need the inferences in `c0`. `c1` contains the primary inferences. `c2` contains the secondary
+    Every condition needs the inferences in `c0`. `c1` contains the primary inferences. `c2` contains the secondary
     inferences.
     """
 
