@@ -146,7 +146,7 @@ class Recruitment(BaseModel):
         ge=1,
         le=60 * 24 * 60,
         allow_inf_nan=False,
-        description="Minutes without a response after which a slot is given to another participant.",
+        description="Minutes without a response or a visit, after which another participant can get the slot.",
     )
 
     exits: Exits = Field(default_factory=Exits, description="Codes and return links, by outcome.")
