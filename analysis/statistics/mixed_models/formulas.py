@@ -47,6 +47,8 @@ class Formula:
     terms: tuple[Term, ...]
     """Fixed effects, without the intercept."""
     random: tuple[RandomTerm, ...]
+    factors: frozenset[str]
+    """Columns that the formula makes factors, as in `factor(level)`, although they may contain numbers."""
 
     @property
     def predictors(self) -> tuple[str, ...]:
@@ -69,8 +71,9 @@ def parse_formula(text: str) -> Formula:
     text : str
         `outcome ~ terms`. Terms are joined by `+`. `a:b` is an interaction; `a * b` means `a + b + a:b`; `(a + b)^2`
         means all main effects and all interactions of two variables. `- a` removes a term; `0` or `- 1` removes the
-        intercept. Random effects are `(1 | g)`, `(1 + x | g)`, `(1 | a:b)`, and `(1 | a/b)` for `(1 | a) + (1 | a:b)`.
-        Names with characters other than letters, digits, dots and underscores must be in backticks.
+        intercept. `factor(a)` is the column `a` as a factor, also if it contains numbers. Random effects are `(1 | g)`,
+        `(1 + x | g)`, `(1 | a:b)`, and `(1 | a/b)` for `(1 | a) + (1 | a:b)`. Names with characters other than letters,
+        digits, dots and underscores must be in backticks.
 
     Raises
     ------
@@ -108,6 +111,9 @@ class _Parser:
         self.place = 0
         self.variables: dict[str, None] = {}
         """Variables in the order of their first appearance in the current part of the formula."""
+        self.factors: set[str] = set()
+        self.bare: set[str] = set()
+        """Variables that are written without `factor()`."""
 
     def formula(self) -> Formula:
         outcome = self._name("must begin with the name of the outcome")
@@ -129,7 +135,9 @@ class _Parser:
                     f"bracket, such as `(1 + slope | {bracket.group_name})`, because the correlations of "
                     "these effects are estimated"
                 )
-        return Formula(self.text, outcome, _INTERCEPT in found, terms, tuple(random))
+        for name in sorted(self.factors & self.bare):
+            raise self._error(f"has both `{name}` and `factor({name})`; write one of them everywhere")
+        return Formula(self.text, outcome, _INTERCEPT in found, terms, tuple(random), frozenset(self.factors))
 
     def _sum(self, terms: _Terms, random: list[RandomTerm] | None) -> _Terms:
         """Read terms joined by `+` and `-`, and append random effects to `random`.
@@ -194,6 +202,12 @@ class _Parser:
             self._expect(")", None)
             return terms
         name = self._name("lacks the name of a column")
+        if name == "factor" and self._took("("):
+            name = self._name("lacks the name of a column in `factor()`")
+            self._expect(")", "needs one column in `factor()`")
+            self.factors.add(name)
+        else:
+            self.bare.add(name)
         self.variables.setdefault(name)
         return [frozenset([name])]
 
@@ -257,8 +271,11 @@ class _Parser:
             kind = str(match.lastgroup)
             tokens.append(("name" if kind == "quoted" else kind, match[kind]))
             place = match.end()
-            if kind == "name" and text[place:].lstrip().startswith("("):
-                raise self._error(f"calls the function `{match[kind]}()`; compute a new column first, and use its name")
+            if kind == "name" and match[kind] != "factor" and text[place:].lstrip().startswith("("):
+                raise self._error(
+                    f"calls the function `{match[kind]}()`, but only `factor()` is possible; compute a new column "
+                    "first, and use its name"
+                )
         return tokens
 
     def _peek(self) -> tuple[str, str]:

@@ -50,8 +50,8 @@ def model_frame(data: pd.DataFrame, formula: Formula, family: str, reference: Ma
     Parameters
     ----------
     data : DataFrame, shape (rows, columns)
-        Numbers are covariates. Yes-no columns, text, categories and mixed columns are factors, with levels in natural
-        order (`analysis.statistics.factor_levels`).
+        Numbers are covariates, except in `factor()`. Yes-no columns, text, categories and mixed columns are factors,
+        with levels in natural order (`analysis.statistics.factor_levels`).
     formula, family
         The model. The family is `gaussian`, or `binomial` with an outcome of 0 and 1, or no and yes.
     reference : mapping of str to object
@@ -66,16 +66,17 @@ def model_frame(data: pd.DataFrame, formula: Formula, family: str, reference: Ma
     if family not in FAMILIES:
         raise InputError(f"the family `{family}` is unknown. Fix: write one of {_listed(FAMILIES)}.")
     _check_columns(data, formula, reference)
-    factor_names = [name for name in formula.predictors if is_factor(data[name])]
+    factor_names = [name for name in formula.predictors if is_factor(data[name]) or name in formula.factors]
     covariate_names = [name for name in formula.predictors if name not in factor_names]
     for name in covariate_names:
         if name in reference:
             raise InputError(
                 f"`{name}` is a column of numbers, so it is a covariate and has no reference level. Fix: if the "
-                "numbers are levels, convert the values to text."
+                f"numbers are levels, write `factor({name})` in the formula."
             )
     group_columns = [name for random in formula.random for name in random.group]
     coded = {name: _coded(data[name]) for name in dict.fromkeys((*factor_names, *group_columns))}
+    coded |= {name: _with_whole_levels(*coded[name]) for name in factor_names if name in formula.factors}
     numbers = {name: _numbers(data[name]) for name in covariate_names}
     numbers[formula.outcome] = _outcome(data[formula.outcome], family)
     missing = {name: codes < 0 for name, (codes, _) in coded.items()}
@@ -210,6 +211,11 @@ def _coded(column: pd.Series) -> tuple[Codes, list[object]]:
         ) from None
     levels: list[object] = values.tolist()
     return np.asarray(codes, dtype=np.intp), levels
+
+
+def _with_whole_levels(codes: Codes, levels: list[object]) -> tuple[Codes, list[object]]:
+    """Return levels such as 2 instead of 2.0, which a column of numbers has if some cells are missing."""
+    return codes, [int(level) if isinstance(level, float) and level.is_integer() else level for level in levels]
 
 
 def _same_level(level: object, named: object) -> bool:

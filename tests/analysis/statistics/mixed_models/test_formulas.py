@@ -38,6 +38,15 @@ def test_terms_are_in_the_order_of_r(text, terms):
     assert [":".join(term) for term in parse_formula(text).terms] == terms
 
 
+def test_factor_makes_a_factor_of_a_column():
+    formula = parse_formula("y ~ factor(a) * x + (1 + factor(b) | g)")
+    assert formula.terms == (("a",), ("x",), ("a", "x"))
+    assert formula.factors == {"a", "b"}
+    assert formula.columns == ("y", "a", "x", "b", "g")
+    # A column can have this name.
+    assert parse_formula("y ~ factor + (1 | factor)").factors == frozenset()
+
+
 @pytest.mark.parametrize(
     ("text", "intercept"),
     [("y ~ a", True), ("y ~ 1 + a", True), ("y ~ 0 + a", False), ("y ~ a - 1", False), ("y ~ -1 + a", False),
@@ -111,6 +120,10 @@ def test_columns_are_counted_without_making_them(parts, intercept):
         ("y ~ a ** b", "; `*` is at this position"),
         ("y ~ log(a)", "calls the function `log()`"),
         ("log(y) ~ a", "calls the function `log()`"),
+        ("y ~ factor(a) + a:b", "has both `a` and `factor(a)`"),
+        ("y ~ factor()", "lacks the name of a column in `factor()`"),
+        ("y ~ factor(a, b)", "is invalid"),
+        ("y ~ factor(a + b)", "needs one column in `factor()`"),
         ("cbind(s, f) ~ a", "calls the function"),
         ("y ~ I(x^2)", "calls the function"),
         ("y ~ a + 2", "only the numbers 0 and 1 can be terms"),

@@ -276,3 +276,24 @@ def test_columns_that_cannot_be_used_are_refused(rows):
 def test_standardized_coefficients_refuse_the_same_models(rows):
     with pytest.raises(InputError, match="has the column `nope`"):
         standardized_coefficients(rows, "rt ~ nope")
+
+
+def test_numbers_in_factor_are_levels(rows):
+    """As in the main model of a study with the inference levels 0, 2 and 3, and the reference level 2."""
+    numbers = rows.assign(level=np.resize([0, 2, 3], len(rows)))
+    formula = "rt ~ factor(level) * touch + (1 | person)"
+    model = fit_mixed_model(numbers, formula, reference={"level": 2})
+    texts = numbers.assign(level=numbers["level"].astype(str))
+    of_texts = fit_mixed_model(texts, formula.replace("factor(level)", "level"), reference={"level": "2"})
+    assert model.levels["level"] == (2, 0, 3)
+    pd.testing.assert_frame_equal(model.coefficients, of_texts.coefficients)
+    pd.testing.assert_frame_equal(model.anova, of_texts.anova)
+    # A missing cell makes a column of decimal numbers, but the levels are whole numbers.
+    with_gap = numbers.assign(level=numbers["level"].astype(float).where(numbers.index > 0))
+    assert fit_mixed_model(with_gap, formula).coefficients["term"].tolist()[1:3] == ["level2", "level3"]
+    assert "level" in fit_mixed_model(numbers, "rt ~ level").covariates
+
+
+def test_a_reference_level_of_a_covariate_is_refused_with_the_way_to_make_it_a_factor(rows):
+    with pytest.raises(InputError, match=r"write `factor\(load\)` in the formula"):
+        fit_mixed_model(rows, "rt ~ load", reference={"load": 1})
