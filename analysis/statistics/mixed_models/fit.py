@@ -178,10 +178,14 @@ def fit_mixed_model(
     design = [column_values(column, frame.factors, frame.covariates, frame.n) for column in columns]
     slopes = [_slope_columns(bracket, columns, frame, formula) for bracket in asked.random]
     effects = [GroupedEffect(codes, places) for codes, places in zip(frame.groups, slopes, strict=True)]
-    found = estimate(frame.outcome, design, effects, family=family, reml=reml)
+    # An outcome far from 0, such as a time stamp, would lose digits.
+    constant = _constant_columns(columns, frame) if family == "gaussian" else []
+    center = float(frame.outcome.mean()) if constant else 0.0
+    outcome = frame.outcome - center
+    found = estimate(outcome, design, effects, family=family, reml=reml)
     separated = separation(asked, columns, names, found, frame) if family == "binomial" else ()
     if separated:
-        found = bias_reduced_estimate(frame.outcome, design, effects, found.retained)
+        found = bias_reduced_estimate(outcome, design, effects, found.retained)
     for bracket, places in zip(asked.random, slopes, strict=True):
         redundant = [names[place] for place in places if not found.retained[place]]
         if redundant:
@@ -216,14 +220,16 @@ def fit_mixed_model(
         "icc_adjusted": shares.icc_adjusted,
         "r2_marginal": shares.r2_marginal,
         "r2_conditional": shares.r2_conditional,
-        "rmse": root_mean_squared_error(frame.outcome, found.fitted),
+        "rmse": root_mean_squared_error(outcome, found.fitted),
         "converged": found.converged,
         "singular": found.singular,
     }
+    coefficients = found.coefficients.copy()
+    coefficients[constant] += center
     covariates = {name: _typical(values) for name, values in frame.covariates.items()}
     redundancies = _redundancies(design, found.retained)
     retained = [name for name, kept in zip(names, found.retained, strict=True) if kept]
-    tests = wald_table(found.coefficients, found.covariance, found.degrees, np.eye(len(retained)), confidence)
+    tests = wald_table(coefficients, found.covariance, found.degrees, np.eye(len(retained)), confidence)
     return MixedModel(
         formula=formula,
         family=family,
@@ -236,14 +242,14 @@ def fit_mixed_model(
             columns,
             frame.levels,
             covariates,
-            found.coefficients,
+            coefficients,
             found.covariance,
             found.degrees,
             found.retained,
             redundancies,
         )
         if term_tests == "joint"
-        else treatment_tests(columns, found.coefficients, found.covariance, found.retained),
+        else treatment_tests(columns, coefficients, found.covariance, found.retained),
         random=random,
         correlations=correlations,
         fit=pd.DataFrame([fit]),
@@ -286,6 +292,15 @@ def _slope_columns(
                 f"`{':'.join(column.term)}` before the brackets."
             )
     return tuple(places[frozenset(column.parts)] for column in wanted)
+
+
+def _constant_columns(columns: Sequence[DesignColumn], frame: ModelFrame) -> list[int]:
+    """Return the indices of columns whose sum is 1 in every row: the intercept, or all levels of the first factor."""
+    if not columns[0].parts:
+        return [0]
+    first = [place for place, column in enumerate(columns) if column.term == columns[0].term]
+    n_levels = frame.n_levels.get(columns[0].term[0])
+    return first if len(columns[0].term) == 1 and len(first) == n_levels else []
 
 
 def _redundancies(design: Sequence[Floats], retained: npt.NDArray[np.bool_]) -> Floats:

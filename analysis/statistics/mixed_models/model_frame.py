@@ -17,6 +17,9 @@ NUMBER_KINDS = ("integer", "floating", "mixed-integer-float")
 """The names of pandas for the types of columns with numbers."""
 LARGEST = 1e30
 """Largest number in the data. Powers and products of numbers up to this size can still be computed."""
+MOST_COEFFICIENTS = 1_000
+MOST_CELLS = 200_000_000
+"""Largest number of rows times coefficients. The design then has 1.6 GB."""
 MOST_NAMED = 20
 """Greatest number of names that an error lists."""
 
@@ -102,6 +105,12 @@ def model_frame(data: pd.DataFrame, formula: Formula, family: str, reference: Ma
         raise InputError(
             f"the formula `{formula.text}` has {n_columns} coefficients, which are too many for {frame.n} rows. Fix: "
             "use fewer terms or fewer levels."
+        )
+    if n_columns > MOST_COEFFICIENTS or n_columns * frame.n > MOST_CELLS:
+        largest = max(frame.n_levels, key=lambda name: frame.n_levels[name], default="")
+        raise InputError(
+            f"the formula `{formula.text}` has {n_columns:,} coefficients for {frame.n:,} rows, which need too much "
+            f"memory. Fix: use the factor with the most levels as a random effect, as in `(1 | {largest})`."
         )
     for place, (random, codes) in enumerate(zip(formula.random, groups, strict=True)):
         _check_random(random, codes, frame)

@@ -251,3 +251,19 @@ def test_standardized_coefficients_are_scaled_over_the_fitted_rows():
     formula = "points ~ treatment + age"
     found = standardized_coefficients(holes, formula)
     pd.testing.assert_frame_equal(found, standardized_coefficients(holes.dropna(), formula))
+
+
+@pytest.mark.parametrize(
+    "formula", ["rt ~ condition * load + (1 | participant)", "rt ~ 0 + condition + load + (1 | item)", "rt ~ load"]
+)
+def test_an_outcome_far_from_zero_loses_no_digits(formula):
+    trials = data_of("trials")
+    model, shifted = (fit_mixed_model(trials.assign(rt=trials["rt"] + shift), formula) for shift in (0.0, 1e7))
+    columns = ["std_error", "df"]
+    pd.testing.assert_frame_equal(model.coefficients[columns], shifted.coefficients[columns], rtol=1e-5)
+    moved = shifted.coefficients["estimate"] - model.coefficients["estimate"]
+    terms = model.coefficients["term"]
+    levels = terms.str.startswith("condition") if "0 +" in formula else terms == "(Intercept)"
+    np.testing.assert_allclose(moved, np.where(levels, 1e7, 0.0), atol=1e-6)
+    pd.testing.assert_frame_equal(model.random, shifted.random, rtol=1e-5)
+    assert shifted.fit["r2_marginal"][0] == pytest.approx(model.fit["r2_marginal"][0], rel=1e-5)

@@ -297,3 +297,11 @@ def test_numbers_in_factor_are_levels(rows):
 def test_a_reference_level_of_a_covariate_is_refused_with_the_way_to_make_it_a_factor(rows):
     with pytest.raises(InputError, match=r"write `factor\(load\)` in the formula"):
         fit_mixed_model(rows, "rt ~ load", reference={"load": 1})
+
+
+@pytest.mark.parametrize(("n_rows", "n_levels"), [(45_000, 20_000), (1_000_000, 600)])
+def test_a_design_that_needs_too_much_memory_is_refused(n_rows, n_levels):
+    many = pd.DataFrame({"y": np.arange(n_rows, dtype=float), "unit": np.arange(n_rows) % n_levels})
+    message = refused(many, "y ~ factor(unit)")
+    assert f"has {n_levels:,} coefficients for {n_rows:,} rows, which need too much memory" in message
+    assert "`(1 | unit)`" in message
