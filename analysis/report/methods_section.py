@@ -1,19 +1,20 @@
 """Write the methods section of a paper, with its references, from the plan and the results."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import pandas as pd
 
 from analysis.data.columns import PEOPLE, sessions_of
-from analysis.exclusions.by_researcher import excluded_sessions
-from analysis.exclusions.flow import Exclusions
-from analysis.exclusions.rules import rule_words
-from analysis.planned.models import has_random_effects
+from analysis.data.row_filters import where_words
+from analysis.exclusions.flow import INCLUDED, Exclusions
+from analysis.planned.models import FittedModel, has_random_effects
 from analysis.planned.results import PlannedResults
 from analysis.planned.tests import EQUIVALENCE
+from analysis.report.methods_measures import measure_sentences
 from analysis.report.references import references
 from analysis.sentences import count, invalid_words, percent, source_words
-from analysis.statistics.factor_levels import level_order
+from analysis.statistics.factor_levels import level_order, level_text
 from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.planned_analyses import PlannedAnalyses
 
@@ -47,19 +48,22 @@ class Methods:
 
 
 def methods_of_study(
-    exclusions: Exclusions, plan: AnalysisPlan, results: PlannedResults, software_version: str
+    exclusions: Exclusions, plan: AnalysisPlan, results: PlannedResults, tables: Collection[str], software_version: str
 ) -> Methods:
-    """Return the methods section of the analysis of a study."""
+    """Return the methods section of the analysis of a study. `tables` are the names of the tables of the analysis."""
     methods = Methods()
     methods.add(_participants(exclusions))
+    methods.add(_items(exclusions.trials, plan))
     methods.add(_exclusions(exclusions, plan))
-    _add_accuracy(methods, plan, has_models=bool((exclusions.trials["kind"] == "model").any()))
+    _add_accuracy(methods, plan, kinds=set(exclusions.trials["kind"]))
+    sentences, cited = measure_sentences(tables, plan)
+    methods.add(sentences, *cited)
     add_planned(methods, plan, results)
     methods.add([f"The data were analysed with Equipoise {software_version}."])
     return methods
 
 
-def _add_accuracy(methods: Methods, plan: AnalysisPlan, *, has_models: bool) -> None:
+def _add_accuracy(methods: Methods, plan: AnalysisPlan, *, kinds: Collection[str]) -> None:
     sentences = [
         "Accuracy is the percentage of correct test trials.",
         f"For several participants, confidence intervals ({percent(plan.confidence, 0)}) are percentile intervals over "
@@ -67,17 +71,21 @@ def _add_accuracy(methods: Methods, plan: AnalysisPlan, *, has_models: bool) -> 
         "For single participants and for models, confidence intervals are Wilson intervals (Wilson, 1927).",
     ]
     cited = ["bootstrap", "wilson"]
-    if has_models:
+    if "model" in kinds:
         sentences += [
             f"The intervals of models take into account that responses to {_related(plan)} are not independent (Korn & "
             "Graubard, 1998).",
-            "The same grader scored the raw responses of people and models.",
             f"In the accuracies of a model, its invalid and missing responses {invalid_words(plan)}.",
+        ]
+        cited.append("korn_graubard")
+    if "model" in kinds and PEOPLE.keys() & kinds:
+        sentences += [
+            "The same grader scored the raw responses of people and models.",
             "People were compared with each model over the shared items.",
             "In the model's accuracy, each item was weighted by the number of people's responses to it (Kish, 1965).",
             "The confidence intervals of people and model were combined by MOVER (Zou & Donner, 2008).",
         ]
-        cited += ["kish", "korn_graubard", "mover"]
+        cited += ["kish", "mover"]
     methods.add(sentences, *cited)
 
 
@@ -114,30 +122,43 @@ def _participants(exclusions: Exclusions) -> list[str]:
     if len(runs):
         n_runs_of = runs.groupby("subject").size()
         names = [f"{subject} ({count(n, 'run')})" if n > 1 else str(subject) for subject, n in n_runs_of.items()]
-        sentences.append(
-            f"{count(len(runs), 'model run')} answered the same items: {', '.join(sorted(names, key=level_order))}."
-        )
+        answered = f"{count(len(runs), 'model run')} answered {'the same' if len(people) > len(runs) else 'the'} items"
+        sentences.append(f"{answered}: {', '.join(sorted(names, key=level_order))}.")
+    return sentences
+
+
+def _items(trials: pd.DataFrame, plan: AnalysisPlan) -> list[str]:
+    """Return sentences on the design: the test items, their factors, and the number of trials of a session."""
+    test = trials[trials["phase"] == "test"]
+    tasks = ", ".join(sorted(test["task"].unique()))
+    sentences = [f"The study has {count(test['item_id'].nunique(), 'test item')} (task: {tasks})."]
+    of_people = test[test["kind"].isin(list(PEOPLE))]
+    if len(of_people):
+        n_trials = of_people.groupby("session").size()
+        low, high = int(n_trials.min()), int(n_trials.max())
+        sentences.append(f"A session of a participant has {low if low == high else f'{low} to {high}'} test trials.")
+    if plan.by:
+        levels = [f"{factor} ({test[factor].nunique()} levels)" for factor in plan.by if factor in test]
+        sentences.append(f"Factors of the items: {', '.join(levels)}.")
     return sentences
 
 
 def _exclusions(exclusions: Exclusions, plan: AnalysisPlan) -> list[str]:
-    n_by_researcher = len(excluded_sessions(exclusions.trials))
-    by_researcher = [f"The researcher excluded {count(n_by_researcher, 'session')} by name (reasons: see the notes)."]
-    if not plan.exclusions:
-        return [
-            "The plan has no exclusion rules. Withdrawn and incomplete sessions were excluded.",
-            *by_researcher * bool(n_by_researcher),
+    """Return sentences with each step of the exclusions, separately for people and for simulated participants."""
+    sentences = [] if plan.exclusions else ["The plan has no exclusion rules."]
+    for kind, name in PEOPLE.items():
+        flow = exclusions.flow[(exclusions.flow["kind"] == kind) & (exclusions.flow["step"] != INCLUDED)]
+        if flow.empty:
+            continue
+        steps = [
+            f"{row['criterion']} ({count(int(row['n_participants']), 'participant')}, "
+            f"{count(int(row['n_trials']), 'trial')})"
+            for row in flow.to_dict("records")
         ]
-    flow = exclusions.flow[exclusions.flow["kind"] != "model"]
-    steps = []
-    for rule in plan.exclusions:
-        excluded = flow[flow["step"] == rule.rule]
-        participants = count(int(excluded["n_participants"].sum()), "participant")
-        steps.append(f"{rule_words(rule)} ({participants}, {count(int(excluded['n_trials'].sum()), 'trial')})")
-    return [
-        *by_researcher * bool(n_by_researcher),
-        f"Exclusion rules were applied in this order: {'; '.join(steps)}. No rule was applied to models.",
-    ]
+        sentences.append(f"Trials of {name} were excluded in this order: {'; '.join(steps)}.")
+    if (exclusions.trials["kind"] == "model").any():
+        sentences.append("No exclusion rule was applied to models.")
+    return sentences
 
 
 def add_planned(methods: Methods, plan: PlannedAnalyses, results: PlannedResults) -> None:
@@ -151,6 +172,7 @@ def add_planned(methods: Methods, plan: PlannedAnalyses, results: PlannedResults
             ("binomial", False): "Logistic models without random effects were fitted by maximum likelihood",
         }
         sentences = [
+            *(_formula_words(name, model) for name, model in results.models.items()),
             *(f"{how[form]}, with glmm (Lenartowicz, 2026)." for form in sorted(forms)),
             *_term_tests(results),
             "R² and the intraclass correlation follow Nakagawa et al. (2017).",
@@ -169,6 +191,18 @@ def add_planned(methods: Methods, plan: PlannedAnalyses, results: PlannedResults
         methods.add(sentences, *cited)
     if not results.tests.empty:
         _add_tests(methods, plan, results.tests)
+
+
+def _formula_words(name: str, fitted: FittedModel) -> str:
+    """Return a sentence with the formula of a statistical model, its rows and its reference levels."""
+    planned, model = fitted.planned, fitted.model
+    where = where_words(planned.where)
+    rows = f"{count(int(model.fit['n'].iloc[0]), 'row')}{f', where {where}' if where else ''}"
+    references = ", ".join(f"{factor}: {level_text(levels[0])}" for factor, levels in model.levels.items())
+    return (
+        f"The formula of the statistical model {name} is {planned.formula} ({rows}"
+        f"{f'; reference levels: {references}' if references else ''})."
+    )
 
 
 def _term_tests(results: PlannedResults) -> list[str]:

@@ -5,10 +5,15 @@ REFERENCES = {
     "powerful approach to multiple testing. Journal of the Royal Statistical Society: Series B, 57, 289-300.",
     "bootstrap": "Efron, B., & Tibshirani, R. J. (1993). An introduction to the bootstrap. Chapman & Hall.",
     "cohen": "Cohen, J. (1988). Statistical power analysis for the behavioral sciences (2nd ed.). Erlbaum.",
+    "error_consistency": "Geirhos, R., Meding, K., & Wichmann, F. A. (2020). Beyond accuracy: Quantifying "
+    "trial-by-trial behaviour of CNNs and humans by measuring error consistency. Advances in Neural Information "
+    "Processing Systems, 33.",
     "firth": "Firth, D. (1993). Bias reduction of maximum likelihood estimates. Biometrika, 80, 27-38.",
     "glmm": "Lenartowicz, P. (2026). glmm: Mixed-model fitting in Rust, Python and R [Computer software].",
     "greenhouse_geisser": "Greenhouse, S. W., & Geisser, S. (1959). On methods in the analysis of profile data. "
     "Psychometrika, 24, 95-112.",
+    "hautus": "Hautus, M. J. (1995). Corrections for extreme proportions and their biasing effects on estimated values "
+    "of d'. Behavior Research Methods, Instruments, & Computers, 27, 46-51.",
     "holm": "Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of "
     "Statistics, 6, 65-70.",
     "jzs": "Rouder, J. N., Speckman, P. L., Sun, D., Morey, R. D., & Iverson, G. (2009). Bayesian t tests for "

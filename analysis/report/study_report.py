@@ -63,7 +63,7 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
             cells=of_factors,
             planned=planned_section(analysis.planned, plan, analysis.figures_of_models),
             planned_sentences=summary_sentences(analysis.planned, plan) if plan.tests or plan.models else [],
-            methods=methods_of_study(exclusions, plan, analysis.planned, provenance.software_version),
+            methods=methods_of_study(exclusions, plan, analysis.planned, analysis.tables, provenance.software_version),
             rules=rule_sentences(plan),
             provenance_rows=_provenance_rows(provenance, exclusions.flow),
             **_kinds(exclusions.trials),

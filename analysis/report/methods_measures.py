@@ -1,0 +1,56 @@
+"""Sentences of the methods section on measures beyond accuracy."""
+
+from collections.abc import Collection
+
+from experiment.study.analysis_plan import AnalysisPlan
+
+MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "item_agreement": (
+        "Agreement by item is the correlation (Pearson, Spearman) between the accuracies of people and of a model at "
+        "the shared items. The reliability of people's accuracies is the mean correlation between random halves of the "
+        "participants, extrapolated to all participants (Spearman-Brown formula). The ceiling of a correlation with "
+        "people is the square root of the reliability.",
+        (),
+    ),
+    "error_agreement": (
+        "Agreement in errors is error consistency (Geirhos et al., 2020): Cohen's kappa of correct and not correct "
+        "responses to shared items, averaged over pairs of two participants, or over pairs of a participant and a "
+        "model. Pairs in which both were always right, or both always wrong, have no kappa.",
+        ("error_consistency",),
+    ),
+    "difficulty_trends": (
+        "The slope of accuracy over the levels of {difficulty} is that of the least-squares line through all trials; "
+        "in a model's slope, a level has the weight of people's responses.",
+        (),
+    ),
+    "perturbations": (
+        "The effect of a perturbation is the accuracy at the perturbed items minus the accuracy at the same items "
+        "without perturbation.",
+        (),
+    ),
+    "variants": (
+        "Surviving accuracy is the share of items with correct responses to the original item and to all its variants.",
+        (),
+    ),
+}
+"""For each table of a measure: what was measured, and the works to cite."""
+
+SIGNAL = (
+    "For {signals}, the response that was measured is a hit if it is right, and a false alarm if it is wrong. d' and "
+    "the criterion c were computed with the log-linear correction (Hautus, 1995)."
+)
+
+
+def measure_sentences(tables: Collection[str], plan: AnalysisPlan) -> tuple[list[str], set[str]]:
+    """Return a sentence for each measure among the tables of an analysis, and the works that the sentences cite."""
+    sentences: list[str] = []
+    cited: set[str] = set()
+    for name, (words, works) in MEASURES.items():
+        if name in tables:
+            sentences.append(words.format(difficulty=(plan.difficulty or "").replace("_", " ")))
+            cited |= set(works)
+    signals = [name for name in plan.signals if f"signal_{name}" in tables]
+    if signals:
+        sentences.append(SIGNAL.format(signals=", ".join(signals)))
+        cited.add("hautus")
+    return sentences, cited

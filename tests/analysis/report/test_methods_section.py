@@ -1,0 +1,106 @@
+"""The methods section states everything that was done, and nothing that was not."""
+
+import re
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from analysis.data.tidy_table import tidy_trials
+from analysis.exclusions.flow import apply_exclusions
+from analysis.measures.study_measures import study_measures
+from analysis.planned.results import PlannedResults, run_planned
+from analysis.report.methods_section import Methods, methods_of_study
+from experiment.study.analysis_plan import AnalysisPlan
+
+RULES = [{"rule": "attention_check"}, {"rule": "median_rt", "min_ms": 1000}]
+
+
+def methods(rows: pd.DataFrame, plan: AnalysisPlan) -> Methods:
+    exclusions = apply_exclusions(tidy_trials(rows), plan)
+    tables = study_measures(exclusions.trials, plan, [])
+    results = run_planned(lambda _: exclusions.trials, plan) if plan.models else PlannedResults()
+    return methods_of_study(exclusions, plan, results, tables, "1.0")
+
+
+def text_of(found: Methods) -> str:
+    return "\n".join(found.paragraphs).replace("\u00a0", " ")
+
+
+@pytest.fixture(scope="module")
+def people(view: Any, session: Any, row: Any) -> Any:
+    """Six people; one of them withdrew, one did not finish, and one left a question unanswered."""
+    groups = [
+        session(participant=f"P{n}", n_correct=n, group=n % 2 + 1, factors={"level": n % 2}, rt_ms=1500.0 + 100 * n)
+        for n in range(3)
+    ]
+    return [
+        *groups,
+        session(participant="withdrawn", status="withdrawn"),
+        session(participant="incomplete", status="active"),
+        [*session(participant="silent"), row(participant="silent", trial_index=4, item_id="i5", response=None,
+                                             valid=None, missing="deadline", rt_ms=None)],
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def model(session: Any) -> Any:
+    return session(kind="model", run="M", n_correct=3)
+
+
+def test_every_exclusion_is_counted(view: Any, people: Any) -> None:
+    text = text_of(methods(view(people), AnalysisPlan(exclusions=RULES)))
+    assert "6 participants (people, source: web) started in 2 counterbalance groups." in text
+    (excluded,) = re.findall(r"Trials of people were excluded in this order: (.*)\.", text)
+    assert excluded == (
+        "session withdrawn (1 participant, 4 trials); session not completed (1 participant, 4 trials); failed at least "
+        "one attention check (0 participants, 0 trials); median response time under 1,000 ms (0 participants, 0 "
+        "trials); test trial without a response (0 participants, 1 trial)"
+    )
+    assert "The plan has no exclusion rules." not in text
+    without_rules = text_of(methods(view(people), AnalysisPlan()))
+    assert "The plan has no exclusion rules. Trials of people were excluded in this order: session withdrawn" in (
+        without_rules
+    )
+
+
+def test_people_and_simulated_participants_are_counted_separately(view: Any, people: Any, session: Any) -> None:
+    simulated = session(participant="S", kind="simulated", status="active")
+    text = text_of(methods(view(people, simulated), AnalysisPlan()))
+    assert "Trials of people were excluded in this order: session withdrawn (1 participant, 4 trials)" in text
+    assert "Trials of simulated participants were excluded in this order: session withdrawn (0 participants" in text
+
+
+def test_the_design_and_the_number_of_items_are_stated(view: Any, people: Any, model: Any) -> None:
+    text = text_of(methods(view(people, model), AnalysisPlan(by=["level"])))
+    assert "The study has 5 test items (task: multiple_choice)." in text
+    assert "A session of a participant has 4 to 5 test trials." in text
+    assert "Factors of the items: level (" in text
+
+
+def test_models_alone_are_not_compared_with_people(view: Any, model: Any) -> None:
+    alone = text_of(methods(view(model), AnalysisPlan(exclusions=RULES)))
+    assert "People" not in alone
+    assert "people" not in alone
+    assert "same items" not in alone
+    assert "No exclusion rule was applied to models." in alone
+
+
+def test_each_measure_is_described_and_cited_only_if_it_was_measured(view: Any, people: Any, model: Any) -> None:
+    without = methods(view(people), AnalysisPlan())
+    found = methods(view(people, model), AnalysisPlan(difficulty="level"))
+    described = {"Agreement by item is": None, "error consistency (Geirhos": "Geirhos", "The slope of accuracy": None}
+    for words, cited in described.items():
+        assert words in text_of(found)
+        assert words not in text_of(without)
+        if cited:
+            assert any(work.startswith(cited) for work in found.references)
+            assert not any(work.startswith(cited) for work in without.references)
+
+
+def test_each_statistical_model_has_its_formula(view: Any, people: Any) -> None:
+    models = {"by_level": {"formula": "rt_ms ~ level", "where": {"phase": "test"}}}
+    text = text_of(methods(view(people), AnalysisPlan(models=models)))
+    (sentence,) = [line for line in text.split(". ") if "by_level" in line and "formula" in line]
+    assert sentence.split("The formula")[1].startswith(" of the statistical model by_level is rt_ms ~ level (")
+    assert "(12 rows, where phase = test)" in sentence
