@@ -6,6 +6,7 @@ from analysis.data.columns import PEOPLE, factor_columns
 from analysis.measures.difficulty import accuracy_by_level, trends
 from analysis.measures.error_consistency import error_agreement
 from analysis.measures.item_agreement import item_agreement, item_table
+from analysis.measures.model_differences import model_differences
 from analysis.measures.perturbations import DEGREES, perturbation_effects
 from analysis.measures.signal_detection import signal_measures
 from analysis.measures.variants import has_variants, option_positions, variant_accuracy
@@ -13,6 +14,7 @@ from batteries.errors import collect_input_error
 from experiment.study.analysis_plan import AnalysisPlan
 
 TITLES = {
+    "model_differences": "Differences between models",
     "item_agreement": "Agreement by item",
     "error_agreement": "Agreement in errors",
     "difficulty": "Accuracy by level of difficulty",
@@ -24,6 +26,10 @@ TITLES = {
 """The heading of each measure, in the order of the report. The heading of a signal is the name of the signal."""
 
 EXPLANATIONS = {
+    "model_differences": (
+        "Accuracy of the first model minus accuracy of the second model, over the items that both were asked. The "
+        "intervals generalize to other items. They are not adjusted for the number of pairs."
+    ),
     "variants": (
         "Surviving accuracy: share of items with correct responses to the original item and to all its variants (other "
         "orders of options, other wordings). Consistency: probability that the same option is chosen in two orders."
@@ -45,8 +51,8 @@ def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[
         The tidy table with `excluded_by`.
     plan : AnalysisPlan
         `difficulty` states the factor of difficulty, and `signals` states the responses to measure. Agreement on items,
-        agreement in errors, and the effects of perturbations and of variants of items are measured if the data allow
-        it.
+        agreement in errors, differences between models, and the effects of perturbations and of variants of items are
+        measured if the data allow it.
     not_computed : list of str
         A list; this function appends a sentence about each result that cannot be computed.
     """
@@ -57,6 +63,8 @@ def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[
         tables["items"] = item_table(trials)
         tables["item_agreement"] = item_agreement(trials, plan)
         tables["error_agreement"] = error_agreement(trials, plan)
+    if trials.loc[trials["kind"] == "model", "subject"].nunique() > 1:
+        tables["model_differences"] = model_differences(trials, plan)
     if plan.difficulty is not None:
         with collect_input_error(not_computed):
             tables["difficulty"] = accuracy_by_level(trials, plan.difficulty, plan)

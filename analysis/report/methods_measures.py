@@ -5,6 +5,11 @@ from collections.abc import Collection
 from experiment.study.analysis_plan import AnalysisPlan
 
 MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "model_differences": (
+        "Pairs of models were compared on the items that both were asked; the intervals of these paired differences "
+        "follow Bonett and Price (2012) and treat items as random.",
+        ("bonett_price",),
+    ),
     "item_agreement": (
         "Agreement by item is the correlation (Pearson, Spearman) between the accuracies of people and of a model at "
         "the shared items. The reliability of people's accuracies is the mean correlation between random halves of the "
