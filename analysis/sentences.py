@@ -1,6 +1,6 @@
 """Numbers in words, for the report and the figures. The tables keep every digit."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import pandas as pd
@@ -111,6 +111,23 @@ def accuracy_sentence(row: dict[str, Any], plan: AnalysisPlan) -> str:
     n = "" if row["kind"] == "model" else f"n = {row['n_participants']:,}, "
     ci = interval(row["ci_low"], row["ci_high"], plan.confidence)
     return f"{subject}: {percent(row['accuracy'])} correct, {ci}, {n}{count(row['n_trials'], 'trial')}."
+
+
+MOST_MODELS_IN_SENTENCES = 2
+"""More models are one sentence with their range; a table has the numbers of each model."""
+
+
+def accuracy_summary(rows: Sequence[dict[str, Any]], plan: AnalysisPlan) -> list[str]:
+    """Return the table `accuracy_overall` in at most four sentences: each kind of people, and the models."""
+    models = [row for row in rows if row["kind"] == "model"]
+    if len(models) <= MOST_MODELS_IN_SENTENCES:
+        return [accuracy_sentence(row, plan) for row in rows]
+    lowest, highest = (choose(models, key=lambda row: row["accuracy"]) for choose in (min, max))
+    of_models = (
+        f"{len(models)} models: from {percent(lowest['accuracy'])} correct ({lowest['subject']}) to "
+        f"{percent(highest['accuracy'])} correct ({highest['subject']})."
+    )
+    return [*(accuracy_sentence(row, plan) for row in rows if row["kind"] != "model"), of_models]
 
 
 def difference_sentence(row: dict[str, Any], plan: AnalysisPlan) -> str:

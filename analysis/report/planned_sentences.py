@@ -9,7 +9,7 @@ from analysis.planned.models import FittedModel
 from analysis.planned.results import PlannedResults
 from analysis.planned.tests import AS_PLANNED, EQUIVALENCE, PAIRED
 from analysis.report.formatting import cell_words, number, p_words
-from analysis.sentences import count, percent
+from analysis.sentences import MOST_MODELS_IN_SENTENCES, count, percent
 from analysis.statistics.bayes_factors import bayes_factor_words
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedTest
 
@@ -126,11 +126,27 @@ def _terms(fitted: FittedModel) -> pd.DataFrame:
 
 
 def summary_sentences(results: PlannedResults, plan: PlannedAnalyses) -> list[str]:
-    """Return the results of the plan's confirmatory tests and statistical models in a few sentences."""
-    sentences = _test_summary(results.tests[~results.tests["exploratory"].astype(bool)], plan)
-    for name, fitted in results.models.items():
-        if not fitted.planned.exploratory:
-            sentences.append(f"Model `{name}`: {_summary_of_model(fitted, plan.confidence)}")
+    """Return the results of the plan's confirmatory tests and statistical models in at most three paragraphs."""
+    tests = _test_summary(results.tests[~results.tests["exploratory"].astype(bool)], plan)
+    models = {
+        name: _summary_of_model(fitted, plan.confidence)
+        for name, fitted in results.models.items()
+        if not fitted.planned.exploratory
+    }
+    sentences = [" ".join(tests)] if tests else []
+    if len(models) <= MOST_MODELS_IN_SENTENCES:
+        sentences += [f"Model `{name}`: {summary}" for name, summary in models.items()]
+    else:
+        names: dict[str, list[str]] = {}
+        for name, summary in models.items():
+            kind = (
+                "with a significant term"
+                if summary.startswith("significant")
+                else ("without a significant term" if summary.startswith("no significant term") else "not estimated")
+            )
+            names.setdefault(kind, []).append(f"`{name}`")
+        found = "; ".join(f"{kind}: {', '.join(those)}" for kind, those in names.items())
+        sentences.append(f"{len(models)} statistical models (p < {1 - plan.confidence:.2g}): {found}.")
     return sentences or [f"{count(len(results.tables), 'table')} of means; no test or model was computed."]
 
 

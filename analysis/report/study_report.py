@@ -16,7 +16,7 @@ from analysis.report.planned_section import planned_section
 from analysis.report.planned_sentences import summary_sentences
 from analysis.result import Analysis
 from analysis.sentences import (
-    accuracy_sentence,
+    accuracy_summary,
     comparison_sentence,
     difference_sentence,
     level_words,
@@ -29,6 +29,9 @@ from experiment.study.planned_analyses import PlannedComparison
 
 NOT_SHOWN_OF_MODELS = ["model", "model_version", "n_items", "n_trials", "ci_low", "ci_high", "n_items_repeated"]
 """Columns that the report omits from the table of models, so that it fits the page. The CSV file has these columns."""
+
+MOST_GAP_SENTENCES = 4
+"""More differences are only in the figure and the table."""
 
 
 def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy]) -> str:
@@ -114,9 +117,9 @@ def _accuracy(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, 
     overall, gaps = records(tables["accuracy_overall"]), records(tables["differences_overall"])
     return {
         "overall": overall,
-        "overall_sentences": [accuracy_sentence(row, plan) for row in overall],
+        "overall_sentences": accuracy_summary(overall, plan),
         "gaps": gaps,
-        "gap_sentences": [difference_sentence(row, plan) for row in gaps],
+        "gap_sentences": [difference_sentence(row, plan) for row in gaps] if len(gaps) <= MOST_GAP_SENTENCES else [],
         "cell_gaps": records(tables["differences"]) if plan.by else [],
         "stored": records(tables["stored_scoring"]),
         "regraded": records(tables["regraded"]),

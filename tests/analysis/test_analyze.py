@@ -279,3 +279,28 @@ def test_unequal_items_and_missing_levels_are_noted(view, session, row, tmp_path
     )
     assert "1\u00a0test item does not have the factor condition" in notes
     assert "fewer than 10 participants" in notes
+
+
+@pytest.mark.parametrize("n_models", [2, 18])
+def test_the_summary_has_at_most_seven_lines(view, session, tmp_path, n_models):
+    models = [session(kind="model", run=f"M{n:02}", n_correct=n % 5) for n in range(n_models)]
+    people = [session(participant=f"P{n}", n_correct=n % 5, rt_ms=1000.0 + 50 * n) for n in range(6)]
+    simulated = [session(participant=f"S{n}", kind="simulated", n_correct=3) for n in range(3)]
+    formula = {"formula": "rt_ms ~ item_id + (1 | participant)", "who": "people"}
+    plan = PLAN.model_copy(update={"exclusions": (), "by": ()}).model_copy(
+        update={"models": AnalysisPlan(models=dict.fromkeys("abc", formula)).models}
+    )
+    run(view(people, simulated, models), tmp_path / "out", plan)
+    page = html.unescape((tmp_path / "out" / "report.html").read_text(encoding="utf-8")).replace("\u00a0", " ")
+    summary = page.split('id="summary"')[1].split("</section>")[0]
+    assert summary.count("<li>") <= 7
+    assert "People: " in summary
+    assert "Simulated participants: " in summary
+    if n_models == 18:
+        assert "18 models: from 0.0 % correct (M00) to 100.0 % correct (M04)." in summary
+        # Every model is in the table, not in a list of sentences.
+        differences = page.split('id="differences"')[1].split("</section>")[0]
+        assert all(f"{100 * (n % 5) / 4:.1f} %" in differences for n in range(5))
+        assert "percentage points above M" not in differences
+    else:
+        assert "M00: 0.0 % correct" in summary

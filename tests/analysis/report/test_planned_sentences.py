@@ -133,3 +133,17 @@ def test_a_formula_without_participants_or_items_has_a_warning(trials: pd.DataFr
     assert "(1 + condition | participant)" in of_slopes
     means = trials.groupby(["participant", "subject"], as_index=False)["rt_ms"].mean()
     assert results(means, models={"m": {"formula": "rt_ms ~ subject"}})[0].models["m"].warnings == ()
+
+
+def test_many_models_and_tests_are_two_lines_of_the_summary(trials: pd.DataFrame) -> None:
+    people = trials[trials["subject"] == "people"]
+    clear = {"formula": f"rt_ms ~ condition + {GROUPS}"}
+    nothing = {"formula": f"rt_ms ~ half + {GROUPS}"}
+    half = people.assign(half=np.where(people["participant"] < "p10", "first", "second"))
+    tests = {name: {"test": "t", "of": "rt_ms", "per": "participant", "within": "condition"} for name in ("t1", "t2")}
+    found, plan = results(half, models={"a": clear, "b": nothing, "c": clear}, tests=tests)
+    of_tests, of_models = summary_sentences(found, plan)
+    assert of_tests == "Significant planned tests after Holm correction: 2 of 2 (t1, t2)."
+    assert of_models == (
+        "3 statistical models (p < 0.05): with a significant term: `a`, `c`; without a significant term: `b`."
+    )
