@@ -1,12 +1,13 @@
 """Tables in the report: rounded numbers, and headings in words. The CSV files keep every digit."""
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from analysis.sentences import level_words, percent
+from analysis.sentences import level_words, percent, points
 
 HEADINGS = {
     "std_error": "SE", "p_value": "p", "p_holm": "p, Holm",
@@ -25,6 +26,15 @@ HEADINGS = {
 }  # fmt: skip
 
 
+SHARES = {"accuracy", "accuracy_people", "accuracy_model", "accuracy_1", "accuracy_2", "lowest_accuracy_of_a_run",
+          "highest_accuracy_of_a_run", "consistency", "accuracy_if_wrong", "accuracy_if_left_out", "accuracy_if_chance",
+          "accuracy_original", "accuracy_variants", "surviving_accuracy", "chosen", "right", "accuracy_perturbed",
+          "accuracy_unperturbed", "observed", "expected", "hit_rate", "false_alarm_rate", "accuracy_ratio"}  # fmt: skip
+"""Measures of a study that are shares; the report shows them as percentages."""
+DIFFERENCES_OF_SHARES = {"difference", "change", "slope", "slope_difference", "equivalence"}
+"""Measures of a study that are differences of shares; the report shows them in percentage points."""
+
+
 @dataclass(frozen=True)
 class ShownColumn:
     """The heading of a column. `is_number` is true if the cells are right-aligned."""
@@ -41,7 +51,7 @@ class ShownTable:
     rows: list[list[str]]
 
 
-def shown(table: pd.DataFrame, confidence: float | None = None) -> ShownTable:
+def shown(table: pd.DataFrame, confidence: float | None = None, *, of_study: bool = False) -> ShownTable:
     """Return a table in the form of the report.
 
     Parameters
@@ -50,16 +60,47 @@ def shown(table: pd.DataFrame, confidence: float | None = None) -> ShownTable:
         Any table of an analysis.
     confidence
         Coverage of the confidence intervals, for the headings. None if the rows have different coverages.
+    of_study
+        True for a table of a study's measures: `SHARES` and their intervals are shown as percentages, and differences
+        of shares in percentage points.
     """
+    units = _units(table) if of_study else {}
     numeric = [
         pd.api.types.is_numeric_dtype(table[column]) and not pd.api.types.is_bool_dtype(table[column])
         for column in table.columns
     ]
     columns = [
-        ShownColumn(heading(str(name), confidence), is_number) for name, is_number in zip(table, numeric, strict=True)
+        ShownColumn(heading(str(name), confidence) + (", points" if units.get(name) == "points" else ""), is_number)
+        for name, is_number in zip(table, numeric, strict=True)
     ]
-    cells = [[cell_words(str(name), cell) for cell in table[name].tolist()] for name in table.columns]
+    cells = [[_in_unit(str(name), cell, units.get(name)) for cell in table[name].tolist()] for name in table.columns]
     return ShownTable(columns, [list(row) for row in zip(*cells, strict=True)])
+
+
+def _units(table: pd.DataFrame) -> dict[Hashable, str]:
+    """Return the unit, `percent` or `points`, of each column that has one.
+
+    A column such as `ci_low` belongs to the last measure before it.
+    """
+    units: dict[Hashable, str] = {}
+    measure = ""
+    for column in table.columns:
+        name = str(column)
+        own = name.removesuffix("ci_low").removesuffix("ci_high").removesuffix("_")
+        if own == name:
+            measure = name
+        of = own or measure
+        if of in SHARES:
+            units[column] = "percent"
+        elif of in DIFFERENCES_OF_SHARES:
+            units[column] = "points"
+    return units
+
+
+def _in_unit(column: str, cell: Any, unit: str | None) -> str:
+    if unit is None or cell is None or pd.isna(cell):
+        return cell_words(column, cell)
+    return percent(float(cell)) if unit == "percent" else points(float(cell))
 
 
 def heading(name: str, confidence: float | None = None) -> str:

@@ -131,9 +131,9 @@ def _models(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, An
     models, invalid = tables["models"], tables["invalid"]
     has_invalid = bool((invalid["n_unanswered"] + invalid["n_invalid"]).sum())
     return {
-        "models": shown(models.drop(columns=NOT_SHOWN_OF_MODELS), plan.confidence),
+        "models": shown(models.drop(columns=NOT_SHOWN_OF_MODELS), plan.confidence, of_study=True),
         "is_repeated": bool(models["consistency"].notna().any()),
-        "invalid": shown(invalid.drop(columns=["model"])) if has_invalid else None,
+        "invalid": shown(invalid.drop(columns=["model"]), of_study=True) if has_invalid else None,
     }
 
 
@@ -141,7 +141,7 @@ def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan, figures: dict
     """Return the sensitivity to exclusions, the measures beyond accuracy, and the comparisons of the plan."""
     return {
         "sensitivities": [
-            (SENSITIVITIES[name], name, shown(table, plan.confidence))
+            (SENSITIVITIES[name], name, shown(table, plan.confidence, of_study=True))
             for name, table in tables.items()
             if name in SENSITIVITIES
         ],
@@ -149,7 +149,7 @@ def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan, figures: dict
             {
                 "title": TITLES.get(name, name.replace("_", " ", 1)),
                 "name": name,
-                "table": shown(table, plan.confidence),
+                "table": shown(table, plan.confidence, of_study=True),
                 "explanation": EXPLANATIONS.get(name),
             }
             for name, table in tables.items()
@@ -170,7 +170,7 @@ def _comparison(name: str, planned: PlannedComparison, table: pd.DataFrame, plan
         "name": name,
         "exploratory": planned.exploratory,
         "sentences": [comparison_sentence(row, planned, plan) for row in rows] if not planned.by else [],
-        "table": shown(table.drop(columns=["kind"]), plan.confidence),
+        "table": shown(table.drop(columns=["kind"]), plan.confidence, of_study=True),
     }
 
 

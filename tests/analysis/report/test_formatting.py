@@ -188,3 +188,19 @@ def test_every_cell_of_a_table_is_shown(rows):
     for (level, value), cells in zip(rows, found.rows, strict=True):
         assert cells[0] == (level or "")
         assert (cells[1] == "") == (value is None)
+
+
+def test_measures_of_a_study_have_one_unit_everywhere():
+    table = pd.DataFrame(
+        {"subject": ["A"], "n_items": [12], "accuracy_1": [0.5], "difference": [-0.125], "ci_low": [-0.25],
+         "ci_high": [float("nan")], "kappa": [0.25], "kappa_ci_low": [0.125], "consistency": [1.0],
+         "consistency_ci_low": [0.9]}
+    )  # fmt: skip
+    found = shown(table, 0.95, of_study=True)
+    assert found.rows == [["A", "12", "50.0\u00a0%", "−12.5", "−25.0", "", "0.250", "0.125", "100.0\u00a0%",
+                           "90.0\u00a0%"]]  # fmt: skip
+    headings = [column.heading for column in found.columns]
+    assert headings[3:5] == ["difference, points", "95\u00a0% CI low, points"]
+    assert headings[6] == "Cohen's kappa"
+    # A table of the researcher's own columns has no known unit.
+    assert shown(table).rows[0][2:4] == ["0.500", "−0.125"]
