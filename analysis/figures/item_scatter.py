@@ -18,6 +18,8 @@ points. The data of the figure have all intervals."""
 
 MOST_SCATTERS = 12
 """Greatest number of scatter plots in a report. The table of items has all models."""
+MARGIN = 0.07
+"""Space outside 0 and 1, so that the largest discs cover no label of an axis."""
 
 
 def item_scatter(
@@ -87,8 +89,8 @@ def _draw(places: pd.DataFrame, said: str, people: str, model: str, confidence: 
     sheet = FigureSheet(SINGLE, top + side + 28)
     sheet.write(4, 3, note, at="top", size=SMALL)
     axes = sheet.axes(left, top, side, side)
-    axes.set_xlim(0, 1)
-    axes.set_ylim(0, 1)
+    axes.set_xlim(-MARGIN, 1 + MARGIN)
+    axes.set_ylim(-MARGIN, 1 + MARGIN)
     axes.plot([0, 1], [0, 1], color=SOFT, linestyle=(0, (4, 3)), linewidth=0.9, zorder=1)
     for place in places.to_dict("records") if with_intervals else []:
         x, y = place["accuracy_people"], place["accuracy_model"]
