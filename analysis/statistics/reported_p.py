@@ -3,13 +3,15 @@
 from bisect import bisect_left
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import product
-from math import inf, sqrt
+from math import inf
 
 import numpy as np
+import numpy.typing as npt
 from scipy.stats import chi2, f, norm, t
 
 from analysis.statistics.intervals import Interval
+
+Floats = npt.NDArray[np.float64]
 
 Bounds = tuple[Fraction, Fraction]
 """The lowest and the highest value that round to the printed value."""
@@ -61,9 +63,9 @@ def possible_p(kind: str, statistic: Bounds, dfs: Sequence[Bounds]) -> Interval:
     if kind in {"t", "z", "r"}:
         nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
         low, high = nearest, max(abs(low), abs(high))
-    grids = [np.linspace(float(first), float(last), DF_POINTS if first < last else 1).tolist() for first, last in dfs]
-    possible = [_p(kind, value, df) for value in (low, high) for df in product(*grids)]
-    return Interval(min(possible), max(possible))
+    grids = [np.linspace(float(first), float(last), DF_POINTS if first < last else 1) for first, last in dfs]
+    possible = _p(kind, *np.meshgrid([low, high], *grids))
+    return Interval(float(possible.min()), float(possible.max()))
 
 
 def possible_df(kind: str, statistic: Bounds, p: Interval) -> Interval | None:
@@ -109,16 +111,18 @@ def possible_df(kind: str, statistic: Bounds, p: Interval) -> Interval | None:
     return Interval(first + 1, inf if after == MOST_DF else after) if first < after else None
 
 
-def _p(kind: str, statistic: float, dfs: Sequence[float]) -> float:
+def _p(kind: str, statistic: Floats, *dfs: Floats) -> Floats:
     match kind:
         case "t":
-            return 2 * float(t.sf(statistic, *dfs))
+            p = 2 * t.sf(statistic, *dfs)
         case "z":
-            return 2 * float(norm.sf(statistic))
+            p = 2 * norm.sf(statistic)
         case "r":
-            explained = statistic**2
-            return 0.0 if explained >= 1 else 2 * float(t.sf(statistic * sqrt(dfs[0] / (1 - explained)), *dfs))
+            r_squared = np.minimum(statistic**2, 1)
+            with np.errstate(divide="ignore"):
+                p = 2 * t.sf(statistic * np.sqrt(dfs[0] / (1 - r_squared)), *dfs)
         case "chi2":
-            return float(chi2.sf(statistic, *dfs))
+            p = chi2.sf(statistic, *dfs)
         case _:
-            return float(f.sf(statistic, *dfs))
+            p = f.sf(statistic, *dfs)
+    return np.asarray(p)
