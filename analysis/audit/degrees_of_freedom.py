@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from math import inf
 
 from analysis.audit.headers_and_cells import read_shape
-from analysis.audit.reported_tests import INDEPENDENT, PAIRED, ROUNDED_DF, ReportedTest, reported_tests
+from analysis.audit.reported_tests import INDEPENDENT, MIXED_MODEL, PAIRED, ReportedTest, reported_tests
 from analysis.audit.table import (
     CONSISTENT,
     INCONSISTENT,
@@ -71,7 +72,7 @@ def _of_t(row: Row, n: int | None, paired: bool, independent: bool) -> list[Expe
 def degrees_of_freedom(table: PublishedTable, design: Design) -> Iterator[Finding]:
     """Compare the printed with the expected degrees of freedom of each test."""
     for test in reported_tests(table):
-        if test.dfs:
+        if test.dfs and not MIXED_MODEL.search(test.words):
             found = _compared(test, design)
             if found is not None:
                 verdict, expected, words = found
@@ -92,14 +93,19 @@ def _compared(test: ReportedTest, design: Design) -> tuple[str, str, str] | None
     fitting = next((one for one in expected if one.dfs == test.dfs), None)
     if fitting is not None:
         return CONSISTENT, wanted, f"{fitting.why} give df = {fitting}."
+    printed = ", ".join(str(df) for df in test.dfs)
+    corrected = _corrected_f(test) if test.kind == "F" and test.has_rounded_df else None
+    if corrected is not None:
+        return CONSISTENT, wanted, f"{corrected}; df = {printed} is printed."
     if test.kind == "F" and not expected:
         return _f_without_groups(test)
     if test.kind == "t":
         welch = _welch(test, wanted)
         if welch is not None:
             return welch
+    if test.has_rounded_df and not test.is_named and test.kind in {"t", "F"} and not test.row.whole("n1"):
+        return None  # The degrees of freedom may be those of a mixed model.
     if expected:
-        printed = ", ".join(str(df) for df in test.dfs)
         words = f"{given}; df = {printed} is printed{as_if_twice(test, test.dfs[0], test.dfs[0])}."
         exact = test.is_named or test.kind in {"r", "chi2"} or bool(test.row.whole("n1"))
         return INCONSISTENT if exact else SUSPICIOUS, wanted, words
@@ -124,9 +130,8 @@ def _welch(test: ReportedTest, wanted: str) -> tuple[str, str, str] | None:
     low, high = test.df_bounds[0]
     if high < least or low > most:
         return None
-    said = ROUNDED_DF.search(test.words) is not None
     range_words = f"with Welch's test, df is between {least} and {most}"
-    if said or df != int(df):
+    if test.has_rounded_df:
         return CONSISTENT, f"{least} to {most}", f"{range_words}; df = {df} is printed."
     if first and second:
         words = (
@@ -134,6 +139,24 @@ def _welch(test: ReportedTest, wanted: str) -> tuple[str, str, str] | None:
             f"with rounded degrees of freedom ({least} to {most}), or data of participants may be missing."
         )
         return SUSPICIOUS, wanted, words
+    return None
+
+
+def _corrected_f(test: ReportedTest) -> str | None:
+    """Return the design if a correction for unequal variances or for sphericity gives the degrees of freedom of F."""
+    n, groups = row_n(test.row), test.row.whole("groups")
+    if n is None:
+        return None
+    (low_effect, high_effect), (low_error, high_error) = test.df_bounds
+    most = Fraction(groups - 1) if groups else high_effect
+    # Both degrees of freedom of a test within participants are multiplied by the same number of at most 1.
+    is_multiple = low_effect * (n - 1) <= high_error and min(high_effect, most) * (n - 1) >= low_error
+    if not INDEPENDENT.search(test.words) and low_effect <= most and is_multiple:
+        return f"after a correction for sphericity, the df of the error is {n} - 1 times the df of the effect"
+    if not PAIRED.search(test.words) and low_effect <= round(test.dfs[0]) <= high_effect:
+        effect = groups - 1 if groups else round(test.dfs[0])
+        if low_effect <= effect <= high_effect and low_error <= n - 1 - effect:
+            return f"in Welch's analysis of {effect + 1} groups, df is {effect} and at most {n - 1 - effect}"
     return None
 
 

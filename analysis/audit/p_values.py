@@ -42,7 +42,8 @@ def p_values(table: PublishedTable, design: Design) -> Iterator[Finding]:
         elif test.p is not None:
             found = _recomputed(test, test.p, design)
             yield found
-            if not (found.verdict == CONSISTENT and test.dfs) and _same(test.statistic, test.p):
+            is_known = bool(test.dfs) or test.kind == "z"
+            if not (found.verdict == CONSISTENT and is_known) and _same(test.statistic, test.p):
                 words = (
                     f"the p value {test.p} has the same digits as the test statistic, as if the statistic were "
                     "printed instead of the p value."
@@ -186,7 +187,8 @@ def _is_significant(p: Printed) -> bool | None:
         return True if p.number <= LEVEL else None
     if p.relation == ">":
         return False if p.number >= LEVEL else None
-    return None if p.number == LEVEL else p.number < LEVEL
+    low, high = p.bounds
+    return True if high <= LEVEL else False if low >= LEVEL else None
 
 
 def _same(statistic: Decimal, p: Printed) -> bool:

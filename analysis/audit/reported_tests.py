@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -20,7 +20,11 @@ _KINDS = {
 }
 PAIRED = re.compile(r"\bpaired|\bdependent|\bwithin|\brepeated|\bmatched|\bone[ -]sample")
 INDEPENDENT = re.compile(r"\bindependent|\bbetween|\bunpaired|\btwo[ -]sample|\bone[ -]way")
-ROUNDED_DF = re.compile(r"\bwelch|\bunequal|\bsatterthwaite|\bkenward|\bmixed")
+MIXED_MODEL = re.compile(r"\bsatterthwaite|\bkenward|\bmixed")
+"""Tests whose degrees of freedom do not follow from the number of participants."""
+_ROUNDED_DF = re.compile(
+    rf"{MIXED_MODEL.pattern}|\bwelch|\bunequal|\bbrown|\bgreenhouse|\bgeisser|\bhuynh|\bfeldt|\bsphericity"
+)
 """Tests with degrees of freedom that are not whole numbers, even if whole numbers are printed."""
 
 
@@ -37,6 +41,9 @@ class ReportedTest:
     p: Printed | None
     words: str
     """The name of the test in the row, in the form that `plain` returns."""
+    has_rounded_df: bool
+    """True if the degrees of freedom may be rounded, as in Welch's test. This is so if the row names such a test, or if
+    degrees of freedom of this kind of test are printed with decimals, such as `41.0`, anywhere in the table."""
 
     @property
     def bounds(self) -> Bounds:
@@ -45,12 +52,8 @@ class ReportedTest:
 
     @property
     def df_bounds(self) -> list[Bounds]:
-        """The bounds of the degrees of freedom.
-
-        A reported whole number is exact, except in the tests of `ROUNDED_DF`.
-        """
-        rounded = ROUNDED_DF.search(self.words) is not None
-        return [rounding_bounds(df) if rounded or df != int(df) else (Fraction(df), Fraction(df)) for df in self.dfs]
+        """The bounds of the degrees of freedom. A whole number without decimals is exact if no number was rounded."""
+        return [rounding_bounds(df) if self.has_rounded_df else (Fraction(df), Fraction(df)) for df in self.dfs]
 
     @property
     def is_named(self) -> bool:
@@ -66,6 +69,13 @@ class ReportedTest:
 
 def reported_tests(table: PublishedTable) -> Iterator[ReportedTest]:
     """Yield the tests of all rows with a readable statistic."""
+    tests = list(_tests_of_rows(table))
+    with_decimals = {test.kind for test in tests if any(df.as_tuple().exponent for df in test.dfs)}
+    for test in tests:
+        yield replace(test, has_rounded_df=test.has_rounded_df or test.kind in with_decimals)
+
+
+def _tests_of_rows(table: PublishedTable) -> Iterator[ReportedTest]:
     for row in table.rows:
         words = row.text("test")
         if not words and role_of(table.roles.get("label", "")) == "test":
@@ -87,6 +97,7 @@ def _reported(row: Row, role: str, result: PrintedResult, words: str) -> Reporte
         dfs=_dfs(row, kind, result),
         p=row.printed("p") or result.p,
         words=words,
+        has_rounded_df=_ROUNDED_DF.search(words) is not None,
     )
 
 

@@ -110,8 +110,49 @@ def test_a_p_at_the_level_itself_decides_nothing():
 
 def test_welchs_degrees_of_freedom_may_have_been_rounded():
     # p is .0545 with 5 degrees of freedom, and less with 5.4 that are printed as 5
-    printed = table("effect|Method|t|df|p\na|Welch's t-test|2.50|5|.052\nb|t-test|2.50|5|.052\nc|t-test|2.50|5.3|.052")
-    assert [found(audit_table(printed), row) for row in "abc"] == [["consistent"], ["inconsistent"], ["consistent"]]
+    printed = table("effect|Method|t|df|p\na|Welch's t-test|2.50|5|.052\nb|t-test|2.50|5|.052")
+    assert [found(audit_table(printed), row) for row in "ab"] == [["consistent"], ["inconsistent"]]
+    with_decimals = table("effect|t|df|p\na|2.50|5.3|.052\nb|2.50|5|.052")
+    assert wrong(audit_table(with_decimals)).empty
+
+
+@pytest.mark.parametrize("df", ["41.0", "38.72", "38.0"])
+def test_degrees_of_freedom_with_decimals_are_not_suspicious(df):
+    assert found(audit_table(table(f"row|n1|n2|t|df\na|20|24|2.1|{df}")), "a") == ["consistent"]
+    assert found(audit_table(table(f"row|n|t|df\na|30|2.1|{df}0\nb|30|2.1|19")), "a") == []
+
+
+def test_a_mixed_model_has_degrees_of_freedom_that_do_not_follow_from_its_participants():
+    printed = "row|n|test|t|df|p\na|38|mixed model, Satterthwaite|2.1|812.3|.036"
+    assert found(audit_table(table(printed)), "a") == ["consistent"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "verdict"),
+    [
+        ("one-way Welch ANOVA|4|27.20", "consistent"),
+        ("one-way Welch ANOVA|4|60.20", "inconsistent"),  # More than 45 - 5.
+        ("one-way Welch ANOVA|3|27.20", "inconsistent"),
+        ("repeated-measures ANOVA|2.45|107.8", "consistent"),
+        ("repeated-measures ANOVA|2.45|117.8", "inconsistent"),
+        ("repeated-measures ANOVA|4.45|195.8", "inconsistent"),  # More than 5 - 1.
+    ],
+)
+def test_corrected_degrees_of_freedom_of_f_follow_from_the_participants(cells, verdict):
+    audited = audit_table(table(f"row|n|k|test|df1|df2|F\na|45|5|{cells}|3.1"))
+    assert found(audited, "a", "df of F") == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("p", "verdict"), [("0", []), ("0.1", ["consistent"]), ("0.05", []), ("0.04", ["inconsistent"])]
+)
+def test_a_conclusion_is_compared_only_with_a_p_that_decides_after_rounding(p, verdict):
+    audited = audit_table(table(f"effect|z|p|Conclusion\na|1|{p}|not significant"))
+    assert found(audited, "a", "conclusion") == verdict
+
+
+def test_a_z_of_which_p_has_the_same_digits_is_not_suspicious():
+    assert wrong(audit_table(table("effect|z|p\na|0.57|0.57"))).empty
 
 
 def test_rounding_of_the_statistic_counts():
