@@ -6,6 +6,8 @@ The audit does not need the data. It needs the table as printed, and the design 
     table.py                  the table with the meanings of its rows and columns, and the form of a finding
     count_checks.py           totals, numbers of trials, and counts in which every row was counted twice
     means_and_percentages.py  means, standard deviations and percentages: GRIM and GRIMMER
+    standard_errors.py        standard errors compared with SD and n, and with t, z or Wald's chi-square of an estimate
+    confidence_intervals.py   confidence intervals compared with means or estimates and standard errors
     reported_tests.py         hypothesis tests in the rows of the table
     degrees_of_freedom.py     degrees of freedom compared with the number of participants
     p_values.py               p values compared with test statistics, and conclusions compared with p values
@@ -16,7 +18,14 @@ from dataclasses import astuple, fields
 
 import pandas as pd
 
-from analysis.audit import count_checks, degrees_of_freedom, means_and_percentages, p_values
+from analysis.audit import (
+    confidence_intervals,
+    count_checks,
+    degrees_of_freedom,
+    means_and_percentages,
+    p_values,
+    standard_errors,
+)
 from analysis.audit.headers_and_cells import ROLES
 from analysis.audit.table import (
     NOT_CHECKABLE,
@@ -38,6 +47,9 @@ CHECKS: tuple[Callable[[PublishedTable, Design], Iterator[Finding]], ...] = (
     count_checks.correct_answers,
     means_and_percentages.percentages,
     means_and_percentages.means,
+    standard_errors.standard_errors,
+    confidence_intervals.confidence_intervals,
+    standard_errors.statistics,
     degrees_of_freedom.degrees_of_freedom,
     p_values.p_values,
     p_values.conclusions,

@@ -22,6 +22,12 @@ class Role:
     """Headers in the form that `plain` returns."""
 
 
+def _with_levels(*headers: str) -> tuple[str, ...]:
+    """Return headers without a confidence level, and with the usual levels."""
+    levels = ("", "90%", "90 %", "95%", "95 %", "99%", "99 %")
+    return tuple(dict.fromkeys(" ".join(header.format(level).split()) for header in headers for level in levels))
+
+
 ROLES = {
     "label": Role("subject of the row: a group, a condition, a test", ()),
     "participants": Role(
@@ -59,6 +65,33 @@ ROLES = {
         "mean and standard deviation in one cell, such as `5.2 (1.3)`",
         ("m (sd)", "mean (sd)", "m ± sd", "mean ± sd", "m sd", "mean sd", "m [sd]", "mean [sd]"),
     ),
+    "se": Role(
+        "standard error of the mean or of the estimate",
+        ("se", "s.e.", "sem", "s.e.m.", "se mean", "std error", "std. error", "std err", "std. err.", "standard error",
+         "standard error of the mean"),
+    ),
+    "estimate": Role(
+        "estimated difference or coefficient, on the scale of its standard error",
+        ("b", "estimate", "est", "est.", "coefficient", "coef", "coef.", "mean difference", "log odds"),
+    ),
+    "ratio": Role(
+        "exponentiated estimate; a confidence interval may be an interval of this ratio",
+        ("odds ratio", "or", "exp(b)", "exp(estimate)", "hazard ratio", "hr", "rate ratio", "irr", "risk ratio"),
+    ),
+    "ci": Role(
+        "confidence interval in one cell, such as `[1.2, 3.4]`; 95 %, if the header does not state another level",
+        _with_levels("{} ci", "ci {}", "{} confidence interval", "{} ci [ll, ul]"),
+    ),
+    "ci_low": Role(
+        "lower bound of a confidence interval",
+        (*_with_levels("{} ci lower", "{} ci low", "ci lower {}", "ci low {}", "lower {} ci", "{} ci ll"),
+         "ll", "lower", "lower bound", "lower limit", "lower.cl", "asymp.lcl", "conf.low", "2.5%", "2.5 %"),
+    ),
+    "ci_high": Role(
+        "upper bound of a confidence interval",
+        (*_with_levels("{} ci upper", "{} ci high", "ci upper {}", "ci high {}", "upper {} ci", "{} ci ul"),
+         "ul", "upper", "upper bound", "upper limit", "upper.cl", "asymp.ucl", "conf.high", "97.5%", "97.5 %"),
+    ),
     "items": Role("number of items in each participant's value", ("items", "n items", "number of items")),
     "statistic": Role(
         "test statistic, with its name in the cell (`t = 2.31`, `F(2, 45) = 3.1`) or in the column `test`",
@@ -70,7 +103,8 @@ ROLES = {
         "chi-square",
         ("chi2", "chi 2", "chisq", "chi sq", "chi square", "chi squared", "chi2 value", "chi square value", "x2"),
     ),
-    "z": Role("z", ("z", "z value", "z statistic", "z stat")),
+    "z": Role("z", ("z", "z value", "z statistic", "z stat", "wald z")),
+    "wald": Role("Wald's chi-square with 1 degree of freedom", ("wald", "wald chi2", "wald chi square", "wald chisq")),
     "r": Role("correlation", ("r", "pearson r", "pearson's r", "correlation")),
     "df": Role("degrees of freedom; for F, both numbers", ("df", "d.f.", "dof", "degrees of freedom")),
     "df1": Role("degrees of freedom of the effect", ("df1", "df 1", "num df", "numerator df", "df effect")),
@@ -96,6 +130,9 @@ _CELL = re.compile(
     r"(?:\s*[*+†‡a-d]{0,3}|\s*(?:±|\(|\[).*)"
 )
 _MEAN_SD = re.compile(rf"(?P<mean>{_NUMBER})\s*(?:±|\(|\[|\s)\s*(?:sd\s*=?\s*)?(?P<sd>{_NUMBER})\s*[)\]]?")
+_INTERVAL = re.compile(
+    rf"(?:\d\d(?:\.\d)?\s*% )?(?:ci\s*)?[\[(]?\s*(?P<low>{_NUMBER})\s*(?:[,;]|to\b|-)\s*(?P<high>{_NUMBER})\s*[\])]?"
+)
 _RESULT = re.compile(
     rf"(?:(?P<kind>t|f|z|r|chi-?2?|chi-?sq\w*|x2)\s*(?:\((?P<df>[^)]*)\))?\s*=\s*)?(?P<value>{_NUMBER})[*†]*"
     rf"(?:\s*[,;]\s*p\s*(?P<relation>[<>=])\s*(?P<p>{_NUMBER}))?"
@@ -195,6 +232,18 @@ def read_mean_sd(cell: str) -> tuple[Printed, Printed] | None:
     """
     found = _MEAN_SD.fullmatch(_without_commas(plain(cell)))
     return found and (Printed(Decimal(found["mean"])), Printed(Decimal(found["sd"])))
+
+
+def read_interval(cell: str) -> tuple[Printed, Printed] | None:
+    """Return the bounds of a confidence interval in one cell, or None if the cell does not have two numbers.
+
+    Examples
+    --------
+    >>> [str(bound) for bound in read_interval("95% CI [\u22120.20, 1.31]")]
+    ['-0.20', '1.31']
+    """
+    found = _INTERVAL.fullmatch(_without_commas(plain(cell)))
+    return found and (Printed(Decimal(found["low"])), Printed(Decimal(found["high"])))
 
 
 def read_result(cell: str) -> PrintedResult | None:

@@ -36,7 +36,7 @@ def means(table: PublishedTable, design: Design) -> Iterator[Finding]:
         yield Finding(THE_TABLE, "mean", "", "", NOT_CHECKABLE, words)
         return
     for row in table.rows:
-        mean, sd = _mean_and_sd(row)
+        mean, sd = mean_and_sd(row)
         n, items = _n(row), row.whole("items") or design.items or 1
         if mean is None:
             continue
@@ -53,7 +53,8 @@ def means(table: PublishedTable, design: Design) -> Iterator[Finding]:
             yield _sd(row, mean, sd, n, items, design)
 
 
-def _mean_and_sd(row: Row) -> tuple[Printed | None, Printed | None]:
+def mean_and_sd(row: Row) -> tuple[Printed | None, Printed | None]:
+    """Return the mean and the standard deviation in a row."""
     both = read_mean_sd(row.text("mean_sd"))
     return both or (row.printed("mean"), row.printed("sd"))
 

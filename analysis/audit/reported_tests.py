@@ -45,6 +45,9 @@ class ReportedTest:
     """True if the degrees of freedom may be rounded, as in Welch's test. This is so if the row names such a test, or if
     degrees of freedom of this kind of test are printed with decimals, such as `41.0`, anywhere in the table."""
 
+    is_wald: bool = False
+    """True if the statistic is Wald's chi-square."""
+
     @property
     def bounds(self) -> Bounds:
         """The lowest and the highest value that round to the statistic."""
@@ -84,6 +87,9 @@ def _tests_of_rows(table: PublishedTable) -> Iterator[ReportedTest]:
             result = read_result(row.text(role))
             if result is not None:
                 yield _reported(row, role, result, plain(words))
+        wald = read_result(row.text("wald"))
+        if wald is not None:
+            yield replace(_reported(row, "chi2", wald, plain(words)), dfs=(Decimal(1),), is_wald=True)
 
 
 def _reported(row: Row, role: str, result: PrintedResult, words: str) -> ReportedTest:

@@ -16,6 +16,7 @@ from analysis.audit.headers_and_cells import (
     is_empty,
     plain,
     read_dfs,
+    read_interval,
     read_mean_sd,
     read_number,
     read_result,
@@ -162,7 +163,7 @@ def unreadable_cells(table: PublishedTable) -> Iterator[Finding]:
     """Yield a finding for each cell that should be a number but is not a number."""
     readers: dict[str, Callable[[str], object]] = {
         "df": partial(read_dfs, both=True), "shape": read_shape, "mean_sd": read_mean_sd,
-        **dict.fromkeys(("statistic", *STATISTICS), read_result),
+        "ci": read_interval, **dict.fromkeys(("statistic", "wald", *STATISTICS), read_result),
     }  # fmt: skip
     for row in table.rows:
         for role in table.roles:

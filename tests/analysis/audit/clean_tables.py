@@ -10,6 +10,9 @@ MOST_ROWS = 6
 
 Cells = dict[str, str]
 
+Row = Callable[[np.random.Generator, int, int], Cells]
+"""Function that returns a row. Its arguments are decimals of the numbers, and decimals of the degrees of freedom."""
+
 
 def fixed(value: float, decimals: int) -> str:
     """Return a number with this number of decimals; `-0.0` is `0.0`."""
@@ -88,26 +91,84 @@ def corrected_within(rng: np.random.Generator, decimals: int, df_decimals: int) 
             "df2": fixed(df2, df_decimals), "p": printed_p(float(stats.f.sf(f, df1, df2)), decimals)}  # fmt: skip
 
 
-Row = Callable[[np.random.Generator, int, int], Cells]
+def _interval(center: float, half: float, decimals: int, level: str) -> Cells:
+    low, high = fixed(center - half, decimals), fixed(center + half, decimals)
+    return {f"{level} CI": f"[{low}, {high}]"}
 
-TESTS: dict[str, tuple[Row, str]] = {
+
+def mean(rng: np.random.Generator, decimals: int, _df_decimals: int) -> Cells:
+    """Return the row of a group with its mean, standard deviation, standard error and confidence interval."""
+    values = _values(rng, least=2)
+    se = values.std(ddof=1) / np.sqrt(len(values))
+    half = float(stats.t.ppf(0.975, len(values) - 1) * se)
+    return {"N": str(len(values)), "M": fixed(values.mean(), decimals), "SD": fixed(values.std(ddof=1), decimals),
+            "SE": fixed(se, decimals), **_interval(values.mean(), half, decimals, "95%")}  # fmt: skip
+
+
+def mean_without_error(rng: np.random.Generator, decimals: int, df_decimals: int) -> Cells:
+    """Return the row of a group without its standard error, with the bounds of the interval in two columns."""
+    cells = mean(rng, decimals, df_decimals)
+    low, high = cells.pop("95% CI").strip("[]").split(", ")
+    del cells["SE"]
+    return {**cells, "95% CI lower": low, "95% CI upper": high}
+
+
+def linear_coefficient(rng: np.random.Generator, decimals: int, df_decimals: int) -> Cells:
+    """Return the row of a coefficient of a linear mixed model."""
+    df, se = rng.uniform(4, 200), rng.lognormal(0, 1)
+    b = float(se * rng.standard_t(df) + rng.normal(0, se))
+    half = float(stats.t.ppf(0.95, df) * se)
+    return {"Estimate": fixed(b, decimals), "Std. Error": fixed(se, decimals), "df": fixed(df, df_decimals),
+            "t value": fixed(b / se, decimals), "p": printed_p(float(2 * stats.t.sf(abs(b / se), df)), decimals),
+            **_interval(b, half, decimals, "90 %")}  # fmt: skip
+
+
+def logistic_coefficient(rng: np.random.Generator, decimals: int, _df_decimals: int) -> Cells:
+    """Return the row of a coefficient of a logistic model with z."""
+    b, se = rng.normal(0, 1.5), rng.lognormal(-1, 0.7)
+    return {"b": fixed(b, decimals), "SE": fixed(se, decimals), "z": fixed(b / se, decimals),
+            "p": printed_p(float(2 * stats.norm.sf(abs(b / se))), decimals),
+            **_interval(b, float(stats.norm.ppf(0.975) * se), decimals, "95%")}  # fmt: skip
+
+
+def odds_ratio(rng: np.random.Generator, decimals: int, _df_decimals: int) -> Cells:
+    """Return the row of a coefficient with Wald's chi-square, and the interval of its odds ratio."""
+    b, se = rng.normal(0, 0.8), rng.lognormal(-1, 0.4)
+    wald = (b / se) ** 2
+    low, high = np.exp(b - stats.norm.ppf(0.975) * se), np.exp(b + stats.norm.ppf(0.975) * se)
+    return {"B": fixed(b, decimals), "S.E.": fixed(se, decimals), "Wald": fixed(wald, decimals), "df": "1",
+            "Sig.": printed_p(float(stats.chi2.sf(wald, 1)), decimals), "Exp(B)": fixed(np.exp(b), decimals),
+            "95% CI": f"{fixed(low, decimals)}, {fixed(high, decimals)}"}  # fmt: skip
+
+
+KINDS: dict[str, tuple[Row, str]] = {
     "Welch": (welch, "Welch's t-test"),
     "nearly equal variances": (equal_welch, "Welch's t-test"),
     "Student": (student, "independent t-test"),
     "one-way": (one_way, "one-way ANOVA"),
     "Welch's analysis of variance": (welch_anova, "one-way Welch ANOVA"),
     "Greenhouse-Geisser": (corrected_within, "repeated-measures ANOVA, Greenhouse-Geisser"),
+    "mean": (mean, "descriptive"),
+    "mean without its standard error": (mean_without_error, "descriptive"),
+    "linear coefficient": (linear_coefficient, "mixed model"),
+    "logistic coefficient": (logistic_coefficient, "logistic model"),
+    "odds ratio": (odds_ratio, "logistic model"),
 }
-"""Each kind of test, with the name that a paper gives to this test."""
+"""Each kind of row, with the name that a paper gives to its test."""
 
 
-def clean_table(kind: Row, name: str, rng: np.random.Generator) -> pd.DataFrame:
+def clean_table(kind: str, rng: np.random.Generator) -> pd.DataFrame:
     """Return a table without mistakes, printed as a paper could print the table.
 
     Degrees of freedom that are not whole numbers are printed with decimals, or the row has the name of the test.
     """
     decimals, df_decimals = int(rng.integers(0, 4)), int(rng.integers(0, 4))
-    rows = [kind(rng, decimals, df_decimals) for _ in range(int(rng.integers(1, MOST_ROWS + 1)))]
+    row_of, name = KINDS[kind]
+    rows = [row_of(rng, decimals, df_decimals) for _ in range(int(rng.integers(1, MOST_ROWS + 1)))]
     is_named = df_decimals == 0 or rng.random() < 0.5
-    return pd.DataFrame([{"Effect": f"e{number}", **({"Test": name} if is_named else {}), **row}
-                         for number, row in enumerate(rows)], dtype=str)  # fmt: skip
+    return frame([{"Test": name, **row} for row in rows] if is_named else rows)
+
+
+def frame(rows: list[Cells]) -> pd.DataFrame:
+    """Return rows as a table, with the labels `e0`, `e1` and so on."""
+    return pd.DataFrame([{"Effect": f"e{number}", **row} for number, row in enumerate(rows)], dtype=str)

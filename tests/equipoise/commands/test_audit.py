@@ -184,7 +184,7 @@ def test_sentences_stay_in_their_column_on_a_terminal(written):
 def test_the_page_shows_the_output_of_its_commands(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     examples = EXAMPLE.findall(PAGE.read_text(encoding="utf-8"))
-    assert len(examples) == 4
+    assert len(examples) == 5
     for table, command, shown in examples:
         words = shlex.split(command)
         Path(words[1]).write_text(table, encoding="utf-8")
@@ -198,6 +198,6 @@ def test_the_page_names_every_check_verdict_and_kind_of_column():
     for role, what in ROLES.items():
         assert f"| `{role}` | {what.meaning} |" in page
     for check in ("sum of ...", "participants", "trials", "final + excluded trials", "counted twice", "correct",
-                  "percentage", "percentage (GRIM)", "mean (GRIM)", "SD (GRIMMER)", "df of ...", "statistic", "p value",
-                  "p like its statistic", "conclusion", "cell"):  # fmt: skip
+                  "percentage", "percentage (GRIM)", "mean (GRIM)", "SD (GRIMMER)", "SE", "CI", "estimate / SE",
+                  "df of ...", "statistic", "p value", "p like its statistic", "conclusion", "cell"):  # fmt: skip
         assert f"`{check}`" in page
