@@ -65,7 +65,7 @@ def run_planned(rows_of: RowsOf, plan: PlannedAnalyses, *, as_far_as_possible: b
     tables: dict[str, pd.DataFrame] = {}
     for name, table in plan.tables.items():
         with collect_input_error(not_computed):
-            tables[name] = planned_table(rows(table), name, table)
+            tables[name] = planned_table(rows(table), name, table, plan.confidence)
     models: dict[str, FittedModel] = {}
     for name, model in plan.models.items():
         with collect_input_error(not_computed):

@@ -61,8 +61,8 @@ def planned_section(
         "test_warnings": [f"{row['name']}, {row['form']}: {row['warnings']}" for row in rows if row["warnings"]],
         "models": [_model(model, plan, figures.get(name, [])) for name, model in results.models.items()],
         "tables": [
-            {"name": name, "exploratory": plan.tables[name].exploratory, "words": _table_words(plan.tables[name]),
-             "table": shown(table, plan.confidence)}
+            {"name": name, "exploratory": plan.tables[name].exploratory,
+             "words": _table_words(plan.tables[name], table), "table": shown(table, plan.confidence)}
             for name, table in results.tables.items()
         ],
     }  # fmt: skip
@@ -104,9 +104,18 @@ def _model(fitted: FittedModel, plan: PlannedAnalyses, figures: list[Drawing]) -
     }  # fmt: skip
 
 
-def _table_words(planned: PlannedTable) -> str:
+def _table_words(planned: PlannedTable, table: pd.DataFrame) -> str:
     means = count(len(planned.of), "column")
     chosen = where_words(planned.where)
     words = f"Means of {means} by {' and '.join(planned.by)}{f', where {chosen}' if chosen else ''}."
-    words += " Standard errors treat the rows as independent."
+    if "n_participants" not in table:
+        words += " Standard errors and confidence intervals treat the rows as independent."
+    else:
+        words += " Standard errors and confidence intervals are computed from participants, not from rows."
+        alone = table[table["n_participants"] == 1]
+        has_error = alone[[f"{column}_se" for column in planned.of]].notna().any(axis=1)
+        if has_error.any():
+            words += " A cell with one run of a language model is an exception: its rows are treated as independent."
+        if not has_error.all():
+            words += " A cell with one participant has no standard error."
     return words + (f" First {planned.first} rows by {', '.join(planned.order_by)}." if planned.first else "")

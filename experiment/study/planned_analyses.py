@@ -44,7 +44,7 @@ class _Planned(BaseModel):
 
 
 class PlannedTable(_Planned):
-    """Number, mean, standard deviation and standard error of columns, for each combination of factor levels."""
+    """Number, mean, standard deviation, standard error and interval of columns, for each combination of levels."""
 
     by: tuple[str, ...] = Field(
         min_length=1, description="Factors. There is one mean for each combination of levels in the data."

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from scipy import stats
 
 from analysis.data.data_file_reader import read_data_file
 from analysis.data.row_filters import add_flags
@@ -43,16 +44,73 @@ def refused(data, **planned):
 @pytest.mark.parametrize(
     ("name", "by"), [("by_condition", ["condition"]), ("by_site_and_condition", ["site", "condition"])]
 )
-def test_number_mean_deviation_and_error_are_those_of_r(made_up, name, by):
-    found = table(made_up, by=by, of=["rt", "correct"])
+@pytest.mark.parametrize("units", ["rows", "participants"])
+def test_number_mean_deviation_and_error_are_those_of_r(made_up, name, by, units):
+    data = made_up if units == "participants" else made_up.drop(columns="participant")
+    measures = {"mean": "mean", "sd": "sd", "se": "se"}
+    if units == "participants":
+        measures |= {"se": "clustered_se", "ci_low": "ci_low", "ci_high": "ci_high", "n_participants": "n_participants"}
+    found = table(data, by=by, of=["rt", "correct"])
     expected = R[name]
     assert len(found) == len(expected)
     for (_, row), cell in zip(found.iterrows(), expected, strict=True):
         assert row[by].tolist() == np.atleast_1d(cell["levels"]).tolist()
         for column in ("rt", "correct"):
             assert (row["n"], row[f"{column}_n"]) == (cell[column]["n"], cell[column]["n_there"])
-            for measure in ("mean", "sd", "se"):
-                assert row[f"{column}_{measure}"] == pytest.approx(cell[column][measure], rel=1e-12)
+            for measure, of_r in measures.items():
+                assert row[f"{column}_{measure}"] == pytest.approx(cell[column][of_r], rel=1e-12)
+
+
+def test_with_equal_numbers_of_rows_the_error_is_that_of_the_participants_means():
+    rng = np.random.default_rng(3)
+    rows = pd.DataFrame({"participant": np.repeat([f"p{number}" for number in range(12)], 5), "group": "a"})
+    rows["score"] = np.repeat(rng.normal(1e7, 3, 12), 5) + rng.normal(0, 1, 60)
+    means = rows.groupby("participant")["score"].mean()
+    row = table(rows, by=["group"], of=["score"]).iloc[0]
+    assert (row["n"], row["n_participants"]) == (60, 12)
+    assert row["score_se"] == pytest.approx(means.sem(), rel=1e-6)
+    interval = stats.t.interval(0.95, 11, means.mean(), means.sem())
+    assert (row["score_ci_low"], row["score_ci_high"]) == pytest.approx(interval, rel=1e-12)
+    narrow = planned_table(rows, "summary", PlannedTable(by=("group",), of=("score",)), 0.8).iloc[0]
+    assert narrow["score_ci_high"] == pytest.approx(stats.t.interval(0.8, 11, means.mean(), means.sem())[1], rel=1e-12)
+
+
+def test_one_row_of_each_participant_has_the_error_of_independent_rows():
+    rows = SMALL.assign(participant=list("vwxyz"))
+    found = table(rows, by=["group"], of=["score", "passed"])
+    assert found["n_participants"].tolist() == [2, 2, 1]
+    assert found["passed_n_participants"].tolist() == [1, 2, 1]
+    pd.testing.assert_series_equal(found["score_se"], table(SMALL, by=["group"], of=["score"])["score_se"])
+
+
+def test_a_participant_alone_has_no_error_but_a_run_of_a_model_has_that_of_its_rows():
+    rows = pd.DataFrame(
+        {
+            "subject": ["p"] * 4 + ["m"] * 4 + ["two runs"] * 4,
+            "participant": ["p1"] * 4 + ["m1"] * 4 + ["r1", "r1", "r2", "r2"],
+            "kind": ["human"] * 4 + ["model"] * 8,
+            "correct": [1, 0, 1, 1, 1, 1, 0, 1, 1, 1, 0, 1],
+        }
+    )
+    found = table(rows, by=["subject"], of=["correct"]).set_index("subject")
+    assert found["n_participants"].to_dict() == {"p": 1, "m": 1, "two runs": 2}
+    assert np.isnan(found.loc["p", ["correct_se", "correct_ci_low", "correct_ci_high"]].astype(float)).all()
+    assert found.loc["m", "correct_se"] == pytest.approx(0.25)
+    assert found.loc["m", "correct_ci_high"] == pytest.approx(0.75 + 0.25 * stats.t.ppf(0.975, 3))
+    assert found.loc["two runs", "correct_se"] == pytest.approx(0.25)
+    assert found.loc["two runs", "correct_ci_high"] == pytest.approx(0.75 + 0.25 * stats.t.ppf(0.975, 1))
+
+
+def test_rows_are_the_units_of_a_table_by_participant():
+    rows = pd.DataFrame({"participant": ["a", "a", "b", "b"], "score": [1.0, 2.0, 3.0, 5.0]})
+    found = table(rows, by=["participant"], of=["score"])
+    assert "n_participants" not in found
+    assert found["score_se"].tolist() == pytest.approx([0.5, 1])
+
+
+def test_a_row_without_a_participant_is_refused():
+    message = refused(SMALL.assign(participant=["a", None, "b", "c", "c"]), by=["group"], of=["score"])
+    assert message.startswith("the table `summary`: 1 of 5 rows have no `participant`. Fix: ")
 
 
 # Comparison with every cell of the published tables of the Black Box study
@@ -289,7 +347,7 @@ def test_an_infinite_value_is_refused_as_it_would_leave_a_table_without_deviatio
         table(SMALL.assign(score=[1, 2, np.inf, 4, 5]), by=["group"], of=["score"])
 
 
-@pytest.mark.parametrize("name", ["n", "score_mean", "score_sd", "score_n"])
+@pytest.mark.parametrize("name", ["n", "score_mean", "score_sd", "score_n", "score_ci_low"])
 def test_a_factor_with_the_name_of_a_column_of_the_table_is_refused_in_a_sentence(name):
     message = refused(SMALL.assign(**{name: 1, "score": [None, 1, 2, 3, 4]}), by=[name], of=["score"])
     assert name in message
@@ -327,5 +385,6 @@ def test_rows_add_up_and_their_order_in_the_file_does_not_matter(rows, seed):
     spread = found["v_sd"].dropna()
     assert (spread >= 0).all()
     assert spread.index.tolist() == values[values > 1].index.tolist()
+    assert (found["v_se"] ** 2 * values).fillna(-1).tolist() == pytest.approx((found["v_sd"] ** 2).fillna(-1).tolist())
     shuffled = data.sample(frac=1, random_state=seed).reset_index(drop=True)
     pd.testing.assert_frame_equal(table(shuffled, by=["g", "h"], of=["v"]), found)

@@ -116,6 +116,22 @@ def test_a_test_without_an_interval_has_a_sentence_without_an_interval(n_pairs: 
     assert "[" not in sentence
 
 
+def test_a_table_of_means_says_what_the_units_of_its_errors_are(trials: pd.DataFrame) -> None:
+    def said(rows: pd.DataFrame, **planned: Any) -> str:
+        found, plan = results(rows, tables={"t": {"by": ["subject"], "of": ["correct"]} | planned})
+        return str(planned_section(found, plan, {})["tables"][0]["words"])
+
+    of_rows = "Standard errors and confidence intervals treat the rows as independent."
+    of_participants = "Standard errors and confidence intervals are computed from participants, not from rows."
+    assert of_rows in said(trials.drop(columns="participant"))
+    assert of_rows in said(trials, by=["participant"])
+    people = said(trials[trials["subject"] == "people"])
+    assert people.endswith(of_participants)
+    assert said(trials).endswith(f"{of_participants} A cell with one participant has no standard error.")
+    with_kind = trials.assign(kind=np.where(trials["subject"] == "people", "human", "model"))
+    assert said(with_kind).endswith("one run of a language model is an exception: its rows are treated as independent.")
+
+
 def test_a_formula_without_participants_or_items_has_a_warning(trials: pd.DataFrame) -> None:
     def warnings(formula: str) -> tuple[str, ...]:
         said = results(trials, models={"m": {"formula": formula}})[0].models["m"].warnings
