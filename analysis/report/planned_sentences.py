@@ -24,7 +24,7 @@ def sentence_of_test(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
     form = {AS_PLANNED: "", PAIRED: " (paired form)", EQUIVALENCE: " (equivalence)"}[row["form"]]
     begin = f"{row['name']}{form}: {row['test']} of {row['of']}, {row['factor']} {row['levels']}{where}: "
     if row["form"] == EQUIVALENCE:
-        return begin + _equivalence_words(row, planned, plan.confidence)
+        return begin + _equivalence_words(row, planned, plan)
     parts = [f"{_statistic(row)}, {_p(row, plan)}"]
     if pd.notna(row["estimate"]):
         bounds = f"[{number(row['ci_low'])}, {number(row['ci_high'])}]"
@@ -57,16 +57,21 @@ def _equals(words: str) -> str:
     return words if words.startswith("<") else f"= {words}"
 
 
-def _equivalence_words(row: Mapping[str, Any], planned: PlannedTest, confidence: float) -> str:
+def _equivalence_words(row: Mapping[str, Any], planned: PlannedTest, plan: PlannedAnalyses) -> str:
     margin = planned.equivalence_margin or 0.0
     low, high = row["ci_low"], row["ci_high"]
-    bounds = f"{percent(2 * confidence - 1, 0)} CI [{number(low)}, {number(high)}]"
+    bounds = f"{percent(2 * plan.confidence - 1, 0)} CI [{number(low)}, {number(high)}]"
     verdict = (
         "the difference is smaller than the margin"
-        if row["p_value"] < 1 - confidence
+        if row[_decisive_p(plan)] < 1 - plan.confidence
         else "these data do not show that the difference is smaller than the margin"
     )
-    return f"{verdict} of ±{number(margin)} ({bounds}; p {_equals(p_words(row['p_value']))})."
+    return f"{verdict} of ±{number(margin)} ({bounds}; {_p(row, plan)})."
+
+
+def _decisive_p(plan: PlannedAnalyses) -> str:
+    """Return the column of the p values that decide: those after the correction of the plan."""
+    return CORRECTIONS.get(plan.correction, ("p_value", ""))[0]
 
 
 def model_words(fitted: FittedModel) -> str:
@@ -167,9 +172,9 @@ def _summary_of_model(fitted: FittedModel, confidence: float) -> str:
 def _test_summary(tests: pd.DataFrame, plan: PlannedAnalyses) -> list[str]:
     sentences = []
     planned = tests[tests["form"] == AS_PLANNED]
+    column = _decisive_p(plan)
+    correction = f" after {CORRECTIONS[plan.correction][1]} correction" if plan.correction in CORRECTIONS else ""
     if len(planned):
-        column, by = CORRECTIONS.get(plan.correction, ("p_value", ""))
-        correction = f" after {by} correction" if by else ""
         significant = planned.loc[planned[column] < 1 - plan.confidence, "name"]
         names = f" ({', '.join(significant)})" if len(significant) else ""
         sentences.append(f"Significant planned tests{correction}: {len(significant)} of {len(planned)}{names}.")
@@ -178,7 +183,7 @@ def _test_summary(tests: pd.DataFrame, plan: PlannedAnalyses) -> list[str]:
         sentences.append(
             f"Tests whose units have values at several levels: {', '.join(paired)}. See their paired forms."
         )
-    equal = tests.loc[(tests["form"] == EQUIVALENCE) & (tests["p_value"] < 1 - plan.confidence), "name"]
+    equal = tests.loc[(tests["form"] == EQUIVALENCE) & (tests[column] < 1 - plan.confidence), "name"]
     if len(equal):
-        sentences.append(f"Equivalence shown (difference smaller than the margin): {', '.join(equal)}.")
+        sentences.append(f"Equivalence shown{correction} (difference smaller than the margin): {', '.join(equal)}.")
     return sentences

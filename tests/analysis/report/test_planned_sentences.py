@@ -116,6 +116,31 @@ def test_a_test_without_an_interval_has_a_sentence_without_an_interval(n_pairs: 
     assert "[" not in sentence
 
 
+@pytest.mark.parametrize(
+    ("correction", "is_shown", "said"),
+    [("holm", False, "Holm-corrected p = .064"), ("bh", True, "Benjamini-Hochberg-corrected p = .032"),
+     ("none", True, "; p = .032)")],
+)  # fmt: skip
+def test_equivalence_is_decided_by_the_corrected_p(correction: str, is_shown: bool, said: str) -> None:
+    difference = np.linspace(-1, 1, 20)
+    rows = pd.DataFrame({"unit": np.tile(np.arange(20), 2).astype(str), "side": np.repeat(["a", "b"], 20)})
+    rows["one"] = rows["two"] = np.concatenate([difference, np.zeros(20)])
+    margin = 1.969 * difference.std(ddof=1) / np.sqrt(20)
+    test = {"test": "t", "per": "unit", "within": "side", "equivalence_margin": margin}
+    tests = {name: test | {"of": name} for name in ("one", "two")}
+    found, plan = results(rows, tests=tests, correction=correction)
+    of_equivalence = found.tests[found.tests["form"] == "equivalence"]
+    for row in of_equivalence.to_dict("records"):
+        sentence = sentence_of_test(row, plan)
+        assert said in sentence
+        assert ("p = .032, " in sentence) == (correction != "none")
+        assert ("do not show" not in sentence) == is_shown
+    summary = " ".join(summary_sentences(found, plan))
+    assert ("Equivalence shown" in summary) == is_shown
+    if correction == "bh":
+        assert "Equivalence shown after Benjamini-Hochberg correction" in summary
+
+
 def test_a_table_of_means_says_what_the_units_of_its_errors_are(trials: pd.DataFrame) -> None:
     def said(rows: pd.DataFrame, **planned: Any) -> str:
         found, plan = results(rows, tables={"t": {"by": ["subject"], "of": ["correct"]} | planned})
