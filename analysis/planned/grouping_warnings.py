@@ -51,19 +51,6 @@ def grouping_warnings(rows: pd.DataFrame, formula: str) -> tuple[str, ...]:
                 f"independent, so p values can be far too small. Fix: add `(1 | {grouping})`."
             )
             continue
-        effects = [random for random in model.random if grouping in random.group]
-        if not effects:
-            noun = grouping.removesuffix("_id")
-            said.append(
-                f"The formula has no random effect for `{grouping}`, but each {noun} has several rows: the model "
-                f"treats the responses of one {noun} as independent, so p values can be far too small. Fix: add "
-                f"`(1 | {grouping})`."
-                if grouping == "participant"
-                else f"The formula has no random effect for `{grouping}`, but each {noun} has several rows: the model "
-                f"treats the responses to one {noun} as independent, so p values can be far too small. Fix: add "
-                f"`(1 | {grouping})`."
-            )
-            continue
         slopes = {variable for random in effects for slope in random.slopes for variable in slope}
         constant += [(name, grouping) for name in _varying(used, grouping, model) if name not in slopes]
     if constant:
