@@ -30,7 +30,9 @@ def analyze_table(
 ) -> TableAnalysis:
     """Analyse a tidy CSV file with an analysis plan.
 
-    Write `tables/`, `models/`, `tests.csv`, `figures/` and `report.html` in the folder of the results.
+    Write `tables/`, `models/`, `tests.csv`, `figures/`, `report.html` and `provenance.json` in the folder of the
+    results. A result that cannot be computed does not stop the others. The report, `provenance.json` and
+    `planned.not_computed` of the returned analysis list these results.
 
     Parameters
     ----------
@@ -52,8 +54,7 @@ def analyze_table(
     Raises
     ------
     InputError
-        If the file cannot be read or lacks a column of the plan, if a result cannot be computed, or if `out` cannot
-        be used.
+        If the file cannot be read, if no result of the plan can be computed, or if `out` cannot be used.
     """
     if not (plan.tables or plan.models or plan.tests):
         raise InputError("the plan is empty. Fix: add `tables`, `models` or `tests` to the plan.")
@@ -64,6 +65,8 @@ def analyze_table(
             f"one of the columns {', '.join(data.columns)}."
         )
     results = run_planned(lambda _who: data, plan)
+    if not (results.tables or results.models or len(results.tests)):
+        raise InputError("\n".join(results.not_computed))
     analysis = TableAnalysis(
         data=data,
         planned=results,
@@ -73,7 +76,11 @@ def analyze_table(
         registration=registration,
     )
     report = render_table_report(path.stem.replace("_", " "), analysis)
-    manifest = {**analysis.provenance.as_json(), "preregistration": registration.as_json()}
+    manifest = {
+        **analysis.provenance.as_json(),
+        "preregistration": registration.as_json(),
+        "not_computed": results.not_computed,
+    }
     write_together(out, {**table_analysis_files(analysis), "report.html": report.encode()}, manifest)
     return analysis
 

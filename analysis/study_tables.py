@@ -46,10 +46,10 @@ def study_tables(trials: pd.DataFrame, exclusions: Exclusions, plan: AnalysisPla
     Raises
     ------
     InputError
-        If the data lack something that the plan requires, or if a comparison cannot be computed.
+        If a factor of the plan's `by` or `comparisons` is not in the data.
     """
     marked = exclusions.trials
-    planned = run_planned(study_rows(marked), plan_for(marked, plan), as_far_as_possible=True)
+    planned = run_planned(study_rows(marked), plan_for(marked, plan))
     by_factor = accuracy_by_factor(marked, plan)
     tables = _tables_of_every_study(exclusions, plan) | sensitivity(trials, plan, exclusions)
     if has_several_versions(trials):
@@ -58,6 +58,11 @@ def study_tables(trials: pd.DataFrame, exclusions: Exclusions, plan: AnalysisPla
     tables |= study_measures(marked, plan, not_computed)
     for name, compared in plan.comparisons.items():
         tables[f"comparison_{name}"] = comparison(marked, compared, plan)
+        if tables[f"comparison_{name}"].empty:
+            not_computed.append(
+                f"the comparison `{name}`: there is no item that both people and a model answered. Fix: collect "
+                "responses of people and models to the same items."
+            )
     if len(by_factor) > 1:
         tables |= {of_factor.name: of_factor.table for of_factor in by_factor}
     return StudyTables(tables, replace(planned, not_computed=[*planned.not_computed, *not_computed]), by_factor)

@@ -1,4 +1,4 @@
-"""The error for input that a person can correct."""
+"""The error for input that a person can correct, and helpers for its message."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,3 +17,12 @@ def collect_input_error(sentences: list[str] | None) -> Iterator[None]:
         if sentences is None:
             raise
         sentences.append(str(error))
+
+
+@contextmanager
+def input_error_about(what: str) -> Iterator[None]:
+    """Begin the message of an InputError with `what`, such as a file or a part of the plan."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from None

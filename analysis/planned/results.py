@@ -7,9 +7,10 @@ import pandas as pd
 
 from analysis.data.row_filters import add_flags
 from analysis.planned.models import FittedModel, fit_planned_model
+from analysis.planned.named_columns import named_columns
 from analysis.planned.tables import planned_table
 from analysis.planned.tests import planned_tests
-from batteries.errors import collect_input_error
+from batteries.errors import collect_input_error, input_error_about
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedModel, PlannedTable, PlannedTest, Who
 
 RowsOf = Callable[[Who], pd.DataFrame]
@@ -25,7 +26,8 @@ class PlannedResults:
     tests: pd.DataFrame = field(default_factory=pd.DataFrame)
     """One row for each form of each test (see `planned_tests`); empty if the plan has no tests."""
     not_computed: list[str] = field(default_factory=list)
-    """One sentence for each requested result that cannot be computed from the present data."""
+    """One sentence for each requested result that cannot be computed from the present data. It begins with the name of
+    the result."""
 
     def files(self) -> dict[str, pd.DataFrame]:
         """Return all tables. The keys are paths without `.csv`."""
@@ -35,40 +37,40 @@ class PlannedResults:
         return files | ({} if self.tests.empty else {"tests": self.tests})
 
 
-def run_planned(rows_of: RowsOf, plan: PlannedAnalyses, *, as_far_as_possible: bool = False) -> PlannedResults:
-    """Compute the tables, statistical models and tests of a plan.
+def run_planned(rows_of: RowsOf, plan: PlannedAnalyses) -> PlannedResults:
+    """Compute the tables, statistical models and tests of a plan, as far as the rows allow.
+
+    A result that cannot be computed does not stop the others. `not_computed` has a sentence for each such result.
 
     Parameters
     ----------
     rows_of
         Function that returns the rows of people, of language models, or of everyone.
     plan
-        The plan. Its flags are added to the rows.
-    as_far_as_possible
-        True to omit results that cannot be computed, for instance during data collection. `not_computed` then has a
-        sentence for each omitted result.
-
-    Raises
-    ------
-    InputError
-        If the rows lack a column or level of the plan, or if a result cannot be computed. With `as_far_as_possible`,
-        this error is never raised.
+        The plan. The rows of each result have the flags that this result uses.
     """
-    known: dict[Who, pd.DataFrame] = {}
+    known: dict[tuple[Who, frozenset[str]], pd.DataFrame] = {}
 
     def rows(planned: PlannedTable | PlannedModel | PlannedTest) -> pd.DataFrame:
-        if planned.who not in known:
-            known[planned.who] = add_flags(rows_of(planned.who), plan.flags)
-        return known[planned.who]
+        used = plan.flags.keys() & set(named_columns(planned))
+        key = planned.who, frozenset(used)
+        if key not in known:
+            flags = {name: where for name, where in plan.flags.items() if name in used}
+            known[key] = add_flags(rows_of(planned.who), flags)
+        return known[key]
 
-    not_computed: list[str] | None = [] if as_far_as_possible else None
+    not_computed: list[str] = []
     tables: dict[str, pd.DataFrame] = {}
     for name, table in plan.tables.items():
         with collect_input_error(not_computed):
-            tables[name] = planned_table(rows(table), name, table, plan.confidence)
+            with input_error_about(f"the table `{name}`"):
+                data = rows(table)
+            tables[name] = planned_table(data, name, table, plan.confidence)
     models: dict[str, FittedModel] = {}
     for name, model in plan.models.items():
         with collect_input_error(not_computed):
-            models[name] = fit_planned_model(rows(model), name, model, plan.confidence)
+            with input_error_about(f"the model `{name}`"):
+                data = rows(model)
+            models[name] = fit_planned_model(data, name, model, plan.confidence)
     tests = planned_tests(rows, plan, not_computed)
-    return PlannedResults(tables, models, tests, not_computed or [])
+    return PlannedResults(tables, models, tests, not_computed)

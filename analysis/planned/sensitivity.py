@@ -67,7 +67,7 @@ def _results(marked: pd.DataFrame, plan: AnalysisPlan) -> dict[str, pd.DataFrame
     if not (plan.tests or plan.models):
         return results
     plan = plan_for(marked, plan.model_copy(update={"tables": {}}))
-    found = run_planned(study_rows(marked), plan, as_far_as_possible=True)
+    found = run_planned(study_rows(marked), plan)
     models = [
         model.model.coefficients.assign(name=name)[["name", "term", "estimate", "std_error", "statistic", "p_value"]]
         for name, model in found.models.items()

@@ -16,7 +16,7 @@ from analysis.statistics.equivalence import equivalence_t
 from analysis.statistics.factor_levels import level_text
 from analysis.statistics.hypothesis_test import HypothesisTest
 from analysis.statistics.t_tests import independent_t, paired_t
-from batteries.errors import InputError, collect_input_error
+from batteries.errors import InputError, collect_input_error, input_error_about
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedTest
 
 AS_PLANNED, PAIRED, EQUIVALENCE = "as planned", "paired form", "equivalence"
@@ -78,7 +78,9 @@ def planned_tests(
     rows: list[dict[str, Any]] = []
     for name, planned in plan.tests.items():
         with collect_input_error(not_computed):
-            rows += _rows(rows_of(planned), name, planned, plan.confidence)
+            with input_error_about(f"the test `{name}`"):
+                data = rows_of(planned)
+            rows += _rows(data, name, planned, plan.confidence)
     if not rows:
         return pd.DataFrame(columns=COLUMNS)
     # A column without any number would otherwise contain None.

@@ -9,6 +9,7 @@ import pandas as pd
 
 from analysis.data.row_filters import add_flags, matching, ordered_levels
 from analysis.planned.grouping_warnings import grouping_warnings
+from analysis.planned.named_columns import named_columns
 from analysis.planned.tests import AS_PLANNED, planned_tests
 from analysis.power.simulated_responses import Bools, Floats, PlannedTrials
 from analysis.power.simulation import NOT_CONVERGED, SINGULAR, Outcome, PowerAnalysis, Run, paired_contrast
@@ -74,7 +75,7 @@ def planned_test_analysis(trials: PlannedTrials, plan: PlannedAnalyses, name: st
         if (test.family, test.exploratory) == (planned.family, planned.exploratory) and plan.correction != "none"
     } or {name: planned}
     simulated = {other: test for other, test in family.items() if not _why_not(trials, plan, test)}
-    needed = {column for test in simulated.values() for column in _columns_of_test(test)}
+    needed = {column for test in simulated.values() for column in named_columns(test)}
     table = _with_flags(trials, plan, needed)
     table = table[[column for column in table.columns if column in needed]]
 
@@ -188,7 +189,7 @@ def planned_model_analysis(
     why_not = _why_not(trials, plan, planned)
     if why_not:
         raise InputError(f"{what} {why_not}")
-    table = _with_flags(trials, plan, {*_columns_of_model(planned)})
+    table = _with_flags(trials, plan, {*named_columns(planned)})
     chosen = matching(table, planned.where, what).to_numpy(dtype=bool)
     ungrouped = grouping_warnings(table[chosen], planned.formula)
     needed = [column for column in dict.fromkeys((*formula.columns, *planned.reference)) if column not in OUTCOMES]
@@ -280,10 +281,9 @@ def _why_not(trials: PlannedTrials, plan: PlannedAnalyses, planned: PlannedTest 
     if isinstance(planned, PlannedModel):
         formula = parse_formula(planned.formula)
         outcome, compared = formula.outcome, set(formula.columns)
-        columns = _columns_of_model(planned)
     else:
         outcome, compared = planned.of, {planned.factor}
-        columns = _columns_of_test(planned)
+    columns = named_columns(planned)
     if planned.who == "models" or compared & set(ABOUT_MODELS):
         return (
             "uses runs of models, but only people's responses are simulated. Fix: choose an analysis of people alone."
@@ -299,14 +299,6 @@ def _why_not(trials: PlannedTrials, plan: PlannedAnalyses, planned: PlannedTest 
             "simulated. Fix: choose an analysis that needs no other data."
         )
     return None
-
-
-def _columns_of_test(planned: PlannedTest) -> tuple[str, ...]:
-    return (planned.of, planned.factor, *([planned.per] if planned.per else []), *planned.where)
-
-
-def _columns_of_model(planned: PlannedModel) -> tuple[str, ...]:
-    return (*parse_formula(planned.formula).columns, *planned.where, *planned.reference)
 
 
 def _with_flags(trials: PlannedTrials, plan: PlannedAnalyses, columns: Iterable[str]) -> pd.DataFrame:
