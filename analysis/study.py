@@ -37,7 +37,9 @@ def analyze_trials(
 ) -> Analysis:
     """Analyse a tidy table with an analysis plan.
 
-    Write `tables/`, `models/`, `figures/`, `report.html` and `provenance.json` in the folder of the results.
+    Write `tables/`, `models/`, `figures/`, `report.html` and `provenance.json` in the folder of the results. A result
+    of the plan that cannot be computed does not stop the others. The report, `provenance.json` and
+    `planned.not_computed` of the returned analysis list these results.
 
     Parameters
     ----------
@@ -65,8 +67,8 @@ def analyze_trials(
     Raises
     ------
     InputError
-        If no trial remains after the exclusions, if the data lack something that the plan requires, if a result cannot
-        be computed, if an item changed between sessions, or if `out` cannot be used.
+        If no trial remains after the exclusions, if a factor of the plan's `by`, `comparisons` or `item_cluster` is not
+        in the data, if an item changed between sessions, or if `out` cannot be used.
     """
     for factors in (plan.by, *(compared.by for compared in plan.comparisons.values())):
         check_factors(trials, factors)
@@ -97,6 +99,10 @@ def analyze_trials(
         registration=registration,
     )
     report = render_report(title, analysis, numbers.by_factor)
-    manifest = {**analysis.provenance.as_json(), "preregistration": registration.as_json()}
+    manifest = {
+        **analysis.provenance.as_json(),
+        "preregistration": registration.as_json(),
+        "not_computed": analysis.planned.not_computed,
+    }
     write_together(out, {**analysis_files(analysis), "report.html": report.encode()}, manifest)
     return analysis

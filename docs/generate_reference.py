@@ -242,7 +242,7 @@ COMMANDS_INTRO = """# The command line
 | exit code | meaning |
 |---|---|
 | 0 | done |
-| 1 | stopped by an error that is not in the input |
+| 1 | stopped by an error that is not in the input; or a check failed, as the text of the command says |
 | 2 | invalid input: one sentence on standard error says what is wrong, where, and how to correct it |
 
 Progress is shown on standard error, and only on a terminal. No command asks questions.

@@ -24,7 +24,14 @@ if TYPE_CHECKING:
 )
 @click.option("--study-version", help="Include only sessions of this version of the study.  [default: all versions]")
 @click.option("--without-simulated", is_flag=True, help="Exclude simulated participants from the analysis.")
+@click.option(
+    "--require-all",
+    is_flag=True,
+    help="Exit with code 1 if a result of the plan cannot be computed. The other results are written anyway.",
+)
+@click.pass_context
 def analyze(
+    context: click.Context,
     study: Path | None,
     store: str | None,
     output: Path | None,
@@ -33,23 +40,34 @@ def analyze(
     lock: bool,
     study_version: str | None,
     without_simulated: bool,
+    require_all: bool,
 ) -> None:
     """Apply the preregistered exclusions, compare people with language models, and write the report.
 
     The analysis plan is the entry `analysis` in STUDY/study.yaml. To analyze a table instead of a study, give the table
     with --data and its analysis plan with --plan. The results are tables, statistical models, figures and report.html.
+    A result that cannot be computed does not stop the others: the command lists it on standard error.
     """
+    from analysis.preregistration.lock import Lock
+    from equipoise.commands.analyze import ResultsNotComputedError, not_computed_lines
     from equipoise.commands.analyze import analyze as run_analysis
 
-    locked = run_analysis(
-        study, output, data=data, plan=plan, lock=lock, study_version=study_version,
-        without_simulated=without_simulated, store=store,
-    )  # fmt: skip
-    if locked is not None:
-        _print_lock(locked)
+    exit_code = 0
+    try:
+        made = run_analysis(
+            study, output, data=data, plan=plan, lock=lock, study_version=study_version,
+            without_simulated=without_simulated, require_all=require_all, store=store,
+        )  # fmt: skip
+    except ResultsNotComputedError as error:
+        made, exit_code = error.analysis, 1
+    if isinstance(made, Lock):
+        _print_lock(made)
     elif output is not None:
         click.echo(f"The report is {output / 'report.html'}; its tables are in {output / 'tables'}.")
+        for line in not_computed_lines(made, output):
+            click.echo(line, err=True)
         warn_of_open_folder(output)
+    context.exit(exit_code)
 
 
 def _print_lock(locked: "Lock") -> None:

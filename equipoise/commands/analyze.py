@@ -2,6 +2,7 @@
 
 from importlib.metadata import version
 from pathlib import Path
+from textwrap import shorten
 
 import pandas as pd
 
@@ -12,8 +13,10 @@ from analysis.data.tidy_table import read_trials
 from analysis.exclusions.by_researcher import exclusion_deviations
 from analysis.preregistration.deviations import registration_of, with_exploratory_marked
 from analysis.preregistration.lock import Lock, read_locks
+from analysis.result import Analysis, TableAnalysis
 from analysis.study import analyze_trials
 from batteries.errors import InputError
+from batteries.files.atomic_folder import MANIFEST
 from batteries.files.file_reading import read_yaml
 from equipoise.commands.definition_changes import changes_since_sessions
 from equipoise.commands.models.listing import canary_notes
@@ -34,6 +37,35 @@ from server.locations import store_location
 from server.settings import read_settings
 from server.store.open import is_address
 
+MOST_LISTED = 10
+"""Maximum number of results that the command lists. The report and `provenance.json` list all results."""
+LONGEST_LINE = 300
+"""Maximum number of characters of the line about one result."""
+
+
+class ResultsNotComputedError(InputError):
+    """Some results of the plan could not be computed. The other results are written."""
+
+    def __init__(self, analysis: Analysis | TableAnalysis, output: Path) -> None:
+        super().__init__("\n".join(not_computed_lines(analysis, output)))
+        self.analysis = analysis
+
+
+def not_computed_lines(analysis: Analysis | TableAnalysis, output: Path) -> list[str]:
+    """Return a line for each result of the plan that could not be computed, with its reason, and a heading.
+
+    A long list is shortened; the last line then names the file with the whole list. If every result was computed, the
+    list of lines is empty. `output` is the folder of the results.
+    """
+    missing = analysis.planned.not_computed
+    if not missing:
+        return []
+    lines = [f"{len(missing):,} {'result' if len(missing) == 1 else 'results'} of the plan could not be computed:"]
+    lines += [f"- {shorten(sentence, LONGEST_LINE, placeholder=' ...')}" for sentence in missing[:MOST_LISTED]]
+    if len(missing) > MOST_LISTED:
+        lines.append(f"- and {len(missing) - MOST_LISTED} more: see `not_computed` in {output / MANIFEST}.")
+    return lines
+
 
 def analyze(
     study: StudyFolder | None = None,
@@ -44,8 +76,9 @@ def analyze(
     lock: bool = False,
     study_version: str | None = None,
     without_simulated: bool = False,
+    require_all: bool = False,
     store: str | None = None,
-) -> Lock | None:
+) -> Analysis | TableAnalysis | Lock:
     """Apply the preregistered exclusions and write tables, models, figures and `report.html` to a folder.
 
     Parameters
@@ -63,18 +96,22 @@ def analyze(
         Include only sessions of this version of the study. None to include the sessions of all versions.
     without_simulated
         True to exclude simulated participants.
+    require_all
+        True to raise an error if a result of the plan cannot be computed. The other results are written anyway.
     store
         The store of the study, a file or the address of a database; by default the store in the settings.
 
     Returns
     -------
-    Lock or None
-        The lock if `lock` is True, otherwise None.
+    Analysis, TableAnalysis or Lock
+        The results: `Analysis` for a study, `TableAnalysis` for any other table. `planned.not_computed` has a sentence
+        for each result of the plan that could not be computed. If `lock` is True, the lock.
 
     Raises
     ------
     InputError
-        If arguments are missing or contradict each other, if there are no responses yet, or if a file cannot be read.
+        If arguments are missing or contradict each other, if there are no responses yet, if a file cannot be read, or
+        if the plan has a mistake. With `require_all`, also if a result of the plan cannot be computed.
     """
     if (study is None) == (plan is None) or (study is not None and data is not None):
         raise InputError(
@@ -87,18 +124,22 @@ def analyze(
         return lock_study(loaded(study), store) if study is not None else lock_plan_file(Path(str(plan)))
     if output is None:
         raise InputError("no folder for the results is named. Fix: name a folder with -o.")
+    output = Path(output)
+    analysis: Analysis | TableAnalysis
     if study is not None:
-        _analyze_study(loaded(study), Path(output), study_version, without_simulated, store)
+        analysis = _analyze_study(loaded(study), output, study_version, without_simulated, store)
     elif data is None:
         raise InputError("no table is named. Fix: name a CSV file with --data.")
     else:
-        _analyze_file(Path(data), Path(str(plan)), Path(output))
-    return None
+        analysis = _analyze_file(Path(data), Path(str(plan)), output)
+    if require_all and analysis.planned.not_computed:
+        raise ResultsNotComputedError(analysis, output)
+    return analysis
 
 
 def _analyze_study(
     study: Study, output: Path, study_version: str | None, without_simulated: bool, location: str | None
-) -> None:
+) -> Analysis:
     """Analyze the trials in a study's store by the plan in its `study.yaml`."""
     store = store_location(study, read_settings(store=location))
     if not may_have_responses(store):
@@ -119,16 +160,17 @@ def _analyze_study(
         notes += canary_notes(study, store, set(trials["run"].dropna()))
         notes += changes_since_sessions(study, store, set(trials["study_version"]), set(trials["battery"]))
         locks, plan = read_locks(study_lock_path(study.folder)), study.definition.analysis
-        _analyze_trials(trials, plan, locks, output, study.definition.title, subject=plan_subject(study), notes=notes)
+        title, subject = study.definition.title, plan_subject(study)
+        return _analyze_trials(trials, plan, locks, output, title, subject=subject, notes=notes)
 
 
-def _analyze_file(data: Path, plan_path: Path, output: Path) -> None:
+def _analyze_file(data: Path, plan_path: Path, output: Path) -> Analysis | TableAnalysis:
     """Analyze a CSV file by a plan in a YAML file. The CSV file is any tidy table, or an export of the view `trials`.
 
     Raises
     ------
     InputError
-        If a file cannot be read, or the data do not have a column or level of the plan.
+        If a file cannot be read, or if no result of the plan can be computed.
     """
     locks = read_locks(plan_lock_path(plan_path))
     give_back_freed_arrays()
@@ -136,16 +178,15 @@ def _analyze_file(data: Path, plan_path: Path, output: Path) -> None:
         if is_export(data):
             plan, trials = read_yaml(plan_path, AnalysisPlan), read_trials(data)
             title = ", ".join(sorted(trials["study"].unique()))
-            _analyze_trials(trials, plan, locks, output, title, subject={}, notes=[])
-        else:
-            planned = read_yaml(plan_path, PlannedAnalyses)
-            analyze_table(
-                data,
-                with_exploratory_marked(planned, locks),
-                output,
-                software_version=version("equipoise"),
-                registration=registration_of(locks, planned, {}, None),
-            )
+            return _analyze_trials(trials, plan, locks, output, title, subject={}, notes=[])
+        planned = read_yaml(plan_path, PlannedAnalyses)
+        return analyze_table(
+            data,
+            with_exploratory_marked(planned, locks),
+            output,
+            software_version=version("equipoise"),
+            registration=registration_of(locks, planned, {}, None),
+        )
 
 
 def _analyze_trials(
@@ -157,10 +198,10 @@ def _analyze_trials(
     *,
     subject: dict[str, str],
     notes: list[str],
-) -> None:
+) -> Analysis:
     """Analyze a tidy table by a plan that may be locked."""
     registration = registration_of(locks, plan, subject, first_session_start(trials), exclusion_deviations(trials))
-    analyze_trials(
+    return analyze_trials(
         trials,
         with_exploratory_marked(plan, locks),
         output,

@@ -162,7 +162,10 @@ def test_the_report_names_simulated_participants_and_distinguishes_rehearsals(
 
 def test_models_alone_and_people_alone_can_be_analysed(view, session, tmp_path):
     assert run(view(session(kind="model")), tmp_path / "m", AnalysisPlan()).tables["differences"].empty
-    assert run(view(session()), tmp_path / "p", AnalysisPlan()).tables["differences_overall"].empty
+    people = run(view(session()), tmp_path / "p", AnalysisPlan(comparisons={"overall": {}}))
+    assert people.tables["differences_overall"].empty
+    (sentence,) = people.planned.not_computed
+    assert sentence.startswith("the comparison `overall`: there is no item that both people and a model answered.")
     header = (tmp_path / "p/tables/differences.csv").read_text(encoding="utf-8")
     assert header.startswith("kind,people,model,n_items,accuracy_people,accuracy_model,difference,ci_low,ci_high,")
     assert header.count("\n") == 1

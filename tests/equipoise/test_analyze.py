@@ -12,6 +12,8 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
+import equipoise as eq
+from analysis.result import TableAnalysis
 from equipoise.cli.main import main
 from equipoise.studies import copy_sample_study
 
@@ -240,12 +242,52 @@ def test_a_study_is_analyzed_by_its_locked_plan_and_deviations_are_reported(
 
 
 def test_results_that_cannot_be_computed_yet_are_listed(study: Path) -> None:
-    done(study, "-o", study / "results")
-    report = (study / "results/report.html").read_text(encoding="utf-8")
+    out = study / "results"
+    result = analyze(study, "-o", out, "--require-all")
+    assert result.exit_code == 1
+    assert f"The report is {out / 'report.html'}" in result.stdout
+    heading, line = result.stderr.splitlines()
+    assert heading == "1 result of the plan could not be computed:"
+    assert line.startswith("- the model `accuracy`: `subject` has only one level")
+    assert [f"- {one}" for one in json.loads((out / "provenance.json").read_text())["not_computed"]] == [line]
+    report = (out / "report.html").read_text(encoding="utf-8")
+    _, _, summary = report.partition('<h2 id="summary">')
+    assert "1\u00a0result of the plan could not be computed" in summary.partition("</li>")[0]
     assert "Results that could not be computed" in report
     assert "<code>subject</code> has only one level" in report
-    assert not (study / "results/models").exists()
-    assert list(csv(study / "results/tests.csv")["name"]) == ["outcomes"]
+    assert not (out / "models").exists()
+    assert list(csv(out / "tests.csv")["name"]) == ["outcomes"]
+
+
+def test_a_result_that_cannot_be_computed_does_not_stop_the_others(
+    tmp_path: Path, plan: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("data.csv").write_text("a,b\nx,1\ny,2\nx,4\n", encoding="utf-8")
+    missing = "".join(f"  t{n}: {{by: [a], of: [c{n}]}}\n" for n in range(12))
+    plan("tables:\n  good: {by: [a], of: [b]}\n" + missing)
+    result = analyze("--data", "data.csv", "--plan", "plan.yaml", "-o", "out")
+    assert result.exit_code == 0
+    heading, *lines = result.stderr.splitlines()
+    assert heading == "12 results of the plan could not be computed:"
+    assert lines[0] == "- the table `t0`: there is no column `c0` in the data. Fix: choose one of a, b."
+    assert lines[10:] == [f"- and 2 more: see `not_computed` in {Path('out/provenance.json')}."]
+    assert [path.name for path in Path("out/tables").iterdir()] == ["good.csv"]
+    assert len(json.loads(Path("out/provenance.json").read_text())["not_computed"]) == 12
+    _, _, summary = Path("out/report.html").read_text(encoding="utf-8").partition('<h2 id="summary">')
+    assert "12\u00a0results of the plan could not be computed" in summary.partition("</li>")[0]
+
+    made = eq.analyze(data="data.csv", plan="plan.yaml", output="by-function")
+    assert isinstance(made, TableAnalysis)
+    assert len(made.planned.not_computed) == 12
+    with pytest.raises(eq.InputError, match=r"(?s)^12 results of the plan could not be computed:.*`t9`"):
+        eq.analyze(data="data.csv", plan="plan.yaml", output="by-function", require_all=True)
+
+    plan("tables:\n  good: {by: [a], of: [b]}\n")
+    complete = analyze("--data", "data.csv", "--plan", "plan.yaml", "-o", "out", "--require-all")
+    assert (complete.exit_code, complete.stderr) == (0, "")
+    _, _, summary = Path("out/report.html").read_text(encoding="utf-8").partition('<h2 id="summary">')
+    assert "could not be computed" not in summary
 
 
 def test_an_export_of_a_store_is_analyzed_as_a_study(study: Path, tmp_path: Path, plan: Any) -> None:
