@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import pandas as pd
 
+from analysis.data.columns import AFTER_FACTORS, BEFORE_FACTORS
 from analysis.measures.accuracy import kept_trials
 from analysis.planned.results import RowsOf
 from batteries.errors import InputError
@@ -63,6 +64,8 @@ def _hashable(answer: object) -> object:
 
 
 _NOT_FOR_TABLES = ["content", "key", "excluded_by"]
+ROW_COLUMNS = frozenset((*BEFORE_FACTORS, *AFTER_FACTORS, "counted_as")).difference(_NOT_FOR_TABLES)
+"""The columns of the rows of every study. The rows also have the factors of the items."""
 
 
 def study_rows(trials: pd.DataFrame) -> RowsOf:

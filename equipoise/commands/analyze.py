@@ -20,6 +20,7 @@ from batteries.files.atomic_folder import MANIFEST
 from batteries.files.file_reading import read_yaml
 from equipoise.commands.definition_changes import changes_since_sessions
 from equipoise.commands.models.listing import canary_notes
+from equipoise.commands.plan_check import check_study_plan
 from equipoise.commands.plan_lock import lock_plan_file, lock_study, plan_lock_path, plan_subject, study_lock_path
 from equipoise.commands.store_access import StudyFolder, loaded
 from equipoise.commands.study_trials import (
@@ -143,6 +144,7 @@ def _analyze_study(
     """Analyze the trials in a study's store by the plan in its `study.yaml`."""
     store = store_location(study, read_settings(store=location))
     if not may_have_responses(store):
+        check_study_plan(study)
         raise InputError(
             f"{store}: there are no responses yet. Fix: collect responses with `equipoise serve {study.folder}`, or "
             f"try `equipoise simulate {study.folder} -n 40`."
@@ -152,6 +154,7 @@ def _analyze_study(
     give_back_freed_arrays()
     with spinner("Analyzing"):
         trials, notes = study_trials(study, store), []
+        check_study_plan(study, trials)
         if without_simulated:
             trials, note = without_simulated_participants(trials, store)
             notes.append(note)

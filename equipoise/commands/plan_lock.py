@@ -5,6 +5,7 @@ from pathlib import Path
 
 from analysis.preregistration.lock import Lock, add_lock
 from batteries.files.file_reading import read_yaml
+from equipoise.commands.plan_check import check_plan_file, check_study_plan
 from equipoise.commands.study_trials import may_have_responses, stored_rows
 from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.definition import Study
@@ -25,8 +26,9 @@ def lock_study(study: Study, location: str | None = None) -> Lock:
     Raises
     ------
     InputError
-        If this plan is locked already, or the store cannot be read.
+        If the plan has a mistake, if this plan is locked already, or if the store cannot be read.
     """
+    check_study_plan(study)
     store = store_location(study, read_settings(store=location))
     n_sessions = 0
     if may_have_responses(store):
@@ -47,9 +49,10 @@ def lock_plan_file(plan_path: Path) -> Lock:
     Raises
     ------
     InputError
-        If the file cannot be read, or this plan is locked already.
+        If the file cannot be read, if the plan has a mistake, or if this plan is locked already.
     """
     plan = read_yaml(plan_path, AnalysisPlan)
+    check_plan_file(plan_path, plan)
     return add_lock(plan_lock_path(plan_path), plan, of={}, n_sessions=None, software=_software())
 
 

@@ -290,6 +290,52 @@ def test_a_result_that_cannot_be_computed_does_not_stop_the_others(
     assert "could not be computed" not in summary
 
 
+MISTAKES = """\
+  by: [outcome]
+  flags:
+    lost: {outcome: absorbt}
+  models:
+    accuracy:
+      formula: "correct ~ subject * (outcome + (1 | item_id)"
+    speed:
+      formula: "rt_ms ~ outcom + (1 | participant)"
+      reference: {subject: people}
+  tests:
+    outcomes: {test: anova, of: correct, per: participant, within: outcome}
+"""
+
+
+def test_mistakes_in_the_plan_are_refused_with_their_lines_before_it_is_locked_or_analyzed(
+    study_folder: Path, edit: Edit
+) -> None:
+    path = study_folder / "study.yaml"
+    edit(path, "  by: [outcome]\n", MISTAKES)
+    line = path.read_text(encoding="utf-8").splitlines().index("  flags:") + 1
+    for arguments in (["--lock"], ["-o", study_folder / "results"]):
+        result = analyze(study_folder, *arguments)
+        assert result.exit_code == 2
+        flag, formula, column = result.stderr.removeprefix("Error: ").splitlines()
+        assert flag == (
+            f"{path}, line {line + 1}: `analysis.flags.lost.outcome`: `outcome` has no level absorbt; did you mean "
+            "`absorbed`? Fix: choose one of absorbed, exit, reflected."
+        )
+        assert formula.startswith(f"{path}, line {line + 4}: `analysis.models.accuracy.formula`: the formula ")
+        assert column.startswith(
+            f"{path}, line {line + 6}: `analysis.models.speed.formula`: the trials have no column `outcom`; did you "
+            "mean `outcome`? Fix: "
+        )
+        assert not (study_folder / "analysis.lock.json").exists()
+        assert not (study_folder / "results").exists()
+
+
+def test_a_plan_for_any_table_with_a_formula_that_cannot_be_read_is_not_locked(tmp_path: Path, plan: Any) -> None:
+    text = "models:\n  m:\n    formula: 'b ~ (a'\n    contrasts: [{of: [c]}]\n"
+    result = analyze("--plan", plan(text), "--lock")
+    assert result.exit_code == 2
+    assert f"{tmp_path / 'plan.yaml'}, line 3: `models.m.formula`: the formula `b ~ (a` ends" in result.stderr
+    assert not (tmp_path / "plan.lock.json").exists()
+
+
 def test_an_export_of_a_store_is_analyzed_as_a_study(study: Path, tmp_path: Path, plan: Any) -> None:
     command("models", "run", study, "--model", "baseline/tracer")
     with closing(sqlite3.connect(study / "data/equipoise.db")) as store:

@@ -3,10 +3,9 @@
 import pandas as pd
 import pytest
 
-from analysis.data.columns import FIXED_COLUMNS
 from analysis.data.tidy_table import tidy_trials
 from analysis.exclusions.flow import apply_exclusions
-from analysis.planned.study_rows import plan_for, study_rows
+from analysis.planned.study_rows import ROW_COLUMNS, plan_for, study_rows
 from analysis.planned.tables import planned_table
 from analysis.planned.tests import planned_tests
 from batteries.errors import InputError
@@ -81,7 +80,7 @@ def test_the_rows_have_the_factors_and_the_columns_of_the_tidy_table(both):
     columns = set(study_rows(both)("people").columns)
     assert {"level", "subject", "participant", "item_id", "rt_ms", "correct", "group", "trial_index"} <= columns
     assert not {"content", "key"} & columns
-    assert columns - set(FIXED_COLUMNS) == {"level"}
+    assert columns == {*ROW_COLUMNS, "level"}
 
 
 def test_a_response_of_several_fields_is_text_that_can_be_counted(view, row):
