@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from batteries.design import LatinSquare, assign_groups
-from batteries.errors import InputError
+from batteries.errors import InputError, input_error_about
 from batteries.files.file_reading import line_of, parse_yaml, read_text, read_yaml
 from batteries.items import Battery, Item, load_battery
 from batteries.tasks.jspsych_plugin import JsPsychPlugin
@@ -65,11 +65,12 @@ def load_study(folder: Path) -> Study:
         demographics = parse_yaml(texts[timeline.demographics], path_of_questions, Questionnaire).questions
     for plugin in definition.plugins.values():
         texts[plugin.file] = read_text(folder / plugin.file)
-    try:
+    with input_error_about(str(path)):
         check_own(definition.texts, path)
         test_items = _test_items(definition, battery)
-        for field, factors in _named_factors(definition).items():
-            _check_factors(field, factors, test_items)
+    for field, factors in _named_factors(definition).items():
+        _check_factors(path, field, factors, test_items)
+    with input_error_about(str(path)):
         _check_practice(definition)
         _check_plugins(definition, battery, texts)
         groups = assign_groups(test_items, definition.design)
@@ -77,8 +78,6 @@ def load_study(folder: Path) -> Study:
         for group in range(1, definition.design.groups + 1):
             plan_session(study, group, seed=0)
         study.digest  # noqa: B018 - computing the digest finds a definition that cannot be registered
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
     return study
 
 
@@ -164,11 +163,12 @@ def _named_factors(definition: StudyDefinition) -> dict[str, tuple[str, ...]]:
     return named | {"design.balance": design.balance}
 
 
-def _check_factors(field: str, factors: Iterable[str], test_items: list[Item]) -> None:
+def _check_factors(path: Path, field: str, factors: Iterable[str], test_items: list[Item]) -> None:
     known = {factor for item in test_items for factor in item.factors}
     for factor in factors:
         if factor not in known:
+            line = line_of(path, tuple(field.split(".")))
             raise InputError(
-                f"`{field}` names the factor `{factor}`, which no test item has. Fix: use a factor of the "
-                f"test items: {', '.join(sorted(known)) or 'none'}."
+                f"{path}, line {line}: `{field}` names the factor `{factor}`, which no test item has. Fix: use a "
+                f"factor of the test items: {', '.join(sorted(known)) or 'none'}."
             )

@@ -23,9 +23,9 @@ Edit = Callable[[Path, str, str], None]
             "study.yaml",
             "[outcome, configuration",
             "[colour, configuration",
-            r"`design.balance` names the factor `colour`, which no test item has",
+            r"yaml, line 17: `design.balance` names the factor `colour`, which no test item has",
         ),
-        ("study.yaml", "by: [outcome]", "by: [colour]", r"`analysis.by` names the factor `colour`"),
+        ("study.yaml", "by: [outcome]", "by: [colour]", r"yaml, line 41: `analysis.by` names the factor `colour`"),
         ("study.yaml", "practice: [practice-1]", "practice: [practice-9]", r"the item `practice-9`.* is not in the"),
         ("study.yaml", "practice: [practice-1]", "practice: [attention-1]", r"`attention-1` more than once"),
         (
