@@ -61,6 +61,22 @@ def count(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,}\u00a0{one if number == 1 else many or one + 's'}"
 
 
+MOST_LISTED = 20
+"""Greatest number of names that a sentence lists."""
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names with commas between them. A long list is shortened.
+
+    Examples
+    --------
+    >>> listed(["A", "B"]), listed([]), listed([str(number) for number in range(25)])[-14:]
+    ('A, B', 'none', ' 19 and 5 more')
+    """
+    more = len(names) - MOST_LISTED
+    return (", ".join(names[:MOST_LISTED]) or "none") + (f" and {more:,} more" if more > 0 else "")
+
+
 def level_words(level: Any) -> str:
     """Return the text of a factor's level for a reader."""
     if pd.isna(level):

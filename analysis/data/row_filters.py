@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.sentences import listed
 from analysis.statistics.factor_levels import level_order, level_text
 from batteries.errors import InputError
 from experiment.study.planned_analyses import Level, Where
@@ -70,9 +71,7 @@ def _known(asked: Level | Sequence[Level], known: Mapping[str, Any], column: str
         )
     for text in texts:
         if text not in known:
-            raise InputError(
-                f"{what}: `{column}` has no level {text}. Fix: choose one of {', '.join(known) or 'none'}."
-            )
+            raise InputError(f"{what}: `{column}` has no level {text}. Fix: choose one of {listed(list(known))}.")
     return texts
 
 

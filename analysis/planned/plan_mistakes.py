@@ -9,6 +9,7 @@ import pandas as pd
 
 from analysis.data.columns import ALLOWED, factor_columns
 from analysis.planned.study_rows import ROW_COLUMNS
+from analysis.sentences import listed
 from analysis.statistics.factor_levels import level_order, level_text
 from analysis.statistics.mixed_models.formulas import parse_formula
 from batteries.errors import InputError
@@ -18,8 +19,6 @@ from experiment.study.planned_analyses import Level, PlannedAnalyses, PlannedMod
 
 Place = tuple[str | int, ...]
 """The keys of an entry in the plan, such as `("tests", "condition_effect", "of")`."""
-MOST_NAMED = 20
-"""Greatest number of names that a sentence lists."""
 COLUMNS_OF_ITEMS = ("item_id", "task")
 """Columns that are not factors, but whose levels come from the items."""
 
@@ -138,7 +137,7 @@ class _Check:
                     if name not in predictors:
                         self.add(
                             (*place, "contrasts", index),
-                            f"`{name}` is not in the formula. Fix: choose one of {', '.join(predictors) or 'none'}.",
+                            f"`{name}` is not in the formula. Fix: choose one of {listed(predictors)}.",
                         )
         for column, level in model.reference.items():
             self.column((*place, "reference", column), column, self.flags)
@@ -178,18 +177,18 @@ class _Check:
             return
         known = {*ROW_COLUMNS, *self.rows.factors, *also}
         if name not in known:
-            own = _listed(sorted({*self.rows.factors, *also}))
+            own = sorted({*self.rows.factors, *also})
             self.add(
                 place,
                 f"the trials have no column `{name}`{_hint(name, known)} Fix: use a column of the tidy table"
-                f"{f', or one of {own}' if own else ''}.",
+                f"{f', or one of {listed(own)}' if own else ''}.",
             )
 
     def factor(self, place: Place, name: str) -> None:
         if self.rows is not None and name not in self.rows.factors:
             known = sorted(self.rows.factors)
             self.add(place, f"no test item has the factor `{name}`{_hint(name, known)} Fix: choose one of "
-                     f"{_listed(known)}.")  # fmt: skip
+                     f"{listed(known)}.")  # fmt: skip
 
     def level(self, place: Place, column: str, level: Level) -> None:
         """Check that a level exists, if the levels of the column are known."""
@@ -200,15 +199,10 @@ class _Check:
         if not {level_text(level), str(level)} & texts:
             in_order = list(dict.fromkeys(level_text(one) for one in sorted(known, key=level_order)))
             self.add(place, f"`{column}` has no level {level_text(level)}{_hint(level_text(level), in_order)} Fix: "
-                     f"choose one of {_listed(in_order)}.")  # fmt: skip
+                     f"choose one of {listed(in_order)}.")  # fmt: skip
 
 
 def _hint(name: str, known: Iterable[str]) -> str:
     """Return the end of a sentence on an unknown name, with a similar known name if there is one."""
     near = get_close_matches(name, known, n=1)
     return f"; did you mean `{near[0]}`?" if near else "."
-
-
-def _listed(names: list[str]) -> str:
-    more = len(names) - MOST_NAMED
-    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -79,6 +79,11 @@ def test_an_unknown_level_is_named_with_the_existing_levels():
     assert refused(one_shot=2) == "the test `warm_up`: `one_shot` has no level 2. Fix: choose one of 0, 1."
 
 
+def test_a_long_list_of_levels_is_shortened():
+    times = pd.DataFrame({"rt_ms": [float(number) for number in range(1000)]})
+    assert refused(times, rt_ms=-1).endswith("18, 19 and 980 more.")
+
+
 def test_one_unknown_level_of_a_list_is_enough_to_refuse_it():
     assert "no level Sonnet" in refused(model=["Haiku 4.5", "Sonnet"])
 
