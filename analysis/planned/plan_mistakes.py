@@ -9,6 +9,7 @@ import pandas as pd
 
 from analysis.data.columns import ALLOWED, factor_columns
 from analysis.planned.study_rows import ROW_COLUMNS
+from analysis.planned.tables import MEASURES
 from analysis.sentences import listed
 from analysis.statistics.factor_levels import level_order, level_text
 from analysis.statistics.mixed_models.formulas import parse_formula
@@ -112,7 +113,8 @@ class _Check:
         for key, columns in (("by", table.by), ("of", table.of)):
             for index, column in enumerate(columns):
                 self.column((*place, key, index), column, self.flags)
-        made = {*table.by, *table.of, "n", *(f"{of}_{what}" for of in table.of for what in ("n", "mean", "sd", "se"))}
+        measures = {f"{of}_{what}" for of in table.of for what in MEASURES}
+        made = {*table.by, *table.of, "n", "n_participants", *measures}
         for index, name in enumerate(table.order_by):
             if name.removeprefix("-") not in made:
                 self.add(
