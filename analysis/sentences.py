@@ -208,10 +208,9 @@ def rule_sentences(plan: AnalysisPlan) -> list[str]:
         "The same grader scores the raw responses of people and models. A model's invalid and missing responses "
         f"{invalid_words(plan)}.",
         "Accuracy is the share of correct responses among all test trials of a subject.",
-        f"CI of several participants ({level}): percentile interval of {plan.bootstrap_resamples:,} bootstrap "
-        f"resamples of whole participants (seed {plan.bootstrap_seed}), because the trials of one person are not "
-        "independent. If all participants have the same accuracy, the CI is Wilson's interval with the number of "
-        "participants as the number of trials.",
+        f"CI of several participants ({level}): Wilson's interval with an effective number of trials from the variance "
+        "between participants, because the trials of one person are not independent (Korn & Graubard, 1998). The "
+        "interval uses the quantile of the t distribution.",
         f"CI of one participant or one model ({level}): Wilson's interval. {_clusters_words(plan)} So the interval of "
         "a model with such responses uses an effective number of trials (Korn & Graubard, 1998).",
         "Difference: people's accuracy minus the model's accuracy, over the items that people answered and the model "

@@ -21,7 +21,8 @@ from scipy.optimize import brentq
 from scipy.special import expit
 from scipy.stats import norm
 
-from analysis.statistics.intervals import Interval, proportion_interval
+from analysis.statistics.intervals import Interval
+from analysis.statistics.participant_intervals import proportion_interval
 
 Floats = npt.NDArray[np.float64]
 
@@ -87,8 +88,7 @@ def accuracy(rng: np.random.Generator, n: int, m: int, mean: float, simulations:
     logits = item_logits(mean, normal_quantiles(m), ABILITY_SD)
     for right in correct(rng, logits, n, ABILITY_SD, simulations):
         n_correct = right.sum(axis=1).astype("int64")
-        interval = proportion_interval(n_correct, np.full(n, m), confidence=CONFIDENCE, resamples=1000, seed=1)
-        found.add(interval, mean)
+        found.add(proportion_interval(n_correct, np.full(n, m), CONFIDENCE), mean)
     return {"accuracy": found}
 
 

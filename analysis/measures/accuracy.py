@@ -11,7 +11,8 @@ import pandas as pd
 
 from analysis.data.columns import dtype_of_levels, factor_columns, subject_order
 from analysis.statistics.factor_levels import level_order
-from analysis.statistics.intervals import Interval, proportion_interval, weighted_accuracy
+from analysis.statistics.intervals import Interval, weighted_accuracy
+from analysis.statistics.participant_intervals import proportion_interval
 from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
 
@@ -36,7 +37,7 @@ def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.
     by : sequence of str
         Factors. If there are no factors, the table has one row per subject.
     plan : AnalysisPlan
-        The plan states the confidence level and the settings of the bootstrap.
+        The plan states the confidence level.
 
     Returns
     -------
@@ -46,8 +47,7 @@ def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.
         runs (one for each epoch). A cell is one subject at one combination of the factors' levels. A cell without
         trials has no row. A participant without trials in a cell is not counted in this cell. If an item has no level
         of a factor, the trials of the item are in a cell in which the level of this factor is missing.
-        `intervals.proportion_interval` computes the intervals of people. The bootstrap of each cell starts from the
-        plan's seed, so the interval of a cell does not depend on the other cells. `intervals.weighted_accuracy`
+        `participant_intervals.proportion_interval` computes the intervals of people. `intervals.weighted_accuracy`
         computes the intervals of models. These intervals take into account that the responses to the same item, or to
         items of the same cluster (`item_cluster` of the plan), are not independent.
     """
@@ -151,13 +151,8 @@ def counts_of_items(of_items: pd.DataFrame, weights: pd.Series) -> ItemCounts:
 
 def interval_of(members: pd.DataFrame, plan: AnalysisPlan) -> Interval:
     """Return the confidence interval of the proportion correct. `members` are rows of `participant_counts`."""
-    return proportion_interval(
-        members["n_correct"].to_numpy(dtype="int64"),
-        members["n_trials"].to_numpy(dtype="int64"),
-        confidence=plan.confidence,
-        resamples=plan.bootstrap_resamples,
-        seed=plan.bootstrap_seed,
-    )
+    n_correct, n_trials = (members[name].to_numpy(dtype="int64") for name in ("n_correct", "n_trials"))
+    return proportion_interval(n_correct, n_trials, plan.confidence)
 
 
 def check_factors(trials: pd.DataFrame, by: Sequence[str]) -> None:

@@ -18,7 +18,7 @@ def comparison(trials: pd.DataFrame, planned: PlannedComparison, plan: AnalysisP
     planned : PlannedComparison
         The factors and the margin of the comparison.
     plan : AnalysisPlan
-        The plan states the confidence level and the settings of the bootstrap.
+        The plan states the confidence level.
 
     Returns
     -------

@@ -37,7 +37,7 @@ def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> 
     by : sequence of str
         Factors. If there are no factors, the table has one row for each pair of people and model.
     plan : AnalysisPlan
-        The plan states the confidence level and the settings of the bootstrap.
+        The plan states the confidence level.
 
     Returns
     -------

@@ -13,15 +13,14 @@ from analysis.measures.accuracy import (
     accuracy_of_items,
     check_factors,
     cluster_columns,
-    interval_of,
     item_counts,
     kept_trials,
     participant_counts,
 )
 from analysis.measures.shared_items import Compared, Subject, of_responses, subjects_compared
-from analysis.statistics.bootstrap import resampled_sums
 from analysis.statistics.factor_levels import level_order
-from analysis.statistics.intervals import Interval, percentile_interval
+from analysis.statistics.intervals import Interval
+from analysis.statistics.participant_intervals import pooled_proportions
 from analysis.statistics.trends import Floats, mover_contrast, trend_weights
 from experiment.study.analysis_plan import AnalysisPlan
 
@@ -47,26 +46,23 @@ class _Levels:
     """Weight of each level in the trend: the number of people's responses."""
     accuracy: Floats
     intervals: list[Interval]
-    slopes: Floats | None = None
-    """Slope in each resample of participants; None for a model, or if there is only one participant."""
-    changes: Floats | None = None
-    """Change in each resample of participants; None for a model, or if there is only one participant."""
+    correlations: Floats | None = None
+    """Correlations between the accuracies of the levels; None for a model, because its items are independent."""
 
-    def contrast(self, weights: Floats, draws: Floats | None, confidence: float) -> tuple[float, Interval]:
+    def contrast(self, weights: Floats) -> tuple[float, Interval]:
         """Return a weighted sum of the accuracies, and the interval of this sum."""
-        if draws is not None and np.ptp(draws) > 0:
-            return float(weights @ self.accuracy), percentile_interval(draws, confidence)
-        return float(weights @ self.accuracy), mover_contrast(weights, self.accuracy, self.intervals)
+        interval = mover_contrast(weights, self.accuracy, self.intervals, self.correlations)
+        return float(weights @ self.accuracy), interval
 
-    def slope(self, confidence: float) -> tuple[float, Interval]:
+    def slope(self) -> tuple[float, Interval]:
         """Return the change of accuracy if the level grows by 1, and the interval."""
-        return self.contrast(trend_weights(self.numbers, self.weights), self.slopes, confidence)
+        return self.contrast(trend_weights(self.numbers, self.weights))
 
-    def change(self, confidence: float) -> tuple[float, Interval]:
+    def change(self) -> tuple[float, Interval]:
         """Return the accuracy at the last level minus the accuracy at the first level, and the interval."""
         ends = np.zeros(len(self.names))
         ends[0], ends[-1] = -1, 1
-        return self.contrast(ends, self.changes, confidence)
+        return self.contrast(ends)
 
 
 def accuracy_by_level(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> pd.DataFrame:
@@ -79,7 +75,7 @@ def accuracy_by_level(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> 
     factor : str
         A factor whose levels have an order, such as `inference_level`.
     plan : AnalysisPlan
-        The plan states the confidence level and the settings of the bootstrap.
+        The plan states the confidence level.
 
     Returns
     -------
@@ -152,22 +148,21 @@ def trends(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> pd.DataFram
     The slope is the slope of the least-squares line through all trials (`trends.trend_weights`). Levels that are
     numbers, such as 0, 2 and 3, are used unchanged; levels that are texts become 0, 1, 2, ... in natural order. The
     weight of a level is the number of people's responses, also for a model. So a difference in slope does not come from
-    different weights. Intervals of people are percentiles over resampled participants (`bootstrap.resampled_sums`).
-    Intervals of models, of single participants and of differences combine separate intervals (`trends.mover_contrast`).
+    different weights. An interval combines the intervals of the levels (`trends.mover_contrast`). For people, it
+    considers that the same participants answered at several levels (`participant_intervals.pooled_proportions`). The
+    interval of a difference combines the intervals of people and of the model.
     """
     kept = _with_level(trials, factor, plan)
     numbers = _numbers(kept[factor])
     subjects = [(subject, levels) for subject, levels in _subjects(kept, factor, plan) if len(levels.names) > 1]
     pairs = [subject.pair for subject, _ in subjects if subject.pair]
-    theirs = of_responses(
-        pairs, lambda responses: _levels_of_people(responses, factor, numbers, plan).slope(plan.confidence)
-    )
+    theirs = of_responses(pairs, lambda responses: _levels_of_people(responses, factor, numbers, plan).slope())
     slopes_of_people = iter(theirs)
     rows: list[dict[str, Any]] = []
     for subject, levels in subjects:
         row: dict[str, Any] = {**subject.names, "n_items": sum(levels.n_items)}
         row |= {"first_level": levels.names[0], "last_level": levels.names[-1]}
-        slope, change = levels.slope(plan.confidence), levels.change(plan.confidence)
+        slope, change = levels.slope(), levels.change()
         row |= _named("slope", *slope) | _named("change", *change)
         if subject.pair:
             other = next(slopes_of_people)
@@ -220,33 +215,18 @@ def _levels_of_people(
         .to_numpy(dtype="float64")
         for of in ("n_correct", "n_trials")
     ]
-    x = np.array([numbers[name] for name in names])
-    n_correct, n_trials = (table.sum(axis=0) for table in tables)
-    slopes = changes = None
-    if len(tables[0]) > 1 and len(names) > 1:
-        sums = resampled_sums(np.hstack(tables), plan.bootstrap_resamples, plan.bootstrap_seed)
-        slopes, changes = _drawn_trends(sums[:, : len(names)], sums[:, len(names) :], x)
+    pooled = pooled_proportions(*tables)
     items = responses.groupby(factor)["item_id"].nunique()
     return _Levels(
         names,
-        x,
+        np.array([numbers[name] for name in names]),
         [int(items[name]) for name in names],
-        [int(n) for n in n_trials],
-        n_trials,
-        n_correct / n_trials,
-        [interval_of(counts[counts[factor] == name], plan) for name in names],
-        slopes,
-        changes,
+        [int(n) for n in pooled.n_trials],
+        pooled.n_trials,
+        pooled.proportions,
+        pooled.intervals(plan.confidence),
+        pooled.correlations,
     )
-
-
-def _drawn_trends(n_correct: Floats, n_trials: Floats, x: Floats) -> tuple[Floats, Floats]:
-    """Return slope and change of each resample in which both can be computed."""
-    complete = (n_trials > 0).all(axis=1)
-    k, n = n_correct[complete], n_trials[complete]
-    from_mean = x - (n @ x / n.sum(axis=1))[:, None]
-    slopes = (from_mean * k).sum(axis=1) / (n * from_mean**2).sum(axis=1)
-    return slopes, k[:, -1] / n[:, -1] - k[:, 0] / n[:, 0]
 
 
 def _levels_of_run(subject: Subject, factor: str, numbers: Mapping[Any, float], plan: AnalysisPlan) -> _Levels:

@@ -10,8 +10,7 @@ import pandas as pd
 
 from analysis.data.columns import factor_columns, subject_order
 from analysis.measures.accuracy import COUNTED_COLUMNS, kept_trials
-from analysis.statistics.bootstrap import resampled_sums
-from analysis.statistics.intervals import Interval, mover_difference, percentile_interval, wilson
+from analysis.statistics.participant_intervals import pooled_proportions
 from batteries.errors import InputError
 from batteries.variants import ORIGINAL_ITEM
 from batteries.vignettes.published_csv import PERTURBATION_COLUMNS
@@ -41,7 +40,7 @@ def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFra
         The tidy table with `excluded_by`, from `apply_exclusions`. The battery has perturbed and unperturbed items
         (`batteries.vignettes.perturbation`).
     plan : AnalysisPlan
-        The plan states the confidence level and the settings of the bootstrap.
+        The plan states the confidence level.
 
     Returns
     -------
@@ -63,13 +62,10 @@ def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFra
     Notes
     -----
     Two items are versions of the same item if all factors except the perturbation are equal. The accuracies
-    of a model are means over items. The bootstrap for the interval of a model resamples items, or clusters of items
-    (`item_cluster` of the plan). The two accuracies of an item are always resampled together, so the interval takes the
-    correlation of the two accuracies into account. The accuracies of people are shares of correct trials among the
-    trials of all participants. The bootstrap for the interval of people resamples participants. If all resamples have
-    the same difference, the bootstrap interval would have no width. Then the interval is computed from Wilson's score
-    intervals of the two accuracies (`intervals.mover_difference`). In Wilson's intervals, the number of items or
-    participants is the number of trials. For a single participant, Wilson's intervals use the participant's trials.
+    of a model are means over items. The accuracies of people are shares of correct trials among the trials of all
+    participants. The two accuracies of an item or participant are correlated. The interval takes this into account
+    (`participant_intervals.pooled_proportions`). Its units are participants; for a model, its units are items or
+    clusters of items (`item_cluster` of the plan).
 
     References
     ----------
@@ -174,19 +170,6 @@ def _effect(
         cluster_of_base = sides["perturbed"].drop_duplicates("base").set_index("base")["cluster"]
         values = pd.DataFrame(of_items, index=counts[0].index).groupby(cluster_of_base).sum().to_numpy()
     first, second = values[:, 0].sum() / values[:, 1].sum(), values[:, 2].sum() / values[:, 3].sum()
-    low, high = _interval(values, first, second, plan)
+    low, high = pooled_proportions(values[:, [0, 2]], values[:, [1, 3]]).contrast([1, -1], plan.confidence)
     measures = (first, second, first - second, low, high)
     return row | dict(zip(PERTURBATION_TABLE_COLUMNS[-5:], map(float, measures), strict=True))
-
-
-def _interval(values: Any, first: float, second: float, plan: AnalysisPlan) -> Interval:
-    """Return the interval of the difference of two accuracies. A row of `values` is one item or participant."""
-    if len(values) > 1:
-        sums = resampled_sums(values, plan.bootstrap_resamples, plan.bootstrap_seed)
-        sums = sums[(sums[:, 1] > 0) & (sums[:, 3] > 0)]
-        differences = sums[:, 0] / sums[:, 1] - sums[:, 2] / sums[:, 3]
-        if np.ptp(differences) > 0:
-            return percentile_interval(differences, plan.confidence)
-    n_first, n_second = (len(values),) * 2 if len(values) > 1 else values[0, [1, 3]]
-    own = wilson(first * n_first, n_first, plan.confidence), wilson(second * n_second, n_second, plan.confidence)
-    return mover_difference(first, own[0], second, own[1])

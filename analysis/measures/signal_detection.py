@@ -17,15 +17,13 @@ from scipy.stats import norm
 from analysis.data.row_filters import matching, require_columns
 from analysis.measures.accuracy import cluster_columns, counts_of_items, item_counts, kept_trials
 from analysis.measures.shared_items import Subject, subjects_compared
-from analysis.statistics.bootstrap import resampled_sums
 from analysis.statistics.intervals import (
     Interval,
     effective_trials,
     mover_difference,
-    percentile_interval,
-    proportion_interval,
     wilson,
 )
+from analysis.statistics.participant_intervals import pooled_proportions
 from analysis.statistics.signal_detection_measures import SignalDetection, signal_detection
 from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
@@ -56,7 +54,7 @@ def signal_measures(
     trials : DataFrame
         The tidy table with `excluded_by`, from `apply_exclusions`; its items are `multiple_choice`.
     plan : AnalysisPlan
-        The plan states the confidence level and the settings of the bootstrap.
+        The plan states the confidence level.
     signal : mapping
         The factor levels that identify the signal items, such as `{"capability_type": "metacognition_check"}`.
     noise : mapping, optional
@@ -87,9 +85,10 @@ def signal_measures(
     -----
     See `signal_detection_measures.signal_detection`. People's trials are pooled. The weight of an item is
     the number of people's responses to this item, for people and for models. For a model, the number of trials in the
-    formulas is the effective number of trials (`intervals.effective_trials`). Intervals of people are percentiles over
-    resampled participants. For one participant or a model, the rates have Wilson's score intervals, and the difference
-    has a MOVER interval. The intervals of d' and of the criterion are then the estimate ± z standard errors.
+    formulas is the effective number of trials (`intervals.effective_trials`). For several participants,
+    `participant_intervals.pooled_proportions` computes the intervals of the rates, of their difference, and of d' and
+    the criterion. For one participant or a model, the rates have Wilson's score intervals, and the difference has a
+    MOVER interval. The intervals of d' and of the criterion are then the estimate ± z standard errors.
 
     References
     ----------
@@ -223,27 +222,18 @@ def _of_one(counts: _Counts, plan: AnalysisPlan) -> dict[str, float]:
 
 def _of_people(counts: npt.NDArray[np.int64], plan: AnalysisPlan) -> dict[str, float]:
     """Return the measures of pooled trials; `counts` are hits, signal trials, false alarms and noise trials."""
-    participants, totals = len(counts), counts.sum(axis=0).astype("float64")
-    if participants == 1:
-        return _of_one(_Counts(*totals), plan)
-    found = signal_detection(*totals)
-    rates = []
-    for k, n in ((counts[:, 0], counts[:, 1]), (counts[:, 2], counts[:, 3])):
-        rates.append(
-            proportion_interval(
-                k[n > 0], n[n > 0], confidence=plan.confidence, resamples=plan.bootstrap_resamples,
-                seed=plan.bootstrap_seed,
-            )
-        )  # fmt: skip
-    sums = resampled_sums(counts, plan.bootstrap_resamples, plan.bootstrap_seed)
-    draws = signal_detection(*sums[(sums[:, 1] > 0) & (sums[:, 3] > 0)].T)
-    if np.ptp(draws.difference) == 0:  # With equal participants, the bootstrap interval would have no width.
-        as_one = _Counts(
-            found.hit_rate * participants, participants, found.false_alarm_rate * participants, participants
-        )
-        return _of_one(as_one, plan) | {name: float(getattr(found, name)) for name in MEASURES}
-    intervals = [percentile_interval(getattr(draws, name), plan.confidence) for name in MEASURES[2:]]
-    return _row(found, *rates, *intervals)
+    if len(counts) == 1:
+        return _of_one(_Counts(*counts[0].astype("float64")), plan)
+    pooled = pooled_proportions(counts[:, [0, 2]], counts[:, [1, 3]])
+    hits, false_alarms = pooled.intervals(plan.confidence)
+    return _row(
+        signal_detection(*counts.sum(axis=0)),
+        hits,
+        false_alarms,
+        pooled.contrast([1, -1], plan.confidence),
+        pooled.z_contrast([1, -1], plan.confidence),
+        pooled.z_contrast([-0.5, -0.5], plan.confidence),
+    )
 
 
 def _row(found: SignalDetection, *intervals: Interval) -> dict[str, float]:

@@ -46,7 +46,7 @@ def variant_accuracy(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
         The tidy table with `excluded_by`, from `apply_exclusions`. The battery has variants of items
         (`batteries.variants`).
     plan : AnalysisPlan
-        The plan states the confidence level, the clusters of items and the settings of the bootstrap.
+        The plan states the confidence level and the clusters of items.
 
     Returns
     -------

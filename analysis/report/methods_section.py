@@ -66,11 +66,15 @@ def methods_of_study(
 def _add_accuracy(methods: Methods, plan: AnalysisPlan, *, kinds: Collection[str]) -> None:
     sentences = [
         "Accuracy is the percentage of correct test trials.",
-        f"For several participants, confidence intervals ({percent(plan.confidence, 0)}) are percentile intervals over "
-        f"{plan.bootstrap_resamples:,} bootstrap resamples of whole participants (Efron & Tibshirani, 1993).",
-        "For single participants and for models, confidence intervals are Wilson intervals (Wilson, 1927).",
+        f"Confidence intervals ({percent(plan.confidence, 0)}) are Wilson intervals (Wilson, 1927).",
     ]
-    cited = ["bootstrap", "wilson"]
+    cited = ["wilson"]
+    if PEOPLE.keys() & kinds:
+        sentences.append(
+            "For several participants, they use the effective number of trials from the variance between participants "
+            "and the quantile of the t distribution (Korn & Graubard, 1998)."
+        )
+        cited.append("korn_graubard")
     if "model" in kinds:
         sentences += [
             f"The intervals of models take into account that responses to {_related(plan)} are not independent (Korn & "
@@ -80,10 +84,10 @@ def _add_accuracy(methods: Methods, plan: AnalysisPlan, *, kinds: Collection[str
         cited.append("korn_graubard")
     if "model" in kinds and PEOPLE.keys() & kinds:
         sentences += [
-            "The same grader scored the raw responses of people and models.",
-            "People were compared with each model over the shared items.",
-            "In the model's accuracy, each item was weighted by the number of people's responses to it (Kish, 1965).",
-            "The confidence intervals of people and model were combined by MOVER (Zou & Donner, 2008).",
+            "The same grader scored the raw responses of participants and models.",
+            "Participants were compared with each model over the shared items.",
+            "In the model's accuracy, each item was weighted by the number of participants' responses to it (Kish, 1965).",
+            "The confidence intervals of participants and model were combined by MOVER (Zou & Donner, 2008).",
         ]
         cited += ["kish", "mover"]
     methods.add(sentences, *cited)

@@ -119,7 +119,7 @@ def _notes_on_people(kept: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> lis
         if cells.min() < 10:
             notes.append(
                 f"Some confidence intervals of {row['subject']} are based on fewer than 10 participants (minimum: "
-                f"{cells.min()}). Such intervals are too narrow to generalize to other participants."
+                f"{cells.min()}). Near 0 % and 100 %, such intervals are too narrow if participants differ very much."
             )
         balanced, pooled = f"{100 * per_item['mean'].mean():.1f} %", f"{100 * row['accuracy']:.1f} %"
         if balanced != pooled:

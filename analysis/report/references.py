@@ -5,7 +5,6 @@ REFERENCES = {
     "powerful approach to multiple testing. Journal of the Royal Statistical Society: Series B, 57, 289-300.",
     "bonett_price": "Bonett, D. G., & Price, R. M. (2012). Adjusted Wald confidence interval for a difference of "
     "binomial proportions based on paired data. Journal of Educational and Behavioral Statistics, 37, 479-488.",
-    "bootstrap": "Efron, B., & Tibshirani, R. J. (1993). An introduction to the bootstrap. Chapman & Hall.",
     "cohen": "Cohen, J. (1988). Statistical power analysis for the behavioral sciences (2nd ed.). Erlbaum.",
     "error_consistency": "Geirhos, R., Meding, K., & Wichmann, F. A. (2020). Beyond accuracy: Quantifying "
     "trial-by-trial behaviour of CNNs and humans by measuring error consistency. Advances in Neural Information "

@@ -1,18 +1,15 @@
-"""Confidence intervals of proportions, and of differences and ratios of proportions: Wilson, bootstrap and MOVER.
+"""Confidence intervals of proportions, and of differences and ratios of proportions: Wilson and MOVER.
 
 MOVER is the method of variance estimates recovery. MOVER combines the separate intervals of independent estimates.
 """
 
 import math
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import norm
 from scipy.stats import t as t_distribution
-
-from analysis.statistics.bootstrap import resampled_sums
 
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -177,46 +174,6 @@ def weighted_accuracy(
     return right / total, wilson(n * right / total, n, confidence)
 
 
-def participant_bootstrap(
-    n_correct: Counts, n_trials: Counts, *, confidence: float, resamples: int, seed: int
-) -> Interval:
-    r"""Return the percentile bootstrap interval of the pooled proportion correct over participants.
-
-    Trials of one participant are not independent, so whole participants are resampled with replacement. The proportion
-    of each resample is :math:`\sum k_i / \sum n_i`.
-
-    Parameters
-    ----------
-    n_correct, n_trials : array of int, shape (participants,)
-        Numbers of successes and trials of each participant. Every participant has at least one trial.
-    confidence : float
-        Coverage.
-    resamples, seed : int
-        Number of resamples, and the seed.
-
-    Notes
-    -----
-    `bootstrap.resampled_sums` resamples the participants. The computation time depends on the number of different pairs
-    of :math:`k` and :math:`n`, not on the number of participants.
-
-    References
-    ----------
-    Efron, B., & Tibshirani, R. J. (1993). An introduction to the bootstrap. Chapman & Hall. Chapter 13.
-    """
-    order = np.lexsort((n_correct, n_trials))
-    counts = tuple(n_correct[order].tolist()), tuple(n_trials[order].tolist())
-    return _bootstrapped(*counts, confidence, resamples, seed)
-
-
-@lru_cache(maxsize=4096)
-def _bootstrapped(
-    n_correct: tuple[int, ...], n_trials: tuple[int, ...], confidence: float, resamples: int, seed: int
-) -> Interval:
-    """Return the bootstrap interval. The interval is cached, because the same people are compared with every model."""
-    sums = resampled_sums(np.column_stack([n_correct, n_trials]), resamples, seed)
-    return percentile_interval(sums[:, 0] / sums[:, 1], confidence)
-
-
 def percentile_interval(draws: npt.NDArray[np.float64], confidence: float) -> Interval:
     """Return the percentile interval of a statistic over bootstrap resamples.
 
@@ -231,26 +188,6 @@ def percentile_interval(draws: npt.NDArray[np.float64], confidence: float) -> In
     tail = (1 - confidence) / 2
     low, high = np.quantile(draws, [tail, 1 - tail])
     return Interval(float(low), float(high))
-
-
-def proportion_interval(
-    n_correct: Counts, n_trials: Counts, *, confidence: float, resamples: int, seed: int
-) -> Interval:
-    """Return the interval of a pooled proportion correct over participants.
-
-    For one participant or one run, the interval is Wilson's score interval over the trials. For several participants,
-    `participant_bootstrap` computes the interval. If all participants have the same proportion (usually 0 or 1), the
-    bootstrap interval would have no width. Then Wilson's score interval is used, with the number of participants as the
-    number of trials. This interval is too wide rather than too narrow.
-
-    For the parameters, see `participant_bootstrap`. The result does not depend on the order of the participants.
-    """
-    if len(n_correct) == 1:
-        return wilson(int(n_correct[0]), int(n_trials[0]), confidence)
-    if np.all(n_correct * n_trials[0] == n_correct[0] * n_trials):
-        participants = len(n_correct)
-        return wilson(participants * int(n_correct[0]) / int(n_trials[0]), participants, confidence)
-    return participant_bootstrap(n_correct, n_trials, confidence=confidence, resamples=resamples, seed=seed)
 
 
 def mover_difference(first: float, first_ci: Interval, second: float, second_ci: Interval) -> Interval:

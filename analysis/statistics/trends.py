@@ -52,8 +52,13 @@ def trend_weights(levels: npt.ArrayLike, n_trials: npt.ArrayLike) -> Floats:
     return weights
 
 
-def mover_contrast(weights: npt.ArrayLike, estimates: npt.ArrayLike, intervals: Sequence[Interval]) -> Interval:
-    r"""Return the MOVER interval of a weighted sum of independent estimates.
+def mover_contrast(
+    weights: npt.ArrayLike,
+    estimates: npt.ArrayLike,
+    intervals: Sequence[Interval],
+    correlations: Floats | None = None,
+) -> Interval:
+    r"""Return the MOVER interval of a weighted sum of estimates.
 
     Parameters
     ----------
@@ -61,14 +66,19 @@ def mover_contrast(weights: npt.ArrayLike, estimates: npt.ArrayLike, intervals: 
         The weights and the estimates.
     intervals : sequence of Interval, shape (estimates,)
         The intervals of the estimates.
+    correlations : array of float, shape (estimates, estimates), optional
+        Correlations between the estimates. By default, the estimates are independent.
 
     Notes
     -----
-    With weights :math:`c_i`, estimates :math:`p_i` and intervals :math:`(l_i, u_i)`,
+    With weights :math:`c_i`, estimates :math:`p_i`, intervals :math:`(l_i, u_i)` and correlations :math:`r_{ij}`,
 
     .. math::
-        L = \sum c_i p_i - \sqrt{\sum (c_i p_i - \min(c_i l_i, c_i u_i))^2}, \quad
-        U = \sum c_i p_i + \sqrt{\sum (c_i p_i - \max(c_i l_i, c_i u_i))^2}.
+        L = \sum c_i p_i - \sqrt{\sum_{ij} r_{ij} d_i d_j}, \quad
+        U = \sum c_i p_i + \sqrt{\sum_{ij} r_{ij} e_i e_j}.
+
+    For a positive weight, :math:`d_i = c_i (p_i - l_i)` and :math:`e_i = c_i (u_i - p_i)`. For a negative weight,
+    :math:`d_i = c_i (u_i - p_i)` and :math:`e_i = c_i (p_i - l_i)`.
 
     With the weights 1 and -1, the interval equals the interval of `intervals.mover_difference`.
 
@@ -76,6 +86,7 @@ def mover_contrast(weights: npt.ArrayLike, estimates: npt.ArrayLike, intervals: 
     ----------
     Zou, G. Y., Huang, W., & Zhang, X. (2009). A note on confidence interval estimation for a linear function of
     binomial proportions. Computational Statistics & Data Analysis, 53, 1080-1085.
+    Zou, G. Y. (2007). Toward using confidence intervals to compare correlations. Psychological Methods, 12, 399-413.
 
     Examples
     --------
@@ -86,11 +97,9 @@ def mover_contrast(weights: npt.ArrayLike, estimates: npt.ArrayLike, intervals: 
     >>> round(low, 4), round(high, 4)
     (0.0524, 0.3339)
     """
-    low, high = 0.0, 0.0
-    total = 0.0
-    for weight, estimate, interval in zip(np.asarray(weights), np.asarray(estimates), intervals, strict=True):
-        ends = sorted((weight * interval.low, weight * interval.high))
-        total += weight * estimate
-        low += (weight * estimate - ends[0]) ** 2
-        high += (ends[1] - weight * estimate) ** 2
-    return Interval(float(total - math.sqrt(low)), float(total + math.sqrt(high)))
+    c, p = np.asarray(weights, dtype="float64"), np.asarray(estimates, dtype="float64")
+    lows, highs = np.array(intervals, dtype="float64").T
+    below, above = c * np.where(c > 0, p - lows, highs - p), c * np.where(c > 0, highs - p, p - lows)
+    r = np.eye(len(c)) if correlations is None else correlations
+    total = float(c @ p)
+    return Interval(total - math.sqrt(max(below @ r @ below, 0)), total + math.sqrt(max(above @ r @ above, 0)))

@@ -98,9 +98,9 @@ def test_factors_that_cannot_be_used_are_named(three_kinds, view, session):
         accuracy(trials.drop(columns="excluded_by"), [], PLAN)
 
 
-def test_the_bootstrap_has_about_the_stated_coverage(view, row):
+def test_the_interval_has_about_the_stated_coverage(view, row):
     rng = np.random.default_rng(11)
-    plan = AnalysisPlan(bootstrap_resamples=1000, confidence=0.9)
+    plan = AnalysisPlan(confidence=0.9)
     hits = 0
     for _ in range(30):
         rates = rng.beta(6, 3, size=25)

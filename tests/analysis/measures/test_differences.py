@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from analysis.data.tidy_table import tidy_trials
 from analysis.exclusions.flow import apply_exclusions
 from analysis.measures.differences import differences
-from analysis.statistics.intervals import mover_difference, mover_ratio, participant_bootstrap, wilson
+from analysis.statistics.intervals import mover_difference, mover_ratio, wilson
+from analysis.statistics.participant_intervals import proportion_interval
 from experiment.study.analysis_plan import AnalysisPlan
 
 PLAN = AnalysisPlan(bootstrap_resamples=1000)
-SETTINGS = {"confidence": PLAN.confidence, "resamples": PLAN.bootstrap_resamples, "seed": PLAN.bootstrap_seed}
 
 
 def marked(rows):
@@ -67,7 +67,7 @@ def test_groups_filled_unequally_do_not_turn_difficulty_into_a_difference(view, 
     assert line["difference"] == 0
     n_eff = 10**2 / (9**2 + 1**2)
     _, high = wilson(0.1 * n_eff, n_eff)
-    people_low = 0.1 - participant_bootstrap(np.array([0] * 9 + [1]), np.ones(10, dtype=int), **SETTINGS).low
+    people_low = 0.1 - proportion_interval(np.array([0] * 9 + [1]), np.ones(10, dtype=int), 0.95).low
     assert line["ci_low"] == pytest.approx(-np.hypot(people_low, high - 0.1))
 
 

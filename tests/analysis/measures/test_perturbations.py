@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from analysis.data.tidy_table import tidy_trials
 from analysis.exclusions.flow import apply_exclusions
@@ -87,7 +88,8 @@ def test_the_interval_of_a_run_is_paired_over_items(view, run):
 
 def test_a_perturbation_without_effect_has_an_interval_with_a_width(view, run):
     line = perturbation_effects(marked(view(run((CLEAN, [1] * 10), (CAPITALS, [1] * 10)))), PLAN).iloc[0]
-    expected = mover_difference(1, wilson(10, 10), 1, wilson(10, 10))
+    n = 10 * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, 9)) ** 2
+    expected = mover_difference(1, wilson(n, n), 1, wilson(n, n))
     assert (line["ci_low"], line["ci_high"]) == pytest.approx(expected)
 
 

@@ -9,13 +9,9 @@ from analysis.statistics.intervals import (
     effective_trials,
     mover_difference,
     mover_ratio,
-    participant_bootstrap,
-    proportion_interval,
     weighted_accuracy,
     wilson,
 )
-
-SETTINGS = {"confidence": 0.95, "resamples": 10_000, "seed": 1}
 
 
 @pytest.mark.parametrize(
@@ -132,42 +128,6 @@ def test_intervals_over_epochs_contain_the_true_accuracy_as_often_as_they_claim(
         covered_by_wilson.append(low <= mean <= high)
     assert 0.93 <= np.mean(covered) <= 0.98
     assert np.mean(covered_by_wilson) < 0.85
-
-
-def test_the_bootstrap_agrees_with_scipys():
-    rng = np.random.default_rng(5)
-    n = rng.integers(10, 30, size=40)
-    k = rng.binomial(n, rng.beta(6, 3, size=40))
-    theirs = stats.bootstrap(
-        (k, n), lambda k, n, axis: k.sum(axis) / n.sum(axis), paired=True, n_resamples=20_000, method="percentile",
-        rng=np.random.default_rng(9),
-    ).confidence_interval  # fmt: skip
-    assert participant_bootstrap(k, n, **SETTINGS) == pytest.approx((theirs.low, theirs.high), abs=0.004)
-
-
-def test_the_bootstrap_does_not_depend_on_the_order_of_participants():
-    k, n = np.array([3, 9, 5, 7, 10, 2]), np.array([10, 10, 9, 10, 11, 8])
-    interval = participant_bootstrap(k, n, **SETTINGS)
-    assert interval == participant_bootstrap(k[::-1], n[::-1], **SETTINGS)
-    assert interval != participant_bootstrap(k, n, **{**SETTINGS, "seed": 2})
-    assert interval.low < k.sum() / n.sum() < interval.high
-
-
-def test_the_bootstrap_is_wider_than_wilson_if_trials_of_a_person_are_correlated():
-    k, n = np.array([0] * 10 + [20] * 10), np.full(20, 20)
-    bootstrap, naive = participant_bootstrap(k, n, **SETTINGS), wilson(int(k.sum()), int(n.sum()))
-    assert bootstrap.high - bootstrap.low > 3 * (naive.high - naive.low)
-
-
-@pytest.mark.parametrize(("each", "rate"), [(0, 0.0), (10, 1.0), (5, 0.5)])
-def test_equal_participants_have_an_interval_with_a_width(each, rate):
-    interval = proportion_interval(np.full(12, each), np.full(12, 10), **SETTINGS)
-    assert interval == pytest.approx(wilson(12 * rate, 12))
-    assert interval.high - interval.low > 0.2
-
-
-def test_one_participant_gets_wilsons_interval_over_the_trials():
-    assert proportion_interval(np.array([56]), np.array([70]), **SETTINGS) == wilson(56, 70)
 
 
 @given(*[st.floats(0.01, 0.99)] * 2, *[st.floats(0.001, 0.5)] * 4)
