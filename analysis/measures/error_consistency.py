@@ -3,14 +3,13 @@
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy.special import stdtrit
 
 from analysis.data.columns import PEOPLE
 from analysis.measures.accuracy import COUNTED_COLUMNS, kept_trials
 from analysis.measures.item_agreement import in_order
 from analysis.measures.shared_items import compared, of_responses
 from analysis.statistics.agreement_measures import Floats, beyond_expected
-from analysis.statistics.bootstrap import resampled_sums
-from analysis.statistics.intervals import percentile_interval
 from experiment.study.analysis_plan import AnalysisPlan
 
 FEWEST_ITEMS = 10
@@ -19,10 +18,14 @@ meaning."""
 MOST_PAIRED = 300
 """At most this number of participants are compared with each other. If there are more participants, this number of
 participants is chosen at random."""
+FEWEST_EXPECTED = 5
+"""An interval needs at least this number of expected items for each combination of right and wrong responses."""
 CONSISTENCY_COLUMNS = [
     "kind", "people", "compared_with", "n_items", "n_items_only_model", "n_items_only_people", "n_participants",
     "n_pairs", "n_pairs_left_out", "observed", "expected", "kappa", "ci_low", "ci_high", "reason",
 ]  # fmt: skip
+_ROUNDING = 1e-12
+"""A smaller standard error is a rounding error."""
 _NEEDED = [*COUNTED_COLUMNS, "item_id", "response"]
 
 
@@ -34,7 +37,7 @@ def error_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     trials : DataFrame
         The tidy table with `excluded_by`, from `apply_exclusions`.
     plan : AnalysisPlan
-        The plan states the confidence level and the settings of the bootstrap.
+        The plan states the confidence level and the seed (`bootstrap_seed`).
 
     Returns
     -------
@@ -44,16 +47,17 @@ def error_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
         the model with people. A pair is two participants, or a participant and the model. Each pair is compared only on
         its shared items: the items that both participants responded to, or that the participant responded to and the
         model was asked. `observed`, `expected` and `kappa` are means over pairs. A pair has no kappa if both subjects
-        share fewer than `FEWEST_ITEMS` items, or if both are always right, or if both are always wrong. Such pairs are
-        left out; `n_pairs_left_out` is their number. `reason` says why a value is missing.
+        share fewer than `FEWEST_ITEMS` items, or if one of them is always right or always wrong. Such pairs are left
+        out; `n_pairs_left_out` is their number. `reason` says why a value is missing.
 
     Notes
     -----
-    See `agreement_measures.error_consistency`. The bootstrap for the interval resamples participants. Let :math:`w_i`
-    be the number of times that participant :math:`i` is in a resample. No participant is compared with themselves, so
-    the mean over the pairs of participants is
-
-    .. math:: \bar\kappa = \frac{\sum_{i<j} w_i w_j \kappa_{ij}}{\sum_{i<j} w_i w_j}.
+    See `agreement_measures.error_consistency`. The interval of the mean kappa is the mean ± t standard errors. With a
+    model, each participant has one kappa, and the standard error is that of their mean. Among people, the standard
+    error comes from the jackknife, which leaves out one participant at a time with all pairs of this participant. The
+    degrees of freedom are the number of participants in these pairs minus 1. There are four combinations of right and
+    wrong responses of both subjects. The interval is missing if fewer than `FEWEST_EXPECTED` items are expected for a
+    combination, over all pairs, because the distribution of kappa is then too skewed.
 
     If there are more than `MOST_PAIRED` participants, `MOST_PAIRED` of them are chosen at random with the plan's seed.
     A model's unanswered and invalid trials count as not correct.
@@ -94,13 +98,16 @@ def _with_model(shares: pd.DataFrame, asked: pd.DataFrame, plan: AnalysisPlan) -
         .sum()
     )
     n, agreed, sum_x, sum_y = of_participant.to_numpy().T
-    expected, kappa = beyond_expected(agreed / n, sum_x / n, sum_y / n)
+    p, q = sum_x / n, sum_y / n
+    expected, kappa = beyond_expected(agreed / n, p, q)
     known = (n >= FEWEST_ITEMS) & ~np.isnan(kappa)
     found = _means(agreed / n, expected, kappa, known, n_participants=len(n))
-    sums = resampled_sums(
-        np.column_stack([np.where(known, kappa, 0), known]), plan.bootstrap_resamples, plan.bootstrap_seed
-    )
-    return found | _interval(sums, kappa[known], len(n), plan)
+    if np.ptp(y) == 0 and y[0] in (0, 1):
+        always = "right" if y[0] else "wrong"
+        return found | {"reason": f"kappa is not defined, because the model is always {always}"}
+    fewest = _fewest_expected(n[known], p[known], q[known])
+    error = float(kappa[known].std(ddof=1) / np.sqrt(known.sum())) if known.sum() > 1 else 0.0
+    return found | _interval(found, error, int(known.sum()), fewest, plan)
 
 
 def _with_each_other(responses: pd.DataFrame, plan: AnalysisPlan) -> dict[str, float | int | str]:
@@ -119,9 +126,29 @@ def _with_each_other(responses: pd.DataFrame, plan: AnalysisPlan) -> dict[str, f
     each_once = np.triu(np.ones(n.shape, dtype=bool), k=1)
     known = each_once & (n >= FEWEST_ITEMS) & ~np.isnan(kappa)
     found = _means(observed, expected, kappa, known, n_participants=len(n), n_pairs_in_all=int(each_once.sum()))
-    drawn = rng.multinomial(len(n), np.full(len(n), 1 / len(n)), size=plan.bootstrap_resamples).astype("float64")
-    sums = [((drawn @ matrix) * drawn).sum(axis=1) for matrix in (np.where(known, kappa, 0), known.astype("float64"))]
-    return found | _interval(np.column_stack(sums), kappa[known], len(n), plan)
+    fewest = _fewest_expected(n[known], accuracy[known], accuracy.T[known])
+    error, n_in_pairs = _jackknife_error(np.where(known | known.T, kappa, 0), known | known.T)
+    return found | _interval(found, error, n_in_pairs, fewest, plan)
+
+
+def _jackknife_error(kappa: Floats, known: npt.NDArray[np.bool_]) -> tuple[float, int]:
+    """Return the standard error of the mean over pairs, and the number of participants in the pairs.
+
+    Both matrices are symmetric. `kappa` is 0 where a pair is not `known`.
+    """
+    in_pairs = known.any(axis=1)
+    n = int(in_pairs.sum())
+    sums, n_pairs = kappa.sum(axis=1)[in_pairs], known.sum(axis=1)[in_pairs]
+    others = n_pairs.sum() / 2 - n_pairs
+    if n < 3 or not others.all():
+        return 0.0, n
+    without = (sums.sum() / 2 - sums) / others
+    return float(np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum())), n
+
+
+def _fewest_expected(n: Floats, p: Floats, q: Floats) -> float:
+    """Return the smallest of the four expected numbers of items with right and wrong responses, over all pairs."""
+    return float(min((n * first * second).sum() for first in (p, 1 - p) for second in (q, 1 - q)))
 
 
 def _shares(trials: pd.DataFrame, by: list[str]) -> pd.Series:
@@ -147,12 +174,15 @@ def _means(
     return found | {name: float(values[known].mean()) for name, values in means.items()}
 
 
-def _interval(sums: Floats, kappa: Floats, n_participants: int, plan: AnalysisPlan) -> dict[str, float | int | str]:
-    """Return the interval of the mean kappa. A row of `sums` has the sum and the number of kappas of a resample."""
-    if not len(kappa):
+def _interval(
+    found: dict[str, float | int | str], error: float, n_participants: int, fewest: float, plan: AnalysisPlan
+) -> dict[str, float | int | str]:
+    """Return the interval of the mean kappa. `error` is the standard error."""
+    if not found["n_pairs"]:
         return {}
-    if np.ptp(kappa) == 0 or n_participants < 3:
+    if error < _ROUNDING or n_participants < 3:
         return {"reason": "too few participants differ for an interval"}
-    has_pairs = sums[:, 1] > 0
-    low, high = percentile_interval(sums[has_pairs, 0] / sums[has_pairs, 1], plan.confidence)
-    return {"ci_low": low, "ci_high": high}
+    if fewest < FEWEST_EXPECTED:
+        return {"reason": "too few right or wrong responses for an interval"}
+    kappa, half = float(found["kappa"]), error * float(stdtrit(n_participants - 1, 0.5 + plan.confidence / 2))
+    return {"ci_low": max(kappa - half, -1.0), "ci_high": min(kappa + half, 1.0)}

@@ -76,13 +76,13 @@ def item_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     trials : DataFrame
         The tidy table with `excluded_by`.
     plan : AnalysisPlan
-        The plan states the confidence level and the settings of the bootstrap.
+        The plan states the confidence level and the seed of the split halves (`bootstrap_seed`).
 
     Returns
     -------
     DataFrame
         `AGREEMENT_COLUMNS`, one row for each kind of people and model. `pearson` and `spearman` are correlations of the
-        accuracies at the `n_items` shared items. The bootstrap for the intervals resamples items. `reliability` is the
+        accuracies at the `n_items` shared items. Their intervals generalize to other items. `reliability` is the
         expected correlation between people's accuracies at these items and the accuracies of the same number of other
         people. `ceiling` is the square root of the reliability: the highest expected correlation with a measure without
         noise. `reason` says why a value is missing.
@@ -117,9 +117,7 @@ def _correlations(pair: Compared, plan: AnalysisPlan) -> dict[str, float | str]:
         return {"reason": reason}
     found: dict[str, float | str] = {}
     for name, correlate in (("pearson", pearson), ("spearman", spearman)):
-        correlation = correlate(
-            x, y, confidence=plan.confidence, resamples=plan.bootstrap_resamples, seed=plan.bootstrap_seed
-        )
+        correlation = correlate(x, y, plan.confidence)
         found[name] = correlation.value
         if correlation.interval:
             found |= {f"{name}_ci_low": correlation.interval.low, f"{name}_ci_high": correlation.interval.high}

@@ -1,4 +1,4 @@
-"""Agreement: Cohen's kappa, error consistency, correlations with bootstrap intervals, and split-half reliability."""
+"""Agreement: Cohen's kappa, error consistency, correlations with intervals, and split-half reliability."""
 
 from dataclasses import dataclass
 
@@ -6,15 +6,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array
+from scipy.special import stdtrit
 from scipy.stats import rankdata
 
-from analysis.statistics.intervals import Interval, percentile_interval
+from analysis.statistics.intervals import Interval
 from batteries.errors import InputError
 
 Floats = npt.NDArray[np.float64]
 
-MOST_UNDEFINED = 0.05
-"""Largest accepted share of bootstrap resamples without a correlation. If the share is larger, there is no interval."""
+FEWEST_DIFFERENT = 4
+"""An interval needs at least this number of items that differ from the most frequent value, for both variables."""
 _NUMBERS_AT_ONCE = 2_000_000
 _ROUNDING = 1e-20
 """A product of two variances counts as 0 if the product is at most this number, because such a small product is a
@@ -121,7 +122,7 @@ class ErrorConsistency:
     """The share that is expected from the accuracies of the two subjects if the errors of the subjects are
     independent."""
     kappa: float | None
-    """(`observed` - `expected`) / (1 - `expected`); None if `expected` is 1."""
+    """(`observed` - `expected`) / (1 - `expected`); None if a subject is always right or always wrong."""
 
 
 def error_consistency(first: npt.ArrayLike, second: npt.ArrayLike) -> ErrorConsistency:
@@ -150,7 +151,8 @@ def error_consistency(first: npt.ArrayLike, second: npt.ArrayLike) -> ErrorConsi
 
     This kappa is Cohen's kappa for the two categories right and wrong. Kappa is 0 if the errors are independent, and 1
     if both subjects make the same errors. Kappa is negative if the subjects make errors at different items more often
-    than by chance.
+    than by chance. If a subject is always right or always wrong, kappa is not defined: the formula gives 0 whatever the
+    other subject does, or 0 / 0.
 
     References
     ----------
@@ -189,18 +191,18 @@ def beyond_expected(observed: npt.ArrayLike, p: npt.ArrayLike, q: npt.ArrayLike)
     Returns
     -------
     expected, kappa : array of float, shape (pairs,)
-        Kappa is NaN if the expected agreement is 1.
+        Kappa is NaN if a subject is always right or always wrong.
 
     Examples
     --------
-    >>> expected, kappa = beyond_expected([0.75, 1.0], [0.5, 1.0], [0.5, 1.0])
+    >>> expected, kappa = beyond_expected([0.75, 0.5], [0.5, 0.5], [0.5, 1.0])
     >>> expected.tolist(), kappa.tolist()
-    ([0.5, 1.0], [0.5, nan])
+    ([0.5, 0.5], [0.5, nan])
     """
     agreed, first, second = (np.asarray(values, dtype="float64") for values in (observed, p, q))
     expected = first * second + (1 - first) * (1 - second)
-    room = np.where(np.isclose(expected, 1, rtol=0, atol=1e-12), np.nan, 1 - expected)
-    return expected, (agreed - expected) / room
+    is_constant = np.isclose(first * (1 - first) * second * (1 - second), 0, rtol=0, atol=1e-12)
+    return expected, (agreed - expected) / np.where(is_constant, np.nan, 1 - expected)
 
 
 @dataclass(frozen=True)
@@ -209,11 +211,11 @@ class Correlation:
 
     value: float
     interval: Interval | None
-    """The confidence interval; None if too many bootstrap resamples have no correlation."""
+    """The confidence interval; None if too few items have different values, or if the correlation is 1 or -1."""
 
 
-def pearson(x: Floats, y: Floats, *, confidence: float, resamples: int, seed: int) -> Correlation:
-    r"""Return Pearson's correlation of two variables over items, with a percentile bootstrap interval.
+def pearson(x: Floats, y: Floats, confidence: float) -> Correlation:
+    r"""Return Pearson's correlation of two variables over items, with a jackknife interval.
 
     Parameters
     ----------
@@ -221,8 +223,6 @@ def pearson(x: Floats, y: Floats, *, confidence: float, resamples: int, seed: in
         The two variables, with one value for each item.
     confidence : float
         Coverage.
-    resamples, seed : int
-        Number of bootstrap resamples, and the seed.
 
     Raises
     ------
@@ -231,27 +231,32 @@ def pearson(x: Floats, y: Floats, *, confidence: float, resamples: int, seed: in
 
     Notes
     -----
-    A bootstrap resample in which x or y is constant has no correlation. The percentiles leave out such resamples. If
-    the share of such resamples is above `MOST_UNDEFINED`, there is no interval.
+    The interval generalizes to other items. The jackknife leaves out one of the :math:`m` items at a time. It gives the
+    standard error of Fisher's :math:`z = \operatorname{artanh} r`. The standard error is set to at least :math:`1 /
+    \sqrt{m - 3}`, the standard error for two normally distributed variables. The interval is :math:`z` ± t standard
+    errors with :math:`m - 1` degrees of freedom, transformed back. There is no interval if fewer than
+    `FEWEST_DIFFERENT` items differ from the most frequent value of x, or of y.
 
     References
     ----------
-    Efron, B., & Tibshirani, R. J. (1993). An introduction to the bootstrap. Chapman & Hall. Chapter 6.
+    Efron, B., & Tibshirani, R. J. (1993). An introduction to the bootstrap. Chapman & Hall. Chapter 11.
+    Fisher, R. A. (1921). On the probable error of a coefficient of correlation deduced from a small sample. Metron, 1,
+    3-32.
 
     Examples
     --------
     >>> x, y = np.array([1.0, 2, 3, 4, 5]), np.array([2.0, 1, 4, 3, 5])
-    >>> round(pearson(x, y, confidence=0.95, resamples=1000, seed=1).value, 10)
+    >>> round(pearson(x, y, 0.95).value, 10)
     0.8
     """
-    return _correlation(x, y, confidence, resamples, seed, ranked=False)
+    return _correlation(x, y, confidence, ranked=False)
 
 
-def spearman(x: Floats, y: Floats, *, confidence: float, resamples: int, seed: int) -> Correlation:
-    """Return Spearman's rank correlation of two variables over items, with a bootstrap interval.
+def spearman(x: Floats, y: Floats, confidence: float) -> Correlation:
+    """Return Spearman's rank correlation of two variables over items, with a jackknife interval.
 
-    The parameters, the errors and the treatment of constant resamples are the same as in `pearson`. Equal values have
-    the mean of their ranks. The ranks are computed again in each bootstrap resample.
+    The parameters, the errors and the interval are the same as in `pearson`. Equal values have the mean of their ranks.
+    The ranks are computed again without each item.
 
     References
     ----------
@@ -261,13 +266,13 @@ def spearman(x: Floats, y: Floats, *, confidence: float, resamples: int, seed: i
     Examples
     --------
     >>> x, y = np.array([1.0, 2, 3, 4, 50]), np.array([2.0, 1, 4, 3, 5])
-    >>> round(spearman(x, y, confidence=0.95, resamples=1000, seed=1).value, 10)
+    >>> round(spearman(x, y, 0.95).value, 10)
     0.8
     """
-    return _correlation(x, y, confidence, resamples, seed, ranked=True)
+    return _correlation(x, y, confidence, ranked=True)
 
 
-def _correlation(x: Floats, y: Floats, confidence: float, resamples: int, seed: int, *, ranked: bool) -> Correlation:
+def _correlation(x: Floats, y: Floats, confidence: float, *, ranked: bool) -> Correlation:
     if len(x) != len(y) or len(x) < 3:
         raise InputError("a correlation needs at least 3 items, with two values of each item. Fix: collect more items.")
     if np.ptp(x) == 0 or np.ptp(y) == 0:
@@ -275,21 +280,26 @@ def _correlation(x: Floats, y: Floats, confidence: float, resamples: int, seed: 
             "one of the two variables has the same value for all items, so the correlation cannot be computed. Fix: "
             "leave the correlation out."
         )
-    # Items with the same two values are exchangeable, so only the frequency of each pair in a resample matters.
+    # Items with the same two values are exchangeable, so only one of them is left out.
     scaled = np.column_stack([(values - values.min()) / np.ptp(values) for values in (x, y)])
     pairs, n_alike = np.unique(scaled, axis=0, return_counts=True)
-    value = _weighted_correlations(pairs, n_alike[None, :], ranked=ranked)[0]
-    generator = np.random.default_rng(seed)
+    value = float(_weighted_correlations(pairs, n_alike[None, :], ranked=ranked)[0])
+    n_different = min(len(values) - np.unique(values, return_counts=True)[1].max() for values in (x, y))
+    if n_different < FEWEST_DIFFERENT:
+        return Correlation(value, None)
     at_once = max(1, _NUMBERS_AT_ONCE // len(pairs))
-    draws = np.concatenate([
-        _weighted_correlations(
-            pairs, generator.multinomial(len(x), n_alike / len(x), size=min(at_once, resamples - start)), ranked=ranked
-        )
-        for start in range(0, resamples, at_once)
+    without = np.concatenate([
+        _weighted_correlations(pairs, n_alike - one, ranked=ranked)
+        for one in np.array_split(np.eye(len(pairs), dtype="int64"), -(-len(pairs) // at_once))
     ])  # fmt: skip
-    defined = draws[~np.isnan(draws)]
-    enough = len(defined) >= (1 - MOST_UNDEFINED) * resamples
-    return Correlation(float(value), percentile_interval(defined, confidence) if enough else None)
+    if max(abs(value), np.abs(without).max()) > 1 - 1e-12:  # Fisher's z would be infinite.
+        return Correlation(value, None)
+    n = len(x)
+    z = np.arctanh(without)
+    variance = (n - 1) / n * (n_alike * (z - np.average(z, weights=n_alike)) ** 2).sum()
+    half = stdtrit(n - 1, 0.5 + confidence / 2) * np.sqrt(max(variance, 1 / (n - 3)))
+    low, high = np.tanh([np.arctanh(value) - half, np.arctanh(value) + half])
+    return Correlation(value, Interval(float(low), float(high)))
 
 
 def _weighted_correlations(pairs: Floats, weights: npt.NDArray[np.int64], *, ranked: bool) -> Floats:

@@ -105,6 +105,8 @@ def pooled_proportions(n_correct: Counts | Floats, n_trials: Counts | Floats) ->
     (8.33, [2.0])
     """
     k, n = np.asarray(n_correct, dtype="float64"), np.asarray(n_trials, dtype="float64")
+    order = np.lexsort(np.hstack([k, n]).T)  # The rounding of sums must not depend on the order of the participants.
+    k, n = k[order], n[order]
     total = n.sum(axis=0)
     p = k.sum(axis=0) / total
     n_participants = (n > 0).sum(axis=0)

@@ -236,7 +236,7 @@ class PlannedAnalyses(BaseModel):
     )
     confidence: float = Field(default=0.95, gt=0.5, lt=1, description="Confidence level of the intervals.")
     bootstrap_resamples: int = Field(
-        default=10_000, ge=1_000, le=1_000_000, description="Resamples of the participant bootstrap."
+        default=10_000, ge=1_000, le=1_000_000, description="Resamples of the bootstrap for the consistency of models."
     )
     bootstrap_seed: int = Field(
         default=1, ge=0, le=2**31 - 1, description="Seed of the bootstrap, so that tables can be reproduced."

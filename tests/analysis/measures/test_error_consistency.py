@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from analysis.data.tidy_table import tidy_trials
 from analysis.exclusions.flow import apply_exclusions
@@ -94,6 +95,62 @@ def test_a_missing_kappa_has_a_reason(view, row):
     assert table["kappa"].tolist() == [pytest.approx(1), pytest.approx(1)]
     assert table["ci_low"].isna().all()
     assert (table["reason"] == "too few participants differ for an interval").all()
+
+
+@pytest.mark.parametrize(("response", "always"), [(1, "right"), (0, "wrong")])
+def test_kappa_with_a_model_that_never_varies_is_not_defined(view, row, response, always):
+    people = [answers(row, each, participant=f"P{n}") for n, each in enumerate(matrix_of(5))]
+    rows = view(people, answers(row, [response] * 16, kind="model", run="M"))
+    line = error_agreement(marked(rows), PLAN).set_index("compared_with").loc["M"]
+    assert line[["observed", "expected", "kappa", "ci_low", "ci_high"]].isna().all()
+    assert (line["n_pairs"], line["n_pairs_left_out"]) == (0, 7)
+    assert line["reason"] == f"kappa is not defined, because the model is always {always}"
+
+
+def test_a_participant_without_errors_has_no_kappa(view, row):
+    right = matrix_of(5)
+    right[0] = True
+    model = matrix_of(2, participants=1)[0]
+    rows = view([answers(row, each, participant=f"P{n}") for n, each in enumerate(right)],
+                answers(row, model, kind="model", run="M"))  # fmt: skip
+    table = error_agreement(marked(rows), PLAN).set_index("compared_with")
+    assert table["n_pairs"].tolist() == [15, 6]
+    assert table.loc["M", "kappa"] == pytest.approx(
+        np.mean([error_consistency(each, model).kappa for each in right[1:]])
+    )
+
+
+def test_few_errors_give_a_kappa_without_an_interval(view, row):
+    right = np.ones((5, 24))
+    right[np.arange(5), [0, 1, 5, 9, 9]] = 0
+    model = [0, 0, *[1] * 22]
+    rows = view([answers(row, each, participant=f"P{n}") for n, each in enumerate(right)],
+                answers(row, model, kind="model", run="M"))  # fmt: skip
+    table = error_agreement(marked(rows), PLAN)
+    assert table["kappa"].notna().all()
+    assert table["ci_low"].isna().all()
+    assert (table["reason"] == "too few right or wrong responses for an interval").all()
+
+
+def test_the_interval_of_a_models_kappa_is_that_of_a_mean(study):
+    rows, right, model = study
+    line = error_agreement(marked(rows), PLAN).set_index("compared_with").loc["M"]
+    kappas = [error_consistency(one, model).kappa for one in right]
+    expected = stats.ttest_1samp(kappas, 0).confidence_interval(0.95)
+    assert (line["ci_low"], line["ci_high"]) == pytest.approx((expected.low, expected.high))
+
+
+def test_the_interval_among_people_comes_from_the_jackknife(study):
+    rows, right, _ = study
+    line = error_agreement(marked(rows), PLAN).set_index("compared_with").loc["each other"]
+
+    def mean_without(left_out):
+        some = [i for i in range(7) if i != left_out]
+        return np.mean([error_consistency(right[i], right[j]).kappa for i in some for j in some if i < j])
+
+    without = np.array([mean_without(i) for i in range(7)])
+    half = stats.t.ppf(0.975, 6) * np.sqrt(6 / 7 * ((without - without.mean()) ** 2).sum())
+    assert (line["ci_low"], line["ci_high"]) == pytest.approx((line["kappa"] - half, line["kappa"] + half))
 
 
 def test_people_with_the_same_hard_items_are_more_consistent_than_a_stranger(view, row):
