@@ -17,12 +17,17 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from scipy.optimize import brentq
 from scipy.special import expit
-from scipy.stats import norm
+from scipy.stats import norm, rankdata
 
-from analysis.statistics.intervals import Interval
-from analysis.statistics.participant_intervals import proportion_interval
+from analysis.measures.error_consistency import MOST_PAIRED, error_agreement
+from analysis.statistics.agreement_measures import pearson, spearman
+from analysis.statistics.intervals import Interval, mover_difference, weighted_accuracy
+from analysis.statistics.participant_intervals import pooled_proportions, proportion_interval
+from analysis.statistics.trends import trend_weights
+from experiment.study.analysis_plan import AnalysisPlan
 
 Floats = npt.NDArray[np.float64]
 
@@ -82,17 +87,143 @@ class Coverage:
         return {"coverage": covered, "width": self.width / given, "refused": 1 - self.given / self.asked}
 
 
-def accuracy(rng: np.random.Generator, n: int, m: int, mean: float, simulations: int) -> dict[str, Coverage]:
-    """Measure the interval of people's accuracy."""
-    found = Coverage()
+Cells = dict[str, Coverage]
+
+
+def accuracy(rng: np.random.Generator, n: int, m: int, mean: float, simulations: int) -> Cells:
+    """Measure people's accuracy, also with very different participants and with unequal numbers of trials."""
+    names = {"accuracy": ABILITY_SD, "accuracy, SD 2": 2.0, "accuracy, unequal numbers of trials": ABILITY_SD}
+    found = {name: Coverage() for name in names}
+    for name, sd in names.items():
+        logits = item_logits(mean, normal_quantiles(m), sd)
+        n_trials = np.full(n, m)
+        if "unequal" in name:
+            n_trials = np.resize([m, m // 2, m // 4], n)
+        for right in correct(rng, logits, n, sd, simulations):
+            order = rng.permuted(np.tile(np.arange(m), (n, 1)), axis=1)
+            answered = order < n_trials[:, None]
+            n_correct = (right * answered).sum(axis=1).astype("int64")
+            found[name].add(proportion_interval(n_correct, n_trials, CONFIDENCE), mean)
+    return found
+
+
+def differences(rng: np.random.Generator, n: int, m: int, mean: float, simulations: int) -> Cells:
+    """Measure people minus a model that was asked each item once."""
+    found = {"difference, model .9": Coverage(), "difference, model always right": Coverage()}
     logits = item_logits(mean, normal_quantiles(m), ABILITY_SD)
+    at_items = {"difference, model .9": expit(item_logits(0.9, normal_quantiles(m), 0.0)),
+                "difference, model always right": np.ones(m)}  # fmt: skip
+    ones = np.ones(m, dtype="int64")
     for right in correct(rng, logits, n, ABILITY_SD, simulations):
         n_correct = right.sum(axis=1).astype("int64")
-        found.add(proportion_interval(n_correct, np.full(n, m), CONFIDENCE), mean)
-    return {"accuracy": found}
+        people = proportion_interval(n_correct, np.full(n, m), CONFIDENCE)
+        for name, probabilities in at_items.items():
+            model, interval = weighted_accuracy((rng.random(m) < probabilities).astype("int64"), ones, n * ones)
+            difference = mover_difference(n_correct.sum() / (n * m), people, model, interval)
+            found[name].add(difference, mean - float(probabilities.mean()))
+    return found
 
 
-MEASURES: tuple[Callable[[np.random.Generator, int, int, float, int], dict[str, Coverage]], ...] = (accuracy,)
+def trends(rng: np.random.Generator, n: int, m: int, mean: float, simulations: int) -> Cells:
+    """Measure the slope of people's accuracy over three levels of difficulty."""
+    found = Coverage()
+    level = np.repeat([0, 1, 2], m // 3)
+    logits = item_logits(mean, np.tile(normal_quantiles(m // 3), 3) - 0.6 * (level - 1), ABILITY_SD)
+    weights = trend_weights([0, 1, 2], [1, 1, 1])
+    truth = float(weights @ population_accuracies(logits, ABILITY_SD).reshape(3, -1).mean(axis=1))
+    for right in correct(rng, logits, n, ABILITY_SD, simulations):
+        n_correct = right.reshape(n, 3, -1).sum(axis=2)
+        pooled = pooled_proportions(n_correct, np.full((n, 3), m // 3))
+        found.add(pooled.contrast(weights, CONFIDENCE), truth)
+    return {"slope": found}
+
+
+def signals(rng: np.random.Generator, n: int, m: int, mean: float, simulations: int) -> Cells:
+    """Measure hits, hits minus false alarms, d' and the criterion. `mean` is the hit rate."""
+    found = {name: Coverage() for name in ("hit rate", "hits - false alarms", "d'", "criterion")}
+    half, sd = m // 2, ABILITY_SD
+    hit_logits = item_logits(mean, normal_quantiles(half), sd)
+    false_logits = item_logits(1 - mean, normal_quantiles(half), sd)
+    z_hit, z_false = norm.ppf(mean), norm.ppf(1 - mean)
+    truth = [mean, 2 * mean - 1, z_hit - z_false, -(z_hit + z_false) / 2]
+    for _ in range(simulations):
+        # Participants differ in sensitivity and in bias.
+        sensitivity, bias = rng.normal(0, sd / np.sqrt(2), (2, n, 1))
+        hits = (rng.random((n, half)) < expit(hit_logits + sensitivity + bias)).sum(axis=1)
+        false_alarms = (rng.random((n, half)) < expit(false_logits - sensitivity + bias)).sum(axis=1)
+        pooled = pooled_proportions(np.column_stack([hits, false_alarms]), np.full((n, 2), half))
+        intervals = (
+            pooled.intervals(CONFIDENCE)[0],
+            pooled.contrast([1, -1], CONFIDENCE),
+            pooled.z_contrast([1, -1], CONFIDENCE),
+            pooled.z_contrast([-0.5, -0.5], CONFIDENCE),
+        )
+        for coverage, interval, value in zip(found.values(), intervals, truth, strict=True):
+            coverage.add(interval, value)
+    return found
+
+
+def trials_of(right: Floats, model: Floats) -> pd.DataFrame:
+    """Return the tidy columns that `error_agreement` needs: people with `right`, and a model."""
+    n, m = right.shape
+    correct_everywhere = np.concatenate([right.ravel(), model])
+    table = pd.DataFrame({"correct": correct_everywhere > 0, "counted_as": correct_everywhere, "response": "a"})
+    table["kind"] = ["human"] * (n * m) + ["model"] * m
+    table["subject"] = ["people"] * (n * m) + ["model"] * m
+    table["participant"] = [f"P{who:04d}" for who in np.repeat(np.arange(n), m)] + ["run"] * m
+    table["item_id"] = [f"i{item}" for item in np.tile(np.arange(m), n + 1)]
+    return table.assign(phase="test", excluded_by=None)
+
+
+def consistency(rng: np.random.Generator, n: int, m: int, mean: float, simulations: int) -> Cells:
+    """Measure the kappas of people with each other, and with a model that errs on a fifth of the items."""
+    found = {"kappa among people": Coverage(), "kappa with a model": Coverage()}
+    logits = item_logits(mean, normal_quantiles(m), ABILITY_SD)
+    model = np.roll(np.arange(m) >= m // 5, 2).astype("float64")
+    plan = AnalysisPlan()
+    groups = correct(rng, logits, MOST_PAIRED, ABILITY_SD, 8)
+    truth = np.mean([error_agreement(trials_of(right, model), plan)["kappa"] for right in groups], axis=0)
+    for right in correct(rng, logits, n, ABILITY_SD, simulations // 8):
+        table = error_agreement(trials_of(right, model), plan)
+        bounds = table[["ci_low", "ci_high"]].itertuples(index=False)
+        for coverage, (low, high), value in zip(found.values(), bounds, truth, strict=True):
+            coverage.add(None if np.isnan(low) else Interval(low, high), value)
+    return found
+
+
+def correlations(rng: np.random.Generator, n: int, m: int, mean: float, simulations: int) -> Cells:
+    """Measure the correlations over random items between n people and a model with an accuracy of about .8."""
+    found = {"Pearson, items": Coverage(), "Spearman, items": Coverage()}
+    level = float(item_logits(mean, np.zeros(1), float(np.hypot(1, ABILITY_SD)))[0])
+    of_model = float(item_logits(0.8, np.zeros(1), 1.0)[0])
+
+    def drawn(n_items: int) -> tuple[Floats, Floats]:
+        ease = rng.normal(size=n_items)
+        right = rng.random((n, n_items)) < expit(level + ease + rng.normal(0, ABILITY_SD, (n, 1)))
+        return right.mean(axis=0), (rng.random(n_items) < expit(of_model + ease)).astype("float64")
+
+    many = [drawn(4_000) for _ in range(60)]
+    truth = [float(np.mean([statistic(*both) for both in many])) for statistic in (_pearson, _spearman)]
+    for _ in range(simulations // 4):
+        x, y = drawn(m)
+        if np.ptp(x) == 0 or np.ptp(y) == 0:
+            continue
+        for coverage, correlate, value in zip(found.values(), (pearson, spearman), truth, strict=True):
+            coverage.add(correlate(x, y, CONFIDENCE).interval, value)
+    return found
+
+
+def _pearson(x: Floats, y: Floats) -> float:
+    return float(np.corrcoef(x, y)[0, 1])
+
+
+def _spearman(x: Floats, y: Floats) -> float:
+    return _pearson(rankdata(x), rankdata(y))
+
+
+MEASURES: tuple[Callable[[np.random.Generator, int, int, float, int], Cells], ...] = (
+    accuracy, differences, signals, trends, consistency, correlations,
+)  # fmt: skip
 
 
 def rows(simulations: int, names: list[str]) -> Iterator[dict[str, Any]]:

@@ -102,7 +102,7 @@ def test_a_contrast_of_the_same_participants_is_narrower_if_their_accuracies_go_
 
 
 def test_a_paired_difference_is_newcombes_apart_from_the_quantile():
-    """Newcombe's (1998) method 10 with the pairs 36, 12, 2 and 0, by hand: 0.2 with 95 % CI [0.0569, 0.3404]."""
+    """Newcombe's (1998) method 10 with the pairs 36, 12, 2 and 0: 0.2 with 95 % CI [0.0569, 0.3404]."""
     pairs = np.array([[1, 1]] * 36 + [[1, 0]] * 12 + [[0, 1]] * 2)
     low, high = pooled_proportions(pairs, np.ones((50, 2))).contrast([1, -1], 0.95)
     assert (low, high) == pytest.approx((0.0569, 0.3404), abs=0.01)
