@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from scipy.optimize import brentq
 from scipy.special import expit
 from scipy.stats import norm, rankdata
 
-from analysis.measures.error_consistency import MOST_PAIRED, error_agreement
+from analysis.measures.error_consistency import consistency_among_people, consistency_with_model
 from analysis.statistics.agreement_measures import pearson, spearman
 from analysis.statistics.intervals import Interval, mover_difference, weighted_accuracy
 from analysis.statistics.participant_intervals import pooled_proportions, proportion_interval
@@ -163,31 +162,24 @@ def signals(rng: np.random.Generator, n: int, m: int, mean: float, simulations: 
     return found
 
 
-def trials_of(right: Floats, model: Floats) -> pd.DataFrame:
-    """Return the tidy columns that `error_agreement` needs: people with `right`, and a model."""
-    n, m = right.shape
-    correct_everywhere = np.concatenate([right.ravel(), model])
-    table = pd.DataFrame({"correct": correct_everywhere > 0, "counted_as": correct_everywhere, "response": "a"})
-    table["kind"] = ["human"] * (n * m) + ["model"] * m
-    table["subject"] = ["people"] * (n * m) + ["model"] * m
-    table["participant"] = [f"P{who:04d}" for who in np.repeat(np.arange(n), m)] + ["run"] * m
-    table["item_id"] = [f"i{item}" for item in np.tile(np.arange(m), n + 1)]
-    return table.assign(phase="test", excluded_by=None)
-
-
 def consistency(rng: np.random.Generator, n: int, m: int, mean: float, simulations: int) -> Cells:
     """Measure the kappas of people with each other, and with a model that errs on a fifth of the items."""
     found = {"kappa among people": Coverage(), "kappa with a model": Coverage()}
     logits = item_logits(mean, normal_quantiles(m), ABILITY_SD)
     model = np.roll(np.arange(m) >= m // 5, 2).astype("float64")
     plan = AnalysisPlan()
-    groups = correct(rng, logits, MOST_PAIRED, ABILITY_SD, 8)
-    truth = np.mean([error_agreement(trials_of(right, model), plan)["kappa"] for right in groups], axis=0)
-    for right in correct(rng, logits, n, ABILITY_SD, simulations // 8):
-        table = error_agreement(trials_of(right, model), plan)
-        bounds = table[["ci_low", "ci_high"]].itertuples(index=False)
-        for coverage, (low, high), value in zip(found.values(), bounds, truth, strict=True):
-            coverage.add(None if np.isnan(low) else Interval(low, high), value)
+
+    def kappas(right: Floats) -> Iterator[dict[str, Any]]:
+        ones = np.ones_like(right)
+        yield consistency_among_people(ones, right, plan)
+        agreed = (right == model).sum(axis=1)
+        yield consistency_with_model(ones.sum(axis=1), agreed, right.sum(axis=1), ones @ model, plan)
+
+    populations = correct(rng, logits, 500, ABILITY_SD, 10)
+    truth = np.mean([[row["kappa"] for row in kappas(right)] for right in populations], axis=0)
+    for right in correct(rng, logits, n, ABILITY_SD, simulations):
+        for coverage, row, value in zip(found.values(), kappas(right), truth, strict=True):
+            coverage.add(Interval(row["ci_low"], row["ci_high"]) if "ci_low" in row else None, value)
     return found
 
 
@@ -249,7 +241,7 @@ def print_markdown(table: list[dict[str, Any]]) -> None:
         if row["refused"] > 0.005:
             cell += f" ({row['refused']:.0%} refused)"
         lines.setdefault((row["interval"], row["items"], row["participants"]), []).append(cell)
-    for key, cells in lines.items():
+    for key, cells in sorted(lines.items()):
         print("| " + " | ".join([*map(str, key), *cells]) + " |")  # noqa: T201
 
 

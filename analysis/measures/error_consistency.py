@@ -97,14 +97,31 @@ def _with_model(shares: pd.DataFrame, asked: pd.DataFrame, plan: AnalysisPlan) -
         .groupby(shares["participant"].to_numpy())
         .sum()
     )
-    n, agreed, sum_x, sum_y = of_participant.to_numpy().T
-    p, q = sum_x / n, sum_y / n
-    expected, kappa = beyond_expected(agreed / n, p, q)
-    known = (n >= FEWEST_ITEMS) & ~np.isnan(kappa)
-    found = _means(agreed / n, expected, kappa, known, n_participants=len(n))
+    n, agreed, right, right_of_model = of_participant.to_numpy().T
+    found = consistency_with_model(n, agreed, right, right_of_model, plan)
     if np.ptp(y) == 0 and y[0] in (0, 1):
         always = "right" if y[0] else "wrong"
         return found | {"reason": f"kappa is not defined, because the model is always {always}"}
+    return found
+
+
+def consistency_with_model(
+    n: Floats, agreed: Floats, right: Floats, right_of_model: Floats, plan: AnalysisPlan
+) -> dict[str, float | int | str]:
+    """Return the mean error consistency of participants with a model, and its interval.
+
+    Parameters
+    ----------
+    n, agreed, right, right_of_model : array of float, shape (participants,)
+        Number of items that each participant shares with the model, and the numbers of these items on which both are
+        right or both are wrong, on which the participant is right, and on which the model is right.
+    plan : AnalysisPlan
+        The plan states the confidence level.
+    """
+    p, q = right / n, right_of_model / n
+    expected, kappa = beyond_expected(agreed / n, p, q)
+    known = (n >= FEWEST_ITEMS) & ~np.isnan(kappa)
+    found = _means(agreed / n, expected, kappa, known, n_participants=len(n))
     fewest = _fewest_expected(n[known], p[known], q[known])
     error = float(kappa[known].std(ddof=1) / np.sqrt(known.sum())) if known.sum() > 1 else 0.0
     return found | _interval(found, error, int(known.sum()), fewest, plan)
@@ -115,8 +132,22 @@ def _with_each_other(responses: pd.DataFrame, plan: AnalysisPlan) -> dict[str, f
     participants = sorted(responses["participant"].unique())
     chosen = participants if len(participants) <= MOST_PAIRED else rng.choice(participants, MOST_PAIRED, replace=False)
     shares = _shares(responses[responses["participant"].isin(chosen)], ["participant", "item_id"]).unstack("item_id")
-    answered = shares.notna().to_numpy(dtype="float64")
-    right = shares.fillna(0).to_numpy(dtype="float64")
+    return consistency_among_people(
+        shares.notna().to_numpy(dtype="float64"), shares.fillna(0).to_numpy(dtype="float64"), plan
+    )
+
+
+def consistency_among_people(answered: Floats, right: Floats, plan: AnalysisPlan) -> dict[str, float | int | str]:
+    """Return the mean error consistency over pairs of participants, and its interval.
+
+    Parameters
+    ----------
+    answered, right : array of float, shape (participants, items)
+        `answered` is 1 if the participant responded to the item. `right` is the share of correct responses, and 0
+        without a response.
+    plan : AnalysisPlan
+        The plan states the confidence level.
+    """
     n = answered @ answered.T
     of_both = np.maximum(n, 1)
     observed = (right @ right.T + (answered - right) @ (answered - right).T) / of_both

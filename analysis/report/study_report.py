@@ -184,16 +184,14 @@ SENSITIVITIES = {
 
 def _provenance_rows(provenance: Provenance, flow: pd.DataFrame) -> list[tuple[str, list[str]]]:
     plan = provenance.plan
-    intervals = (
-        f"{percent(plan.confidence, 0)}; {plan.bootstrap_resamples:,} bootstrap resamples, seed {plan.bootstrap_seed}"
-    )
     return [
         ("Study", provenance.studies),
         ("Battery (SHA-256)", provenance.batteries),
         ("Data (SHA-256)", [provenance.data_digest]),
         ("Exclusion steps, in order", exclusion_rules(flow)),
         ("Factors", list(plan.by) or ["none"]),
-        ("Confidence intervals", [intervals]),
+        ("Confidence intervals", [percent(plan.confidence, 0)]),
+        ("Bootstrap", [f"{plan.bootstrap_resamples:,} resamples, seed {plan.bootstrap_seed}"]),
         ("Software", [f"Equipoise {provenance.software_version}"]),
         ("Made", [minute(provenance.made_at)]),
     ]
