@@ -87,6 +87,14 @@ def test_the_interval_is_that_of_a_jackknife_on_fishers_scale():
         )
 
 
+def test_the_standard_error_is_at_least_that_of_normal_variables():
+    x = np.linspace(0, 1, 40)
+    y = x + np.resize([0.3, -0.3], 40)
+    found = pearson(x, y, 0.95)
+    half = stats.t.ppf(0.975, 39) / np.sqrt(37)
+    assert found.interval == pytest.approx(np.tanh([np.arctanh(found.value) - half, np.arctanh(found.value) + half]))
+
+
 def test_the_interval_of_normal_variables_covers_the_correlation():
     rng = np.random.default_rng(8)
     x = rng.normal(size=(300, 24))
