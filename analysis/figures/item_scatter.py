@@ -1,8 +1,6 @@
 """Accuracy by item, of people and of a model."""
 
-import numpy as np
 import pandas as pd
-from scipy.stats import pearsonr
 
 from analysis.figures.accuracy import PERCENT_LABELS, PERCENT_TICKS
 from analysis.figures.drawing.axes import label_x, label_y, room_for_y
@@ -10,6 +8,7 @@ from analysis.figures.drawing.lettering import SMALL, printable, shortened, wrap
 from analysis.figures.drawing.sheet import SINGLE, SOFT, Drawing, FigureSheet, finished, style, text_height
 from analysis.figures.drawing.subject_styles import BLUE, SKY
 from analysis.sentences import count, percent
+from analysis.statistics.agreement_measures import pearson
 from analysis.statistics.intervals import wilson
 
 MOST_INTERVALS = 30
@@ -109,19 +108,17 @@ def _draw(places: pd.DataFrame, said: str, people: str, model: str, confidence: 
 
 
 def _correlation_words(people: pd.Series, model: pd.Series, confidence: float) -> str:
-    """Return Pearson's correlation with Fisher's interval in words, or the reason why there is no correlation."""
+    """Return Pearson's correlation with its interval in words, or the reason why there is no correlation."""
     n_items = count(len(people), "item")
-    if len(people) < 4:
+    if len(people) < 3:
         return f"{n_items}: too few for a correlation."
     if people.nunique() == 1 or model.nunique() == 1:
         return f"{n_items}; no correlation, because one accuracy is constant."
-    found = pearsonr(people.to_numpy(dtype=float), model.to_numpy(dtype=float))
-    r = float(np.clip(found.statistic, -1, 1))
-    if abs(r) > 1 - 1e-12:
-        return f"{n_items}; Pearson's r = {r:.2f}.".replace("-", "−")
-    low, high = found.confidence_interval(confidence)
-    interval = f"{percent(confidence, 0)} CI [{low:.2f}, {high:.2f}]"
-    return f"{n_items}; Pearson's r = {r:.2f}, {interval}.".replace("-", "−")
+    found = pearson(people.to_numpy(dtype=float), model.to_numpy(dtype=float), confidence)
+    words = f"{n_items}; Pearson's r = {found.value:.2f}"
+    if found.interval is not None:
+        words += f", {percent(confidence, 0)} CI [{found.interval.low:.2f}, {found.interval.high:.2f}]"
+    return f"{words}.".replace("-", "−")
 
 
 def _words(items: pd.DataFrame, both: pd.DataFrame, said: str, people: str, model: str) -> str:

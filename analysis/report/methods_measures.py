@@ -14,19 +14,22 @@ MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
         "Agreement by item is the correlation (Pearson, Spearman) between the accuracies of people and of a model at "
         "the shared items. The reliability of people's accuracies is the mean correlation between random halves of the "
         "participants, extrapolated to all participants (Spearman-Brown formula). The ceiling of a correlation with "
-        "people is the square root of the reliability.",
+        "people is the square root of the reliability. Intervals of correlations are jackknife intervals over items on "
+        "Fisher's z scale.",
         (),
     ),
     "error_agreement": (
         "Agreement in errors is error consistency (Geirhos et al., 2020): Cohen's kappa of correct and not correct "
         "responses to shared items, averaged over pairs of two participants, or over pairs of a participant and a "
-        "model. Pairs in which both were always right, or both always wrong, have no kappa.",
+        "model. If a subject was always right or always wrong, kappa is not defined. Intervals use the variance "
+        "between participants and the t distribution.",
         ("error_consistency",),
     ),
     "difficulty_trends": (
         "The slope of accuracy over the levels of {difficulty} is that of the least-squares line through all trials; "
-        "in a model's slope, a level has the weight of people's responses.",
-        (),
+        "in a model's slope, a level has the weight of people's responses. Intervals of slopes combine the intervals "
+        "of the accuracies at the levels by MOVER (Zou & Donner, 2008).",
+        ("mover",),
     ),
     "perturbations": (
         "The effect of a perturbation is the accuracy at the perturbed items minus the accuracy at the same items "

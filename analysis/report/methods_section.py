@@ -86,7 +86,7 @@ def _add_accuracy(methods: Methods, plan: AnalysisPlan, *, kinds: Collection[str
         sentences += [
             "The same grader scored the raw responses of participants and models.",
             "Participants were compared with each model over the shared items.",
-            "In the model's accuracy, each item was weighted by the number of participants' responses to it (Kish, 1965).",
+            "In the model's accuracy, the weight of an item is the number of participants' responses (Kish, 1965).",
             "The confidence intervals of participants and model were combined by MOVER (Zou & Donner, 2008).",
         ]
         cited += ["kish", "mover"]

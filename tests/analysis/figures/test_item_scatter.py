@@ -4,6 +4,7 @@ import pytest
 from scipy.stats import pearsonr
 
 from analysis.figures import item_scatter
+from analysis.statistics.agreement_measures import pearson
 from analysis.statistics.intervals import wilson
 from tests.analysis.figures.layout import segments, texts
 from tests.analysis.figures.tables import LONG_NAMES
@@ -17,12 +18,13 @@ def items(n, n_people=9, n_model=5):
                          "n_people": n_people, "accuracy_model": model, "n_model": n_model})  # fmt: skip
 
 
-def test_the_correlation_is_pearsons_with_its_interval(readable):
+def test_the_correlation_and_its_interval_are_those_of_the_table(readable):
     table = items(24)
     drawing = readable(item_scatter(table, "a", "people", "gpt-4o"))
-    found = pearsonr(table["accuracy_people"], table["accuracy_model"])
-    low, high = found.confidence_interval(0.95)
-    sentence = f"Pearson's r = {found.statistic:.2f}, 95\u00a0% CI [{low:.2f}, {high:.2f}]"
+    found = pearson(table["accuracy_people"].to_numpy(), table["accuracy_model"].to_numpy(), 0.95)
+    assert found.value == pytest.approx(pearsonr(table["accuracy_people"], table["accuracy_model"]).statistic)
+    low, high = found.interval
+    sentence = f"Pearson's r = {found.value:.2f}, 95\u00a0% CI [{low:.2f}, {high:.2f}]"
     assert sentence in drawing.description
     assert sentence.split(",", maxsplit=1)[0] in " ".join(texts(drawing))
     assert {"people: percent correct", "gpt-4o: percent correct"} <= set(texts(drawing))
