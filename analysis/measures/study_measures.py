@@ -10,7 +10,7 @@ from analysis.measures.model_differences import model_differences
 from analysis.measures.perturbations import DEGREES, perturbation_effects
 from analysis.measures.signal_detection import signal_measures
 from analysis.measures.variants import has_variants, option_positions, variant_accuracy
-from batteries.errors import collect_input_error
+from batteries.errors import collect_input_error, input_error_about
 from experiment.study.analysis_plan import AnalysisPlan
 
 TITLES = {
@@ -66,20 +66,20 @@ def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[
     if trials.loc[trials["kind"] == "model", "subject"].nunique() > 1:
         tables["model_differences"] = model_differences(trials, plan)
     if plan.difficulty is not None:
-        with collect_input_error(not_computed):
+        with collect_input_error(not_computed), input_error_about(f"the difficulty `{plan.difficulty}`"):
             tables["difficulty"] = accuracy_by_level(trials, plan.difficulty, plan)
             tables["difficulty_trends"] = trends(trials, plan.difficulty, plan)
     if all(factor in factor_columns(trials) for degrees in DEGREES.values() for factor in degrees):
-        with collect_input_error(not_computed):
+        with collect_input_error(not_computed), input_error_about("the effects of perturbations"):
             tables["perturbations"] = perturbation_effects(trials, plan)
     if has_variants(trials):
-        with collect_input_error(not_computed):
+        with collect_input_error(not_computed), input_error_about("the accuracy in variants"):
             tables["variants"] = variant_accuracy(trials, plan)
             positions = option_positions(trials, plan)
             if len(positions):
                 tables["option_positions"] = positions
     for name, planned in plan.signals.items():
-        with collect_input_error(not_computed):
+        with collect_input_error(not_computed), input_error_about(f"the signal `{name}`"):
             tables[f"signal_{name}"] = signal_measures(
                 trials, plan, signal=planned.signal, noise=planned.noise or None, response=planned.response
             )
@@ -89,8 +89,9 @@ def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[
 def _named_by_responses(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the trials with new names of the participants. The new names depend only on the responses.
 
-    The bootstrap resamples participants in the order of their names. Pseudonyms are random, so the same responses in
-    another store would have other intervals. With the new names, the same responses always have the same intervals.
+    Some measures depend on the order of the participants' names: random halves, and the choice of pairs of
+    participants. Pseudonyms are random, so the same responses in another store would have other results. With the new
+    names, the same responses always have the same results.
     """
     responses = pd.DataFrame({"item_id": trials["item_id"], "correct": trials["correct"].astype("str")})
     digests = pd.Series(pd.util.hash_pandas_object(responses, index=False).to_numpy(), index=trials.index)
