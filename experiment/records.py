@@ -103,7 +103,7 @@ class FoundDevice(BaseModel):
 
 
 class LabDevice(BaseModel):
-    """The laboratory's report of its computer when the session is opened."""
+    """Screen, keyboard and software of the laboratory computer. The laboratory reports them when a session begins."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 

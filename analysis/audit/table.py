@@ -89,16 +89,16 @@ class Row:
         return self.cells[self.roles[role]].strip() if role in self.roles else ""
 
     def printed(self, role: str) -> Printed | None:
-        """Return the number in this row's cell of a column, or None if the cell has no number."""
+        """Return the number in the column with this role, as it was printed. Return None if the cell has no number."""
         return read_number(self.text(role))
 
     def number(self, role: str) -> Decimal | None:
-        """Return the number in this row's cell of a column; None without a number, or with `<` or `>`."""
+        """Return the number in the column with this role. Return None if the cell has no number, or has `<` or `>`."""
         printed = self.printed(role)
         return printed.number if printed and printed.relation == "=" else None
 
     def whole(self, role: str) -> int | None:
-        """Return the whole number of 0 or more in this row's cell of a column; None without such a number."""
+        """Return the number in the column with this role. Return None if it is not a whole number, or is negative."""
         number = self.number(role)
         return int(number) if number is not None and number >= 0 and number == int(number) else None
 

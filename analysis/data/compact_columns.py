@@ -86,7 +86,7 @@ class RawColumns:
 
 
 class RepeatedColumn(dict[Any, int]):
-    """A column with few different cells. Each cell is stored once; each row has the index of its cell."""
+    """A column with few different values. Each value is stored once; each row has the index of its value."""
 
     def __init__(self, read: Read | None = None) -> None:
         self._read = read
@@ -108,7 +108,7 @@ class RepeatedColumn(dict[Any, int]):
 
 
 class TextColumn:
-    """A column in which nearly all cells differ."""
+    """A column in which nearly all values differ."""
 
     def __init__(self, read: Read | None = None) -> None:
         self._read = read

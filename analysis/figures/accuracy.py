@@ -125,7 +125,7 @@ def _subject_rows(
 
 
 def cells_of(table: pd.DataFrame, factor: str, level: Any) -> pd.DataFrame:
-    """Return the rows of one level of a factor. If `level` is missing, return the rows without a level."""
+    """Return the rows at one level of a factor. If `level` is missing (NaN), return the rows in which it is missing."""
     return table[table[factor].isna() if pd.isna(level) else table[factor].eq(level)]
 
 

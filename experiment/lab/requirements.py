@@ -54,7 +54,7 @@ def check_device(study: Study, here: LabDevice) -> None:
 
 
 def sheet_for(study: Study, size_px: tuple[int, int]) -> Sheet:
-    """Return the sheet for a study's screens, with the same font size for all items.
+    """Return the sheet (fonts, texts and sizes) of a study's screens, with the same font size for all items.
 
     Raises
     ------

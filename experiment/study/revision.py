@@ -53,7 +53,7 @@ class Content:
 
 @dataclass(frozen=True)
 class Changes:
-    """Descriptions of the differences between two contents, such as ``` `timing.fixation_ms` ```."""
+    """The parts in which two contents of a study differ, in words such as ``` `timing.fixation_ms` ```."""
 
     wording: tuple[str, ...]
     """Differences that a revision may make."""

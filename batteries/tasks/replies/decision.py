@@ -33,7 +33,7 @@ def decide(claims: Sequence[Claim], scopes: Scopes) -> Reading | None:
     if last.is_final and not any(claim.is_final and _differ(claim, last) for claim in top):
         return _named(last, "final_statement")
     rest = [claim for claim in top if _differ(claim, last)]
-    if scopes.retracts(rest[-1].mention.last, last.mention.first):
+    if scopes.retracts(rest[-1].mention.end, last.mention.first):
         return _named(last, "changed_mind")
     if _narrows(rest, last, scopes):
         return _named(last, last.rule)

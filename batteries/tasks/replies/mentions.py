@@ -41,10 +41,10 @@ class Level(IntEnum):
 
 @dataclass(frozen=True)
 class Mention:
-    """A place in a reply where an outcome occurs. `first` is its first token, and `last` is the token after its end."""
+    """A mention of an outcome in a reply. It begins at the token `first`, and ends before the token `end`."""
 
     first: int
-    last: int
+    end: int
     form: Form
     responses: frozenset[str | int]
     """Responses that may be meant; several ones if the mention is ambiguous."""
@@ -68,7 +68,7 @@ def _joined(
 ) -> list[Mention]:
     groups: list[Mention] = []
     for mention in mentions:
-        is_near = bool(groups) and mention.first - groups[-1].last <= _MOST_BETWEEN
+        is_near = bool(groups) and mention.first - groups[-1].end <= _MOST_BETWEEN
         joined = join(scopes, groups[-1], mention) if is_near else None
         if joined is None:
             groups.append(mention)
@@ -79,7 +79,7 @@ def _joined(
 
 def _list(scopes: Scopes, one: Mention, other: Mention) -> Mention | None:
     """Return the joined mention of a list such as "2 or 3" and "2, 3"."""
-    between = scopes.tokens[one.last : other.first]
+    between = scopes.tokens[one.end : other.first]
     if scopes.is_negated[one.first] != scopes.is_negated[other.first]:
         return None
     kinds = {token.kind for token in between}
@@ -92,27 +92,27 @@ def _several(one: Mention, other: Mention) -> Mention:
     responses = one.responses | other.responses
     is_same = one.responses == other.responses and len(responses) == 1
     problem = one.problem or other.problem if is_same else reading.SEVERAL_ANSWERS
-    return replace(one, last=other.last, responses=responses, problem=problem, position=None, texts=frozenset())
+    return replace(one, end=other.end, responses=responses, problem=problem, position=None, texts=frozenset())
 
 
 def _pair(scopes: Scopes, one: Mention, other: Mention) -> Mention | None:
     """Return the joined mention of a position and a text, or of the same position in words and digits."""
-    between = scopes.tokens[one.last : other.first]
+    between = scopes.tokens[one.end : other.first]
     if (
         any(token.kind not in _IN_PAIRS for token in between)
         or scopes.is_negated[one.first] != scopes.is_negated[other.first]
     ):
         return None
     n_lines = sum(token.kind is Kind.LINE for token in between)
-    if n_lines > 1 or (n_lines and not (scopes.begins_line(one.first) and scopes.ends_line(other.last))):
+    if n_lines > 1 or (n_lines and not (scopes.begins_line(one.first) and scopes.ends_line(other.end))):
         return None
     for position, text in ((one, other), (other, one)):
-        if position.position is not None and text.texts and (not n_lines or scopes.ends_line(one.last)):
-            return _position_with_text(position, text, replace(one, last=other.last))
+        if position.position is not None and text.texts and (not n_lines or scopes.ends_line(one.end)):
+            return _position_with_text(position, text, replace(one, end=other.end))
     if n_lines:
         return None
     if one.responses == other.responses and one.problem == other.problem and one.form is other.form:
-        return replace(one, last=other.last)
+        return replace(one, end=other.end)
     return None
 
 

@@ -125,7 +125,7 @@ class Options:
             mention = self._text_at(tokens, position) or self._value_at(tokens, position)
             if mention is not None:
                 result.append(mention)
-            position = mention.last if mention is not None else position + 1
+            position = mention.end if mention is not None else position + 1
         return result
 
     def _may_mention(self, token: Token) -> bool:

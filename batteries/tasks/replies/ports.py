@@ -20,10 +20,10 @@ _MOST_BETWEEN = 6
 
 @dataclass(frozen=True)
 class Port:
-    """A port in a reply. `first` is the first token that names it, and `last` is the token after the last one."""
+    """A port that a reply names. Its name begins at the token `first`, and ends before the token `end`."""
 
     first: int
-    last: int
+    end: int
     side: str
     position: int
 

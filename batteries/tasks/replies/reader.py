@@ -36,7 +36,7 @@ class Outcomes(Protocol):
 
     @property
     def lexicon(self) -> Lexicon:
-        """Return the lexicon for replies to the item."""
+        """Return the words and phrases with which replies to the item are read."""
 
     @property
     def n_outcomes(self) -> int:
@@ -52,7 +52,7 @@ class Outcomes(Protocol):
         """Return the reading of a value of JSON; `read` reads a text within this value."""
 
     def in_other_words(self, scopes: Scopes) -> Reading | None:
-        """Return the reading of a reply in which no outcome occurs literally."""
+        """Return the reading of a reply that gives an outcome only in other words; None if it gives no outcome."""
 
 
 def read_reply(outcomes: Outcomes, reply: str) -> Reading:
@@ -85,7 +85,7 @@ class _Reader:
         if not tokens:
             return Reading.invalid(reading.NO_ANSWER)
         mentions = self.outcomes.mentions(tokens)
-        covered = {position for mention in mentions for position in range(mention.first, mention.last)}
+        covered = {position for mention in mentions for position in range(mention.first, mention.end)}
         scopes = scopes_of(tokens, covered, {mention.first for mention in mentions})
         claims = claims_of(scopes, mentions, self.outcomes.n_outcomes)
         claims += _field_claims(scopes, readings, marked)
@@ -123,7 +123,7 @@ class _Reader:
         return self.read(text.replace(FIELD, " "))
 
     def _without_claims(self, scopes: Scopes, readings: Sequence[Reading]) -> Reading:
-        """Return the reading of a reply in which nothing is stated."""
+        """Return the reading of a reply that does not state an answer literally."""
         if readings:
             reasons = [found.rule for found in readings]
             return Reading.invalid(reading.REFUSAL if reading.REFUSAL in reasons else reasons[-1])

@@ -68,7 +68,7 @@ def claims_of(scopes: Scopes, mentions: Sequence[Mention], n_outcomes: int) -> l
 
 def _is_everything(scopes: Scopes, group: Mention, n_outcomes: int) -> bool:
     """Return True for a list of all outcomes, and for a range such as "1-4"."""
-    between = [token.text for token in scopes.tokens[group.first + 1 : group.last - 1]]
+    between = [token.text for token in scopes.tokens[group.first + 1 : group.end - 1]]
     is_range = between == ["-"] and group.responses == {1, n_outcomes}
     if group.problem == reading.DISAGREEMENT:
         return False
@@ -76,7 +76,7 @@ def _is_everything(scopes: Scopes, group: Mention, n_outcomes: int) -> bool:
 
 
 def _claim(scopes: Scopes, mention: Mention) -> Claim | None:
-    first, last = mention.first, mention.last
+    first, last = mention.first, mention.end
     if scopes.is_negated[first] or _is_rejected(scopes, last) or _is_labelled_wrong(scopes, first):
         return None
     hypothetical = scopes.is_hypothetical[first] or _is_conditional(scopes, last)
@@ -227,14 +227,14 @@ def _alone(scopes: Scopes, mention: Mention) -> str | None:
 
 def _ends_last_sentence(scopes: Scopes, mention: Mention) -> bool:
     """Return True if no word with a meaning of its own follows in the reply."""
-    after = scopes.tokens[mention.last :]
+    after = scopes.tokens[mention.end :]
     return all(token.kind in {Kind.FILLER, Kind.SIGN, Kind.STOP, Kind.LINE} for token in after)
 
 
 def _place(scopes: Scopes, mention: Mention) -> str:
     line = scopes.line_of[mention.first]
     if line == 0:
-        return "three_lines" if scopes.line_of[mention.last - 1] > 0 else "first_line"
+        return "three_lines" if scopes.line_of[mention.end - 1] > 0 else "first_line"
     return "last_line" if line == scopes.line_of[-1] else "whole_sentence"
 
 
@@ -271,7 +271,7 @@ def _is_call(scopes: Scopes, position: int) -> bool:
 
 def _ends_there(scopes: Scopes, mention: Mention) -> bool:
     """Return True if the clause ends after a mention."""
-    position = mention.last
+    position = mention.end
     while position < len(scopes.tokens) and (
         scopes.tokens[position].kind is Kind.FILLER or scopes.tokens[position].text in _CLOSING_SIGNS
     ):
@@ -279,6 +279,6 @@ def _ends_there(scopes: Scopes, mention: Mention) -> bool:
     if position == len(scopes.tokens):
         return True
     token = scopes.tokens[position]
-    if token.kind is Kind.NOT and position > mention.last:
+    if token.kind is Kind.NOT and position > mention.end:
         return False  # As in "the circle has no corner".
     return token.kind in _AFTER or token.kind is Kind.SIGN

@@ -76,7 +76,7 @@ def _begins_line(scopes: Scopes, mention: Mention) -> bool:
 
 
 def _is_labelled(scopes: Scopes, mention: Mention) -> bool:
-    return mention.last < len(scopes.tokens) and scopes.tokens[mention.last].text in _LABEL_SIGNS
+    return mention.end < len(scopes.tokens) and scopes.tokens[mention.end].text in _LABEL_SIGNS
 
 
 def _end(scopes: Scopes, entry: Mention) -> int:
@@ -85,7 +85,7 @@ def _end(scopes: Scopes, entry: Mention) -> int:
     An entry that begins a line ends with this line. Any other entry ends with its sentence.
     """
     parts = scopes.line_of if _begins_line(scopes, entry) else scopes.sentence_of
-    position = entry.last
+    position = entry.end
     while position < len(scopes.tokens) and parts[position] == parts[entry.first]:
         position += 1
     return position

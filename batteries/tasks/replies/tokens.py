@@ -196,12 +196,12 @@ def _part(text: str) -> _Part:
 
 @cache
 def statement_lexicon() -> Lexicon:
-    """Return the lexicon for replies to multiple-choice and jsPsych items."""
+    """Return the words and phrases with which replies to multiple-choice and jsPsych items are read."""
     return Lexicon(LANGUAGES)
 
 
 @cache
 def board_lexicon() -> Lexicon:
-    """Return the lexicon for replies to Black Box items."""
+    """Return the words and phrases with which replies to Black Box items are read."""
     sides = {"sides": {Kind.SIDE: ", ".join(SIDES.values())}}
     return Lexicon(LANGUAGES, BOARD, sides)

@@ -206,7 +206,10 @@ class SessionUpload:
         self._move(UploadEvent.CHANGE)
 
     def close(self) -> None:
-        """End the thread, after one more upload if the server does not have everything. Do not wait for the thread."""
+        """Request the end of the thread, and return at once.
+
+        If the server does not have everything, the thread first uploads once more.
+        """
         self._move(UploadEvent.CLOSE)
 
     def wait(self) -> bool:

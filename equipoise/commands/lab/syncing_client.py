@@ -110,14 +110,14 @@ class SyncingClient(LabClient):
         self._changed()
 
     def finish(self) -> bool:
-        """Wait for the end of the upload. Return True if the server has everything."""
+        """Request the end of the upload, and wait up to `PATIENCE_S`. Return True if the server has everything."""
         if self._upload is None:
             return True
         self._upload.close()
         return self._upload.wait()
 
     def close(self) -> None:
-        """End the upload, and do not wait for its end. The caller then closes the connection to the server."""
+        """Request the end of the upload, and return at once. The caller then closes the connection to the server."""
         if self._upload is not None:
             self._upload.close()
 

@@ -27,7 +27,7 @@ Source = str | FixedText
 
 
 class RunColumns(BaseModel):
-    """The columns of one run, or of several runs if a column names the model."""
+    """The columns of one run. If a column names the model, the rows of each model are a separate run."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

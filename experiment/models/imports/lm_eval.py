@@ -30,7 +30,7 @@ def fits(fields: Fields) -> bool:
 
 
 def read(path: Path, items: StudyItems, model: str | None) -> Records:
-    """Yield the replies of a file. If `model` is None, the name comes from the results of the same evaluation.
+    """Yield the replies of a file. If `model` is None, the file `results_*.json` of the evaluation names the model.
 
     Raises
     ------

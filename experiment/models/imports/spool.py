@@ -23,7 +23,7 @@ LOGPROB = "logprob"
 
 @dataclass(frozen=True)
 class RunKey:
-    """The model and the condition. All replies with the same key are one run."""
+    """The model, its prompt and its settings. All replies with the same key belong to one run."""
 
     format: str
     model: str
@@ -43,7 +43,7 @@ class RunKey:
 
 
 def condition_text(template: str | None, temperature: float | None, epoch: int | None) -> str:
-    """Return a condition as text. The temperature is in hundredths and rounded, as in the ids of requests."""
+    """Return a template, temperature and epoch as one text. The temperature is in hundredths, as in ids of requests."""
     return json.dumps([template, None if temperature is None else round(100 * temperature), epoch])
 
 

@@ -40,7 +40,7 @@ class Log:
 
 
 def lock_log(db: Database, study_digest: str) -> Log:
-    """Lock the end of a study's log until the transaction ends."""
+    """Lock a study's log, so that no other transaction adds an event until this transaction ends."""
     n_events, checksum = db.execute(
         f"SELECT n_events, checksum FROM logs WHERE study_digest = ?{db.for_update}",
         (study_digest,),
@@ -49,7 +49,7 @@ def lock_log(db: Database, study_digest: str) -> Log:
 
 
 def lock_log_of(db: Database, session: str) -> Log:
-    """Lock the end of the log of a session's study until the transaction ends."""
+    """Lock the log of the study to which a session belongs, as `lock_log` does."""
     (study_digest,) = db.execute("SELECT study_digest FROM sessions WHERE session = ?", (session,)).fetchone()
     return lock_log(db, study_digest)
 

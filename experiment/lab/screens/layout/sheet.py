@@ -37,7 +37,7 @@ class Sheet:
 
     @classmethod
     def of(cls, study: Study, size_px: tuple[int, int]) -> "Sheet":
-        """Return the sheet for a study, with a font that has every character of the study's texts.
+        """Return the sheet of a study. The font of the sheet has every character of the study's texts.
 
         Raises
         ------
