@@ -128,8 +128,8 @@ def _refuse_newer_store(path: Path, store: sqlite3.Connection) -> None:
     unknown = sorted({name for (name,) in applied} - set(KNOWN_MIGRATIONS))
     if unknown:
         raise InputError(
-            f"{path}: this store was written by a newer version of Equipoise (with the unknown changes "
-            f"{', '.join(unknown)}). Fix: update Equipoise."
+            f"{path}: this store was written by a newer version of Equipoise (your version does not know the "
+            f"changes {', '.join(unknown)}). Fix: update Equipoise."
         )
 
 

@@ -67,9 +67,7 @@ def cohens_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     categories = np.union1d(one, two)
     expected = sum(float((one == category).mean() * (two == category).mean()) for category in categories)
     if len(categories) == 1:
-        raise InputError(
-            "both raters chose the same one category for every item, so kappa is undefined. Fix: leave kappa out."
-        )
+        raise InputError("all labels of both raters are the same, so kappa is undefined. Fix: leave kappa out.")
     return (float((one == two).mean()) - expected) / (1 - expected)
 
 

@@ -133,8 +133,9 @@ def goodness_of_fit(counts: npt.ArrayLike, probabilities: npt.ArrayLike) -> Hypo
     shares = np.asarray(probabilities, dtype=float)
     if shares.shape != observed.shape or len(observed) < 2:
         raise InputError(
-            f"there are {len(observed)} counts and {shares.size} probabilities, but each of at least two categories "
-            "needs one count and one probability. Fix: give lists of the same length."
+            f"there are {len(observed)} counts and {shares.size} probabilities. The test needs at least two "
+            "categories, each with one count and one probability. Fix: give two lists of the same length, with two "
+            "or more values."
         )
     if not (shares > 0).all() or not math.isclose(float(shares.sum()), 1, abs_tol=1e-6):
         raise InputError(

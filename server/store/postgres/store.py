@@ -306,8 +306,8 @@ def _applied(connection: Connection) -> set[str]:
         unknown = sorted(applied - set(KNOWN_MIGRATIONS))
         if unknown:
             raise InputError(
-                "this store was written by a newer version of Equipoise (with the unknown changes "
-                f"{', '.join(unknown)}). Fix: update Equipoise."
+                "this store was written by a newer version of Equipoise (your version does not know the "
+                f"changes {', '.join(unknown)}). Fix: update Equipoise."
             )
         return applied
     if any(map(is_there, [*TABLES, "trials"])):

@@ -151,6 +151,6 @@ def refuse_strange(path: Path, how: str) -> None:
     unknown = applied - set(KNOWN_MIGRATIONS)
     if unknown:
         raise InputError(
-            f"{path}: this store was written by a newer version of Equipoise (with the unknown changes "
-            f"{', '.join(sorted(unknown))}). Fix: update Equipoise."
+            f"{path}: this store was written by a newer version of Equipoise (your version does not know the "
+            f"changes {', '.join(sorted(unknown))}). Fix: update Equipoise."
         )

@@ -210,7 +210,7 @@ def test_a_store_of_a_newer_equipoise_is_refused(mixed, tmp_path):
     write_migrations(write_store(tmp_path / "newer.db", mixed), *known, ("equipoise", "m999_things"))
     with pytest.raises(
         InputError,
-        match=r"newer\.db: .* written by a newer version of Equipoise \(with the unknown changes m999_things\)",
+        match=r"newer\.db: .* by a newer version of Equipoise \(your version does not know the changes m999_things\)",
     ):
         read_trials(tmp_path / "newer.db")
 

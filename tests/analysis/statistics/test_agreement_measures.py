@@ -58,7 +58,7 @@ def test_responses_that_cannot_be_compared_are_refused_with_one_sentence():
             cohens_kappa(first, second)
         with pytest.raises(InputError, match="at least one value"):
             error_consistency(first, second)
-    with pytest.raises(InputError, match="one category"):
+    with pytest.raises(InputError, match="all labels of both raters are the same"):
         cohens_kappa(["a", "a"], ["a", "a"])
     with pytest.raises(InputError, match="at least 3 items"):
         pearson(np.array([0.0, 1]), np.array([0.0, 1]), 0.95)
