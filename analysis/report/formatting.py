@@ -37,7 +37,7 @@ DIFFERENCES_OF_SHARES = {"difference", "change", "slope", "slope_difference", "e
 
 @dataclass(frozen=True)
 class ShownColumn:
-    """The heading of a column. `is_number` is true if the cells are right-aligned."""
+    """The heading of a column. `is_number` is true for a column of numbers, which is right-aligned."""
 
     heading: str
     is_number: bool
