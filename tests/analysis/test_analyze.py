@@ -295,6 +295,8 @@ def test_the_summary_has_at_most_seven_lines(view, session, tmp_path, n_models):
     )
     run(view(people, simulated, models), tmp_path / "out", plan)
     page = html.unescape((tmp_path / "out" / "report.html").read_text(encoding="utf-8")).replace("\u00a0", " ")
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert len(set(ids)) == len(ids)
     summary = page.split('id="summary"')[1].split("</section>")[0]
     assert summary.count("<li>") <= 7
     assert "People: " in summary
