@@ -133,14 +133,18 @@ MOST_MODELS_IN_SENTENCES = 2
 """More models are one sentence with their range; a table has the numbers of each model."""
 
 
-def accuracy_summary(rows: Sequence[dict[str, Any]], plan: AnalysisPlan) -> list[str]:
-    """Return the table `accuracy_overall` in at most four sentences: each kind of people, and the models."""
+def accuracy_summary(rows: Sequence[dict[str, Any]], n_models: int, plan: AnalysisPlan) -> list[str]:
+    """Return the table `accuracy_overall` in at most four sentences: each kind of people, and the models.
+
+    `n_models` is the number of models without their conditions.
+    """
     models = [row for row in rows if row["kind"] == "model"]
     if len(models) <= MOST_MODELS_IN_SENTENCES:
         return [accuracy_sentence(row, plan) for row in rows]
     lowest, highest = (choose(models, key=lambda row: row["accuracy"]) for choose in (min, max))
+    under = f" under {len(models)} conditions" if n_models < len(models) else ""
     of_models = (
-        f"{len(models)} models: from {percent(lowest['accuracy'])} correct ({lowest['subject']}) to "
+        f"{count(n_models, 'model')}{under}: from {percent(lowest['accuracy'])} correct ({lowest['subject']}) to "
         f"{percent(highest['accuracy'])} correct ({highest['subject']})."
     )
     return [*(accuracy_sentence(row, plan) for row in rows if row["kind"] != "model"), of_models]
@@ -217,8 +221,9 @@ def rule_sentences(plan: AnalysisPlan) -> list[str]:
         "was asked. In the model's accuracy, the weight of an item is the number of people's responses to the item. "
         "The model's Wilson interval uses the effective number of trials (Kish, 1965; Korn & Graubard, 1998). MOVER "
         "combines the intervals of people and model (Zou & Donner, 2008).",
-        "The CIs generalize to other participants and other responses to these items. They do not generalize to "
-        "other items, and they are not adjusted for the number of comparisons.",
+        "The CI of participants generalizes to other participants with these items. The CI of a model treats the items "
+        "as a random sample, so it generalizes to other items of the same kind. A CI of a difference does each for its "
+        "own part. The CIs are not adjusted for the number of comparisons.",
         "The chance level is the mean accuracy of random responses over the test trials in the analysis.",
         "Exclusion rules apply to people and to simulated participants. People and simulated participants are never "
         "pooled.",

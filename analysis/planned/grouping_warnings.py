@@ -14,7 +14,8 @@ def grouping_warnings(rows: pd.DataFrame, formula: str) -> tuple[str, ...]:
     Parameters
     ----------
     rows
-        The rows that the model uses. Columns of `GROUPINGS` that the rows lack are not checked.
+        The rows that the model uses. Columns of `GROUPINGS` that the rows lack are not checked. `kind` says which rows
+        are those of language models.
     formula
         The model, such as `correct ~ condition + (1 | participant) + (1 | item_id)`.
 
@@ -42,17 +43,23 @@ def grouping_warnings(rows: pd.DataFrame, formula: str) -> tuple[str, ...]:
     used = rows.dropna(subset=[column for column in model.columns if column in rows])
     said, constant = [], []
     for grouping, related in GROUPINGS.items():
-        if grouping not in used or grouping in model.predictors or not _is_grouping(used[grouping]):
-            continue
-        effects = [random for random in model.random if grouping in random.group]
-        if not effects:
+        is_modelled = grouping in model.predictors or any(grouping in random.group for random in model.random)
+        if grouping in used and not is_modelled and _is_grouping(used[grouping]):
             said.append(
                 f"The formula has no random effect for `{grouping}`, but treats the responses {related} as "
                 f"independent, so p values can be far too small. Fix: add `(1 | {grouping})`."
             )
-            continue
-        slopes = {variable for random in effects for slope in random.slopes for variable in slope}
-        constant += [(name, grouping) for name in _varying(used, grouping, model) if name not in slopes]
+    for random in model.random:
+        if len(random.group) == 1:
+            slopes = {variable for slope in random.slopes for variable in slope}
+            varying = _varying(used, random.group_name, model)
+            constant += [(name, random.group_name) for name in varying if name not in slopes]
+    has_participants = any("participant" in random.group for random in model.random)
+    if has_participants and "kind" in used and (used["kind"] == "model").any():
+        said.append(
+            "For models, each run is one level of `participant`. So the statistical model assumes that runs differ as "
+            "much as participants do, and its results on models can differ from the table of differences."
+        )
     if constant:
         name, grouping = constant[0]
         said.append(

@@ -6,8 +6,9 @@ from experiment.study.analysis_plan import AnalysisPlan
 
 MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
     "model_differences": (
-        "Pairs of models were compared on the items that both were asked; the intervals of these paired differences "
-        "follow Bonett and Price (2012) and treat items as random.",
+        "Pairs of models were compared on the items that both were asked. The intervals of these paired differences "
+        "follow Bonett and Price (2012), with means over the epochs of an item and the quantile of t, and treat items "
+        "as random.",
         ("bonett_price",),
     ),
     "item_agreement": (
@@ -15,14 +16,14 @@ MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
         "the shared items. The reliability of people's accuracies is the mean correlation between random halves of the "
         "participants, extrapolated to all participants (Spearman-Brown formula). The ceiling of a correlation with "
         "people is the square root of the reliability. Intervals of correlations are jackknife intervals over items on "
-        "Fisher's z scale.",
+        "Fisher's z scale, with a standard error of at least 1/√(n − 3) for n items and the quantile of t.",
         (),
     ),
     "error_agreement": (
         "Agreement in errors is error consistency (Geirhos et al., 2020): Cohen's kappa of correct and not correct "
         "responses to shared items, averaged over pairs of two participants, or over pairs of a participant and a "
-        "model. If a subject was always right or always wrong, kappa is not defined. Intervals use the variance "
-        "between participants and the t distribution.",
+        "model. The epochs of a model are combined before kappa is computed. If a subject was always right or always "
+        "wrong, kappa is not defined. Intervals use the variance between participants and the t distribution.",
         ("error_consistency",),
     ),
     "difficulty_trends": (

@@ -15,6 +15,7 @@ from analysis.measures.accuracy import kept_trials
 from analysis.provenance.changed_items import notes_on_rewording
 from analysis.provenance.study_versions import notes_on_revisions, notes_on_versions
 from analysis.sentences import count, invalid_words
+from analysis.statistics.mixed_models.formulas import parse_formula
 from experiment.study.analysis_plan import AnalysisPlan
 
 
@@ -83,10 +84,29 @@ def study_notes(exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: A
         only = [f"{row[column]} {words}" for column, words in _ONLY.items() if row[column]]
         if only:
             notes.append(f"The comparison of {row['people']} with {row['model']} excludes {' and '.join(only)}.")
-    extra = [name for name in factor_columns(trials) if name not in plan.by]
+    used = _used_columns(plan)
+    extra = [name for name in factor_columns(trials) if name not in used]
     if extra:
         notes.append(f"Item factors that the plan does not use: {', '.join(extra)}.")
     return notes
+
+
+def _used_columns(plan: AnalysisPlan) -> set[str]:
+    """Return the columns that the plan uses for factors, conditions of rows, measures, tables, tests and models."""
+    used = {*plan.by, *(name for name in (plan.item_cluster, plan.difficulty) if name)}
+    for where in plan.flags.values():
+        used |= set(where)
+    for signal in plan.signals.values():
+        used |= {*signal.signal, *signal.noise}
+    for compared in plan.comparisons.values():
+        used |= set(compared.by)
+    for table in plan.tables.values():
+        used |= {*table.by, *table.of, *table.where}
+    for test in plan.tests.values():
+        used |= {test.factor, test.of, *test.where}
+    for model in plan.models.values():
+        used |= {*parse_formula(model.formula).columns, *model.where}
+    return used
 
 
 def _notes_on_many_subjects(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> list[str]:

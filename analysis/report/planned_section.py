@@ -28,7 +28,8 @@ PARTS = {
     "anova": ("Terms", ""),
     "means": (
         "Estimated marginal means",
-        "Each mean is averaged over the other factors with equal weights. Covariates are set to their means.",
+        "Each mean is averaged over the other factors with equal weights. Covariates are set to their means, and "
+        "random effects to 0. So a probability is that of an average participant and item, not an average percentage.",
     ),
     "contrasts": ("Contrasts of marginal means", "An estimate is the first mean minus the second mean."),
     "coefficients": (
@@ -38,7 +39,7 @@ PARTS = {
     "odds_ratios": ("Odds ratios", "Odds ratios are exponentiated coefficients."),
     "standardized": (
         "Standardized coefficients",
-        "The model was fitted again with outcome and covariates in standard deviations.",
+        "The model was fitted again with covariates, and the outcome of a linear model, in standard deviations.",
     ),
     "random": ("Random effects", "Values are standard deviations. A linear model also has a row for the residual."),
     "correlations": ("Correlations of random effects", ""),

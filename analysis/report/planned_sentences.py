@@ -166,7 +166,7 @@ def _summary_of_model(fitted: FittedModel, confidence: float) -> str:
         return f"not estimated: {not_estimated}."
     rest = f" Not estimated: {not_estimated}." if not_estimated else ""
     how = ", with bias reduction because of separation" if fitted.model.bias_reduced else ""
-    return f"{found} (p < {1 - confidence:.2g}{how}).{rest}"
+    return f"{found} (p < {1 - confidence:.2g}, not corrected for the number of terms{how}).{rest}"
 
 
 def _test_summary(tests: pd.DataFrame, plan: PlannedAnalyses) -> list[str]:

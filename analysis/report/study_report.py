@@ -117,7 +117,7 @@ def _accuracy(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, 
     overall, gaps = records(tables["accuracy_overall"]), records(tables["differences_overall"])
     return {
         "overall": overall,
-        "overall_sentences": accuracy_summary(overall, plan),
+        "overall_sentences": accuracy_summary(overall, tables["models"]["model"].nunique(), plan),
         "gaps": gaps,
         "gap_sentences": [difference_sentence(row, plan) for row in gaps] if len(gaps) <= MOST_GAP_SENTENCES else [],
         "cell_gaps": records(tables["differences"]) if plan.by else [],

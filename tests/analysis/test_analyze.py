@@ -309,3 +309,15 @@ def test_the_summary_has_at_most_seven_lines(view, session, tmp_path, n_models):
         assert "percentage points above M" not in differences
     else:
         assert "M00: 0.0 % correct" in summary
+
+
+def test_a_factor_of_a_formula_is_not_called_unused(view, session, tmp_path):
+    factors = {"condition": "A", "level": 1, "side": "left"}
+    people = [
+        session(participant=f"P{n}", n_correct=n, rt_ms=1000.0 + 70 * n, factors=factors | {"level": n % 2})
+        for n in range(5)
+    ]
+    plan = AnalysisPlan(models={"m": {"formula": "rt_ms ~ factor(level)", "who": "people"}})
+    result = run(view(people), tmp_path / "out", plan)
+    (note,) = [note for note in result.notes if note.startswith("Item factors that the plan does not use")]
+    assert note == "Item factors that the plan does not use: condition, side."

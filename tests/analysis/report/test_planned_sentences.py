@@ -42,7 +42,10 @@ GROUPS = "(1 | participant) + (1 | item_id)"
 def test_a_model_that_is_always_right_is_never_reported_as_no_effect(trials: pd.DataFrame) -> None:
     found, plan = results(trials, models={"m": {"formula": f"correct ~ subject + {GROUPS}", "family": "binomial"}})
     (summary,) = summary_sentences(found, plan)
-    assert summary == "Model `m`: significant: subject (p < 0.05, with bias reduction because of separation)."
+    assert summary == (
+        "Model `m`: significant: subject (p < 0.05, not corrected for the number of terms, with bias reduction because "
+        "of separation)."
+    )
     (sentence,) = term_sentences(found.models["m"], 0.95)
     assert sentence.startswith("subject: χ²(2) = ")
     assert "(Firth's bias reduction)" in model_words(found.models["m"])
@@ -172,6 +175,10 @@ def test_a_formula_without_participants_or_items_has_a_warning(trials: pd.DataFr
     (of_slopes,) = warnings(f"rt_ms ~ condition + {GROUPS}")
     assert of_slopes.startswith("Effects without a random slope: `condition` in `participant`.")
     assert "(1 + condition | participant)" in of_slopes
+    # The groups of any random effect are checked, not only participants and items.
+    other = trials.rename(columns={"item_id": "story", "participant": "person"})
+    found = results(other, models={"m": {"formula": "rt_ms ~ subject + (1 | story) + (1 | person)"}})[0]
+    assert "Effects without a random slope: `subject` in `story`." in found.models["m"].warnings[0]
     means = trials.groupby(["participant", "subject"], as_index=False)["rt_ms"].mean()
     assert results(means, models={"m": {"formula": "rt_ms ~ subject"}})[0].models["m"].warnings == ()
 
@@ -188,3 +195,13 @@ def test_many_models_and_tests_are_two_lines_of_the_summary(trials: pd.DataFrame
     assert of_models == (
         "3 statistical models (p < 0.05): with a significant term: `a`, `c`; without a significant term: `b`."
     )
+
+
+def test_runs_of_models_among_the_participants_are_explained(trials: pd.DataFrame) -> None:
+    formula = {"formula": f"rt_ms ~ subject + {GROUPS}"}
+    with_kinds = trials.assign(kind=np.where(trials["subject"] == "people", "human", "model"))
+    said = results(with_kinds, models={"m": formula})[0].models["m"].warnings
+    assert any(sentence.startswith("For models, each run is one level of `participant`.") for sentence in said)
+    people = with_kinds[with_kinds["kind"] == "human"]
+    said = results(people, models={"m": {"formula": f"rt_ms ~ condition + {GROUPS}"}})[0].models["m"].warnings
+    assert not any("each run is one level" in sentence for sentence in said)
