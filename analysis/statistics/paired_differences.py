@@ -48,7 +48,7 @@ def paired_difference(
 
     >>> difference, interval = paired_difference(np.array([1.0] * 3 + [0.0] * 17), np.arange(20))
     >>> round(difference, 3), round(interval.low, 3), round(interval.high, 3)
-    (0.15, -0.068, 0.341)
+    (0.15, -0.071, 0.344)
     """
     codes = pd.factorize(np.asarray(clusters))[0]
     n_clusters = int(codes.max()) + 3
