@@ -12,11 +12,12 @@ from analysis.figures import MOST_LEVELS
 from analysis.figures.drawing.lines import MOST_LINES
 from analysis.figures.item_scatter import MOST_SCATTERS
 from analysis.measures.accuracy import kept_trials
+from analysis.planned.named_columns import named_columns
 from analysis.provenance.changed_items import notes_on_rewording
 from analysis.provenance.study_versions import notes_on_revisions, notes_on_versions
 from analysis.sentences import count, invalid_words
-from analysis.statistics.mixed_models.formulas import parse_formula
 from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.planned_analyses import PlannedModel, PlannedTable, PlannedTest
 
 
 def exclusion_steps_words(flow: pd.DataFrame) -> str:
@@ -100,12 +101,11 @@ def _used_columns(plan: AnalysisPlan) -> set[str]:
         used |= {*signal.signal, *signal.noise}
     for compared in plan.comparisons.values():
         used |= set(compared.by)
-    for table in plan.tables.values():
-        used |= {*table.by, *table.of, *table.where}
-    for test in plan.tests.values():
-        used |= {test.factor, test.of, *test.where}
-    for model in plan.models.values():
-        used |= {*parse_formula(model.formula).columns, *model.where}
+    entries: list[PlannedTable | PlannedModel | PlannedTest] = [
+        *plan.tables.values(), *plan.models.values(), *plan.tests.values(),
+    ]  # fmt: skip
+    for planned in entries:
+        used |= set(named_columns(planned))
     return used
 
 

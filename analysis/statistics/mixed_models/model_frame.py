@@ -107,10 +107,9 @@ def model_frame(data: pd.DataFrame, formula: Formula, family: str, reference: Ma
             "use fewer terms or fewer levels."
         )
     if n_columns > MOST_COEFFICIENTS or n_columns * frame.n > MOST_CELLS:
-        largest = max(frame.n_levels, key=lambda name: frame.n_levels[name], default="")
         raise InputError(
             f"the formula `{formula.text}` has {n_columns:,} coefficients for {frame.n:,} rows, which need too much "
-            f"memory. Fix: use the factor with the most levels as a random effect, as in `(1 | {largest})`."
+            "memory. Fix: use fewer terms, or a random effect such as `(1 | item_id)` for a factor with many levels."
         )
     for place, (random, codes) in enumerate(zip(formula.random, groups, strict=True)):
         _check_random(random, codes, frame)

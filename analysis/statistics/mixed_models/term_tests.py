@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.statistics.mixed_models.design_matrix import INTERCEPT, DesignColumn, Floats, averaged_row
 from analysis.statistics.mixed_models.formulas import Term
-from analysis.statistics.mixed_models.wald_tests import DegreesOfFreedom, is_estimable, joint_test
+from analysis.statistics.mixed_models.wald_tests import DegreesOfFreedom, is_estimable, joint_test, no_test
 
 COLUMNS = ["term", "test", "statistic_name", "statistic", "df", "df_error", "p_value"]
 
@@ -48,8 +48,8 @@ def joint_tests(
         if is_estimable(hypothesis, redundancies).all():
             result = joint_test(coefficients, covariance, degrees, hypothesis[:, retained])
         else:
-            result = (np.nan, int(np.linalg.matrix_rank(hypothesis)), np.nan, np.nan)
-        rows.append(_row(term, "joint", degrees, result))
+            result = no_test(degrees, hypothesis)
+        rows.append((_name(term), "joint", *result))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -102,12 +102,9 @@ def treatment_tests(
     rows = []
     for term in dict.fromkeys(terms):
         own = np.eye(len(terms))[[place for place, other in enumerate(terms) if other == term]]
-        rows.append(_row(term, "treatment", np.nan, joint_test(coefficients, covariance, np.nan, own)))
+        rows.append((_name(term), "treatment", *joint_test(coefficients, covariance, np.nan, own)))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _row(
-    term: Term, test: str, degrees: DegreesOfFreedom, result: tuple[float, int, float, float]
-) -> tuple[str, str, str, float, int, float, float]:
-    chi_square = isinstance(degrees, float) and np.isnan(degrees)
-    return (":".join(term) or INTERCEPT, test, "chisq" if chi_square else "F", *result)
+def _name(term: Term) -> str:
+    return ":".join(term) or INTERCEPT

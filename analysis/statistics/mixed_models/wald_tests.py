@@ -1,6 +1,7 @@
 """Tests and intervals of linear combinations of a model's coefficients."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,12 @@ from scipy import stats
 from batteries.errors import InputError
 
 Floats = npt.NDArray[np.float64]
+
+UNESTIMABLE_TOLERANCE = 1e-8
+DEPENDENT_SHARE = 1e-10
+"""A combination with a smaller share of the largest variance is a combination of the others."""
+SAME_DEGREES = 1e-8
+"""Degrees of freedom that differ by less than this number are equal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,9 +122,6 @@ def wald_table(
     )
 
 
-UNESTIMABLE_TOLERANCE = 1e-8
-
-
 def is_estimable(rows: Floats, redundancies: Floats) -> npt.NDArray[np.bool_]:
     """Return for each combination of the design's columns whether the data determine it.
 
@@ -130,17 +134,27 @@ def is_estimable(rows: Floats, redundancies: Floats) -> npt.NDArray[np.bool_]:
     return np.asarray(np.abs(rows @ redundancies).max(axis=1, initial=0.0) <= UNESTIMABLE_TOLERANCE)
 
 
-def joint_test(
-    coefficients: Floats, covariance: Floats, degrees: DegreesOfFreedom, rows: Floats
-) -> tuple[float, int, float, float]:
-    r"""Return the test that all combinations of coefficients are 0: the statistic, `df`, `df_error` and the p value.
+class JointTest(NamedTuple):
+    """The test that several combinations of coefficients are 0."""
+
+    statistic_name: str
+    """`F` or `chisq`."""
+    statistic: float
+    df: int
+    df_error: float
+    """Missing for a chi-square test."""
+    p_value: float
+
+
+def joint_test(coefficients: Floats, covariance: Floats, degrees: DegreesOfFreedom, rows: Floats) -> JointTest:
+    r"""Return the test that all combinations of coefficients are 0.
 
     Parameters
     ----------
     coefficients : array of float, shape (p,)
     covariance : array of float, shape (p, p)
     degrees : Satterthwaite or float
-        The source of the error's degrees of freedom; NaN for a chi-square test.
+        The source of the error's degrees of freedom. If they are NaN, the test is a chi-square test.
     rows : array of float, shape (m, p)
         The weights of the coefficients, with one row for each combination. Redundant combinations do no harm.
 
@@ -166,44 +180,48 @@ def joint_test(
     Two independent coefficients with the t values 2 and 1 and the same degrees of freedom.
 
     >>> import numpy as np
-    >>> f, df, df_error, p_value = joint_test(np.array([2.0, 1.0]), np.eye(2), 10.0, np.eye(2))
-    >>> f, df, df_error, round(p_value, 3)
-    (2.5, 2, 10.0, 0.132)
+    >>> test = joint_test(np.array([2.0, 1.0]), np.eye(2), 10.0, np.eye(2))
+    >>> test.statistic_name, test.statistic, test.df, test.df_error, round(test.p_value, 3)
+    ('F', 2.5, 2, 10.0, 0.132)
     """
     spread = rows @ covariance @ rows.T
     if not np.isfinite(spread).all():
-        return np.nan, int(np.linalg.matrix_rank(rows)), np.nan, np.nan
+        return no_test(degrees, rows)
     variances, directions = np.linalg.eigh(spread)
     independent = variances > DEPENDENT_SHARE * variances.max(initial=0.0)
     combinations = directions[:, independent].T @ rows
     q = len(combinations)
     if q == 0:
-        return np.nan, 0, np.nan, np.nan
+        return no_test(degrees, rows)
     total = float(((combinations @ coefficients) ** 2 / variances[independent]).sum())
     if isinstance(degrees, Satterthwaite):
         df_error = _combined_degrees(degrees.df(combinations, covariance))
     else:
         df_error = degrees
     if np.isnan(df_error):
-        return total, q, np.nan, float(stats.chi2.sf(total, q))
-    return total / q, q, df_error, float(stats.f.sf(total / q, q, df_error))
+        return JointTest("chisq", total, q, np.nan, float(stats.chi2.sf(total, q)))
+    return JointTest("F", total / q, q, df_error, float(stats.f.sf(total / q, q, df_error)))
 
 
-DEPENDENT_SHARE = 1e-10
-"""A combination with a smaller share of the largest variance is a combination of the others."""
+def no_test(degrees: DegreesOfFreedom, rows: Floats) -> JointTest:
+    """Return a test without numbers, of combinations that cannot be estimated."""
+    is_chisq = isinstance(degrees, float) and np.isnan(degrees)
+    return JointTest("chisq" if is_chisq else "F", np.nan, int(np.linalg.matrix_rank(rows)), np.nan, np.nan)
 
 
 def _combined_degrees(df: Floats) -> float:
-    """Return the error's degrees of freedom of an F test from the degrees of freedom of independent t tests."""
+    """Return the error's degrees of freedom of an F test from the degrees of freedom of independent t tests.
+
+    They are missing if those of a t test are missing.
+    """
+    if np.isnan(df).any():
+        return np.nan
     if np.ptp(df) < SAME_DEGREES:
         return float(df.mean())
     if not (df > 2).all():
         return 2.0
     expected = float((df / (df - 2)).sum())
     return 2 * expected / (expected - len(df))
-
-
-SAME_DEGREES = 1e-8
 
 
 def _quadratic(rows: Floats, matrix: Floats) -> Floats:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from analysis.statistics.mixed_models.fit import fit_mixed_model, odds_ratios, standardized_coefficients
-from analysis.statistics.mixed_models.wald_tests import Satterthwaite
+from analysis.statistics.mixed_models.wald_tests import Satterthwaite, joint_test
 from batteries.errors import InputError
 from tests.analysis.statistics.mixed_models.r_fixtures import CASES, data_of, fitted, numbers
 
@@ -267,3 +267,12 @@ def test_an_outcome_far_from_zero_loses_no_digits(formula):
     np.testing.assert_allclose(moved, np.where(levels, 1e7, 0.0), atol=1e-6)
     pd.testing.assert_frame_equal(model.random, shifted.random, rtol=1e-5)
     assert shifted.fit["r2_marginal"][0] == pytest.approx(model.fit["r2_marginal"][0], rel=1e-5)
+
+
+def test_a_joint_test_without_degrees_of_freedom_is_a_chi_square_test():
+    """Satterthwaite's degrees of freedom are missing where the data give no variance of a variance."""
+    missing = Satterthwaite(np.zeros((1, 2, 2)), np.eye(1))
+    found = joint_test(np.array([2.0, 1.0]), np.eye(2), missing, np.eye(2))
+    assert found[:3] == ("chisq", 5.0, 2)
+    assert np.isnan(found.df_error)
+    assert found.p_value == pytest.approx(math.exp(-2.5))

@@ -304,4 +304,4 @@ def test_a_design_that_needs_too_much_memory_is_refused(n_rows, n_levels):
     many = pd.DataFrame({"y": np.arange(n_rows, dtype=float), "unit": np.arange(n_rows) % n_levels})
     message = refused(many, "y ~ factor(unit)")
     assert f"has {n_levels:,} coefficients for {n_rows:,} rows, which need too much memory" in message
-    assert "`(1 | unit)`" in message
+    assert "use fewer terms, or a random effect" in message
