@@ -80,7 +80,8 @@ def shown(table: pd.DataFrame, confidence: float | None = None, *, of_study: boo
 def _units(table: pd.DataFrame) -> dict[Hashable, str]:
     """Return the unit, `percent` or `points`, of each column that has one.
 
-    A column such as `ci_low` belongs to the last measure before it.
+    A column such as `ci_low` belongs to the last measure before it. A factor can have the name of a measure, such as
+    `expected`; its levels have no unit.
     """
     units: dict[Hashable, str] = {}
     measure = ""
@@ -90,6 +91,8 @@ def _units(table: pd.DataFrame) -> dict[Hashable, str]:
         if own == name:
             measure = name
         of = own or measure
+        if not pd.api.types.is_float_dtype(table[column]):
+            continue
         if of in SHARES:
             units[column] = "percent"
         elif of in DIFFERENCES_OF_SHARES:

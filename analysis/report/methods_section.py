@@ -168,7 +168,11 @@ def _exclusions(exclusions: Exclusions, plan: AnalysisPlan) -> list[str]:
 def add_planned(methods: Methods, plan: PlannedAnalyses, results: PlannedResults) -> None:
     """Add paragraphs on the plan's statistical models and tests."""
     if results.models:
-        forms = {(model.planned.family, has_random_effects(model)) for model in results.models.values()}
+        forms = {
+            (fitted.planned.family, has_random_effects(fitted))
+            for fitted in results.models.values()
+            if not fitted.model.bias_reduced
+        }
         how = {
             ("gaussian", True): "Linear mixed models were fitted by restricted maximum likelihood",
             ("gaussian", False): "Linear models without random effects were fitted by least squares",
@@ -229,7 +233,7 @@ def _term_tests(results: PlannedResults) -> list[str]:
     if reduced := [name for name, model in models.items() if model.model.bias_reduced]:
         sentences.append(
             f"The likelihood of {', '.join(reduced)} has no finite maximum (separation), so Firth's bias reduction "
-            "(1993) was used."
+            "(1993) was used, with glmm (Lenartowicz, 2026)."
         )
     return sentences
 

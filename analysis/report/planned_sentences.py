@@ -14,6 +14,7 @@ from analysis.statistics.bayes_factors import bayes_factor_words
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedTest
 
 SYMBOLS = {"chisq": "χ²"}
+NOT_CONVERGED = "No term was tested, because the fit did not converge."
 CORRECTIONS = {"holm": ("p_holm", "Holm"), "bh": ("p_bh", "Benjamini-Hochberg")}
 
 
@@ -123,9 +124,6 @@ def term_sentences(fitted: FittedModel, confidence: float) -> list[str]:
     return sentences
 
 
-NOT_CONVERGED = "No term was tested, because the fit did not converge."
-
-
 def _terms(fitted: FittedModel) -> pd.DataFrame:
     return fitted.model.anova.query("term != '(Intercept)'")
 
@@ -133,26 +131,26 @@ def _terms(fitted: FittedModel) -> pd.DataFrame:
 def summary_sentences(results: PlannedResults, plan: PlannedAnalyses) -> list[str]:
     """Return the results of the plan's confirmatory tests and statistical models in at most three paragraphs."""
     tests = _test_summary(results.tests[~results.tests["exploratory"].astype(bool)], plan)
-    models = {
-        name: _summary_of_model(fitted, plan.confidence)
-        for name, fitted in results.models.items()
-        if not fitted.planned.exploratory
-    }
+    models = {name: fitted for name, fitted in results.models.items() if not fitted.planned.exploratory}
     sentences = [" ".join(tests)] if tests else []
     if len(models) <= MOST_MODELS_IN_SENTENCES:
-        sentences += [f"Model `{name}`: {summary}" for name, summary in models.items()]
+        sentences += [
+            f"Model `{name}`: {_summary_of_model(fitted, plan.confidence)}" for name, fitted in models.items()
+        ]
     else:
         names: dict[str, list[str]] = {}
-        for name, summary in models.items():
-            kind = (
-                "with a significant term"
-                if summary.startswith("significant")
-                else ("without a significant term" if summary.startswith("no significant term") else "not estimated")
-            )
-            names.setdefault(kind, []).append(f"`{name}`")
+        for name, fitted in models.items():
+            names.setdefault(_kind_of_model(fitted, plan.confidence), []).append(f"`{name}`")
         found = "; ".join(f"{kind}: {', '.join(those)}" for kind, those in names.items())
         sentences.append(f"{len(models)} statistical models (p < {1 - plan.confidence:.2g}): {found}.")
     return sentences or [f"{count(len(results.tables), 'table')} of means; no test or model was computed."]
+
+
+def _kind_of_model(fitted: FittedModel, confidence: float) -> str:
+    p_values = _terms(fitted)["p_value"]
+    if not fitted.model.fit["converged"].iloc[0] or (len(p_values) and p_values.isna().all()):
+        return "not estimated"
+    return "with a significant term" if (p_values < 1 - confidence).any() else "without a significant term"
 
 
 def _summary_of_model(fitted: FittedModel, confidence: float) -> str:

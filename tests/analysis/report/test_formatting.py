@@ -203,5 +203,8 @@ def test_measures_of_a_study_have_one_unit_everywhere():
     headings = [column.heading for column in found.columns]
     assert headings[3:5] == ["difference, points", "95\u00a0% CI low, points"]
     assert headings[6] == "Cohen's kappa"
+    # A factor can have the name of a measure.
+    of_factor = pd.DataFrame({"expected": ["left"], "change": [2], "accuracy": [0.5]})
+    assert shown(of_factor, 0.95, of_study=True).rows == [["left", "2", "50.0\u00a0%"]]
     # A table of the researcher's own columns has no known unit.
     assert shown(table).rows[0][2:4] == ["0.500", "−0.125"]

@@ -52,7 +52,8 @@ def test_a_model_that_is_always_right_is_never_reported_as_no_effect(trials: pd.
     warning = planned_section(found, plan, {})["models"][0]["warnings"][0]
     assert warning.startswith("Every outcome is 1 at `subject` tracer (separation)")
     methods = methods_of_data(plan, found, "1.0")
-    assert "The likelihood of m has no finite maximum (separation), so Firth's bias reduction (1993) was used." in (
+    assert "were fitted by maximum likelihood" not in " ".join(methods.paragraphs)
+    assert "The likelihood of m has no finite maximum (separation), so Firth's bias reduction (1993) was used, " in (
         " ".join(methods.paragraphs)
     )
     assert any(work.startswith("Firth, D. (1993)") for work in methods.references)
