@@ -104,6 +104,7 @@ class Spool:
         self._db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._canary = canary.casefold() if canary else None
         self._run_ids: dict[RunKey, int] = {}
+        self._times: dict[int, tuple[float, float]] = {}
         self._db.execute("BEGIN")
         self._db.execute(
             "CREATE TABLE replies (run INTEGER, position INTEGER, at REAL, digest BLOB, payload TEXT, "
@@ -114,7 +115,6 @@ class Spool:
             "PRIMARY KEY (run, position)) WITHOUT ROWID"
         )
         self._db.execute("CREATE TABLE failures (condition TEXT, position INTEGER, PRIMARY KEY (condition, position))")
-        self._db.execute("CREATE TABLE times (run INTEGER PRIMARY KEY, first REAL, last REAL)")
 
     @property
     def keys(self) -> list[RunKey]:
@@ -137,16 +137,15 @@ class Spool:
         content = json.dumps([text, reply.response, reply.is_truncated]).encode()
         at = reply.time.timestamp() if reply.time else None
         row = (run, position, at, hashlib.sha256(content).digest(), json.dumps(payload))
-        stored = self._db.execute(
+        self._note_time(run, at if at is not None else file_time.timestamp())
+        if self._db.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?)", row).rowcount:
+            return True
+        stored_at, stored_digest = self._db.execute(
             "SELECT at, digest FROM replies WHERE run = ? AND position = ?", (run, position)
         ).fetchone()
-        self._note_time(run, at if at is not None else file_time.timestamp())
-        if stored is None:
-            self._db.execute("INSERT INTO replies VALUES (?, ?, ?, ?, ?)", row)
-            return True
-        if stored[1] == row[3]:
+        if stored_digest == row[3]:
             return None
-        if at is not None and stored[0] is not None and at < stored[0]:
+        if at is not None and stored_at is not None and at < stored_at:
             self._db.execute("REPLACE INTO replies VALUES (?, ?, ?, ?, ?)", row)
         return False
 
@@ -195,8 +194,7 @@ class Spool:
 
     def times(self, key: RunKey) -> tuple[float, float]:
         """Return the times of the first and the last reply of a run, in seconds since 1970."""
-        first, last = self._db.execute("SELECT first, last FROM times WHERE run = ?", (self._run_ids[key],)).fetchone()
-        return first, last
+        return self._times[self._run_ids[key]]
 
     def close(self) -> None:
         """Delete the database."""
@@ -208,8 +206,5 @@ class Spool:
         return self._canary in reply.reply.casefold() or self._canary in reply.thinking.casefold()
 
     def _note_time(self, run: int, at: float) -> None:
-        self._db.execute(
-            "INSERT INTO times VALUES (?, ?, ?) ON CONFLICT (run) DO UPDATE "
-            "SET first = min(first, excluded.first), last = max(last, excluded.last)",
-            (run, at, at),
-        )
+        first, last = self._times.get(run, (at, at))
+        self._times[run] = min(first, at), max(last, at)
