@@ -84,7 +84,7 @@ def analyze_trials(
             f"no trial remains for the analysis: {exclusion_steps_words(exclusions.flow)}. Fix: check the exclusion "
             "rules, or collect more responses."
         )
-    numbers = study_tables(trials, exclusions, plan)
+    numbers = study_tables(trials, exclusions, plan, registration.earlier_rules)
     analysis = Analysis(
         out=out,
         exclusions=exclusions,

@@ -1,6 +1,7 @@
 """Compute the numbers of a study's analysis: all tables, and the statistical models and tests of the plan."""
 
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import pandas as pd
 
@@ -13,7 +14,7 @@ from analysis.measures.invalid_responses import invalid_responses, regraded, sto
 from analysis.measures.models import models_table
 from analysis.measures.study_measures import study_measures
 from analysis.planned.results import PlannedResults, run_planned
-from analysis.planned.sensitivity import sensitivity
+from analysis.planned.sensitivity import EarlierRules, sensitivity
 from analysis.planned.study_rows import plan_for, study_rows
 from analysis.provenance.study_versions import has_several_versions, study_versions
 from experiment.study.analysis_plan import AnalysisPlan
@@ -31,7 +32,9 @@ class StudyTables:
     """The accuracy by each factor of the plan, one entry for each factor."""
 
 
-def study_tables(trials: pd.DataFrame, exclusions: Exclusions, plan: AnalysisPlan) -> StudyTables:
+def study_tables(
+    trials: pd.DataFrame, exclusions: Exclusions, plan: AnalysisPlan, earlier_rules: EarlierRules = MappingProxyType({})
+) -> StudyTables:
     """Compute every table that the plan and the data allow.
 
     Parameters
@@ -42,6 +45,9 @@ def study_tables(trials: pd.DataFrame, exclusions: Exclusions, plan: AnalysisPla
         The result of the plan's exclusion rules (`analysis.exclusions.flow.apply_exclusions`).
     plan : AnalysisPlan
         Factors, comparisons, measures, models and tests.
+    earlier_rules : dict
+        The exclusion rules of the locked or registered plan, if they differ from the rules of the plan
+        (`sensitivity`).
 
     Raises
     ------
@@ -51,7 +57,7 @@ def study_tables(trials: pd.DataFrame, exclusions: Exclusions, plan: AnalysisPla
     marked = exclusions.trials
     planned = run_planned(study_rows(marked), plan_for(marked, plan))
     by_factor = accuracy_by_factor(marked, plan)
-    tables = _tables_of_every_study(exclusions, plan) | sensitivity(trials, plan, exclusions)
+    tables = _tables_of_every_study(exclusions, plan) | sensitivity(trials, plan, exclusions, earlier_rules)
     if has_several_versions(trials):
         tables["study_versions"] = study_versions(marked)
     not_computed: list[str] = []

@@ -1,6 +1,10 @@
-"""Sensitivity to each exclusion rule: results with all rules, without each single rule, and without any rule."""
+"""Sensitivity to each exclusion rule: results with all rules, without each single rule, and without any rule.
 
-from collections.abc import Iterator
+If the rules changed since the plan was locked or registered, also the results with the earlier rules.
+"""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 import pandas as pd
 
@@ -11,11 +15,15 @@ from analysis.planned.results import run_planned
 from analysis.planned.study_rows import plan_for, study_rows
 from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.exclusion_rules import ExclusionRule
 
-AS_PLANNED = "as planned"
+ALL_RULES = "with all rules"
+EarlierRules = Mapping[str, tuple[ExclusionRule, ...]]
 
 
-def sensitivity(trials: pd.DataFrame, plan: AnalysisPlan, planned: Exclusions) -> dict[str, pd.DataFrame]:
+def sensitivity(
+    trials: pd.DataFrame, plan: AnalysisPlan, planned: Exclusions, earlier_rules: EarlierRules = MappingProxyType({})
+) -> dict[str, pd.DataFrame]:
     """Return accuracies, differences, tests and coefficients for each set of exclusion rules.
 
     Parameters
@@ -26,19 +34,22 @@ def sensitivity(trials: pd.DataFrame, plan: AnalysisPlan, planned: Exclusions) -
         The plan with all its rules.
     planned : Exclusions
         The result of all exclusion rules of the plan.
+    earlier_rules : dict
+        The exclusion rules of the locked or registered plan, if they differ from the rules of the plan. The key names
+        them in the column `rules`.
 
     Returns
     -------
     dict of DataFrame
         The tables `sensitivity_accuracy` and `sensitivity_differences`. If the plan has tests or models, also the
-        tables `sensitivity_tests` and `sensitivity_models`. The first column is `rules`: `as planned`, `without
-        <rule>`, or `without any rule`. A result that cannot be computed has no row. The dictionary is empty if the plan
-        has no exclusion rules.
+        tables `sensitivity_tests` and `sensitivity_models`. The first column is `rules`: `with all rules`, `as locked`
+        or `as registered` (with the earlier rules), `without <rule>`, or `without any rule`. A result that cannot
+        be computed has no row. The dictionary is empty if neither plan has exclusion rules.
     """
-    if not plan.exclusions:
+    if not plan.exclusions and not earlier_rules:
         return {}
     parts: dict[str, list[pd.DataFrame]] = {}
-    for rules, marked in _variants(trials, plan, planned):
+    for rules, marked in _variants(trials, plan, planned, earlier_rules):
         for name, table in _results(marked, plan).items():
             parts.setdefault(f"sensitivity_{name}", []).append(_labelled(table, rules))
     return {name: pd.concat(tables, ignore_index=True) for name, tables in parts.items()}
@@ -48,15 +59,18 @@ def _labelled(table: pd.DataFrame, rules: str) -> pd.DataFrame:
     return pd.concat([pd.DataFrame({"rules": rules}, index=table.index), table], axis=1)
 
 
-def _variants(trials: pd.DataFrame, plan: AnalysisPlan, planned: Exclusions) -> Iterator[tuple[str, pd.DataFrame]]:
-    yield AS_PLANNED, planned.trials
-    without = {f"without {rule.rule}": [one for one in plan.exclusions if one != rule] for rule in plan.exclusions}
+def _variants(
+    trials: pd.DataFrame, plan: AnalysisPlan, planned: Exclusions, earlier_rules: EarlierRules
+) -> Iterator[tuple[str, pd.DataFrame]]:
+    yield ALL_RULES, planned.trials
+    others = dict(earlier_rules) | {
+        f"without {rule.rule}": tuple(one for one in plan.exclusions if one != rule) for rule in plan.exclusions
+    }
     if len(plan.exclusions) > 1:
-        without["without any rule"] = []
-    for name, rules in without.items():
+        others["without any rule"] = ()
+    for name, rules in others.items():
         try:
-            fewer = plan.model_copy(update={"exclusions": tuple(rules)})
-            yield name, marked_trials(trials, fewer)
+            yield name, marked_trials(trials, plan.model_copy(update={"exclusions": rules}))
         except InputError:  # Without `duplicates`, a participant may have two sessions.
             continue
 

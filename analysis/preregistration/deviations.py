@@ -1,13 +1,20 @@
-"""Compare a plan with the locked plan. An analysis that differs from the locked plan is exploratory."""
+"""Compare a plan with an earlier plan. An analysis that differs from the earlier plan is exploratory.
+
+The earlier plan is the locked plan. Without a lock, it is the plan that the store registered with the study's version.
+"""
 
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeVar
+
+from pydantic import ValidationError
 
 from analysis.preregistration.lock import Lock, plan_content
 from batteries.canonical_json import same_json
+from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.exclusion_rules import ExclusionRule
 from experiment.study.planned_analyses import PlannedAnalyses
 
 Plan = TypeVar("Plan", bound=PlannedAnalyses)
@@ -16,41 +23,63 @@ NAMED = ("tables", "models", "tests", "comparisons", "signals")
 """Parts of a plan whose entries have names. The researcher may add exploratory entries to these parts."""
 
 
-def deviations(lock: Lock, plan: PlannedAnalyses, of: dict[str, str]) -> list[str]:
-    """Return one sentence for each difference between the locked plan and the plan of this analysis.
+@dataclass(frozen=True)
+class RegisteredPlan:
+    """The plan that the store registered with a version of the study, before the first session of this version."""
+
+    recorded: ClassVar[str] = "registered"
+
+    content: dict[str, Any]
+    """The plan without default values (`plan_content`)."""
+    of: dict[str, str]
+    """The data for which the plan was made; see `Lock.of`."""
+    version: str
+    """The version of the study."""
+    registered_at: str
+    """Time of the registration (UTC, ISO 8601)."""
+    n_sessions: int
+    """Number of sessions that began after the registration, with this version."""
+
+
+EarlierPlan = Lock | RegisteredPlan
+
+
+def deviations(earlier: EarlierPlan, plan: PlannedAnalyses, of: dict[str, str]) -> list[str]:
+    """Return one sentence for each difference between an earlier plan and the plan of this analysis.
 
     `of` identifies the data of this analysis, for instance by the digest of the battery. There is also a sentence for
-    each entry of `of` that differs from the lock.
+    each entry of `of` that differs from the data of the earlier plan.
     """
-    locked, run = lock.content, plan_content(plan)
+    before, run, recorded = earlier.content, plan_content(plan), earlier.recorded
+    event = "lock" if isinstance(earlier, Lock) else "registration"
     sentences = [
-        f"The {what.replace('_', ' ')} differs from the {what.replace('_', ' ')} at the time of the lock."
-        for what in sorted({*lock.of, *of})
-        if lock.of.get(what) != of.get(what)
+        f"The {what.replace('_', ' ')} differs from the {what.replace('_', ' ')} at the time of the {event}."
+        for what in sorted({*earlier.of, *of})
+        if earlier.of.get(what) != of.get(what)
     ]
-    for part in sorted({*locked, *run}):
+    for part in sorted({*before, *run}):
         if part in NAMED:
-            sentences += _named_deviations(part.removesuffix("s"), locked.get(part, {}), run.get(part, {}))
-        elif not same_json(locked.get(part), run.get(part)):
+            sentences += _named_deviations(part.removesuffix("s"), recorded, before.get(part, {}), run.get(part, {}))
+        elif not same_json(before.get(part), run.get(part)):
             sentences.append(
-                f"`{part}` was {_shown(locked.get(part))} in the locked plan, and is {_shown(run.get(part))} in this "
-                "analysis."
+                f"`{part}` was {_shown(before.get(part))} in the {recorded} plan, and is {_shown(run.get(part))} in "
+                "this analysis."
             )
     return sentences
 
 
-def _named_deviations(part: str, locked: dict[str, Any], run: dict[str, Any]) -> list[str]:
+def _named_deviations(part: str, recorded: str, before: dict[str, Any], run: dict[str, Any]) -> list[str]:
     missing = [
-        f"The {part} `{name}` is in the locked plan, but not in the plan of this analysis."
-        for name in locked
+        f"The {part} `{name}` is in the {recorded} plan, but not in the plan of this analysis."
+        for name in before
         if name not in run
     ]
-    new = [f"The {part} `{name}` was not locked, so it is exploratory." for name in run if name not in locked]
+    new = [f"The {part} `{name}` was not {recorded}, so it is exploratory." for name in run if name not in before]
     changed = [
-        f"The {part} `{name}` was locked as {_shown(locked[name])}, and is now {_shown(run[name])}. So it is "
+        f"The {part} `{name}` was {recorded} as {_shown(before[name])}, and is now {_shown(run[name])}. So it is "
         "exploratory."
         for name in run
-        if name in locked and not same_json(locked[name], run[name])
+        if name in before and not same_json(before[name], run[name])
     ]
     return [*missing, *changed, *new]
 
@@ -59,37 +88,38 @@ def _shown(value: object) -> str:
     return "the default" if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def with_exploratory_marked(plan: Plan, locks: Sequence[Lock]) -> Plan:
-    """Return the plan, in which each entry that differs from the lock is marked as exploratory.
+def with_exploratory_marked(plan: Plan, earlier: EarlierPlan | None) -> Plan:
+    """Return the plan, in which each entry that differs from the earlier plan is marked as exploratory.
 
     Entries are tables, models, tests, comparisons and signals. An entry is also marked if it uses a flag whose
     definition changed.
     """
-    if not locks:
+    if earlier is None:
         return plan
-    locked, run = lock_that_counts(locks).content, plan_content(plan)
-    flags, locked_flags = run.get("flags", {}), locked.get("flags", {})
-    changed = {name for name in {*flags, *locked_flags} if not same_json(flags.get(name), locked_flags.get(name))}
+    before, run = earlier.content, plan_content(plan)
+    flags, flags_before = run.get("flags", {}), before.get("flags", {})
+    changed = {name for name in {*flags, *flags_before} if not same_json(flags.get(name), flags_before.get(name))}
     changes: dict[str, Any] = {}
     for part in NAMED:
         if not hasattr(plan, part):
             continue
         changes[part] = {
             name: planned
-            if same_json(run[part][name], locked.get(part, {}).get(name)) and not _uses(run[part][name], changed)
+            if same_json(run[part][name], before.get(part, {}).get(name)) and not _uses(run[part][name], changed)
             else planned.model_copy(update={"exploratory": True})
             for name, planned in getattr(plan, part).items()
         }
     return plan.model_copy(update=changes)
 
 
-def lock_that_counts(locks: Sequence[Lock]) -> Lock:
-    """Return the newest lock that was made before the first session.
+def lock_that_counts(locks: Sequence[Lock]) -> Lock | None:
+    """Return the newest lock that was made before the first session; None if there are no locks.
 
     A lock that was made after the first session cannot make an analysis confirmatory. If all locks were made after the
     first session, return the first lock.
     """
-    return next((lock for lock in reversed(locks) if not lock.n_sessions), locks[0])
+    first = locks[0] if locks else None
+    return next((lock for lock in reversed(locks) if not lock.n_sessions), first)
 
 
 def _uses(planned: Any, flags: set[str]) -> bool:
@@ -104,43 +134,63 @@ class Registration:
 
     words: str
     deviations: list[str]
+    recorded: str = "locked"
+    """The word for the earlier plan: `locked` or `registered`."""
+    earlier_rules: Mapping[str, tuple[ExclusionRule, ...]] = field(default_factory=dict)
+    """The exclusion rules of the earlier plan, if they changed; the key names them: `as locked` or `as registered`."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the statement as plain JSON values."""
         return {"words": self.words, "deviations": self.deviations}
 
 
+_HOW_TO_LOCK = "For the next study, lock the plan first and publish its digest: `equipoise analyze ... --lock`."
 NOT_LOCKED = Registration(
     "No plan was locked before the data were seen. So the researcher may have chosen these analyses after seeing the "
-    "results. For the next study, lock the plan first: `equipoise analyze ... --lock`.",
+    f"results. {_HOW_TO_LOCK}",
     [],
 )
 
 
 def registration_of(
     locks: Sequence[Lock],
+    registered: RegisteredPlan | None,
     plan: PlannedAnalyses,
     of: dict[str, str],
     first_at: str | None,
     by_researcher: Sequence[str] = (),
 ) -> Registration:
-    """Return the statement on the lock of a plan, with the deviations of this analysis from the locked plan.
+    """Return the statement on the earlier plan, with the deviations of this analysis from it.
 
     Parameters
     ----------
     locks
         The locks of the plan (`read_locks`).
+    registered
+        The plan that the store registered; None if there is none. It counts only if there are no locks.
     plan, of
         The plan of this analysis, and the data of this analysis (see `Lock.of`).
     first_at
         Start of the first session of a person in the data (UTC, ISO 8601); None if unknown.
     by_researcher
         Sentences on sessions that the researcher excluded. Such an exclusion is a deviation, even if the plan is
-        identical to the locked plan.
+        identical to the earlier plan.
     """
-    if not locks:
-        return NOT_LOCKED
     lock = lock_that_counts(locks)
+    earlier: EarlierPlan
+    if lock is not None:
+        earlier, words, advice = lock, _lock_words(lock, locks, first_at), ""
+    elif registered is not None:
+        earlier, words = registered, _registration_words(registered)
+        advice = f" The store is not public, so readers cannot check this. {_HOW_TO_LOCK}"
+    else:
+        return NOT_LOCKED
+    found = [*deviations(earlier, plan, of), *by_researcher]
+    same = "" if found else f" The plan of this analysis is identical to the {earlier.recorded} plan."
+    return Registration(f"{words}{same}{advice}", found, earlier.recorded, _changed_rules(earlier, plan))
+
+
+def _lock_words(lock: Lock, locks: Sequence[Lock], first_at: str | None) -> str:
     words = f"The plan was locked on {_day(lock.locked_at)} (digest {lock.digest})"
     if lock.n_sessions:
         sessions = "session" if lock.n_sessions == 1 else "sessions"
@@ -153,11 +203,27 @@ def registration_of(
         )
     if len(locks) > 1:
         words += f"; this is lock {locks.index(lock) + 1} of {len(locks)} (first lock: {_day(locks[0].locked_at)})"
-    words += "."
-    found = [*deviations(lock, plan, of), *by_researcher]
-    if not found:
-        words += " The plan of this analysis is identical to the locked plan."
-    return Registration(words, found)
+    return f"{words}."
+
+
+def _registration_words(registered: RegisteredPlan) -> str:
+    n = registered.n_sessions
+    sessions = "the only session" if n == 1 else f"the {n:,} sessions"
+    return (
+        f"No plan was locked. The store registered a plan with version {registered.version} of the study on "
+        f"{_day(registered.registered_at)}, before {sessions} of this version began."
+    )
+
+
+def _changed_rules(earlier: EarlierPlan, plan: PlannedAnalyses) -> dict[str, tuple[ExclusionRule, ...]]:
+    before = earlier.content.get("exclusions")
+    if not isinstance(plan, AnalysisPlan) or same_json(before, plan_content(plan).get("exclusions")):
+        return {}
+    try:
+        rules = AnalysisPlan.model_validate({"exclusions": before or []}).exclusions
+    except ValidationError:  # A rule that an earlier version of Equipoise had.
+        return {}
+    return {f"as {earlier.recorded}": rules}
 
 
 def _day(time: str) -> str:

@@ -7,7 +7,7 @@ readers can check that the locked plan is unchanged.
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -22,6 +22,7 @@ class Lock(BaseModel):
     """A locked plan."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    recorded: ClassVar[str] = "locked"
 
     plan: dict[str, Any]
     """The plan without default values."""

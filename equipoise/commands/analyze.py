@@ -11,7 +11,12 @@ from analysis.data.compact_columns import give_back_freed_arrays
 from analysis.data.data_file_reader import is_export
 from analysis.data.tidy_table import read_trials
 from analysis.exclusions.by_researcher import exclusion_deviations
-from analysis.preregistration.deviations import registration_of, with_exploratory_marked
+from analysis.preregistration.deviations import (
+    RegisteredPlan,
+    lock_that_counts,
+    registration_of,
+    with_exploratory_marked,
+)
 from analysis.preregistration.lock import Lock, read_locks
 from analysis.result import Analysis, TableAnalysis
 from analysis.study import analyze_trials
@@ -161,10 +166,22 @@ def _analyze_study(
         if study_version is not None:
             trials = trials_of_version(trials, study_version)
         notes += canary_notes(study, store, set(trials["run"].dropna()))
-        notes += changes_since_sessions(study, store, set(trials["study_version"]), set(trials["battery"]))
         locks, plan = read_locks(study_lock_path(study.folder)), study.definition.analysis
+        versions, batteries = set(trials["study_version"]), set(trials["battery"])
+        since = changes_since_sessions(
+            study, store, versions, batteries, first_session_start(trials), is_locked=bool(locks)
+        )
         title, subject = study.definition.title, plan_subject(study)
-        return _analyze_trials(trials, plan, locks, output, title, subject=subject, notes=notes)
+        return _analyze_trials(
+            trials,
+            plan,
+            locks,
+            output,
+            title,
+            registered=since.registered,
+            subject=subject,
+            notes=[*notes, *since.notes],
+        )
 
 
 def _analyze_file(data: Path, plan_path: Path, output: Path) -> Analysis | TableAnalysis:
@@ -181,14 +198,14 @@ def _analyze_file(data: Path, plan_path: Path, output: Path) -> Analysis | Table
         if is_export(data):
             plan, trials = read_yaml(plan_path, AnalysisPlan), read_trials(data)
             title = ", ".join(sorted(trials["study"].unique()))
-            return _analyze_trials(trials, plan, locks, output, title, subject={}, notes=[])
+            return _analyze_trials(trials, plan, locks, output, title, registered=None, subject={}, notes=[])
         planned = read_yaml(plan_path, PlannedAnalyses)
         return analyze_table(
             data,
-            with_exploratory_marked(planned, locks),
+            with_exploratory_marked(planned, lock_that_counts(locks)),
             output,
             software_version=version("equipoise"),
-            registration=registration_of(locks, planned, {}, None),
+            registration=registration_of(locks, None, planned, {}, None),
         )
 
 
@@ -199,14 +216,17 @@ def _analyze_trials(
     output: Path,
     title: str,
     *,
+    registered: RegisteredPlan | None,
     subject: dict[str, str],
     notes: list[str],
 ) -> Analysis:
-    """Analyze a tidy table by a plan that may be locked."""
-    registration = registration_of(locks, plan, subject, first_session_start(trials), exclusion_deviations(trials))
+    """Analyze a tidy table by a plan that may be locked, or registered in the study's store."""
+    registration = registration_of(
+        locks, registered, plan, subject, first_session_start(trials), exclusion_deviations(trials)
+    )
     return analyze_trials(
         trials,
-        with_exploratory_marked(plan, locks),
+        with_exploratory_marked(plan, lock_that_counts(locks) or registered),
         output,
         title=title,
         software_version=version("equipoise"),

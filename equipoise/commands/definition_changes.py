@@ -1,8 +1,12 @@
 """Sentences for the report, which say what changed in a study since its sessions began."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from analysis.preregistration.deviations import RegisteredPlan
+from analysis.preregistration.lock import plan_content
 from batteries.errors import InputError
+from equipoise.commands.plan_lock import plan_subject
 from equipoise.commands.store_access import warn_of_changes
 from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.definition import Study, StudyDefinition
@@ -12,8 +16,23 @@ from server.store.models import RegisteredDefinition, Revision
 from server.store.open import opened_store
 
 
-def changes_since_sessions(study: Study, store: str, versions: set[str], batteries: set[str]) -> list[str]:
-    """Return a sentence for each change of the study since its sessions began.
+@dataclass(frozen=True)
+class SinceSessions:
+    """The changes of a study since the start of its sessions, and the plan at that time, from the store."""
+
+    notes: list[str]
+    """A sentence for each change of the study since its sessions began."""
+    registered: RegisteredPlan | None
+    """The plan of the first registered version among the analyzed sessions; the others are compared in the notes.
+
+    None if there is a lock, or if the sessions began before the registration, as uploaded sessions can.
+    """
+
+
+def changes_since_sessions(
+    study: Study, store: str, versions: set[str], batteries: set[str], first_at: str | None, *, is_locked: bool
+) -> SinceSessions:
+    """Compare the study with the store, which registered each version of the study before its first session.
 
     If the study's files changed, also print a note on standard error.
 
@@ -25,6 +44,10 @@ def changes_since_sessions(study: Study, store: str, versions: set[str], batteri
         The study's store, a file or the address of a database.
     versions, batteries
         The versions of the study and the digests of the batteries that occur in the analyzed trials.
+    first_at
+        Start of the first session of a person in the analysis (UTC, ISO 8601); None if unknown.
+    is_locked
+        True if the plan is locked.
     """
     battery = _battery_change(study, batteries)
     try:
@@ -32,18 +55,35 @@ def changes_since_sessions(study: Study, store: str, versions: set[str], batteri
             warn_of_changes(study, opened)
             registered, revisions = opened.registered_definitions(study), opened.revisions(study)
     except (InputError, StoreUnavailable):  # For instance a read-only copy; such a store can still be analyzed.
-        return [
+        unread = (
             "The plan at the start of the sessions could not be read, so it was not compared with the plan of this "
-            "analysis.",
-            *battery,
-        ]
+            "analysis."
+        )
+        return SinceSessions([unread, *battery], None)
     in_analysis = [one for one in registered if one.definition.version in versions]
-    return [
-        *_plan_changes(study, in_analysis),
+    plan = None if is_locked else _registered_plan(study, in_analysis, first_at)
+    notes = [
+        *_plan_changes(study, in_analysis if plan is None else in_analysis[1:]),
         *(_revision_sentence(one) for one in revisions if one.version in versions),
         *_version_differences([one.definition for one in in_analysis]),
         *battery,
     ]
+    return SinceSessions(notes, plan)
+
+
+def _registered_plan(
+    study: Study, registered: Sequence[RegisteredDefinition], first_at: str | None
+) -> RegisteredPlan | None:
+    if not registered or first_at is None or first_at[:19] < registered[0].registered_at[:19]:  # To the second.
+        return None
+    first = registered[0]
+    return RegisteredPlan(
+        content=plan_content(first.definition.analysis),
+        of=plan_subject(study),  # A note names another battery.
+        version=first.definition.version,
+        registered_at=first.registered_at,
+        n_sessions=first.n_sessions,
+    )
 
 
 def _plan_changes(study: Study, registered: Sequence[RegisteredDefinition]) -> list[str]:

@@ -227,7 +227,7 @@ def test_a_study_is_analyzed_by_its_locked_plan_and_deviations_are_reported(
     assert ">exploratory<" not in report
     assert cell(csv(out / "models/accuracy.anova.csv"), "df", term="subject:outcome") == 2
     assert list(csv(out / "tests.csv")["name"]) == ["outcomes"]
-    assert set(csv(out / "tables/sensitivity_models.csv")["rules"]) >= {"as planned", "without any rule"}
+    assert set(csv(out / "tables/sensitivity_models.csv")["rules"]) >= {"with all rules", "without any rule"}
 
     edit(study / "study.yaml", "min_ms: 2000", "min_ms: 1500")
     edit(study / "study.yaml", "    outcomes: {test: anova", "    other: {test: anova")
@@ -239,6 +239,7 @@ def test_a_study_is_analyzed_by_its_locked_plan_and_deviations_are_reported(
     assert "The test `other` was not locked, so it is exploratory." in deviations
     assert ">exploratory<" in (out / "report.html").read_text(encoding="utf-8")
     assert list(csv(out / "tests.csv")["exploratory"]) == [True]
+    assert {"with all rules", "as locked"} <= set(csv(out / "tables/sensitivity_models.csv")["rules"])
 
 
 def test_results_that_cannot_be_computed_yet_are_listed(study: Path) -> None:

@@ -4,8 +4,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from analysis.preregistration.deviations import NAMED, deviations, registration_of, with_exploratory_marked
-from analysis.preregistration.lock import add_lock, read_locks
+from analysis.preregistration.deviations import (
+    NAMED,
+    RegisteredPlan,
+    deviations,
+    lock_that_counts,
+    registration_of,
+    with_exploratory_marked,
+)
+from analysis.preregistration.lock import add_lock, plan_content, read_locks
 from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.planned_analyses import PlannedAnalyses
 
@@ -158,19 +165,21 @@ def test_letters_of_other_languages_are_shown_unchanged(locks):
 
 
 def test_the_parts_of_an_unchanged_plan_keep_their_marks(locks):
-    assert with_exploratory_marked(plan(), locks) == plan()
+    assert with_exploratory_marked(plan(), lock_that_counts(locks)) == plan()
 
 
 def test_without_a_lock_nothing_is_marked():
-    assert with_exploratory_marked(plan(), []) == plan()
+    assert with_exploratory_marked(plan(), None) == plan()
 
 
 @pytest.mark.parametrize("part", NAMED)
 def test_only_changed_or_added_parts_are_marked(locks, part):
-    changed = with_exploratory_marked(plan(**{part: CHANGES[part]}), locks)
+    changed = with_exploratory_marked(plan(**{part: CHANGES[part]}), lock_that_counts(locks))
     (name,) = CHANGES[part]
     assert exploratory(changed) == {(part, name)}
-    added = with_exploratory_marked(plan(**{part: CONTENT[part] | {"new": CONTENT[part][name]}}), locks)
+    added = with_exploratory_marked(
+        plan(**{part: CONTENT[part] | {"new": CONTENT[part][name]}}), lock_that_counts(locks)
+    )
     assert exploratory(added) == {(part, "new")}
 
 
@@ -178,7 +187,7 @@ def test_only_changed_or_added_parts_are_marked(locks, part):
 def test_marking_changes_the_mark_only(locks, part):
     (name,) = CHANGES[part]
     asked = plan(**{part: CHANGES[part]})
-    marked = with_exploratory_marked(asked, locks)
+    marked = with_exploratory_marked(asked, lock_that_counts(locks))
     assert getattr(marked, part)[name].model_copy(update={"exploratory": False}) == getattr(asked, part)[name]
     assert marked.model_copy(update={part: getattr(asked, part)}) == asked
 
@@ -186,14 +195,14 @@ def test_marking_changes_the_mark_only(locks, part):
 def test_a_test_that_was_locked_as_exploratory_does_not_become_confirmatory(path):
     test = CONTENT["tests"]["main"]
     add_lock(path, plan(tests={"main": test | {"exploratory": True}}), of=OF, n_sessions=0, software="e", now=AT)
-    assert exploratory(with_exploratory_marked(plan(), read_locks(path))) == {("tests", "main")}
+    assert exploratory(with_exploratory_marked(plan(), lock_that_counts(read_locks(path)))) == {("tests", "main")}
     assert len(deviations(read_locks(path)[-1], plan(), OF)) == 1
 
 
 def test_a_plan_of_a_table_has_no_comparisons_to_mark(path):
     asked = PlannedAnalyses.model_validate({"tests": CONTENT["tests"]})
     add_lock(path, asked, of={}, n_sessions=None, software="e", now=AT)
-    assert with_exploratory_marked(asked, read_locks(path)) == asked
+    assert with_exploratory_marked(asked, lock_that_counts(read_locks(path))) == asked
 
 
 @pytest.mark.parametrize(
@@ -213,7 +222,9 @@ def test_a_plan_of_a_table_has_no_comparisons_to_mark(path):
 def test_an_analysis_that_uses_a_changed_flag_counts_as_changed(path, part, asked):
     """`perfect` meant four atoms and now means three atoms, so a test with the same words is a different test."""
     add_lock(path, plan(**{part: {"it": asked}}), of=OF, n_sessions=0, software="e", now=AT)
-    marked = with_exploratory_marked(plan(**{part: {"it": asked}, "flags": CHANGES["flags"]}), read_locks(path))
+    marked = with_exploratory_marked(
+        plan(**{part: {"it": asked}, "flags": CHANGES["flags"]}), lock_that_counts(read_locks(path))
+    )
     assert (part, "it") in exploratory(marked)
 
 
@@ -221,7 +232,7 @@ def test_an_analysis_that_uses_a_changed_flag_counts_as_changed(path, part, aske
 
 
 def test_without_a_lock_the_report_says_so_and_how_to_do_better():
-    found = registration_of([], plan(), OF, "2026-01-02T10:00:00+00:00")
+    found = registration_of([], None, plan(), OF, "2026-01-02T10:00:00+00:00")
     assert found.words.startswith("No plan was locked")
     assert "--lock" in found.words
     assert found.deviations == []
@@ -241,7 +252,7 @@ def test_without_a_lock_the_report_says_so_and_how_to_do_better():
     ],
 )
 def test_the_report_says_whether_the_lock_came_before_the_first_session(locks, first_at, words):
-    found = registration_of(locks, plan(), OF, first_at)
+    found = registration_of(locks, None, plan(), OF, first_at)
     assert found.words.startswith(f"The plan was locked on 2026-01-02 10:00 UTC (digest {locks[-1].digest})")
     assert words in found.words
     assert found.words.endswith("The plan of this analysis is identical to the locked plan.")
@@ -250,13 +261,15 @@ def test_the_report_says_whether_the_lock_came_before_the_first_session(locks, f
 @pytest.mark.parametrize(("n_sessions", "words"), [(1, "1 session had already"), (1200, "1,200 sessions had already")])
 def test_sessions_before_the_lock_are_counted(path, n_sessions, words):
     add_lock(path, plan(), of=OF, n_sessions=n_sessions, software="e", now=AT)
-    statement = registration_of(read_locks(path), plan(), OF, "2026-01-02T09:00:00+00:00").words.replace("\xa0", " ")
+    statement = registration_of(read_locks(path), None, plan(), OF, "2026-01-02T09:00:00+00:00").words.replace(
+        "\xa0", " "
+    )
     assert words in statement
     assert "before the start of the first session" not in statement
 
 
 def test_deviations_are_in_the_registration_and_in_its_json(locks):
-    found = registration_of(locks, plan(by=[]), OF, None)
+    found = registration_of(locks, None, plan(by=[]), OF, None)
     assert found.deviations == deviations(locks[-1], plan(by=[]), OF)
     assert "The plan of this analysis is identical to the locked plan" not in found.words
     assert found.as_json() == {"words": found.words, "deviations": found.deviations}
@@ -265,7 +278,7 @@ def test_deviations_are_in_the_registration_and_in_its_json(locks):
 def test_a_plan_with_a_second_lock_before_the_data_is_compared_with_the_newest_lock(path):
     add_lock(path, plan(by=[]), of=OF, n_sessions=0, software="e", now=AT)
     add_lock(path, plan(), of=OF, n_sessions=0, software="e", now=AT + timedelta(days=1))
-    found = registration_of(read_locks(path), plan(), OF, "2026-01-09T10:00:00+00:00")
+    found = registration_of(read_locks(path), None, plan(), OF, "2026-01-09T10:00:00+00:00")
     assert found.deviations == []
     assert "this is lock 2 of 2 (first lock: 2026-01-02 10:00 UTC)" in found.words
     assert "The plan of this analysis is identical to the locked plan." in found.words
@@ -276,7 +289,55 @@ def test_a_second_lock_after_the_data_does_not_hide_a_change(path):
     other = plan(tests={"main": CHANGES["tests"]["main"]})
     add_lock(path, plan(), of=OF, n_sessions=0, software="e", now=AT)
     add_lock(path, other, of=OF, n_sessions=40, software="e", now=AT + timedelta(days=9))
-    found = registration_of(read_locks(path), other, OF, "2026-01-05T10:00:00+00:00")
+    found = registration_of(read_locks(path), None, other, OF, "2026-01-05T10:00:00+00:00")
     assert "The plan of this analysis is identical to the locked plan." not in found.words
     assert any("`main`" in sentence for sentence in found.deviations)
-    assert exploratory(with_exploratory_marked(other, read_locks(path))) == {("tests", "main")}
+    assert exploratory(with_exploratory_marked(other, lock_that_counts(read_locks(path)))) == {("tests", "main")}
+
+
+# The plan that the store registered
+
+
+def registered(earlier):
+    return RegisteredPlan(plan_content(earlier), OF, version="1.0", registered_at="2026-01-02T10:00:00Z", n_sessions=40)
+
+
+def test_without_a_lock_the_registered_plan_is_compared():
+    found = registration_of([], registered(plan()), plan(), OF, "2026-01-02T10:00:01+00:00")
+    assert found.words.startswith(
+        "No plan was locked. The store registered a plan with version 1.0 of the study on 2026-01-02 10:00 UTC, before "
+        "the 40 sessions of this version began. The plan of this analysis is identical to the registered plan."
+    )
+    assert "--lock" in found.words
+    assert (found.deviations, found.earlier_rules) == ([], {})
+
+
+@pytest.mark.parametrize("part", CHANGES)
+def test_a_change_since_the_registration_is_a_deviation_and_exploratory(part):
+    changed = plan(**{part: CHANGES[part]})
+    found = registration_of([], registered(plan()), changed, OF, None)
+    (sentence,) = found.deviations
+    assert "identical" not in found.words
+    assert "lock" not in sentence
+    assert "registered" in sentence
+    marked = exploratory(with_exploratory_marked(changed, registered(plan())))
+    assert marked == ({(part, next(iter(CHANGES[part])))} if part in NAMED else set()) | (
+        {("tables", "means")} if part == "flags" else set()
+    )
+
+
+def test_a_lock_counts_more_than_a_registration(locks):
+    found = registration_of(locks, registered(plan(by=[])), plan(), OF, None)
+    assert found.words.startswith("The plan was locked on ")
+    assert found.deviations == []
+
+
+@pytest.mark.parametrize(("of", "name"), [("lock", "as locked"), ("store", "as registered")])
+def test_changed_exclusion_rules_are_kept_for_the_sensitivity(path, of, name):
+    add_lock(path, plan(), of=OF, n_sessions=0, software="e", now=AT)
+    locks = read_locks(path) if of == "lock" else []
+    changed = plan(exclusions=CHANGES["exclusions"])
+    found = registration_of(locks, registered(plan()), changed, OF, None)
+    assert found.earlier_rules == {name: plan().exclusions}
+    assert registration_of(locks, registered(plan()), plan(by=[]), OF, None).earlier_rules == {}
+    assert registration_of([], registered(plan(exclusions=[])), plan(), OF, None).earlier_rules == {"as registered": ()}

@@ -159,8 +159,9 @@ def test_a_server_starts_after_an_exploratory_table_is_added(stored: StoredStudy
     edit(stored.folder / "study.yaml", "analysis:\n", "analysis:\n  correction: bh\n")
     answer(stored, "dora", n_answers=100, then="complete")  # by an application that registers the study
     text = report(stored)
-    assert "The analysis plan differs from the plan of version 1.0 of the study" in text
-    assert "Changed entries of the plan: correction." in text
+    assert "The store registered a plan with version 1.0 of the study" in text
+    assert "Deviations from the registered plan:" in text
+    assert "correction was the default in the registered plan, and is" in text
 
 
 def begun_at(url: str, panel_id: str) -> tuple[httpx.Client, dict[str, Any], dict[str, Any]]:
