@@ -205,9 +205,11 @@ def test_a_plan_that_was_changed_after_the_data_is_named_in_the_report(simulated
         name: " ".join((simulated / name / "report.html").read_text(encoding="utf-8").split())
         for name in ("as-planned", "changed")
     }
+    assert "The analysis deviates from the registered plan</strong> in 1 point:" in reports["changed"]
     assert "Deviations from the registered plan:" in reports["changed"]
     assert "<code>exclusions</code> was [" in reports["changed"]
     assert "The plan of this analysis is identical to the registered plan." in reports["as-planned"]
+    assert "deviates" not in reports["as-planned"]
     with (simulated / "changed/tables/sensitivity_accuracy.csv").open(encoding="utf-8-sig", newline="") as file:
         n_trials = {row["rules"]: int(row["n_trials"]) for row in csv.DictReader(file)}
     assert n_trials["as registered"] > n_trials["with all rules"], "the new rule excludes more"
