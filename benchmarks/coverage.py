@@ -1,7 +1,8 @@
 """Measure the coverage of the intervals in the report, for few and many participants and near the ceiling.
 
-Participants differ in ability (logit-normal). The items are fixed. An interval covers if it contains the value of the
-whole population of participants. The intervals come from the functions that the report calls.
+Participants differ in ability (logit-normal). The items are fixed, except for `random_items`. An interval covers if it
+contains the value of the whole population of participants, and of items if these are random. The intervals come from
+the functions that the report calls.
 
     .venv/bin/python benchmarks/coverage.py
     .venv/bin/python benchmarks/coverage.py --simulations 400 --csv coverage.csv
@@ -25,6 +26,7 @@ from analysis.measures.error_consistency import consistency_among_people, consis
 from analysis.statistics.agreement_measures import pearson, spearman
 from analysis.statistics.intervals import Interval, mover_difference, weighted_accuracy
 from analysis.statistics.participant_intervals import pooled_proportions, proportion_interval
+from analysis.statistics.random_items import correlation_over_items, crossed_proportion
 from analysis.statistics.trends import trend_weights
 from experiment.study.analysis_plan import AnalysisPlan
 
@@ -123,6 +125,30 @@ def differences(rng: np.random.Generator, n: int, m: int, mean: float, simulatio
     return found
 
 
+def random_items(rng: np.random.Generator, n: int, m: int, mean: float, simulations: int) -> Cells:
+    """Measure accuracy, and people minus a model, with `items: random`: each study draws its own items."""
+    names = ["accuracy, random items", "accuracy, random items in four groups", "difference, random items"]
+    found = {name: Coverage() for name in names}
+    of_people = item_logits(mean, np.zeros(1), float(np.hypot(1, ABILITY_SD)))[0]
+    of_model = item_logits(0.9, np.zeros(1), 1.0)[0]
+    people, items, ones = np.repeat(np.arange(n), m), np.tile(np.arange(m), n), np.ones(m, dtype="int64")
+    in_group = people % 4 == items % 4
+    for _ in range(simulations):
+        difficulty = rng.standard_normal(m)
+        logits = of_people + difficulty + rng.normal(0, ABILITY_SD, (n, 1))
+        right = (rng.random((n, m)) < expit(logits)).astype("float64").ravel()
+        pooled = crossed_proportion(right, people, items)
+        interval = pooled.interval(CONFIDENCE)
+        found[names[0]].add(interval, mean)
+        _, known = np.unique(items[in_group], return_inverse=True)
+        found[names[1]].add(crossed_proportion(right[in_group], people[in_group], known).interval(CONFIDENCE), mean)
+        replies = (rng.random(m) < expit(of_model + difficulty)).astype("int64")
+        model, around_model = weighted_accuracy(replies, ones, n * ones)
+        r = correlation_over_items(pooled, (replies - model) / m)
+        found[names[2]].add(mover_difference(pooled.proportion, interval, model, around_model, r), mean - 0.9)
+    return found
+
+
 def trends(rng: np.random.Generator, n: int, m: int, mean: float, simulations: int) -> Cells:
     """Measure the slope of people's accuracy over three levels of difficulty."""
     found = Coverage()
@@ -214,7 +240,7 @@ def _spearman(x: Floats, y: Floats) -> float:
 
 
 MEASURES: tuple[Callable[[np.random.Generator, int, int, float, int], Cells], ...] = (
-    accuracy, differences, signals, trends, consistency, correlations,
+    accuracy, differences, random_items, signals, trends, consistency, correlations,
 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from analysis.data.columns import dtype_of_levels, factor_columns, subject_order
 from analysis.statistics.factor_levels import level_order
 from analysis.statistics.intervals import Interval, weighted_accuracy
 from analysis.statistics.participant_intervals import proportion_interval
+from analysis.statistics.random_items import CrossedProportion, crossed_proportion
 from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
 
@@ -47,8 +48,9 @@ def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.
         runs (one for each epoch). A cell is one subject at one combination of the factors' levels. A cell without
         trials has no row. A participant without trials in a cell is not counted in this cell. If an item has no level
         of a factor, the trials of the item are in a cell in which the level of this factor is missing.
-        `participant_intervals.proportion_interval` computes the intervals of people. `intervals.weighted_accuracy`
-        computes the intervals of models. These intervals take into account that the responses to the same item, or to
+        `participant_intervals.proportion_interval` computes the intervals of people; if the plan's `items` are
+        `random`, `random_items.crossed_proportion` does. `intervals.weighted_accuracy` computes the intervals of
+        models. These intervals take into account that the responses to the same item, or to
         items of the same cluster (`item_cluster` of the plan), are not independent.
     """
     check_factors(trials, by)
@@ -56,9 +58,12 @@ def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.
     is_model = kept["kind"] == "model"
     cells = ["kind", "subject", *by]
     rows: list[tuple[Any, ...]] = []
+    of_people = kept[~is_model].groupby(cells, dropna=False, sort=False)
     for cell, members in participant_counts(kept[~is_model], by).groupby(cells, dropna=False, sort=False):
         n_trials, n_correct = int(members["n_trials"].sum()), int(members["n_correct"].sum())
-        rows.append((*cell, len(members), n_trials, n_correct, n_correct / n_trials, *interval_of(members, plan)))
+        crossed = crossed_over_items(of_people.get_group(cell), plan) if plan.items == "random" else None
+        interval = crossed.pooled.interval(plan.confidence) if crossed else interval_of(members, plan)
+        rows.append((*cell, len(members), n_trials, n_correct, n_correct / n_trials, *interval))
     for cell, asked in kept[is_model].groupby(cells, dropna=False, sort=False):
         of_items = item_counts(asked, plan)
         proportion, interval = accuracy_of_items(of_items, of_items["n_trials"], plan)
@@ -153,6 +158,32 @@ def interval_of(members: pd.DataFrame, plan: AnalysisPlan) -> Interval:
     """Return the confidence interval of the proportion correct. `members` are rows of `participant_counts`."""
     n_correct, n_trials = (members[name].to_numpy(dtype="int64") for name in ("n_correct", "n_trials"))
     return proportion_interval(n_correct, n_trials, plan.confidence)
+
+
+@dataclass(frozen=True)
+class CrossedOverItems:
+    """People's accuracy, with its precision over participants and items."""
+
+    pooled: CrossedProportion
+    items: "pd.Index[str]"
+    """The item, or the cluster of items, of each of `pooled.item_parts`."""
+
+
+def crossed_over_items(trials: pd.DataFrame, plan: AnalysisPlan) -> CrossedOverItems:
+    """Return the accuracy of people in some trials, for a plan whose `items` are `random`."""
+    codes, items = pd.factorize(cluster_labels(trials, plan), sort=True)
+    correct = trials["correct"].fillna(False).to_numpy(dtype="float64")
+    people = pd.factorize(trials["participant"])[0]
+    return CrossedOverItems(crossed_proportion(correct, people, codes), pd.Index(items))
+
+
+def cluster_labels(trials: pd.DataFrame, plan: AnalysisPlan) -> "pd.Series[str]":
+    """Return the item of each trial, or the item's level of `item_cluster` if the plan and the item have one."""
+    items = "item " + trials["item_id"].astype("str")
+    if plan.item_cluster is None:
+        return items
+    levels = trials[plan.item_cluster]
+    return ("level " + levels.astype("str")).where(levels.notna(), items)
 
 
 def check_factors(trials: pd.DataFrame, by: Sequence[str]) -> None:

@@ -9,9 +9,12 @@ import pandas as pd
 
 from analysis.measures.accuracy import (
     COUNTED_COLUMNS,
+    CrossedOverItems,
     accuracy_of_items,
     check_factors,
     cluster_columns,
+    cluster_labels,
+    crossed_over_items,
     interval_of,
     item_counts,
     kept_trials,
@@ -21,6 +24,7 @@ from analysis.measures.accuracy import (
 from analysis.measures.shared_items import compared, of_responses
 from analysis.statistics.factor_levels import level_order
 from analysis.statistics.intervals import Interval, mover_difference, mover_ratio
+from analysis.statistics.random_items import correlation_over_items
 from experiment.study.analysis_plan import AnalysisPlan
 
 MEASURES = ("n_items", "accuracy_people", "accuracy_model", "difference", "ci_low", "ci_high", "accuracy_ratio",
@@ -57,8 +61,10 @@ def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> 
     items of the model have the same weights (`intervals.weighted_accuracy`). With other weights, there could be a
     difference between people and the model merely because people responded to some items more often than to other
     items. The interval of a difference or ratio combines the intervals of the two accuracies
-    (`intervals.mover_difference`, `mover_ratio`). This interval generalizes to other participants and to other
-    responses to the same items, but not to other items. The interval is not adjusted for the number of comparisons.
+    (`intervals.mover_difference`, `mover_ratio`). People's part of this interval generalizes to other participants with
+    the same items. If the plan's `items` are `random`, the interval also generalizes to other items, and takes into
+    account the correlation of people and model over items (`random_items.correlation_over_items`). The interval is not
+    adjusted for the number of comparisons.
     """
     check_factors(trials, by)
     kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", "response", *cluster_columns(plan), *by])
@@ -91,6 +97,8 @@ class _PeopleCell:
     """Number of responses to each item."""
     accuracy: float
     interval: Interval
+    crossed: CrossedOverItems | None
+    """The accuracy with its precision over participants and items, if the plan's `items` are `random`."""
 
 
 def _people_cells(responses: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> list[_PeopleCell]:
@@ -98,24 +106,37 @@ def _people_cells(responses: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan
         responses.groupby(["kind", *by, "item_id"], dropna=False, sort=False).size().rename("n_responses").reset_index()
     )
     n_responses = {name: rows.set_index("item_id")["n_responses"] for name, rows in _by_cell(sizes, by).items()}
+    crossed = {}
+    if plan.items == "random":
+        crossed = {name: crossed_over_items(trials, plan) for name, trials in _by_cell(responses, by).items()}
     return [
         _PeopleCell(
             name,
             counts[list(by)].iloc[0].tolist() if by else [],
             n_responses[name],
             float(counts["n_correct"].sum() / counts["n_trials"].sum()),
-            interval_of(counts, plan),
+            crossed[name].pooled.interval(plan.confidence) if crossed else interval_of(counts, plan),
+            crossed.get(name),
         )
         for name, counts in _by_cell(participant_counts(responses, by), by).items()
     ]
 
 
 def _compared(cell: _PeopleCell, asked: pd.DataFrame, plan: AnalysisPlan) -> tuple[Any, ...]:
-    accuracy, interval = _in_mixture(asked, cell.n_responses, plan)
-    difference = mover_difference(cell.accuracy, cell.interval, accuracy, interval)
+    of_items = item_counts(asked, plan)
+    weights = cell.n_responses.reindex(of_items.index, fill_value=0)
+    accuracy, interval = accuracy_of_items(of_items, weights, plan)
+    r = 0.0
+    if cell.crossed is not None:
+        parts = weights * (of_items["n_correct"] / of_items["n_trials"] - accuracy) / weights.sum()
+        items = asked.drop_duplicates("item_id")
+        labels = cluster_labels(items, plan).set_axis(items["item_id"].astype("str")).reindex(parts.index)
+        of_clusters = parts.groupby(labels).sum().reindex(cell.crossed.items, fill_value=0.0)
+        r = correlation_over_items(cell.crossed.pooled, of_clusters.to_numpy(dtype="float64"))
+    difference = mover_difference(cell.accuracy, cell.interval, accuracy, interval, r)
     ratio = (math.nan,) * 3
     if cell.accuracy > 0:
-        ratio = (accuracy / cell.accuracy, *mover_ratio(accuracy, interval, cell.accuracy, cell.interval))
+        ratio = (accuracy / cell.accuracy, *mover_ratio(accuracy, interval, cell.accuracy, cell.interval, r))
     return (*cell.levels, len(cell.n_responses), cell.accuracy, accuracy, cell.accuracy - accuracy, *difference, *ratio)
 
 
@@ -127,9 +148,3 @@ def _by_cell(table: pd.DataFrame, by: Sequence[str]) -> dict[tuple[object, ...],
     """Return the rows of each cell. The keys are the levels of the cells. All missing levels count as one level."""
     groups = table.groupby(["kind", *by], dropna=False, sort=False)
     return {tuple(str(level_order(level)) for level in cell[1:]): rows for cell, rows in groups}
-
-
-def _in_mixture(asked: pd.DataFrame, weights: pd.Series, plan: AnalysisPlan) -> tuple[float, Interval]:
-    """Return a model's accuracy and its interval. `weights` has the number of people's responses to each item."""
-    of_items = item_counts(asked, plan)
-    return accuracy_of_items(of_items, weights.reindex(of_items.index, fill_value=0), plan)

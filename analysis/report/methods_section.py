@@ -69,12 +69,19 @@ def _add_accuracy(methods: Methods, plan: AnalysisPlan, *, kinds: Collection[str
         f"Confidence intervals ({percent(plan.confidence, 0)}) are Wilson intervals (Wilson, 1927).",
     ]
     cited = ["wilson"]
+    is_random = plan.items == "random"
     if PEOPLE.keys() & kinds:
+        of_what = (
+            f"over participants and {_units(plan)} (Cameron et al., 2011), so they generalize to other participants "
+            f"and other {_units(plan)},"
+            if is_random
+            else "between participants"
+        )
         sentences.append(
-            "For several participants, they use the effective number of trials from the variance between participants "
+            f"For several participants, they use the effective number of trials from the variance {of_what} "
             "and the quantile of the t distribution (Korn & Graubard, 1998)."
         )
-        cited.append("korn_graubard")
+        cited += ["korn_graubard", "cameron"] if is_random else ["korn_graubard"]
     if "model" in kinds:
         sentences += [
             f"The intervals of models take into account that responses to {_related(plan)} are not independent (Korn & "
@@ -87,10 +94,15 @@ def _add_accuracy(methods: Methods, plan: AnalysisPlan, *, kinds: Collection[str
             "The same grader scored the raw responses of participants and models.",
             "Participants were compared with each model over the shared items.",
             "In the model's accuracy, the weight of an item is the number of participants' responses (Kish, 1965).",
-            "The confidence intervals of participants and model were combined by MOVER (Zou & Donner, 2008).",
+            "The confidence intervals of participants and model were combined by MOVER (Zou & Donner, 2008)"
+            + (f", with their correlation over {_units(plan)}." if is_random else "."),
         ]
         cited += ["kish", "mover"]
     methods.add(sentences, *cited)
+
+
+def _units(plan: AnalysisPlan) -> str:
+    return "items" if plan.item_cluster is None else f"levels of {plan.item_cluster.replace('_', ' ')}"
 
 
 def _related(plan: AnalysisPlan) -> str:

@@ -5,6 +5,8 @@ REFERENCES = {
     "powerful approach to multiple testing. Journal of the Royal Statistical Society: Series B, 57, 289-300.",
     "bonett_price": "Bonett, D. G., & Price, R. M. (2012). Adjusted Wald confidence interval for a difference of "
     "binomial proportions based on paired data. Journal of Educational and Behavioral Statistics, 37, 479-488.",
+    "cameron": "Cameron, A. C., Gelbach, J. B., & Miller, D. L. (2011). Robust inference with multiway clustering. "
+    "Journal of Business & Economic Statistics, 29, 238-249.",
     "cohen": "Cohen, J. (1988). Statistical power analysis for the behavioral sciences (2nd ed.). Erlbaum.",
     "error_consistency": "Geirhos, R., Meding, K., & Wichmann, F. A. (2020). Beyond accuracy: Quantifying "
     "trial-by-trial behaviour of CNNs and humans by measuring error consistency. Advances in Neural Information "

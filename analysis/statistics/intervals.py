@@ -1,6 +1,6 @@
 """Confidence intervals of proportions, and of differences and ratios of proportions: Wilson and MOVER.
 
-MOVER is the method of variance estimates recovery. MOVER combines the separate intervals of independent estimates.
+MOVER is the method of variance estimates recovery. MOVER combines the separate intervals of two estimates.
 """
 
 import math
@@ -190,18 +190,20 @@ def percentile_interval(draws: npt.NDArray[np.float64], confidence: float) -> In
     return Interval(float(low), float(high))
 
 
-def mover_difference(first: float, first_ci: Interval, second: float, second_ci: Interval) -> Interval:
-    r"""Return the MOVER interval of the difference of two independent estimates, `first - second`.
+def mover_difference(
+    first: float, first_ci: Interval, second: float, second_ci: Interval, correlation: float = 0.0
+) -> Interval:
+    r"""Return the MOVER interval of the difference of two estimates, `first - second`.
 
     Notes
     -----
-    With estimates :math:`p_i` and intervals :math:`(l_i, u_i)`,
+    With estimates :math:`p_i`, intervals :math:`(l_i, u_i)` and the correlation :math:`r` of the estimates,
 
     .. math::
-        L = p_1 - p_2 - \sqrt{(p_1 - l_1)^2 + (u_2 - p_2)^2}, \quad
-        U = p_1 - p_2 + \sqrt{(u_1 - p_1)^2 + (p_2 - l_2)^2}.
+        L = p_1 - p_2 - \sqrt{(p_1 - l_1)^2 + (u_2 - p_2)^2 - 2 r (p_1 - l_1)(u_2 - p_2)}, \quad
+        U = p_1 - p_2 + \sqrt{(u_1 - p_1)^2 + (p_2 - l_2)^2 - 2 r (u_1 - p_1)(p_2 - l_2)}.
 
-    With Wilson's score intervals this is Newcombe's (1998) method 10.
+    With Wilson's score intervals and without correlation, this is Newcombe's (1998) method 10.
 
     References
     ----------
@@ -217,13 +219,19 @@ def mover_difference(first: float, first_ci: Interval, second: float, second_ci:
     (0.0524, 0.3339)
     """
     difference = first - second
-    below = math.hypot(max(first - first_ci.low, 0.0), max(second_ci.high - second, 0.0))
-    above = math.hypot(max(first_ci.high - first, 0.0), max(second - second_ci.low, 0.0))
+    below = _side(max(first - first_ci.low, 0.0), max(second_ci.high - second, 0.0), correlation)
+    above = _side(max(first_ci.high - first, 0.0), max(second - second_ci.low, 0.0), correlation)
     return Interval(max(-1.0, difference - below), min(1.0, difference + above))
 
 
-def mover_ratio(first: float, first_ci: Interval, second: float, second_ci: Interval) -> Interval:
-    r"""Return the MOVER interval of the ratio of two independent estimates, `first / second`.
+def _side(first: float, second: float, correlation: float) -> float:
+    return math.sqrt(max(first**2 + second**2 - 2 * correlation * first * second, 0.0))
+
+
+def mover_ratio(
+    first: float, first_ci: Interval, second: float, second_ci: Interval, correlation: float = 0.0
+) -> Interval:
+    r"""Return the MOVER interval of the ratio of two estimates, `first / second`.
 
     Parameters
     ----------
@@ -231,6 +239,8 @@ def mover_ratio(first: float, first_ci: Interval, second: float, second_ci: Inte
         Estimates that cannot be negative; `second` is above 0.
     first_ci, second_ci : Interval
         The intervals of the estimates.
+    correlation : float
+        Correlation of the estimates.
 
     Returns
     -------
@@ -239,14 +249,14 @@ def mover_ratio(first: float, first_ci: Interval, second: float, second_ci: Inte
 
     Notes
     -----
-    With estimates :math:`p_i` and intervals :math:`(l_i, u_i)`,
+    With estimates :math:`p_i`, intervals :math:`(l_i, u_i)` and the correlation :math:`r` of the estimates,
 
     .. math::
-        L = \frac{p_1 p_2 - \sqrt{(p_1 p_2)^2 - l_1 u_2 (2 p_1 - l_1)(2 p_2 - u_2)}}{u_2 (2 p_2 - u_2)}, \quad
-        U = \frac{p_1 p_2 + \sqrt{(p_1 p_2)^2 - u_1 l_2 (2 p_1 - u_1)(2 p_2 - l_2)}}{l_2 (2 p_2 - l_2)};
+        L = \frac{a - \sqrt{a^2 - l_1 u_2 (2 p_1 - l_1)(2 p_2 - u_2)}}{u_2 (2 p_2 - u_2)}, \quad
+        U = \frac{b + \sqrt{b^2 - u_1 l_2 (2 p_1 - u_1)(2 p_2 - l_2)}}{l_2 (2 p_2 - l_2)}
 
-    :math:`L` is computed in the form :math:`l_1 (2 p_1 - l_1) / (p_1 p_2 + \sqrt{\cdot})`. This form also works if
-    :math:`u_2 = 2 p_2`.
+    with :math:`a = p_1 p_2 - r (p_1 - l_1)(u_2 - p_2)` and :math:`b = p_1 p_2 - r (u_1 - p_1)(p_2 - l_2)`. :math:`L` is
+    computed in the form :math:`l_1 (2 p_1 - l_1) / (a + \sqrt{\cdot})`. This form also works if :math:`u_2 = 2 p_2`.
 
     References
     ----------
@@ -260,11 +270,13 @@ def mover_ratio(first: float, first_ci: Interval, second: float, second_ci: Inte
     (0.604, 0.9198)
     """
     product = first * second
-    under_low = product**2 - first_ci.low * second_ci.high * (2 * first - first_ci.low) * (2 * second - second_ci.high)
-    under_high = product**2 - first_ci.high * second_ci.low * (2 * first - first_ci.high) * (2 * second - second_ci.low)
-    low_total = product + math.sqrt(max(under_low, 0.0))
+    a = product - correlation * (first - first_ci.low) * (second_ci.high - second)
+    b = product - correlation * (first_ci.high - first) * (second - second_ci.low)
+    under_low = a**2 - first_ci.low * second_ci.high * (2 * first - first_ci.low) * (2 * second - second_ci.high)
+    under_high = b**2 - first_ci.high * second_ci.low * (2 * first - first_ci.high) * (2 * second - second_ci.low)
+    low_total = a + math.sqrt(max(under_low, 0.0))
     low = first_ci.low * (2 * first - first_ci.low) / low_total if low_total else 0.0
     if second_ci.low <= 0:
         return Interval(low, math.inf)
-    high = (product + math.sqrt(max(under_high, 0.0))) / (second_ci.low * (2 * second - second_ci.low))
+    high = (b + math.sqrt(max(under_high, 0.0))) / (second_ci.low * (2 * second - second_ci.low))
     return Interval(low, high)

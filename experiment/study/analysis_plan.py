@@ -79,6 +79,14 @@ class AnalysisPlan(PlannedAnalyses):
             "independent."
         ),
     )
+    items: Literal["fixed", "random"] = Field(
+        default="fixed",
+        description=(
+            "Scope of the intervals of people's accuracy and of differences from models. `fixed`: people's intervals "
+            "generalize to other participants with the same items. `random`: they also generalize to other items of "
+            "the same kind (with `item_cluster`, to other clusters), so they are wider."
+        ),
+    )
     invalid: Literal["wrong", "left_out", "chance"] = Field(
         default="wrong",
         description=(

@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from analysis.data.tidy_table import tidy_trials
 from analysis.exclusions.flow import apply_exclusions
+from analysis.measures.accuracy import accuracy
 from analysis.measures.differences import differences
-from analysis.statistics.intervals import mover_difference, mover_ratio, wilson
+from analysis.statistics.intervals import Interval, mover_difference, mover_ratio, wilson
 from analysis.statistics.participant_intervals import proportion_interval
 from experiment.study.analysis_plan import AnalysisPlan
 
@@ -138,3 +139,58 @@ def test_without_shared_items_or_models_or_people_there_is_no_row(view, session)
         table = differences(marked(rows), [], PLAN)
         assert table.empty
         assert "n_items" in table.columns
+
+
+RANDOM = PLAN.model_copy(update={"items": "random"})
+
+
+@pytest.fixture
+def easy_and_hard(view, row):
+    """Six people and a model, who are right at easy items and mostly wrong at hard items; each scenario has two."""
+    right = {
+        who: [n < 6 or n == 6 + index for n in range(12)] for index, who in enumerate(["A", "B", "C", "D", "E", "M"])
+    }
+    rows = [
+        row(
+            **({"kind": "model", "run": "M"} if who == "M" else {"participant": who}),
+            trial_index=n,
+            item_id=f"i{n:02}",
+            response=1 if correct else 2,
+            factors={"scenario": f"s{n // 2}", "half": "first" if n % 2 else "second"},
+        )
+        for who, answers in right.items()
+        for n, correct in enumerate(answers)
+    ]
+    return marked(view(rows))
+
+
+def width(table, name=""):
+    return (table[f"{name}ci_high"] - table[f"{name}ci_low"]).to_numpy()
+
+
+def test_random_items_change_the_intervals_only(easy_and_hard):
+    for of in (differences, accuracy):
+        fixed, random = (of(easy_and_hard, ["half"], plan) for plan in (PLAN, RANDOM))
+        bounds = [name for name in fixed if "ci_" in name]
+        pd.testing.assert_frame_equal(fixed.drop(columns=bounds), random.drop(columns=bounds))
+        assert not fixed[bounds].equals(random[bounds])
+
+
+def test_with_random_items_peoples_accuracy_is_less_certain_and_the_models_is_unchanged(easy_and_hard):
+    fixed, random = (accuracy(easy_and_hard, [], plan) for plan in (PLAN, RANDOM))
+    people, model = width(random) / width(fixed)
+    assert people > 1.4
+    assert model == pytest.approx(1)
+
+
+def test_with_random_items_the_difference_uses_the_shared_items(easy_and_hard):
+    line = differences(easy_and_hard, [], RANDOM).iloc[0]
+    people, model = accuracy(easy_and_hard, [], RANDOM)[["ci_low", "ci_high"]].to_numpy()
+    independent = mover_difference(line["accuracy_people"], Interval(*people), line["accuracy_model"], Interval(*model))
+    assert line["ci_high"] - line["ci_low"] < 0.6 * (independent.high - independent.low)
+
+
+def test_with_random_items_clusters_count_as_units(easy_and_hard):
+    plan = RANDOM.model_copy(update={"item_cluster": "scenario"})
+    for of in (differences, accuracy):
+        assert width(of(easy_and_hard, [], plan))[0] > width(of(easy_and_hard, [], RANDOM))[0]

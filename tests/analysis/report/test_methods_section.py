@@ -11,6 +11,7 @@ from analysis.exclusions.flow import apply_exclusions
 from analysis.measures.study_measures import study_measures
 from analysis.planned.results import PlannedResults, run_planned
 from analysis.report.methods_section import Methods, methods_of_study
+from analysis.sentences import rule_sentences
 from experiment.study.analysis_plan import AnalysisPlan
 
 RULES = [{"rule": "attention_check"}, {"rule": "median_rt", "min_ms": 1000}]
@@ -104,3 +105,20 @@ def test_each_statistical_model_has_its_formula(view: Any, people: Any) -> None:
     (sentence,) = [line for line in text.split(". ") if "by_level" in line and "formula" in line]
     assert sentence.split("The formula")[1].startswith(" of the statistical model by_level is rt_ms ~ level (")
     assert "(12 rows, where phase = test)" in sentence
+
+
+@pytest.mark.parametrize(("cluster", "units"), [(None, "items"), ("level", "levels of level")])
+def test_random_items_are_in_the_methods_and_the_rules(
+    view: Any, people: Any, model: Any, cluster: str | None, units: str
+) -> None:
+    plan = AnalysisPlan(items="random", item_cluster=cluster)
+    found = methods(view(people, model), plan)
+    assert f"the variance over participants and {units} (Cameron et al., 2011)" in text_of(found)
+    assert f"with their correlation over {units}" in text_of(found)
+    assert any(reference.startswith("Cameron") for reference in found.references)
+    rules = " ".join(rule_sentences(plan))
+    assert "Cameron et al., 2011" in rules
+    assert "these items" not in rules
+    fixed = text_of(methods(view(people, model), AnalysisPlan())) + " ".join(rule_sentences(AnalysisPlan()))
+    assert "Cameron" not in fixed
+    assert "generalizes to other participants with these items" in fixed
