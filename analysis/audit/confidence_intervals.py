@@ -189,7 +189,7 @@ def _compared(
     if not any(scale.is_symmetric for scale in scales):
         words = (
             f"the {name} {center} is not in the middle of the {named} {printed}. Some methods, such as a bootstrap or "
-            "a profile likelihood, give such intervals. Then the paper must state this."
+            "a profile likelihood, give such intervals. A paper that uses such a method must name it."
         )
         return finding(SUSPICIOUS, words)
     if not dfs and any(scale.fits(Interval(z.low, _quantile(confidence, _FEWEST).high)) for scale in scales):

@@ -256,8 +256,8 @@ def _two_ways(table: PublishedTable, each: int) -> Iterator[Finding]:
             apart += [row.name] if whole == kept * each else []
     if among and apart:
         words = (
-            f"trials of excluded participants are counted in {counted(len(among), 'row')} ({', '.join(among)}), "
-            f"but not in {counted(len(apart), 'row')} ({', '.join(apart)})."
+            f"trials of excluded participants are counted in {counted(len(among), 'row')} ({', '.join(among)}) "
+            f"and left out in {counted(len(apart), 'row')} ({', '.join(apart)})."
         )
         yield Finding(THE_TABLE, "final + excluded trials", "", "one way of counting", SUSPICIOUS, words)
 

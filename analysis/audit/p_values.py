@@ -113,7 +113,7 @@ def _with_df(test: ReportedTest, p: Printed, dfs: Sequence[Bounds], shown: str) 
         return Finding(test.row.name, CHECK, str(p), expected, CONSISTENT, f"{shown} has p {expected}.")
     words = f"{shown} has p {expected}, but p {_with_sign(p)} is printed"
     if test.kind in TWO_SIDED and _fits(p, Interval(possible.low / 2, possible.high / 2)):
-        words += ", which is half of the computed p value. Was the test one-sided? Then the paper must state this."
+        words += ", which is half of the computed p value. Was the test one-sided? A paper must say so."
         return Finding(test.row.name, CHECK, str(p), expected, SUSPICIOUS, words)
     printed_as, really = _is_significant(p), True if possible.high < LEVEL else False if possible.low > LEVEL else None
     if None not in (printed_as, really) and printed_as != really:
@@ -131,7 +131,7 @@ def _without_df(test: ReportedTest, p: Printed, expected: list[ExpectedDf], desi
         if test.kind in TWO_SIDED and possible_df(test.kind, test.bounds, Interval(2 * low, min(1.0, 2 * high))):
             words = (
                 f"p {_with_sign(p)} of {test.with_dfs()} fits only a one-sided test. Was the test one-sided? "
-                "Then the paper must state this."
+                "A paper must say so."
             )
             return Finding(test.row.name, CHECK, str(p), "", SUSPICIOUS, words)
         words = f"{test.with_dfs()} cannot have p {_with_sign(p)} with any degrees of freedom{_neighbours(test, p)}."

@@ -75,7 +75,7 @@ def _standard_error(row: Row, sd: Printed, se: Printed, n: int) -> Finding:
         return Finding(row.name, "SE", str(se), expected, SUSPICIOUS, words)
     words += (
         f"{_needed_n(size_of(sd.number), error)}. The standard error of a model, or within participants, is not "
-        "SD / √n. Then the paper must state this."
+        "SD / √n. A paper that prints such a standard error must say so."
     )
     return Finding(row.name, "SE", str(se), expected, INCONSISTENT, words)
 

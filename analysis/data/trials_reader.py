@@ -28,10 +28,10 @@ RAW_COLUMNS = (*(column for column in VIEW_COLUMNS if column != "jspsych"), *NOT
 
 
 def read_raw_rows(path: Path) -> pd.DataFrame:
-    """Return the raw columns of the view `trials` (`RAW_COLUMNS`). Only `jspsych` is parsed.
+    """Return the raw columns of the view `trials` (`RAW_COLUMNS`). The JSON of `jspsych` is parsed.
 
-    Other columns are not read. Columns in which many cells are equal are categories. The order of the categories has no
-    meaning.
+    Columns that are not in `RAW_COLUMNS` are not read. Columns in which many cells are equal are categories. The order
+    of the categories has no meaning.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ class CrossedProportion:
     """For each item, its contribution to the difference between the proportion and its expected value."""
 
     def interval(self, confidence: float) -> Interval:
-        """Return Wilson's interval with the effective number of trials and the quantile of t."""
+        """Return Wilson's interval, computed with the effective number of trials and the quantile of t."""
         tail = 0.5 + confidence / 2
         n = self.n_effective * (float(ndtri(tail)) / float(stdtrit(self.df, tail))) ** 2
         return wilson(self.proportion * n, n, confidence)

@@ -109,7 +109,8 @@ def is_link_of_response(checksum: str, previous: str, values: Sequence[Any]) -> 
 def beginning_of_session(fixed: Sequence[Any], plan: Iterable[Sequence[str]]) -> str:
     """Return the checksum with which a session's chain begins.
 
-    As in `link_response`, the checksum covers the later columns only up to the last column that has a value.
+    The columns after the first `N_FIRST_FIXED` were added later. The checksum covers these later columns only up to the
+    last column that has a value. So a session that was stored before these columns existed keeps its checksum.
 
     Parameters
     ----------

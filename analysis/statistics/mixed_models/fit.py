@@ -169,7 +169,8 @@ def fit_mixed_model(
     """
     if term_tests not in get_args(TermTests):
         raise InputError(
-            f"`{term_tests}` is not a kind of tests of terms. Fix: choose one of {', '.join(get_args(TermTests))}."
+            f"`term_tests` has the value `{term_tests}`, which does not exist. Fix: choose one of "
+            f"{', '.join(get_args(TermTests))}."
         )
     asked = parse_formula(formula)
     frame = model_frame(data, asked, family, reference)

@@ -130,7 +130,11 @@ def give_to_client(db: Database, session: str, start: SessionStart) -> None:
 
 
 def free_start_id(db: Database, session: str, start: SessionStart) -> None:
-    """Remove the id of a start from every session except the session to which the start belongs now."""
+    """Remove the id of a start from all sessions but one.
+
+    A browser sends the same id (`SessionStart.start_id`) with each attempt to start one session. Afterwards, the id
+    belongs only to `session`.
+    """
     db.execute("UPDATE sessions SET start_id = NULL WHERE start_id = ? AND session <> ?", (start.start_id, session))
 
 

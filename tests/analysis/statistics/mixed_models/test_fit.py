@@ -87,7 +87,7 @@ def test_a_joint_test_without_an_intercept_compares_the_means():
 
 
 def test_an_unknown_kind_of_tests_is_refused():
-    with pytest.raises(InputError, match="`anova` is not a kind of tests of terms"):
+    with pytest.raises(InputError, match="`term_tests` has the value `anova`"):
         fit_mixed_model(data_of("trials"), "rt ~ load", term_tests="anova")
 
 
