@@ -209,23 +209,23 @@ def _people_interval(plan: AnalysisPlan) -> str:
     begin = f"CI of several participants ({percent(plan.confidence, 0)}): Wilson's interval with an effective number of"
     if plan.items == "fixed":
         return (
-            f"{begin} trials from the variance between participants, because the trials of one person are not "
+            f"{begin} trials from the variance between participants, because the trials of one participant are not "
             "independent (Korn & Graubard, 1998). The interval uses the quantile of the t distribution."
         )
     units, one = ("items", "item") if plan.item_cluster is None else (f"levels of `{plan.item_cluster}`", "level")
     return (
         f"{begin} trials from the variance over participants and {units} (Cameron et al., 2011), because neither the "
-        f"trials of one person nor the trials of one {one} are independent. The interval uses the quantile of the t "
-        "distribution."
+        f"trials of one participant nor the trials of one {one} are independent. The interval uses the quantile of "
+        "the t distribution."
     )
 
 
 def _scope(plan: AnalysisPlan) -> str:
     if plan.items == "random":
         return (
-            "The CIs of people's accuracy, of models, and of differences treat the items as a random sample, so they "
-            "generalize to other items of the same kind. The CI of a difference takes into account that people and "
-            "model were right at the same items."
+            "The CIs of participants' accuracy, of models, and of differences treat the items as a random sample, so "
+            "they generalize to other items of the same kind. The CI of a difference takes into account whether "
+            "participants and model were right at the same items."
         )
     return (
         "The CI of participants generalizes to other participants with these items. The CI of a model treats the items "
@@ -234,22 +234,25 @@ def _scope(plan: AnalysisPlan) -> str:
     )
 
 
-def rule_sentences(plan: AnalysisPlan) -> list[str]:
-    """Return the rules by which the numbers are computed. Each entry of the list is one rule."""
+def rule_sentences(plan: AnalysisPlan, participants: Sequence[str]) -> list[str]:
+    """Return the rules by which the numbers are computed. Each entry of the list is one rule.
+
+    `participants` has `people` or `simulated participants`, or both, if they are in the data.
+    """
     level = percent(plan.confidence, 0)
     return [
-        "The same grader scores the raw responses of people and models. A model's invalid and missing responses "
+        "The same grader scores the raw responses of participants and models. A model's invalid and missing responses "
         f"{invalid_words(plan)}.",
         "Accuracy is the share of correct responses among all test trials of a subject.",
         _people_interval(plan),
         f"CI of one participant or one model ({level}): Wilson's interval. {_clusters_words(plan)} So the interval of "
         "a model with such responses uses an effective number of trials (Korn & Graubard, 1998).",
-        "Difference: people's accuracy minus the model's accuracy, over the items that people answered and the model "
-        "was asked. In the model's accuracy, the weight of an item is the number of people's responses to the item. "
-        "The model's Wilson interval uses the effective number of trials (Kish, 1965; Korn & Graubard, 1998). MOVER "
-        "combines the intervals of people and model (Zou & Donner, 2008).",
+        "Difference: participants' accuracy minus the model's accuracy, over the items that participants answered and "
+        "the model was asked. In the model's accuracy, the weight of an item is the number of participants' "
+        "responses to the item. The model's Wilson interval uses the effective number of trials (Kish, 1965; Korn & "
+        "Graubard, 1998). MOVER combines the intervals of participants and model (Zou & Donner, 2008).",
         f"{_scope(plan)} The CIs are not adjusted for the number of comparisons.",
         "The chance level is the mean accuracy of random responses over the test trials in the analysis.",
-        "Exclusion rules apply to people and to simulated participants. People and simulated participants are never "
-        "pooled.",
+        *([f"Exclusion rules apply to {' and to '.join(participants)}."] if participants else []),
+        *(["People and simulated participants are never pooled."] if len(participants) > 1 else []),
     ]

@@ -88,7 +88,7 @@ def response_times_figure(trials: pd.DataFrame, plan: AnalysisPlan, name: str) -
             _label_log_x(sheet, above, limits)
             _label_log_x(sheet, below, limits, "response time (logarithmic)")
         words = _threshold_words(timed, kinds, trial_rule, median_rule)
-        return finished(sheet, name, "Response times of people", words, medians)
+        return finished(sheet, name, "Response times of participants", words, medians)
 
 
 def rt_distributions(trials: pd.DataFrame, by: str | None, name: str) -> Drawing | None:
@@ -192,7 +192,7 @@ def _ridges(
             sheet.write(left - 6, y - height / 2, labels[place], align="right")
             sheet.write(SINGLE - right + 6, y - height / 2, _rounded(cell["median_ms"]))
         _label_log_x(sheet, axes, limits, ["response time (logarithmic)", "point: median; bar: interquartile range"])
-        title = "Response times of people" if by is None else f"Response times of people by {by}"
+        title = "Response times of participants" if by is None else f"Response times of participants by {by}"
         return finished(sheet, name, title, _distribution_words(rows, numbers), numbers)
 
 

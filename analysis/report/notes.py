@@ -149,8 +149,8 @@ def _notes_on_people(kept: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> lis
             )
             if (kept["kind"] == "model").any():
                 note += (
-                    " In a model's accuracy, all items have equal weights. To compare people with a model, use the "
-                    "differences, in which an item has the same weight for people and for the model."
+                    " In a model's accuracy, all items have equal weights. To compare participants with a model, use "
+                    "the differences, in which an item has the same weight for participants and for the model."
                 )
             notes.append(note)
     return notes

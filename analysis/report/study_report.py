@@ -5,8 +5,10 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.data.columns import PEOPLE
 from analysis.measures.accuracy import FactorAccuracy
 from analysis.measures.study_measures import EXPLANATIONS, TITLES
+from analysis.planned.study_rows import plan_for
 from analysis.provenance.record import Provenance
 from analysis.report.formatting import minute, records, shown
 from analysis.report.html import ShownFigure, environment, with_markup
@@ -64,10 +66,10 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
             figures=figures,
             factors=_levels(by_factor),
             cells=of_factors,
-            planned=planned_section(analysis.planned, plan, analysis.figures_of_models),
+            planned=planned_section(analysis.planned, plan_for(exclusions.trials, plan), analysis.figures_of_models),
             planned_sentences=summary_sentences(analysis.planned, plan) if plan.tests or plan.models else [],
             methods=methods_of_study(exclusions, plan, analysis.planned, analysis.tables, provenance.software_version),
-            rules=rule_sentences(plan),
+            rules=rule_sentences(plan, [PEOPLE[kind] for kind in PEOPLE if (exclusions.trials["kind"] == kind).any()]),
             provenance_rows=_provenance_rows(provenance, exclusions.flow),
             **_kinds(exclusions.trials),
             **_items(exclusions.trials),

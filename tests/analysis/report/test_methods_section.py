@@ -116,9 +116,9 @@ def test_random_items_are_in_the_methods_and_the_rules(
     assert f"the variance over participants and {units} (Cameron et al., 2011)" in text_of(found)
     assert f"with their correlation over {units}" in text_of(found)
     assert any(reference.startswith("Cameron") for reference in found.references)
-    rules = " ".join(rule_sentences(plan))
+    rules = " ".join(rule_sentences(plan, ["people"]))
     assert "Cameron et al., 2011" in rules
     assert "these items" not in rules
-    fixed = text_of(methods(view(people, model), AnalysisPlan())) + " ".join(rule_sentences(AnalysisPlan()))
+    fixed = text_of(methods(view(people, model), AnalysisPlan())) + " ".join(rule_sentences(AnalysisPlan(), ["people"]))
     assert "Cameron" not in fixed
     assert "generalizes to other participants with these items" in fixed

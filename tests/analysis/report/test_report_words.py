@@ -1,0 +1,67 @@
+"""The words of a study's report are true for the participants and models in the data."""
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from analysis.data.tidy_table import tidy_trials
+from analysis.result import Analysis
+from analysis.study import analyze_trials
+from experiment.study.analysis_plan import AnalysisPlan
+
+N_ITEMS = 12
+
+
+def responses(row: Any, n_wrong: int, **who: Any) -> list[dict[str, Any]]:
+    """Return a session of `N_ITEMS` items in two conditions, with `n_wrong` wrong responses."""
+    return [
+        row(
+            **{"rt_ms": 1500.0 + 40 * n_wrong + 10 * n} if "run" not in who else {},
+            **who,
+            trial_index=n,
+            item_id=f"i{n:02}",
+            response=2 if (5 * n + n_wrong) % N_ITEMS < n_wrong else 1,
+            factors={"condition": "AB"[n % 2], "level": n % 3},
+        )
+        for n in range(N_ITEMS)
+    ]
+
+
+def report(rows: pd.DataFrame, out: Path, plan: AnalysisPlan) -> tuple[Analysis, str]:
+    """Return the analysis and the report as text, with one line for each cell, heading and sentence."""
+    analysis = analyze_trials(tidy_trials(rows), plan, out, title="A study", software_version="1.0")
+    page = re.sub(r"<style.*?</style>", "", (out / "report.html").read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = re.sub(r"<code[^>]*>|</code>|</?strong>", "", page)
+    text = html.unescape(re.sub(r"<[^>]+>", "\n", text)).replace("\u00a0", " ")
+    return analysis, re.sub(r"\n\s*", "\n", text)
+
+
+@pytest.fixture(scope="module")
+def pilot(view: Any, row: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The report of a pilot: simulated participants, a mock model with two runs, and a baseline."""
+    plan = AnalysisPlan.model_validate({
+        "by": ["condition"], "difficulty": "level", "bootstrap_resamples": 1000,
+        "exclusions": [{"rule": "median_rt", "min_ms": 1000}],
+        "comparisons": {"overall": {"equivalence_margin": 0.1}},
+        "tables": {"means": {"by": ["condition"], "of": ["correct"], "where": {"subject": "people"}}},
+        "tests": {"t": {"test": "t", "of": "correct", "per": "participant", "within": "condition"}},
+        "models": {"m": {"formula": "rt_ms ~ condition + (1 | participant)", "where": {"kind": "human"},
+                         "who": "people"}},
+    })  # fmt: skip
+    simulated = [responses(row, n, participant=f"S{n}", kind="simulated") for n in range(1, 9)]
+    mock = [responses(row, 4, kind="model", run=f"mock-weak, epoch {n}", model="mock-weak") for n in (1, 2)]
+    baseline = responses(row, 3, kind="model", run="baseline/tracer", model="baseline/tracer")
+    return report(view(simulated, mock, baseline), tmp_path_factory.mktemp("pilot") / "out", plan)[1]
+
+
+def test_a_report_without_people_speaks_of_no_people(pilot: str) -> None:
+    """Only the warning on simulated participants says that the data are not about people."""
+    lines = [line for line in pilot.splitlines() if re.search(r"\b(people|person|human)\b", line, re.IGNORECASE)]
+    (warning,) = lines
+    assert warning.endswith("These data say nothing about people.")
+    assert "Exclusion rules apply to simulated participants." in pilot
+    assert "where subject = simulated participants" in pilot
