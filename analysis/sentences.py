@@ -116,6 +116,24 @@ def simulated_words(sources: Collection[str], *, has_people: bool) -> str:
     return f"{origin} {meaning}{pooling}"
 
 
+def programs_words(programs: dict[str, list[str]]) -> str:
+    r"""Return a note that names the programs among the models (`analysis.data.subjects.programs_among`).
+
+    Examples
+    --------
+    >>> programs_words({"baseline": ["baseline/tracer"]})
+    'A program computed the responses of these computational baselines: baseline/tracer.'
+    """
+    words = {
+        "mock": "A program made up the replies of these mock models to test the study",
+        "baseline": "A program computed the responses of these computational baselines",
+    }
+    sentences = [f"{words[kind]}: {listed(names)}." for kind, names in programs.items()]
+    if "mock" in programs:
+        sentences.append("The replies of mock models say nothing about language models.")
+    return " ".join(sentences)
+
+
 def interval(low: float, high: float, confidence: float) -> str:
     """Return a confidence interval of a share."""
     return f"{percent(confidence, 0)} CI [{100 * low:.1f}, {100 * high:.1f}]"

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
+
 from batteries.canonical_json import canonical_json
 
 _NOT_A_CONDITION = {"epoch", "totals", "training_cutoff"}
@@ -51,6 +53,29 @@ class DescribedRun:
         shared = {name: value for name, value in self.parameters.items() if name not in _NOT_A_CONDITION}
         described = (self.source, self.model, self.model_version, self.temperature, self.prompt_digest)
         return canonical_json([self.label_of_condition, self.epoch is None, *described, shared])
+
+
+PROGRAMS = {"mock": ("mockllm/", "mock-"), "baseline": ("baseline/",)}
+"""Beginnings of the names of programs that take the place of a language model: the mock models of `models run` and of
+the demo, and the computational baselines."""
+
+
+def names_of_models(trials: pd.DataFrame) -> list[str]:
+    """Return the name of each model in the tidy table: the column `model`, or the subject of a run without a name."""
+    runs = trials.loc[trials["kind"] == "model", ["model", "subject"]].drop_duplicates().astype(object)
+    return sorted(set(runs["model"].fillna(runs["subject"])))
+
+
+def programs_among(models: Iterable[str]) -> dict[str, list[str]]:
+    """Return the names of models that are programs, for each kind of program in `PROGRAMS`. Leave out other models.
+
+    Examples
+    --------
+    >>> programs_among(["mock-weak", "gpt-4.1", "baseline/tracer", "mockllm/model"])
+    {'mock': ['mock-weak', 'mockllm/model'], 'baseline': ['baseline/tracer']}
+    """
+    found = {kind: [name for name in models if name.startswith(begins)] for kind, begins in PROGRAMS.items()}
+    return {kind: names for kind, names in found.items() if names}
 
 
 def without_temperature(subject: str) -> str:

@@ -7,13 +7,14 @@ import pandas as pd
 
 from analysis.data.columns import PEOPLE, sessions_of
 from analysis.data.row_filters import where_words
+from analysis.data.subjects import names_of_models, programs_among
 from analysis.exclusions.flow import INCLUDED, Exclusions
 from analysis.planned.models import FittedModel, has_random_effects
 from analysis.planned.results import PlannedResults
 from analysis.planned.tests import EQUIVALENCE
 from analysis.report.methods_measures import measure_sentences
 from analysis.report.references import references
-from analysis.sentences import count, invalid_words, percent, source_words
+from analysis.sentences import count, invalid_words, percent, programs_words, source_words
 from analysis.statistics.factor_levels import level_order, level_text
 from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.planned_analyses import PlannedAnalyses
@@ -140,6 +141,7 @@ def _participants(exclusions: Exclusions) -> list[str]:
         names = [f"{subject} ({count(n, 'run')})" if n > 1 else str(subject) for subject, n in n_runs_of.items()]
         answered = f"{count(len(runs), 'model run')} answered {'the same' if len(people) > len(runs) else 'the'} items"
         sentences.append(f"{answered}: {', '.join(sorted(names, key=level_order))}.")
+        sentences += [words] if (words := programs_words(programs_among(names_of_models(exclusions.trials)))) else []
     return sentences
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.data.columns import PEOPLE
+from analysis.data.subjects import names_of_models, programs_among
 from analysis.measures.accuracy import FactorAccuracy
 from analysis.measures.study_measures import EXPLANATIONS, TITLES
 from analysis.planned.study_rows import plan_for
@@ -23,6 +24,7 @@ from analysis.sentences import (
     difference_sentence,
     level_words,
     percent,
+    programs_words,
     rule_sentences,
     simulated_words,
 )
@@ -96,6 +98,17 @@ def _kinds(trials: pd.DataFrame) -> dict[str, Any]:
         "has_simulated": bool(simulated.any()),
         "simulated_words": simulated_words(set(trials.loc[simulated, "source"]), has_people=has_people),
         "has_models": bool((trials["kind"] == "model").any()),
+        **_programs(trials),
+    }
+
+
+def _programs(trials: pd.DataFrame) -> dict[str, Any]:
+    """Return a note on the models that are programs, not language models."""
+    models = names_of_models(trials)
+    programs = programs_among(models)
+    return {
+        "programs_words": programs_words(programs),
+        "all_programs": sum(map(len, programs.values())) == len(models),
     }
 
 

@@ -65,3 +65,24 @@ def test_a_report_without_people_speaks_of_no_people(pilot: str) -> None:
     assert warning.endswith("These data say nothing about people.")
     assert "Exclusion rules apply to simulated participants." in pilot
     assert "where subject = simulated participants" in pilot
+
+
+def test_the_first_lines_name_the_models_that_are_programs(pilot: str, view: Any, row: Any, tmp_path: Path) -> None:
+    first_lines = pilot.split("\nSummary\n", maxsplit=1)[0]
+    said = (
+        "A program made up the replies of these mock models to test the study: mock-weak. A program computed the "
+        "responses of these computational baselines: baseline/tracer. The replies of mock models say nothing about "
+        "language models."
+    )
+    assert "\nThe models in this report are not language models. " in first_lines
+    assert said in first_lines
+    assert said in pilot.split("\nMethods section\n")[1].splitlines()[0]
+    names = {"mockllm/model": "mockllm/model, epoch 1", "gpt-4.1": "gpt-4.1", None: "unnamed"}
+    models = [responses(row, 4, kind="model", run=run, model=model) for model, run in names.items()]
+    mixed = report(view(models), tmp_path / "mixed", AnalysisPlan())[1].split("\nSummary\n")[0]
+    assert "\nSome models in this report are not language models. " in mixed
+    assert "mock models to test the study: mockllm/model." in mixed
+    assert "gpt-4.1" not in mixed
+    without = report(view(models[1:]), tmp_path / "without", AnalysisPlan())[1]
+    assert "not language models" not in without
+    assert "A program" not in without
