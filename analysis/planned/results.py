@@ -11,6 +11,7 @@ from analysis.planned.named_columns import named_columns
 from analysis.planned.tables import planned_table
 from analysis.planned.tests import planned_tests
 from batteries.errors import collect_input_error, input_error_about
+from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedModel, PlannedTable, PlannedTest, Who
 
 RowsOf = Callable[[Who], pd.DataFrame]
@@ -60,12 +61,13 @@ def run_planned(rows_of: RowsOf, plan: PlannedAnalyses) -> PlannedResults:
         return known[key]
 
     not_computed: list[str] = []
+    item_cluster = plan.item_cluster if isinstance(plan, AnalysisPlan) else None
     tables: dict[str, pd.DataFrame] = {}
     for name, table in plan.tables.items():
         with collect_input_error(not_computed):
             with input_error_about(f"the table `{name}`"):
                 data = rows(table)
-            tables[name] = planned_table(data, name, table, plan.confidence)
+            tables[name] = planned_table(data, name, table, plan.confidence, item_cluster=item_cluster)
     models: dict[str, FittedModel] = {}
     for name, model in plan.models.items():
         with collect_input_error(not_computed):

@@ -8,15 +8,22 @@ import pandas as pd
 from scipy import stats
 
 from analysis.data.row_filters import chosen_rows, require_columns
+from analysis.planned.table_units import OF_SEVERAL, UNIT, units_of
 from analysis.statistics.factor_levels import level_order, level_text
+from analysis.statistics.intervals import weighted_accuracy
+from analysis.statistics.participant_intervals import proportion_interval
 from batteries.errors import InputError
 from experiment.study.planned_analyses import PlannedTable
 
-UNIT = "participant"
-"""Column of the units of a standard error. Without this column, the rows are the units."""
 
-
-def planned_table(data: pd.DataFrame, name: str, planned: PlannedTable, confidence: float = 0.95) -> pd.DataFrame:
+def planned_table(
+    data: pd.DataFrame,
+    name: str,
+    planned: PlannedTable,
+    confidence: float = 0.95,
+    *,
+    item_cluster: str | None = None,
+) -> pd.DataFrame:
     r"""Return the table `name` of the plan.
 
     Parameters
@@ -29,22 +36,27 @@ def planned_table(data: pd.DataFrame, name: str, planned: PlannedTable, confiden
         Factors, columns to be averaged, and order of the rows.
     confidence : float
         Coverage of the confidence intervals.
+    item_cluster : str, optional
+        Column with the groups of related items, as in the analysis plan of a study.
 
     Returns
     -------
     DataFrame
-        The factors, `n` (number of rows), `n_participants` (if the participants are the units), and five columns for
-        each column in `of`: `<column>_mean`, `<column>_sd`, `<column>_se`, `<column>_ci_low` and `<column>_ci_high`.
-        The standard deviation is that of the rows. It is computed with the divisor n - 1, and is missing if there is
-        only one value. The standard error is missing if there is only one unit. If values are missing, `<column>_n` is
-        the number of values that are not missing, and `<column>_n_participants` is the number of their participants.
-        The rows are in the natural order of the levels, or in the order of `order_by`.
+        The factors, `n` (number of rows), and five columns for each column in `of`: `<column>_mean`, `<column>_sd`,
+        `<column>_se`, `<column>_ci_low` and `<column>_ci_high`. If the data have the column `participant`, and this
+        column is not a factor of the table, there are also `n_participants`, `n_runs` (runs of models) and `unit`: the
+        unit of the standard errors in the cell. The standard deviation is that of the rows. It is computed with the
+        divisor n - 1, and is missing if there is only one value. The standard error and the interval are missing if
+        there is only one unit. If values are missing, `<column>_n` is the number of values that are not missing, and
+        `<column>_n_participants` and `<column>_n_runs` are the numbers of their participants and runs. The rows are in
+        the natural order of the levels, or in the order of `order_by`.
 
     Notes
     -----
-    The units of the standard errors are the participants, if the data have the column `participant`, and this column
-    is not a factor of the table. Otherwise the rows are the units. In a cell with one run of a language model, the rows
-    are the units too, because one run has no standard error.
+    The units of the standard errors are the participants (`unit` is `participant`). For models, they are those of the
+    accuracy: in a cell with one model under one condition, the units are the items, or the groups of items in
+    `item_cluster`. In a cell with several models, the units are the runs. If the data have no items, the rows of a
+    single run are the units, because one run has no standard error.
 
     The mean of :math:`N` values of :math:`G` units is the ratio of the units' sums of values to their numbers of
     values. Its standard error is that of a ratio estimator (Cochran, 1977, section 6.4; the same as a cluster-robust
@@ -53,7 +65,9 @@ def planned_table(data: pd.DataFrame, name: str, planned: PlannedTable, confiden
     .. math:: SE = \frac{1}{N} \sqrt{\frac{G}{G - 1} \sum_g e_g^2}
 
     If the units are the rows, this is the standard deviation divided by :math:`\sqrt{N}`. The interval is the mean,
-    plus and minus the standard error times the quantile of t with G - 1 degrees of freedom.
+    plus and minus the standard error times the quantile of t with G - 1 degrees of freedom. A yes-no column has the
+    intervals of the accuracy instead, which never leave the range from 0 to 1: `participant_intervals.
+    proportion_interval` for participants and runs, `intervals.weighted_accuracy` for items and rows.
 
     References
     ----------
@@ -68,7 +82,13 @@ def planned_table(data: pd.DataFrame, name: str, planned: PlannedTable, confiden
     require_columns(data, [*planned.by, *planned.of], what)
     if len(set(planned.by)) < len(planned.by):
         raise InputError(f"{what}: duplicate factor in `by` ({', '.join(planned.by)}). Fix: write each factor once.")
-    own = {"n", "n_participants", *(f"{column}_{measure}" for column in planned.of for measure in MEASURES)}
+    own = {
+        "n",
+        "n_participants",
+        "n_runs",
+        "unit",
+        *(f"{column}_{measure}" for column in planned.of for measure in MEASURES),
+    }
     for factor in planned.by:
         if factor in own:
             raise InputError(
@@ -81,10 +101,17 @@ def planned_table(data: pd.DataFrame, name: str, planned: PlannedTable, confiden
     groups = values.groupby([factors[factor] for factor in planned.by], dropna=False, sort=False, observed=True)
     columns: dict[str, pd.Series] = {"n": groups.size()}
     cells = groups.ngroup()
+    index = columns["n"].index
     units = None
     if UNIT in rows and UNIT not in planned.by:
-        columns["n_participants"] = rows[UNIT].groupby(cells).nunique().set_axis(columns["n"].index)
-        units = _units(rows, cells, what)
+        if n_missing := int(rows[UNIT].isna().sum()):
+            raise InputError(
+                f"{what}: {n_missing:,} of {len(rows):,} rows have no `{UNIT}`. Fix: fill this column, because the "
+                "standard errors are computed from participants."
+            )
+        units = units_of(rows, cells, None if item_cluster in planned.by else item_cluster)
+        columns |= {n_name: counts.set_axis(index) for n_name, counts in _n_units(rows, cells).items()}
+        columns["unit"] = units["unit"].groupby(cells).first().set_axis(index)
     for column in planned.of:
         one = groups[column]
         count, mean = one.count(), one.mean()
@@ -92,47 +119,65 @@ def planned_table(data: pd.DataFrame, name: str, planned: PlannedTable, confiden
         if (count != columns["n"]).any():
             columns[f"{column}_n"] = count
             if units is not None:
-                n_there = rows.loc[there, UNIT].groupby(cells[there]).nunique().reindex(range(len(count)), fill_value=0)
-                columns[f"{column}_n_participants"] = n_there.set_axis(count.index)
+                n_there = _n_units(rows, cells, there)
+                columns |= {f"{column}_{n_name}": counts.set_axis(index) for n_name, counts in n_there.items()}
         n_units, se = _standard_errors(values.loc[there, column], cells[there], units, len(count))
         half = se * stats.t.ppf(0.5 + confidence / 2, np.maximum(n_units - 1, 1))
+        low, high = mean - half, mean + half
+        if values.loc[there, column].isin([0, 1]).all():
+            bounds = _share_intervals(values.loc[there, column], cells[there], units, len(count), confidence)
+            low, high = (pd.Series(bound, index).where(n_units > 1) for bound in bounds)
         columns |= {f"{column}_mean": mean, f"{column}_sd": one.std(), f"{column}_se": pd.Series(se, count.index),
-                    f"{column}_ci_low": mean - half, f"{column}_ci_high": mean + half}  # fmt: skip
+                    f"{column}_ci_low": low, f"{column}_ci_high": high}  # fmt: skip
     table = pd.DataFrame(columns).reset_index()
     order = sorted(table.index, key=lambda row: tuple(level_order(table.at[row, factor]) for factor in planned.by))
     table = _in_order(table.loc[order].reset_index(drop=True), planned, what)
     return table.head(planned.first) if planned.first else table
 
 
-MEASURES = ("n", "n_participants", "mean", "sd", "se", "ci_low", "ci_high")
+MEASURES = ("n", "n_participants", "n_runs", "mean", "sd", "se", "ci_low", "ci_high")
 
 
-def _units(rows: pd.DataFrame, cells: pd.Series, what: str) -> pd.Series:
-    """Return the number of each row's unit: its participant, or the row itself in a cell with one run of a model."""
-    if n_missing := int(rows[UNIT].isna().sum()):
-        raise InputError(
-            f"{what}: {n_missing:,} of {len(rows):,} rows have no `{UNIT}`. Fix: fill this column, because the "
-            "standard errors are computed from participants."
-        )
-    units = pd.Series(pd.factorize(rows[UNIT])[0], rows.index)
-    if "kind" not in rows:
-        return units
-    is_one_run = (units.groupby(cells).transform("nunique") == 1) & (rows["kind"] == "model")
-    return units.where(~is_one_run, len(rows) + np.arange(len(rows)))
+def _n_units(rows: pd.DataFrame, cells: pd.Series, there: pd.Series | None = None) -> dict[str, pd.Series]:
+    """Return the numbers of participants and of runs in each cell, each only if the rows have any."""
+    is_run = rows["kind"] == "model" if "kind" in rows else pd.Series(data=False, index=rows.index)
+    found = {}
+    for name, chosen in (("n_participants", ~is_run), ("n_runs", is_run)):
+        if chosen.any():
+            counted = chosen if there is None else chosen & there
+            n = rows.loc[counted, UNIT].groupby(cells[counted]).nunique()
+            found[name] = n.reindex(range(int(cells.max()) + 1), fill_value=0)
+    return found
 
 
 def _standard_errors(
-    values: pd.Series, cells: pd.Series, units: pd.Series | None, n_cells: int
+    values: pd.Series, cells: pd.Series, units: pd.DataFrame | None, n_cells: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """Return the number of units in each cell, and the standard error of the mean of each cell."""
     from_mean = values - values.groupby(cells).transform("mean")
-    of_units = from_mean if units is None else from_mean.groupby([cells, units[values.index]]).sum()
+    of_units = from_mean if units is None else from_mean.groupby([cells, units.loc[values.index, "number"]]).sum()
     cell_of_unit = cells if units is None else of_units.index.get_level_values(0)
     n_units = np.bincount(cell_of_unit, minlength=n_cells)
     squares = np.bincount(cell_of_unit, weights=of_units**2, minlength=n_cells)
     n_values = np.bincount(cells, minlength=n_cells)
     with np.errstate(divide="ignore", invalid="ignore"):
         return n_units, np.where(n_units > 1, np.sqrt(n_units / (n_units - 1) * squares) / n_values, np.nan)
+
+
+def _share_intervals(
+    values: pd.Series, cells: pd.Series, units: pd.DataFrame | None, n_cells: int, confidence: float
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return the bounds of the interval of the share of yes in each cell."""
+    bounds = np.full((2, n_cells), np.nan)
+    for cell, own in values.groupby(cells):
+        of_cell = None if units is None else units.loc[own.index]
+        counts = own.groupby(own.index if of_cell is None else of_cell["number"]).agg(["sum", "size"])
+        n_yes, n_rows = counts["sum"].to_numpy(dtype="int64"), counts["size"].to_numpy(dtype="int64")
+        if of_cell is not None and of_cell["unit"].iloc[0] in OF_SEVERAL:
+            bounds[:, int(cell)] = proportion_interval(n_yes, n_rows, confidence)
+        else:
+            bounds[:, int(cell)] = weighted_accuracy(n_yes, n_rows, n_rows, confidence=confidence)[1]
+    return bounds[0], bounds[1]
 
 
 def numeric(rows: pd.DataFrame, column: str, what: str) -> pd.Series:

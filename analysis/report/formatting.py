@@ -128,7 +128,7 @@ def heading(name: str, confidence: float | None = None) -> str:
             words = bound if coverage is None else f"{percent(coverage, 0)} {bound}"
             return f"{heading(measure)}, {words}" if measure else words
     for ending, words in (("_mean", "mean"), ("_sd", "SD"), ("_se", "SE"), ("_n", "values"),
-                          ("_n_participants", "participants")):  # fmt: skip
+                          ("_n_participants", "participants"), ("_n_runs", "runs")):  # fmt: skip
         if name.endswith(ending):
             return f"{name.removesuffix(ending)}, {words}"
     counted = name.startswith("n_") and name.endswith("s")

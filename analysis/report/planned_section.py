@@ -109,14 +109,18 @@ def _table_words(planned: PlannedTable, table: pd.DataFrame) -> str:
     means = count(len(planned.of), "column")
     chosen = where_words(planned.where)
     words = f"Means of {means} by {' and '.join(planned.by)}{f', where {chosen}' if chosen else ''}."
-    if "n_participants" not in table:
+    if "unit" not in table:
         words += " Standard errors and confidence intervals treat the rows as independent."
     else:
-        words += " Standard errors and confidence intervals are computed from participants, not from rows."
-        alone = table[table["n_participants"] == 1]
-        has_error = alone[[f"{column}_se" for column in planned.of]].notna().any(axis=1)
-        if has_error.any():
-            words += " A cell with one run of a language model is an exception: its rows are treated as independent."
-        if not has_error.all():
-            words += " A cell with one participant has no standard error."
+        units = ", ".join(dict.fromkeys(table["unit"].astype(str)))
+        words += (
+            f" Standard errors and confidence intervals are computed from the units in the column unit ({units}), "
+            "because the rows of one unit are not independent."
+        )
+    words += (
+        " The interval of a column with only yes and no (1 and 0) is Wilson's interval, as for the accuracy. Other "
+        "intervals use the t distribution."
+    )
+    if table[[f"{column}_se" for column in planned.of]].isna().any(axis=None):
+        words += " A cell with fewer than two units has no standard error and no interval."
     return words + (f" First {planned.first} rows by {', '.join(planned.order_by)}." if planned.first else "")

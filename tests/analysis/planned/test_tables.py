@@ -15,6 +15,8 @@ from scipy import stats
 from analysis.data.data_file_reader import read_data_file
 from analysis.data.row_filters import add_flags
 from analysis.planned.tables import planned_table
+from analysis.statistics.intervals import weighted_accuracy, wilson
+from analysis.statistics.participant_intervals import proportion_interval
 from batteries.errors import InputError
 from batteries.files.file_reading import parse_yaml
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedTable
@@ -58,7 +60,10 @@ def test_number_mean_deviation_and_error_are_those_of_r(made_up, name, by, units
         for column in ("rt", "correct"):
             assert (row["n"], row[f"{column}_n"]) == (cell[column]["n"], cell[column]["n_there"])
             for measure, of_r in measures.items():
-                assert row[f"{column}_{measure}"] == pytest.approx(cell[column][of_r], rel=1e-12)
+                if column == "rt" or not measure.startswith("ci_"):
+                    assert row[f"{column}_{measure}"] == pytest.approx(cell[column][of_r], rel=1e-12)
+            # The interval of a share is that of the accuracy, not a t interval.
+            assert 0 <= row["correct_ci_low"] <= row["correct_mean"] <= row["correct_ci_high"] <= 1
 
 
 def test_with_equal_numbers_of_rows_the_error_is_that_of_the_participants_means():
@@ -83,22 +88,60 @@ def test_one_row_of_each_participant_has_the_error_of_independent_rows():
     pd.testing.assert_series_equal(found["score_se"], table(SMALL, by=["group"], of=["score"])["score_se"])
 
 
-def test_a_participant_alone_has_no_error_but_a_run_of_a_model_has_that_of_its_rows():
+def test_runs_of_models_are_counted_as_runs_and_have_the_intervals_of_the_accuracy():
+    """A t interval of a share leaves the range from 0 to 1 if there are few units."""
     rows = pd.DataFrame(
         {
-            "subject": ["p"] * 4 + ["m"] * 4 + ["two runs"] * 4,
-            "participant": ["p1"] * 4 + ["m1"] * 4 + ["r1", "r1", "r2", "r2"],
-            "kind": ["human"] * 4 + ["model"] * 8,
-            "correct": [1, 0, 1, 1, 1, 1, 0, 1, 1, 1, 0, 1],
+            "subject": ["p"] * 4 + ["m"] * 4 + ["two runs"] * 8,
+            "participant": ["p1"] * 4 + ["m1"] * 4 + ["r1"] * 4 + ["r2"] * 4,
+            "kind": ["human"] * 4 + ["model"] * 12,
+            "item_id": ["a", "b", "c", "d"] * 4,
+            "story": [1, 1, 2, None] * 4,
+            "correct": [1, 0, 1, 1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 1, 0],
+            "score": [3, 1, 2, 2] * 4,
         }
     )
-    found = table(rows, by=["subject"], of=["correct"]).set_index("subject")
-    assert found["n_participants"].to_dict() == {"p": 1, "m": 1, "two runs": 2}
+    found = table(rows, by=["subject"], of=["correct", "score"]).set_index("subject")
+    assert found["n_participants"].to_dict() == {"p": 1, "m": 0, "two runs": 0}
+    assert found["n_runs"].to_dict() == {"p": 0, "m": 1, "two runs": 2}
+    assert found["unit"].to_dict() == {"p": "participant", "m": "item", "two runs": "item"}
     assert np.isnan(found.loc["p", ["correct_se", "correct_ci_low", "correct_ci_high"]].astype(float)).all()
+
+    def bounds(subject, column="correct", table=found):
+        return tuple(float(table.loc[subject, f"{column}_ci_{end}"]) for end in ("low", "high"))
+
     assert found.loc["m", "correct_se"] == pytest.approx(0.25)
-    assert found.loc["m", "correct_ci_high"] == pytest.approx(0.75 + 0.25 * stats.t.ppf(0.975, 3))
-    assert found.loc["two runs", "correct_se"] == pytest.approx(0.25)
-    assert found.loc["two runs", "correct_ci_high"] == pytest.approx(0.75 + 0.25 * stats.t.ppf(0.975, 1))
+    assert bounds("m") == pytest.approx(wilson(3, 4))
+    twos, ones = np.full(4, 2), np.array([2, 2, 1, 1])
+    assert bounds("two runs") == pytest.approx(weighted_accuracy(ones, twos, twos)[1])
+    # A column with other values has a t interval.
+    assert bounds("m", "score") == pytest.approx(stats.t.interval(0.95, 3, 2, found.loc["m", "score_se"]))
+    planned = PlannedTable(by=("subject",), of=("correct",))
+    clustered = planned_table(rows, "t", planned, item_cluster="story").set_index("subject")
+    assert clustered["unit"].to_dict() == {"p": "participant", "m": "story", "two runs": "story"}
+    expected = weighted_accuracy(np.array([4, 1, 1]), np.array([4, 2, 2]), np.array([4, 2, 2]))[1]
+    assert bounds("two runs", table=clustered) == pytest.approx(expected)
+    # Without items, a single run has the interval of its rows. Several models in a cell are compared as runs.
+    without = table(rows.drop(columns="item_id"), by=["subject"], of=["correct"]).set_index("subject")
+    assert without["unit"].to_dict() == {"p": "participant", "m": "row", "two runs": "run"}
+    assert bounds("m", table=without) == pytest.approx(wilson(3, 4))
+    pooled = table(rows, by=["kind"], of=["correct"]).set_index("kind")
+    assert pooled.loc["model", "unit"] == "run"
+    assert bounds("model", table=pooled) == pytest.approx(proportion_interval(np.full(3, 3), np.full(3, 4), 0.95))
+    everyone = table(rows.assign(all="x"), by=["all"], of=["correct"])
+    assert everyone["unit"].tolist() == ["participant or run"]
+    assert everyone[["n_participants", "n_runs"]].to_numpy().tolist() == [[1, 3]]
+
+
+@pytest.mark.parametrize("n_runs", [1, 2, 3])
+@pytest.mark.parametrize("n_right", [0, 1, 9, 10])
+def test_the_interval_of_a_share_is_between_zero_and_one(n_runs, n_right):
+    right = np.tile(np.arange(10) < n_right, n_runs)
+    rows = pd.DataFrame({"participant": np.repeat([f"r{n}" for n in range(n_runs)], 10), "kind": "model",
+                         "model": "M", "correct": right})  # fmt: skip
+    row = table(rows, by=["model"], of=["correct"]).iloc[0]
+    assert 0 <= row["correct_ci_low"] <= row["correct_mean"] <= row["correct_ci_high"] <= 1
+    assert row["correct_ci_low"] < row["correct_ci_high"]
 
 
 def test_rows_are_the_units_of_a_table_by_participant():

@@ -130,7 +130,8 @@ def test_all_headings_are_different():
     ("name", "words"),
     [
         ("rt_ms_mean", "rt_ms, mean"), ("correct_sd", "correct, SD"), ("correct_se", "correct, SE"),
-        ("correct_n", "correct, values"), ("correct_n_participants", "correct, participants"), ("n_items", "items"),
+        ("correct_n", "correct, values"), ("correct_n_participants", "correct, participants"),
+        ("correct_n_runs", "correct, runs"), ("n_items", "items"),
         ("text_or_image", "text or image"), ("n", "n"),
         ("p_holm", "p, Holm"), ("statistic_name", "statistic name"),
     ],

@@ -151,14 +151,19 @@ def test_a_table_of_means_says_what_the_units_of_its_errors_are(trials: pd.DataF
         return str(planned_section(found, plan, {})["tables"][0]["words"])
 
     of_rows = "Standard errors and confidence intervals treat the rows as independent."
-    of_participants = "Standard errors and confidence intervals are computed from participants, not from rows."
+    of_units = "are computed from the units in the column unit ({}), because the rows of one unit are not independent."
+    of_yes_no = "The interval of a column with only yes and no (1 and 0) is Wilson's interval, as for the accuracy."
+    alone = "A cell with fewer than two units has no standard error and no interval."
     assert of_rows in said(trials.drop(columns="participant"))
     assert of_rows in said(trials, by=["participant"])
     people = said(trials[trials["subject"] == "people"])
-    assert people.endswith(of_participants)
-    assert said(trials).endswith(f"{of_participants} A cell with one participant has no standard error.")
+    assert of_units.format("participant") in people
+    assert of_yes_no in people
+    assert alone not in people
+    assert said(trials).endswith(alone)
     with_kind = trials.assign(kind=np.where(trials["subject"] == "people", "human", "model"))
-    assert said(with_kind).endswith("one run of a language model is an exception: its rows are treated as independent.")
+    assert of_units.format("item, participant") in said(with_kind)
+    assert alone not in said(with_kind)
 
 
 def test_a_formula_without_participants_or_items_has_a_warning(trials: pd.DataFrame) -> None:
