@@ -93,4 +93,16 @@ def _results(marked: pd.DataFrame, plan: AnalysisPlan) -> dict[str, pd.DataFrame
     return results
 
 
-_OF_TESTS = ["name", "form", "n", "estimate", "statistic_name", "statistic", "p_value", "p_holm", "p_bh"]
+_OF_TESTS = [
+    "name",
+    "form",
+    "n",
+    "n_unit",
+    "estimate",
+    "estimate_unit",
+    "statistic_name",
+    "statistic",
+    "p_value",
+    "p_holm",
+    "p_bh",
+]

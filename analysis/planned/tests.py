@@ -8,6 +8,7 @@ import pandas as pd
 
 from analysis.data.row_filters import chosen_rows, ordered_levels, require_columns, where_words
 from analysis.planned.tables import numeric
+from analysis.planned.units_of_tests import unit_of_estimate, unit_of_n
 from analysis.statistics.anova import one_way_anova, repeated_measures_anova
 from analysis.statistics.bayes_factors import bayes_factor_t
 from analysis.statistics.corrections import benjamini_hochberg, holm
@@ -21,9 +22,9 @@ from experiment.study.planned_analyses import PlannedAnalyses, PlannedTest
 
 AS_PLANNED, PAIRED, EQUIVALENCE = "as planned", "paired form", "equivalence"
 
-COLUMNS = ["name", "form", "test", "of", "factor", "levels", "where", "n", "statistic_name", "statistic", "df",
-           "df_error", "p_value", "p_holm", "p_bh", "estimate", "ci_low", "ci_high", "effect_name", "effect",
-           "bayes_factor_10", "family", "exploratory", "warnings"]  # fmt: skip
+COLUMNS = ["name", "form", "test", "of", "factor", "levels", "where", "n", "n_unit", "statistic_name", "statistic",
+           "df", "df_error", "p_value", "p_holm", "p_bh", "estimate", "ci_low", "ci_high", "estimate_unit",
+           "effect_name", "effect", "bayes_factor_10", "family", "exploratory", "warnings"]  # fmt: skip
 
 NUMBERS = ["statistic", "df", "df_error", "p_value", "estimate", "ci_low", "ci_high", "effect", "bayes_factor_10"]
 
@@ -67,8 +68,9 @@ def planned_tests(
         values as independent. The form `equivalence` is added if the test has a margin. `p_holm` and `p_bh` are the p
         values after correction within a family of tests. Confirmatory and exploratory tests are corrected separately.
         The p value of a paired form is corrected in the same family, where it replaces the p value of the planned test.
-        Equivalence tests are a separate family. `levels` has the levels in the order of the subtraction. `warnings` has
-        the reasons why a result may be misleading.
+        Equivalence tests are a separate family. `n_unit` is the unit of `n`. `estimate_unit` is the unit of `estimate`
+        and its interval: `share of yes` for a yes-no column, otherwise the name of the column. `levels` has the levels
+        in the order of the subtraction. `warnings` has the reasons why a result may be misleading.
 
     Raises
     ------
@@ -119,6 +121,7 @@ def _rows(data: pd.DataFrame, name: str, planned: PlannedTest, confidence: float
         "factor": planned.factor,
         "levels": (" - " if len(levels) == 2 else ", ").join(map(level_text, levels)),
         "where": where_words(planned.where),
+        "n_unit": unit_of_n(chosen, planned),
         "family": planned.family,
         "exploratory": planned.exploratory,
     }
@@ -128,6 +131,7 @@ def _rows(data: pd.DataFrame, name: str, planned: PlannedTest, confidence: float
         raise InputError(f"{what}: {error}") from None
     for form, result, bayes_factor in found:
         measured = asdict(result) | {"warnings": " ".join((*without_level, *result.warnings))}
+        measured["estimate_unit"] = None if result.estimate is None else unit_of_estimate(chosen, planned)
         yield {**common, **measured, "form": form, "bayes_factor_10": bayes_factor}
 
 

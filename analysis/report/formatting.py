@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.planned.units_of_tests import SHARE
 from analysis.sentences import level_words, percent, points
 
 HEADINGS = {
@@ -23,7 +24,9 @@ HEADINGS = {
     "spearman": "Spearman's rho", "kappa": "Cohen's kappa",
     "n_pairs_left_out": "pairs excluded", "n_signal": "signals", "n_noise": "noise", "n_invalid": "invalid",
     "n_unanswered": "unanswered", "n_items_repeated": "items repeated",
-    "d_prime": "d'", "n_completed": "completed", "n_included": "in the analysis",
+    "n_unit": "unit of n",
+    "estimate_unit": "unit of estimate and CI", "d_prime": "d'",
+    "n_completed": "completed", "n_included": "in the analysis",
 }  # fmt: skip
 
 
@@ -74,7 +77,13 @@ def shown(table: pd.DataFrame, confidence: float | None = None, *, of_study: boo
         ShownColumn(heading(str(name), confidence) + (", points" if units.get(name) == "points" else ""), is_number)
         for name, is_number in zip(table, numeric, strict=True)
     ]
-    cells = [[_in_unit(str(name), cell, units.get(name)) for cell in table[name].tolist()] for name in table.columns]
+    cells = [
+        [
+            "points" if name == "estimate_unit" and cell == SHARE else _in_unit(str(name), cell, unit)
+            for cell, unit in zip(table[name].tolist(), _units_of_cells(table, str(name), units.get(name)), strict=True)
+        ]
+        for name in table.columns
+    ]
     return ShownTable(columns, [list(row) for row in zip(*cells, strict=True)])
 
 
@@ -99,6 +108,13 @@ def _units(table: pd.DataFrame) -> dict[Hashable, str]:
         elif of in DIFFERENCES_OF_SHARES:
             units[column] = "points"
     return units
+
+
+def _units_of_cells(table: pd.DataFrame, column: str, unit: str | None) -> list[str | None]:
+    """Return the unit of each cell of a column. In a table of tests, each row has its unit."""
+    if column in {"estimate", "ci_low", "ci_high"} and "estimate_unit" in table:
+        return ["points" if of_row == SHARE else None for of_row in table["estimate_unit"].tolist()]
+    return [unit] * len(table)
 
 
 def _in_unit(column: str, cell: Any, unit: str | None) -> str:

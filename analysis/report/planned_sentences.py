@@ -8,8 +8,9 @@ import pandas as pd
 from analysis.planned.models import FittedModel
 from analysis.planned.results import PlannedResults
 from analysis.planned.tests import AS_PLANNED, EQUIVALENCE, PAIRED
+from analysis.planned.units_of_tests import SHARE
 from analysis.report.formatting import cell_words, number, p_words
-from analysis.sentences import MOST_MODELS_IN_SENTENCES, count, percent
+from analysis.sentences import MOST_MODELS_IN_SENTENCES, count, percent, points
 from analysis.statistics.bayes_factors import bayes_factor_words
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedTest
 
@@ -28,15 +29,30 @@ def sentence_of_test(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
         return begin + _equivalence_words(row, planned, plan)
     parts = [f"{_statistic(row)}, {_p(row, plan)}"]
     if pd.notna(row["estimate"]):
-        bounds = f"[{number(row['ci_low'])}, {number(row['ci_high'])}]"
-        interval = f", {percent(plan.confidence, 0)} CI {bounds}" if pd.notna(row["ci_low"]) else ""
-        parts.append(f"difference {number(row['estimate'])}{interval}")
+        interval = f", {percent(plan.confidence, 0)} CI {_bounds(row)}" if pd.notna(row["ci_low"]) else ""
+        parts.append(f"difference {_in_unit(row, row['estimate'])}{interval}")
     if row["effect_name"]:
         parts.append(f"{row['effect_name']} {number(row['effect'])}")
     if pd.notna(row["bayes_factor_10"]):
         bayes_factor = row["bayes_factor_10"]
         parts.append(f"Bayes factor {number(bayes_factor)}, {bayes_factor_words(bayes_factor)}")
-    return begin + "; ".join(parts) + f" (n = {row['n']:,})."
+    return begin + "; ".join(parts) + f" ({_n_words(row)})."
+
+
+def _n_words(row: Mapping[Any, Any]) -> str:
+    """Return n with its unit."""
+    unit = row["n_unit"]
+    return f"n = {count(int(row['n']), unit, 'participants and runs' if unit == 'participant or run' else None)}"
+
+
+def _in_unit(row: Mapping[Any, Any], value: float) -> str:
+    """Return an estimate of a test with its unit. A difference of shares is in percentage points."""
+    return f"{points(value)}\u00a0points" if row["estimate_unit"] == SHARE else number(value)
+
+
+def _bounds(row: Mapping[Any, Any]) -> str:
+    shown = points if row["estimate_unit"] == SHARE else number
+    return f"[{shown(row['ci_low'])}, {shown(row['ci_high'])}]"
 
 
 def _statistic(row: Mapping[Any, Any]) -> str:
@@ -60,14 +76,14 @@ def _equals(words: str) -> str:
 
 def _equivalence_words(row: Mapping[str, Any], planned: PlannedTest, plan: PlannedAnalyses) -> str:
     margin = planned.equivalence_margin or 0.0
-    low, high = row["ci_low"], row["ci_high"]
-    bounds = f"{percent(2 * plan.confidence - 1, 0)} CI [{number(low)}, {number(high)}]"
+    bounds = f"{percent(2 * plan.confidence - 1, 0)} CI {_bounds(row)}"
+    size = f"{100 * margin:g}\u00a0points" if row["estimate_unit"] == SHARE else number(margin)
     verdict = (
         "the difference is smaller than the margin"
         if row[_decisive_p(plan)] < 1 - plan.confidence
         else "these data do not show that the difference is smaller than the margin"
     )
-    return f"{verdict} of ±{number(margin)} ({bounds}; {_p(row, plan)})."
+    return f"{verdict} of ±{size} ({bounds}; {_p(row, plan)})."
 
 
 def _decisive_p(plan: PlannedAnalyses) -> str:

@@ -211,3 +211,43 @@ def test_runs_of_models_among_the_participants_are_explained(trials: pd.DataFram
     people = with_kinds[with_kinds["kind"] == "human"]
     said = results(people, models={"m": {"formula": f"rt_ms ~ condition + {GROUPS}"}})[0].models["m"].warnings
     assert not any("each run is one level" in sentence for sentence in said)
+
+
+def test_each_test_has_the_units_of_its_numbers(trials: pd.DataFrame) -> None:
+    """A difference of shares is in points, in sentences and in the table. n has its unit."""
+    paired = {"test": "t", "per": "participant", "within": "condition", "equivalence_margin": 0.25}
+    tests = {
+        "share": paired | {"of": "correct"},
+        "sum": paired | {"of": "correct", "summary": "sum"},
+        "time": paired | {"of": "rt_ms", "equivalence_margin": 50},
+        "items": {"test": "t", "of": "correct", "per": "item_id", "between": "condition"},
+        "counts": {"test": "chi_square", "of": "correct", "between": "condition"},
+    }
+    people = trials[trials["subject"] == "people"]
+    found, plan = results(people, tests=tests)
+    rows = {(row["name"], row["form"]): row for row in found.tests.to_dict("records")}
+    said = {key: sentence_of_test(row, plan).replace("\u00a0", " ") for key, row in rows.items()}
+    share = rows["share", "as planned"]
+    low, high = (f"{100 * share[column]:+.1f}".replace("-", "−") for column in ("ci_low", "ci_high"))
+    assert f"difference {100 * share['estimate']:+.1f} points, 95 % CI [{low}, {high}]" in said["share", "as planned"]
+    assert "of ±25 points (90 % CI [+" in said["share", "equivalence"]
+    assert "of ±50.000 (90 % CI [" in said["time", "equivalence"]
+    assert "points" not in said["sum", "as planned"] + said["time", "as planned"]
+    units = {name: said[name, "as planned"].rpartition("(n = ")[2] for name in tests}
+    assert units == {"share": "20 participants).", "sum": "20 participants).", "time": "20 participants).",
+                     "items": "24 items).", "counts": "480 rows)."}  # fmt: skip
+    shown_tests = planned_section(found, plan, {})["tests"]
+    at = {column.heading: place for place, column in enumerate(shown_tests.columns)}
+    shown = {(cells[0], cells[1]): cells for cells in shown_tests.rows}
+    for name, unit in {"share": "points", "sum": "correct", "time": "rt_ms", "items": "points", "counts": ""}.items():
+        assert shown[name, "as planned"][at["unit of estimate and CI"]] == unit
+    cells = shown["share", "as planned"]
+    assert [cells[at[heading]] for heading in ("estimate", "CI low", "CI high")] == [
+        f"{100 * share['estimate']:+.1f}", low, high
+    ]  # fmt: skip
+    assert cells[at["unit of n"]] == "participant"
+    # Runs of models are not participants.
+    with_kind = trials.assign(kind=np.where(trials["subject"] == "people", "human", "model"))
+    for rows_of, unit in ((with_kind, "participants and runs"), (with_kind[with_kind["kind"] == "model"], "runs")):
+        found, plan = results(rows_of, tests={"share": paired | {"of": "correct"}})
+        assert sentence_of_test(found.tests.iloc[0], plan).endswith(f"\u00a0{unit}).")

@@ -1,0 +1,25 @@
+"""The units of the numbers in the table of tests: the unit of n, and the unit of the estimate."""
+
+import pandas as pd
+
+from experiment.study.planned_analyses import PlannedTest
+
+SHARE = "share of yes"
+"""Unit of a difference between shares of a yes-no column. The report shows such a difference in percentage points."""
+_NAMES = {"item_id": "item"}
+
+
+def unit_of_n(rows: pd.DataFrame, planned: PlannedTest) -> str:
+    """Return the unit that a test counts in `n`: the unit of the plan, or a row for a chi-square test between units."""
+    if planned.per is None or (planned.test == "chi_square" and planned.within is None):
+        return "row"
+    if planned.per == "participant" and "kind" in rows:
+        is_run = rows["kind"] == "model"
+        return "run" if is_run.all() else "participant or run" if is_run.any() else "participant"
+    return _NAMES.get(planned.per, planned.per)
+
+
+def unit_of_estimate(rows: pd.DataFrame, planned: PlannedTest) -> str:
+    """Return the unit of a test's estimate: `SHARE` for a mean of a yes-no column, otherwise the name of the column."""
+    is_share = planned.summary == "mean" or planned.test == "chi_square"
+    return SHARE if is_share and rows[planned.of].dropna().isin([0, 1]).all() else planned.of
