@@ -22,7 +22,8 @@ FEWEST_EXPECTED = 5
 """An interval needs at least this number of expected items for each combination of right and wrong responses."""
 CONSISTENCY_COLUMNS = [
     "kind", "people", "compared_with", "n_items", "n_items_only_model", "n_items_only_people", "n_participants",
-    "n_pairs", "n_pairs_left_out", "observed", "expected", "kappa", "ci_low", "ci_high", "reason",
+    "n_pairs", "n_pairs_few_items", "n_pairs_always_right_or_wrong", "observed", "expected", "kappa", "ci_low",
+    "ci_high", "reason",
 ]  # fmt: skip
 _ROUNDING = 1e-12
 """A smaller standard error is a rounding error."""
@@ -46,9 +47,11 @@ def error_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
         `each other`). The kappa of this row is the reference for the kappas of models. For each model, one row compares
         the model with people. A pair is two participants, or a participant and the model. Each pair is compared only on
         its shared items: the items that both participants responded to, or that the participant responded to and the
-        model was asked. `observed`, `expected` and `kappa` are means over pairs. A pair has no kappa if both subjects
-        share fewer than `FEWEST_ITEMS` items, or if one of them is always right or always wrong. Such pairs are left
-        out; `n_pairs_left_out` is their number. `reason` says why a value is missing.
+        model was asked. `observed`, `expected` and `kappa` are means over pairs. There are two reasons why a pair
+        has no kappa and is left out: `n_pairs_few_items` pairs share fewer than `FEWEST_ITEMS` items. In
+        `n_pairs_always_right_or_wrong` pairs, a subject is always right or always wrong on the shared items, so kappa
+        is not defined. `n_participants` are the participants with a kappa, in at least one of the `n_pairs` pairs.
+        `reason` says why a value is missing.
 
     Notes
     -----
@@ -121,7 +124,8 @@ def consistency_with_model(
     p, q = right / n, right_of_model / n
     expected, kappa = beyond_expected(agreed / n, p, q)
     known = (n >= FEWEST_ITEMS) & ~np.isnan(kappa)
-    found = _means(agreed / n, expected, kappa, known, n_participants=len(n))
+    found = _means(agreed / n, expected, kappa, known)
+    found |= _counts(known, n < FEWEST_ITEMS, n_participants=int(known.sum()))
     fewest = _fewest_expected(n[known], p[known], q[known])
     error = float(kappa[known].std(ddof=1) / np.sqrt(known.sum())) if known.sum() > 1 else 0.0
     return found | _interval(found, error, int(known.sum()), fewest, plan)
@@ -156,9 +160,10 @@ def consistency_among_people(answered: Floats, right: Floats, plan: AnalysisPlan
     expected, kappa = beyond_expected(observed, accuracy, accuracy.T)
     each_once = np.triu(np.ones(n.shape, dtype=bool), k=1)
     known = each_once & (n >= FEWEST_ITEMS) & ~np.isnan(kappa)
-    found = _means(observed, expected, kappa, known, n_participants=len(n), n_pairs_in_all=int(each_once.sum()))
+    found = _means(observed, expected, kappa, known)
     fewest = _fewest_expected(n[known], accuracy[known], accuracy.T[known])
     error, n_in_pairs = _jackknife_error(np.where(known | known.T, kappa, 0), known | known.T)
+    found |= _counts(known[each_once], n[each_once] < FEWEST_ITEMS, n_participants=n_in_pairs)
     return found | _interval(found, error, n_in_pairs, fewest, plan)
 
 
@@ -187,22 +192,25 @@ def _shares(trials: pd.DataFrame, by: list[str]) -> pd.Series:
     return trials["counted_as"].groupby([trials[name] for name in by]).mean()
 
 
-def _means(
-    observed: Floats,
-    expected: Floats,
-    kappa: Floats,
-    known: npt.NDArray[np.bool_],
-    *,
-    n_participants: int,
-    n_pairs_in_all: int | None = None,
+def _counts(
+    known: npt.NDArray[np.bool_], is_small: npt.NDArray[np.bool_], *, n_participants: int
 ) -> dict[str, float | int | str]:
-    n_pairs = int(known.sum())
-    found: dict[str, float | int | str] = {"n_participants": n_participants, "n_pairs": n_pairs}
-    found["n_pairs_left_out"] = (n_participants if n_pairs_in_all is None else n_pairs_in_all) - n_pairs
-    if not n_pairs:
-        return {**found, "reason": f"no pair shares {FEWEST_ITEMS} items with both right and wrong responses"}
+    """Return the number of participants with a kappa, and the numbers of pairs with and without a kappa."""
+    return {
+        "n_participants": n_participants,
+        "n_pairs": int(known.sum()),
+        "n_pairs_few_items": int(is_small.sum()),
+        "n_pairs_always_right_or_wrong": int((~known & ~is_small).sum()),
+    }
+
+
+def _means(
+    observed: Floats, expected: Floats, kappa: Floats, known: npt.NDArray[np.bool_]
+) -> dict[str, float | int | str]:
+    if not known.any():
+        return {"reason": f"no pair shares {FEWEST_ITEMS} items with both right and wrong responses"}
     means = {"observed": observed, "expected": expected, "kappa": kappa}
-    return found | {name: float(values[known].mean()) for name, values in means.items()}
+    return {name: float(values[known].mean()) for name, values in means.items()}
 
 
 def _interval(

@@ -4,7 +4,7 @@ import pandas as pd
 
 from analysis.data.columns import PEOPLE, factor_columns
 from analysis.measures.difficulty import accuracy_by_level, trends
-from analysis.measures.error_consistency import error_agreement
+from analysis.measures.error_consistency import FEWEST_ITEMS, error_agreement
 from analysis.measures.item_agreement import item_agreement, item_table
 from analysis.measures.model_differences import model_differences
 from analysis.measures.perturbations import DEGREES, perturbation_effects
@@ -29,6 +29,11 @@ EXPLANATIONS = {
     "model_differences": (
         "Accuracy of the first model minus accuracy of the second model, over the items that both were asked. The "
         "intervals generalize to other items. They are not adjusted for the number of pairs."
+    ),
+    "error_agreement": (
+        "A pair is two participants, or a participant and the model. n participants: participants with a kappa in at "
+        f"least one pair. Pairs are left out for one of two reasons: they share fewer than {FEWEST_ITEMS} items, or a "
+        "subject is always right or always wrong on the shared items, so that kappa is not defined."
     ),
     "variants": (
         "Surviving accuracy: share of items with correct responses to the original item and to all its variants (other "

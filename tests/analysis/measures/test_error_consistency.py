@@ -39,6 +39,9 @@ def study(view, row):
     return view(people, answers(row, model, kind="model", run="M")), right, model
 
 
+COUNTS = ["n_participants", "n_pairs", "n_pairs_few_items", "n_pairs_always_right_or_wrong"]
+
+
 def test_a_models_kappa_is_the_mean_over_participants(study):
     rows, right, model = study
     table = error_agreement(marked(rows), PLAN)
@@ -50,7 +53,8 @@ def test_a_models_kappa_is_the_mean_over_participants(study):
     assert line["observed"] == pytest.approx(np.mean([one.observed for one in each]))
     assert line["expected"] == pytest.approx(np.mean([one.expected for one in each]))
     assert line["ci_low"] < line["kappa"] < line["ci_high"]
-    assert (line["n_participants"], line["n_pairs"], line["n_pairs_left_out"], line["n_items"]) == (7, 7, 0, 16)
+    assert line["n_items"] == 16
+    assert line[COUNTS].tolist() == [7, 7, 0, 0]
 
 
 def test_people_are_compared_with_each_other_in_pairs(study):
@@ -82,7 +86,10 @@ def test_pairs_without_a_kappa_are_left_out_and_counted(view, row):
     ]
     table = error_agreement(marked(view(people, answers(row, model, kind="model", run="M"))), PLAN)
     line = table.set_index("compared_with").loc["M"]
-    assert (line["n_participants"], line["n_pairs"], line["n_pairs_left_out"]) == (6, 4, 2)
+    assert line[COUNTS].tolist() == [4, 4, 1, 1]
+    among_people = table.set_index("compared_with").loc["each other"]
+    # `few` and `perfect` are in no pair with a kappa. Of the 15 pairs, 5 share too few items.
+    assert among_people[COUNTS].tolist() == [4, 6, 5, 4]
 
 
 def test_a_missing_kappa_has_a_reason(view, row):
@@ -103,7 +110,7 @@ def test_kappa_with_a_model_that_never_varies_is_not_defined(view, row, response
     rows = view(people, answers(row, [response] * 16, kind="model", run="M"))
     line = error_agreement(marked(rows), PLAN).set_index("compared_with").loc["M"]
     assert line[["observed", "expected", "kappa", "ci_low", "ci_high"]].isna().all()
-    assert (line["n_pairs"], line["n_pairs_left_out"]) == (0, 7)
+    assert line[COUNTS].tolist() == [0, 0, 0, 7]
     assert line["reason"] == f"kappa is not defined, because the model is always {always}"
 
 
