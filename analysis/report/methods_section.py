@@ -208,7 +208,11 @@ def add_planned(methods: Methods, plan: PlannedAnalyses, results: PlannedResults
         adjusted = {asked.adjust for model in results.models.values() for asked in model.planned.contrasts}
         for adjust, (words, key) in ADJUSTMENTS.items():
             if adjust in adjusted:
-                sentences.append(f"Pairwise contrasts of estimated marginal means were adjusted by {words}.")
+                sentences.append(
+                    f"p values of pairwise contrasts of estimated marginal means were adjusted by {words}, separately "
+                    "for each set of contrasts and each level of the other factors. The confidence intervals of "
+                    "contrasts were not adjusted."
+                )
                 cited.add(key)
         methods.add(sentences, *cited)
     if not results.tests.empty:

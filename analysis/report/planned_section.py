@@ -1,5 +1,6 @@
 """The report's sections on the plan's tables, models and tests."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,6 +12,7 @@ from analysis.planned.results import PlannedResults
 from analysis.planned.tests import EQUIVALENCE
 from analysis.report.formatting import ShownTable, shown
 from analysis.report.html import with_markup
+from analysis.report.methods_section import ADJUSTMENTS
 from analysis.report.planned_sentences import model_words, sentence_of_test, term_sentences
 from analysis.sentences import count
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedTable
@@ -31,7 +33,7 @@ PARTS = {
         "Each mean is averaged over the other factors with equal weights. Covariates are set to their means, and "
         "random effects to 0. So a probability is that of an average participant and item, not an average percentage.",
     ),
-    "contrasts": ("Contrasts of marginal means", "An estimate is the first mean minus the second mean."),
+    "contrasts": ("Contrasts of marginal means", ""),
     "coefficients": (
         "Coefficients",
         "In a linear model, degrees of freedom are Satterthwaite's. In a logistic model, tests are Wald's z.",
@@ -85,14 +87,21 @@ def _has_equivalence(tests: pd.DataFrame) -> bool:
 def _model(fitted: FittedModel, plan: PlannedAnalyses, figures: list[Drawing]) -> dict[str, Any]:
     tables = fitted.tables()
     parts = []
-    for kind, (title, note) in PARTS.items():
+    for kind, (title, fixed_note) in PARTS.items():
         for name, table in tables.items():
             if name.removeprefix(f"{fitted.name}.").rstrip("_0123456789") == kind:
                 is_of_terms = kind == "anova"
+                note = (
+                    TERM_TESTS[fitted.planned.term_tests]
+                    if is_of_terms
+                    else _contrasts_note(fitted, name)
+                    if kind == "contrasts"
+                    else fixed_note
+                )
                 parts.append(
                     {
                         "title": title,
-                        "note": TERM_TESTS[fitted.planned.term_tests] if is_of_terms else note,
+                        "note": note,
                         "table": shown(table.drop(columns="test") if is_of_terms else table, plan.confidence),
                         "file": name,
                         "is_open": is_of_terms,
@@ -103,6 +112,30 @@ def _model(fitted: FittedModel, plan: PlannedAnalyses, figures: list[Drawing]) -
         "formula": fitted.planned.formula, "warnings": fitted.warnings, "parts": parts,
         "term_sentences": term_sentences(fitted, plan.confidence), "figures": [with_markup(one) for one in figures],
     }  # fmt: skip
+
+
+def _contrasts_note(fitted: FittedModel, name: str) -> str:
+    """Return the note of a table of contrasts: the family of its p values, and what is adjusted."""
+    number = name.rpartition("contrasts")[2].removeprefix("_")
+    place = int(number) - 1 if number else 0
+    asked, table = fitted.planned.contrasts[place], fitted.contrasts[place]
+    words = "An estimate is the first mean minus the second mean."
+    n_families = len(table[list(asked.by)].drop_duplicates()) if asked.by else 1
+    n_contrasts = len(table) // n_families
+    if n_contrasts == 1:
+        return f"{words} There is one contrast{_at_each(asked.by)}, so p values and CIs need no adjustment."
+    family = f"{n_contrasts} contrasts{_at_each(asked.by)}"
+    if asked.adjust == "none":
+        return f"{words} Neither p values nor CIs are adjusted for the number of contrasts ({family})."
+    return (
+        f"{words} The column p, adjusted has p values that are adjusted by {ADJUSTMENTS[asked.adjust][0]} for the "
+        f"family of {family}. Contrasts in other tables are other families. The CIs are not adjusted: each CI alone "
+        "has the stated confidence. So a CI can exclude 0 although the adjusted p value is not significant."
+    )
+
+
+def _at_each(by: Sequence[str]) -> str:
+    return f" at each level of {' and '.join(by)}" if by else ""
 
 
 def _table_words(planned: PlannedTable, table: pd.DataFrame) -> str:

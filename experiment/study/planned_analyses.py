@@ -73,7 +73,11 @@ class PlannedContrasts(BaseModel):
         description="Factors that divide the comparisons: the levels of `of` are compared within each level of `by`.",
     )
     adjust: Literal["tukey", "holm", "bh", "none"] = Field(
-        default="holm", description="Correction of p values for the number of comparisons."
+        default="holm",
+        description=(
+            "Correction of p values for the number of comparisons, separately for each entry and each level of `by`. "
+            "The confidence intervals are not corrected."
+        ),
     )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from analysis.planned.results import PlannedResults, run_planned
 from analysis.report.methods_section import methods_of_data
@@ -251,3 +252,28 @@ def test_each_test_has_the_units_of_its_numbers(trials: pd.DataFrame) -> None:
     for rows_of, unit in ((with_kind, "participants and runs"), (with_kind[with_kind["kind"] == "model"], "runs")):
         found, plan = results(rows_of, tests={"share": paired | {"of": "correct"}})
         assert sentence_of_test(found.tests.iloc[0], plan).endswith(f"\u00a0{unit}).")
+
+
+def test_contrasts_say_what_is_adjusted_and_over_which_family(trials: pd.DataFrame) -> None:
+    contrasts = [
+        {"of": ["subject"], "by": ["condition"], "adjust": "tukey"},
+        {"of": ["subject"], "adjust": "none"},
+        {"of": ["condition"], "by": ["subject"]},
+        {"of": ["subject", "condition"], "adjust": "holm"},
+    ]
+    formula = "rt_ms ~ subject * condition + (1 | participant)"
+    found, plan = results(trials, models={"m": {"formula": formula, "contrasts": contrasts}})
+    parts = {part["file"]: part["note"] for part in planned_section(found, plan, {})["models"][0]["parts"]}
+    tukey, none, single, holm = (parts[f"m.contrasts_{number}"] for number in (1, 2, 3, 4))
+    assert "adjusted by Tukey's method (1949) for the family of 3 contrasts at each level of condition." in tukey
+    assert "adjusted by Holm's method (1979) for the family of 15 contrasts. Contrasts in other tables" in holm
+    for note in (tukey, holm):
+        assert "The CIs are not adjusted" in note
+    assert none.endswith("Neither p values nor CIs are adjusted for the number of contrasts (3 contrasts).")
+    assert single.endswith("There is one contrast at each level of subject, so p values and CIs need no adjustment.")
+    methods = " ".join(methods_of_data(plan, found, "1.0").paragraphs)
+    assert "The confidence intervals of contrasts were not adjusted." in methods
+    # The intervals are those of a single contrast.
+    table = found.models["m"].contrasts[0].iloc[0]
+    half = stats.t.ppf(0.975, table["df"]) * table["std_error"]
+    assert table["ci_high"] == pytest.approx(table["estimate"] + half, rel=1e-6)
