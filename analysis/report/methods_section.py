@@ -265,6 +265,10 @@ def _add_tests(methods: Methods, plan: PlannedAnalyses, tests: pd.DataFrame) -> 
     sentences = [f"Tests: {', '.join(names)}."]
     if plan.correction in CORRECTIONS:
         sentences.append(f"p values were corrected within each family of tests by {CORRECTIONS[plan.correction]}.")
+        if tests["exploratory"].nunique() > 1:
+            sentences.append("Confirmatory and exploratory tests were corrected separately.")
+        if (tests["form"] == EQUIVALENCE).any():
+            sentences.append("Equivalence tests were corrected apart from the other tests of their family.")
         cited.add({"holm": "holm", "bh": "benjamini_hochberg"}[plan.correction])
     if (tests["form"] == EQUIVALENCE).any():
         sentences.append("Equivalence was tested by two one-sided tests (Schuirmann, 1987).")

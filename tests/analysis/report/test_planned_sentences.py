@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from analysis.planned.results import PlannedResults, run_planned
+from analysis.report.html import environment
 from analysis.report.methods_section import methods_of_data
 from analysis.report.planned_section import TERM_TESTS, planned_section
 from analysis.report.planned_sentences import model_words, sentence_of_test, summary_sentences, term_sentences
@@ -277,3 +278,29 @@ def test_contrasts_say_what_is_adjusted_and_over_which_family(trials: pd.DataFra
     table = found.models["m"].contrasts[0].iloc[0]
     half = stats.t.ppf(0.975, table["df"]) * table["std_error"]
     assert table["ci_high"] == pytest.approx(table["estimate"] + half, rel=1e-6)
+
+
+def test_the_families_of_the_correction_are_stated(trials: pd.DataFrame) -> None:
+    """Each kind of equivalence test is a family: the sentence is true for the corrected p values."""
+    paired = {"test": "t", "of": "correct", "per": "participant", "within": "condition"}
+    people = trials[trials["subject"] == "people"]
+    plain, plan = results(people, tests={"a": paired, "b": paired | {"of": "rt_ms"}})
+    apart = "Equivalence tests are families of their own"
+    methods_apart = "Equivalence tests were corrected apart from the other tests of their family."
+    assert apart not in page_of(plain, plan)
+    assert methods_apart not in " ".join(methods_of_data(plan, plain, "1.0").paragraphs)
+    margins = {"a": paired | {"equivalence_margin": 0.2}, "b": paired | {"of": "rt_ms", "equivalence_margin": 50},
+               "c": paired | {"exploratory": True}}  # fmt: skip
+    found, plan = results(people, tests=margins)
+    assert apart in page_of(found, plan)
+    methods = " ".join(methods_of_data(plan, found, "1.0").paragraphs)
+    assert methods_apart in methods
+    assert "Confirmatory and exploratory tests were corrected separately." in methods
+    for form in ("as planned", "equivalence"):
+        family = found.tests[(found.tests["form"] == form) & ~found.tests["exploratory"].astype(bool)]
+        assert family["p_holm"].min() == pytest.approx(2 * family["p_value"].min())
+
+
+def page_of(found: PlannedResults, plan: PlannedAnalyses) -> str:
+    """Return the section of the report on tests and models."""
+    return environment().get_template("planned.html").render(planned=planned_section(found, plan, {}))
