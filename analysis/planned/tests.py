@@ -145,6 +145,8 @@ def _forms(
     values = _values_of_units(rows, levels, planned)
     if planned.within is not None:
         result = _paired(values, levels, planned, confidence)
+        if planned.test == "welch_t":
+            result = _with(result, (WELCH_WITHIN,))
         yield AS_PLANNED, result, _bayes_factor(values, levels, planned, result, are_paired=True)
     else:
         warnings, paired = list(values.warnings), None
@@ -165,6 +167,12 @@ def _forms(
             yield PAIRED, paired, _bayes_factor(values, levels, planned, paired, are_paired=True)
     if planned.equivalence_margin is not None:
         yield EQUIVALENCE, _equivalence(values, levels, planned, confidence), None
+
+
+WELCH_WITHIN = (
+    "The plan has `welch_t` within units, so this is the paired t test. It uses only the differences within units, so "
+    "it needs no assumption about equal variances of the levels."
+)
 
 
 def _with(result: HypothesisTest, warnings: tuple[str, ...]) -> HypothesisTest:

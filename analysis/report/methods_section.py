@@ -263,6 +263,13 @@ def _add_tests(methods: Methods, plan: PlannedAnalyses, tests: pd.DataFrame) -> 
         if tests["test"].str.contains(part).any() or tests["warnings"].str.contains(part).any():
             cited.add(key)
     sentences = [f"Tests: {', '.join(names)}."]
+    welch_within = [
+        name for name, planned in plan.tests.items() if planned.test == "welch_t" and planned.within is not None
+    ]
+    if computed := [name for name in welch_within if name in set(tests["name"])]:
+        sentences.append(
+            f"The plan names Welch's t test within units for {', '.join(computed)}; this is the paired t test."
+        )
     if plan.correction in CORRECTIONS:
         sentences.append(f"p values were corrected within each family of tests by {CORRECTIONS[plan.correction]}.")
         if tests["exploratory"].nunique() > 1:

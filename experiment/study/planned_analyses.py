@@ -117,7 +117,7 @@ class PlannedTest(_Planned):
     test: Literal["t", "welch_t", "anova", "chi_square"] = Field(
         description=(
             "`t`: Student's t test, which assumes equal variances. `welch_t`: Welch's t test, which allows unequal "
-            "variances. With `within`, both are the paired t test."
+            "variances. With `within`, both are the paired t test, and the report says so."
         )
     )
     of: str = Field(description="The tested column.")

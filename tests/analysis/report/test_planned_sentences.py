@@ -304,3 +304,19 @@ def test_the_families_of_the_correction_are_stated(trials: pd.DataFrame) -> None
 def page_of(found: PlannedResults, plan: PlannedAnalyses) -> str:
     """Return the section of the report on tests and models."""
     return environment().get_template("planned.html").render(planned=planned_section(found, plan, {}))
+
+
+def test_welchs_test_within_units_is_called_a_paired_test(trials: pd.DataFrame) -> None:
+    test = {"of": "correct", "per": "participant", "within": "condition"}
+    people = trials[trials["subject"] == "people"]
+    found, plan = results(people, tests={"w": test | {"test": "welch_t"}, "t": test | {"test": "t"}})
+    welch, student = found.tests.to_dict("records")
+    assert {name: value for name, value in welch.items() if name not in {"name", "warnings"}} == pytest.approx(
+        {name: value for name, value in student.items() if name not in {"name", "warnings"}}, nan_ok=True
+    )
+    assert sentence_of_test(welch, plan).startswith("w: Paired t test of correct")
+    (warning,) = planned_section(found, plan, {})["test_warnings"]
+    assert warning.startswith("w, as planned: The plan has `welch_t` within units, so this is the paired t test.")
+    methods = methods_of_data(plan, found, "1.0")
+    assert "The plan names Welch's t test within units for w; this is the paired t test." in methods.paragraphs[0]
+    assert not any(work.startswith("Welch") for work in methods.references)
