@@ -269,6 +269,9 @@ def rule_sentences(plan: AnalysisPlan, participants: Sequence[str]) -> list[str]
         "the model was asked. In the model's accuracy, the weight of an item is the number of participants' "
         "responses to the item. The model's Wilson interval uses the effective number of trials (Kish, 1965; Korn & "
         "Graubard, 1998). MOVER combines the intervals of participants and model (Zou & Donner, 2008).",
+        "Ratio of accuracies: the model's accuracy divided by participants' accuracy, over the same items with the "
+        "same weights as the difference. MOVER for ratios combines the same two intervals (Donner & Zou, 2012). If the "
+        "CI of participants' accuracy includes 0, the ratio has no upper bound.",
         f"{_scope(plan)} The CIs are not adjusted for the number of comparisons.",
         "The chance level is the mean accuracy of random responses over the test trials in the analysis.",
         *([f"Exclusion rules apply to {' and to '.join(participants)}."] if participants else []),

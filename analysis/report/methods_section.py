@@ -95,10 +95,12 @@ def _add_accuracy(methods: Methods, plan: AnalysisPlan, *, kinds: Collection[str
             "The same grader scored the raw responses of participants and models.",
             "Participants were compared with each model over the shared items.",
             "In the model's accuracy, the weight of an item is the number of participants' responses (Kish, 1965).",
-            "The confidence intervals of participants and model were combined by MOVER (Zou & Donner, 2008)"
-            + (f", with their correlation over {_units(plan)}." if is_random else "."),
+            "For differences, the confidence intervals of participants and model were combined by MOVER (Zou & Donner, "
+            "2008). For ratios of accuracies (model divided by participants), they were combined by MOVER for ratios "
+            "(Donner & Zou, 2012).",
+            *([f"Both take into account their correlation over {_units(plan)}."] if is_random else []),
         ]
-        cited += ["kish", "mover"]
+        cited += ["kish", "mover", "mover_ratio"]
     methods.add(sentences, *cited)
 
 

@@ -38,7 +38,7 @@ PARTS = {
         "Coefficients",
         "In a linear model, degrees of freedom are Satterthwaite's. In a logistic model, tests are Wald's z.",
     ),
-    "odds_ratios": ("Odds ratios", "Odds ratios are exponentiated coefficients."),
+    "odds_ratios": ("Odds ratios", "Odds ratios and their CIs are exponentiated coefficients and CIs."),
     "standardized": (
         "Standardized coefficients",
         "The model was fitted again with covariates, and the outcome of a linear model, in standard deviations.",

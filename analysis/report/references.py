@@ -28,6 +28,8 @@ REFERENCES = {
     "percentages. Psychometrika, 12, 153-157.",
     "mover": "Zou, G. Y., & Donner, A. (2008). Construction of confidence limits about effect measures: A general "
     "approach. Statistics in Medicine, 27, 1693-1702.",
+    "mover_ratio": "Donner, A., & Zou, G. Y. (2012). Closed-form confidence intervals for functions of the normal mean "
+    "and standard deviation. Statistical Methods in Medical Research, 21, 347-359.",
     "nakagawa": "Nakagawa, S., Johnson, P. C. D., & Schielzeth, H. (2017). The coefficient of determination R2 and "
     "intra-class correlation coefficient from generalized linear mixed-effects models revisited and expanded. Journal "
     "of the Royal Society Interface, 14, 20170213.",

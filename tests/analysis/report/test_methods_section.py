@@ -114,7 +114,7 @@ def test_random_items_are_in_the_methods_and_the_rules(
     plan = AnalysisPlan(items="random", item_cluster=cluster)
     found = methods(view(people, model), plan)
     assert f"the variance over participants and {units} (Cameron et al., 2011)" in text_of(found)
-    assert f"with their correlation over {units}" in text_of(found)
+    assert f"their correlation over {units}" in text_of(found)
     assert any(reference.startswith("Cameron") for reference in found.references)
     rules = " ".join(rule_sentences(plan, ["people"]))
     assert "Cameron et al., 2011" in rules

@@ -86,3 +86,12 @@ def test_the_first_lines_name_the_models_that_are_programs(pilot: str, view: Any
     without = report(view(models[1:]), tmp_path / "without", AnalysisPlan())[1]
     assert "not language models" not in without
     assert "A program" not in without
+
+
+def test_the_interval_of_a_ratio_is_described(pilot: str) -> None:
+    """The tables of differences have ratios with intervals, which are not those of a difference."""
+    assert "model's accuracy / participants' accuracy, 95 % CI low" in pilot
+    methods, computation = pilot.split("\nMethods section\n")[1].split("\nComputation\n")
+    assert "they were combined by MOVER for ratios (Donner & Zou, 2012)." in methods
+    assert "\nDonner, A., & Zou, G. Y. (2012)." in methods
+    assert "MOVER for ratios combines the same two intervals (Donner & Zou, 2012)." in computation
