@@ -182,7 +182,8 @@ def _exclusions(exclusions: Exclusions, plan: AnalysisPlan) -> list[str]:
 
 
 def add_planned(methods: Methods, plan: PlannedAnalyses, results: PlannedResults) -> None:
-    """Add paragraphs on the plan's statistical models and tests."""
+    """Add paragraphs on the plan's tables of means, statistical models and tests."""
+    _add_tables(methods, plan, results)
     if results.models:
         forms = {
             (fitted.planned.family, has_random_effects(fitted))
@@ -219,6 +220,30 @@ def add_planned(methods: Methods, plan: PlannedAnalyses, results: PlannedResults
         methods.add(sentences, *cited)
     if not results.tests.empty:
         _add_tests(methods, plan, results.tests)
+
+
+def _add_tables(methods: Methods, plan: PlannedAnalyses, results: PlannedResults) -> None:
+    if not results.tables:
+        return
+    sentences, cited = [f"Tables of means: {', '.join(results.tables)}."], {"cochran", "wilson"}
+    tables = results.tables.values()
+    units = dict.fromkeys(unit for table in tables if "unit" in table for unit in table["unit"].astype(str))
+    if units:
+        sentences.append(
+            f"Their standard errors are those of a ratio of sums over units (Cochran, 1977). Units: {', '.join(units)}."
+        )
+    if any("unit" not in table for table in tables):
+        only = "" if not units else " in the tables without a column of units"
+        sentences.append(f"The rows{only} were treated as independent.")
+    sentences.append(
+        f"Confidence intervals ({percent(plan.confidence, 0)}) of means use the t distribution with the number of "
+        "units minus 1 degrees of freedom. Columns with only yes and no (1 and 0) have Wilson intervals (Wilson, 1927)"
+    )
+    if units:
+        sentences[-1] += " with an effective number of trials (Korn & Graubard, 1998)"
+        cited.add("korn_graubard")
+    sentences[-1] += "."
+    methods.add(sentences, *cited)
 
 
 def _formula_words(name: str, fitted: FittedModel) -> str:
@@ -278,7 +303,11 @@ def _add_tests(methods: Methods, plan: PlannedAnalyses, tests: pd.DataFrame) -> 
             sentences.append("Confirmatory and exploratory tests were corrected separately.")
         if (tests["form"] == EQUIVALENCE).any():
             sentences.append("Equivalence tests were corrected apart from the other tests of their family.")
-        cited.add({"holm": "holm", "bh": "benjamini_hochberg"}[plan.correction])
+    sentences.append(
+        "The table of tests has the p values after both corrections: Holm's (1979) and that of Benjamini and Hochberg "
+        "(1995)."
+    )
+    cited |= {"holm", "benjamini_hochberg"}
     if (tests["form"] == EQUIVALENCE).any():
         sentences.append("Equivalence was tested by two one-sided tests (Schuirmann, 1987).")
         cited.add("schuirmann")

@@ -5,13 +5,20 @@ REFERENCES = {
     "powerful approach to multiple testing. Journal of the Royal Statistical Society: Series B, 57, 289-300.",
     "bonett_price": "Bonett, D. G., & Price, R. M. (2012). Adjusted Wald confidence interval for a difference of "
     "binomial proportions based on paired data. Journal of Educational and Behavioral Statistics, 37, 479-488.",
+    "brown": "Brown, W. (1910). Some experimental results in the correlation of mental abilities. British Journal of "
+    "Psychology, 3, 296-322.",
+    "cochran": "Cochran, W. G. (1977). Sampling techniques (3rd ed.). Wiley.",
     "cameron": "Cameron, A. C., Gelbach, J. B., & Miller, D. L. (2011). Robust inference with multiway clustering. "
     "Journal of Business & Economic Statistics, 29, 238-249.",
+    "cohen_kappa": "Cohen, J. (1960). A coefficient of agreement for nominal scales. Educational and Psychological "
+    "Measurement, 20, 37-46.",
     "cohen": "Cohen, J. (1988). Statistical power analysis for the behavioral sciences (2nd ed.). Erlbaum.",
     "error_consistency": "Geirhos, R., Meding, K., & Wichmann, F. A. (2020). Beyond accuracy: Quantifying "
     "trial-by-trial behaviour of CNNs and humans by measuring error consistency. Advances in Neural Information "
     "Processing Systems, 33.",
     "firth": "Firth, D. (1993). Bias reduction of maximum likelihood estimates. Biometrika, 80, 27-38.",
+    "fisher_z": "Fisher, R. A. (1921). On the probable error of a coefficient of correlation deduced from a small "
+    "sample. Metron, 1, 3-32.",
     "glmm": "Lenartowicz, P. (2026). glmm: Mixed-model fitting in Rust, Python and R [Computer software].",
     "greenhouse_geisser": "Greenhouse, S. W., & Geisser, S. (1959). On methods in the analysis of profile data. "
     "Psychometrika, 24, 95-112.",
@@ -19,6 +26,7 @@ REFERENCES = {
     "of d'. Behavior Research Methods, Instruments, & Computers, 27, 46-51.",
     "holm": "Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of "
     "Statistics, 6, 65-70.",
+    "jackknife": "Efron, B., & Tibshirani, R. J. (1993). An introduction to the bootstrap. Chapman & Hall.",
     "jzs": "Rouder, J. N., Speckman, P. L., Sun, D., Morey, R. D., & Iverson, G. (2009). Bayesian t tests for "
     "accepting and rejecting the null hypothesis. Psychonomic Bulletin & Review, 16, 225-237.",
     "kish": "Kish, L. (1965). Survey sampling. Wiley.",
@@ -38,6 +46,8 @@ REFERENCES = {
     "schuirmann": "Schuirmann, D. J. (1987). A comparison of the two one-sided tests procedure and the power approach "
     "for assessing the equivalence of average bioavailability. Journal of Pharmacokinetics and Biopharmaceutics, 15, "
     "657-680.",
+    "spearman": "Spearman, C. (1910). Correlation calculated from faulty data. British Journal of Psychology, 3, "
+    "271-295.",
     "tukey": "Tukey, J. W. (1949). Comparing individual means in the analysis of variance. Biometrics, 5, 99-114.",
     "welch": "Welch, B. L. (1947). The generalization of Student's problem when several different population variances "
     "are involved. Biometrika, 34, 28-35.",

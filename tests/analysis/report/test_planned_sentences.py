@@ -320,3 +320,25 @@ def test_welchs_test_within_units_is_called_a_paired_test(trials: pd.DataFrame) 
     methods = methods_of_data(plan, found, "1.0")
     assert "The plan names Welch's t test within units for w; this is the paired t test." in methods.paragraphs[0]
     assert not any(work.startswith("Welch") for work in methods.references)
+
+
+def test_the_intervals_of_means_and_both_corrections_are_described_and_cited(trials: pd.DataFrame) -> None:
+    tests = {"t": {"test": "t", "of": "correct", "per": "participant", "within": "condition"}}
+    tables = {
+        "means": {"by": ["subject"], "of": ["correct", "rt_ms"]},
+        "each": {"by": ["participant"], "of": ["rt_ms"]},
+    }
+    found, plan = results(trials, tests=tests, tables=tables)
+    methods = methods_of_data(plan, found, "1.0")
+    text = " ".join(methods.paragraphs).replace("\u00a0", " ")
+    assert "Tables of means: means, each." in text
+    assert "a ratio of sums over units (Cochran, 1977). Units: participant." in text
+    assert "The rows in the tables without a column of units were treated as independent." in text
+    assert "Confidence intervals (95 %) of means use the t distribution" in text
+    assert "Holm's (1979) and that of Benjamini and Hochberg (1995)." in text
+    cited = {work.split(",")[0] for work in methods.references}
+    assert cited == {"Cochran", "Wilson", "Korn", "Holm", "Benjamini"}
+    shown_tests = planned_section(found, plan, {})["tests"]
+    assert "p, Benjamini-Hochberg" in [column.heading for column in shown_tests.columns]
+    without = methods_of_data(*reversed(results(trials, tables={"each": tables["each"]})), "1.0")
+    assert {work.split(",")[0] for work in without.references} == {"Cochran", "Wilson"}

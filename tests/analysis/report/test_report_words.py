@@ -95,3 +95,17 @@ def test_the_interval_of_a_ratio_is_described(pilot: str) -> None:
     assert "they were combined by MOVER for ratios (Donner & Zou, 2012)." in methods
     assert "\nDonner, A., & Zou, G. Y. (2012)." in methods
     assert "MOVER for ratios combines the same two intervals (Donner & Zou, 2012)." in computation
+
+
+def test_every_work_in_the_methods_section_is_in_the_references(pilot: str) -> None:
+    methods, references = (
+        pilot.split("\nMethods section\n")[1].split("\nComputation\n", maxsplit=1)[0].split("\nReferences\n")
+    )
+    for work in ("Spearman, 1910; Brown, 1910", "Cohen, 1960", "Efron & Tibshirani, 1993", "Fisher, 1921"):
+        assert work in methods
+    named = re.findall(
+        r"([A-Z][a-z]+)(?: (?:&|and) [A-Z][a-z]+| et al\.)?(?:,| \(|'s method \()+ ?((?:19|20)\d\d)", methods
+    )
+    assert len(named) > 10
+    for author, year in named:
+        assert re.search(rf"^{author}, .*\({year}\)", references, re.MULTILINE), (author, year)
