@@ -113,7 +113,8 @@ def _correlation_words(people: pd.Series, model: pd.Series, confidence: float) -
     if len(people) < 3:
         return f"{n_items}: too few for a correlation."
     if people.nunique() == 1 or model.nunique() == 1:
-        return f"{n_items}; no correlation, because one accuracy is constant."
+        which = "both accuracies are" if people.nunique() == model.nunique() else "one accuracy is"
+        return f"{n_items}; no correlation, because {which} constant."
     found = pearson(people.to_numpy(dtype=float), model.to_numpy(dtype=float), confidence)
     words = f"{n_items}; Pearson's r = {found.value:.2f}"
     if found.interval is not None:

@@ -7,6 +7,7 @@ from analysis.data.cell_text import ROWS_AT_ONCE
 from analysis.data.columns import factor_columns, subject_order
 from analysis.measures.accuracy import COUNTED_COLUMNS, kept_trials
 from analysis.measures.shared_items import COMPARED_COLUMNS, Compared, compared, of_responses
+from analysis.sentences import count
 from analysis.statistics.agreement_measures import Floats, pearson, spearman, split_half_reliability
 from analysis.statistics.factor_levels import level_order
 from batteries.errors import InputError
@@ -17,6 +18,8 @@ AGREEMENT_COLUMNS = [
     "spearman_ci_high", "reliability", "ceiling", "reason",
 ]  # fmt: skip
 _NEEDED = [*COUNTED_COLUMNS, "item_id", "response"]
+_CONSTANT = {0.0: "never right", 1.0: "always right"}
+"""Words for an accuracy that is the same at all items. A model is not right in invalid and missing responses."""
 
 
 def item_table(trials: pd.DataFrame) -> pd.DataFrame:
@@ -116,13 +119,16 @@ def _correlations(pair: Compared, plan: AnalysisPlan) -> dict[str, float | str]:
     if reason := _why_no_correlation(x, y, pair.people):
         return {"reason": reason}
     found: dict[str, float | str] = {}
+    reasons: dict[str, list[str]] = {}
     for name, correlate in (("pearson", pearson), ("spearman", spearman)):
         correlation = correlate(x, y, plan.confidence)
         found[name] = correlation.value
         if correlation.interval:
             found |= {f"{name}_ci_low": correlation.interval.low, f"{name}_ci_high": correlation.interval.high}
         else:
-            found["reason"] = "too few items have different accuracies for an interval"
+            reasons.setdefault(correlation.why_no_interval, []).append(name.capitalize())
+    if reasons:
+        found["reason"] = "; ".join(f"no interval ({', '.join(names)}): {why}" for why, names in reasons.items())
     return found
 
 
@@ -139,9 +145,10 @@ def _reliability(responses: pd.DataFrame, plan: AnalysisPlan) -> dict[str, float
 
 def _why_no_correlation(x: Floats, y: Floats, people: str) -> str | None:
     if len(x) < 3:
-        return f"{people} and the model both answered only {len(x)} items"
-    for who, values in ((people, x), ("the model", y)):
-        if np.ptp(values) == 0:
-            share = {0.0: "always wrong", 1.0: "always right"}.get(float(values[0]), "equally often right")
-            return f"at every item {who} are {share}" if who == people else f"at every item {who} is {share}"
-    return None
+        return f"{people} and the model have only {count(len(x), 'common item')}"
+    constant = [
+        f"{who} {of_be} {_CONSTANT.get(float(values[0]), 'equally often right at every item')}"
+        for who, of_be, values in ((people, "are", x), ("the model", "is", y))
+        if np.ptp(values) == 0
+    ]
+    return f"no correlation: {' and '.join(constant)}" if constant else None

@@ -30,6 +30,12 @@ EXPLANATIONS = {
         "Accuracy of the first model minus accuracy of the second model, over the items that both were asked. The "
         "intervals generalize to other items. They are not adjusted for the number of pairs."
     ),
+    "item_agreement": (
+        "Every item has the same weight. In Spearman's rho, items with the same accuracy have the mean of their ranks. "
+        "A model that was asked each item once has only accuracies of 0 % and 100 %, so many items have the same rank, "
+        "and its correlations stay below the ceiling even if the model is like the participants. There is no "
+        "correlation with a subject that has the same accuracy at all items."
+    ),
     "error_agreement": (
         "A pair is two participants, or a participant and the model. n participants: participants with a kappa in at "
         f"least one pair. Pairs are left out for one of two reasons: they share fewer than {FEWEST_ITEMS} items, or a "

@@ -210,6 +210,8 @@ class Correlation:
     value: float
     interval: Interval | None
     """The confidence interval; None if too few items have different values, or if the correlation is 1 or -1."""
+    why_no_interval: str = ""
+    """The reason why there is no interval."""
 
 
 def pearson(x: Floats, y: Floats, confidence: float) -> Correlation:
@@ -284,14 +286,16 @@ def _correlation(x: Floats, y: Floats, confidence: float, *, ranked: bool) -> Co
     value = float(_weighted_correlations(pairs, n_alike[None, :], ranked=ranked)[0])
     n_different = min(len(values) - np.unique(values, return_counts=True)[1].max() for values in (x, y))
     if n_different < FEWEST_DIFFERENT:
-        return Correlation(value, None)
+        why = f"fewer than {FEWEST_DIFFERENT} items differ from the most frequent value of one of the two variables"
+        return Correlation(value, None, why)
     at_once = max(1, _NUMBERS_AT_ONCE // len(pairs))
     without = np.concatenate([
         _weighted_correlations(pairs, n_alike - one, ranked=ranked)
         for one in np.array_split(np.eye(len(pairs), dtype="int64"), -(-len(pairs) // at_once))
     ])  # fmt: skip
     if max(abs(value), np.abs(without).max()) > 1 - 1e-12:  # Fisher's z would be infinite.
-        return Correlation(value, None)
+        when = "" if abs(value) > 1 - 1e-12 else " without one of the items"
+        return Correlation(value, None, f"the correlation is 1 or −1{when}")
     n = len(x)
     z = np.arctanh(without)
     variance = (n - 1) / n * (n_alike * (z - np.average(z, weights=n_alike)) ** 2).sum()

@@ -47,6 +47,8 @@ def test_items_at_the_same_position_are_one_disc_without_jitter(readable):
     drawing = readable(item_scatter(table, "a", "people", "gpt-4o"))
     assert "number of items at the same position" in " ".join(texts(drawing))
     assert "no correlation, because one accuracy is constant" in drawing.description
+    both = readable(item_scatter(table.assign(accuracy_model=1.0), "a", "people", "gpt-4o"))
+    assert "no correlation, because both accuracies are constant" in both.description
 
 
 @pytest.mark.parametrize("n", [1, 3, 144, 2000])

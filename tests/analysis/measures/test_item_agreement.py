@@ -69,15 +69,15 @@ def test_a_model_without_errors_has_no_correlation_and_the_reason_says_so(view, 
     line = item_agreement(marked(view(people, answers(row, [1] * 4, kind="model", run="M"))), PLAN).iloc[0]
     assert pd.isna(line["pearson"])
     assert pd.isna(line["spearman_ci_low"])
-    assert line["reason"].startswith("at every item the model is always right")
+    assert line["reason"].startswith("no correlation: the model is always right")
     line = item_agreement(marked(view(people, answers(row, [0] * 4, kind="model", run="M"))), PLAN).iloc[0]
-    assert line["reason"].startswith("at every item the model is always wrong")
+    assert line["reason"].startswith("no correlation: the model is never right")
 
 
 def test_too_few_shared_items_and_a_single_participant_have_a_reason(view, row):
     rows = view(answers(row, [1, 0], participant="P"), answers(row, [1, 0, 1], kind="model", run="M"))
     line = item_agreement(marked(rows), PLAN).iloc[0]
-    assert "people and the model both answered only 2 items" in line["reason"]
+    assert "people and the model have only 2\u00a0common items" in line["reason"]
     assert "at least 2 participants" in line["reason"]
 
 
@@ -87,7 +87,31 @@ def test_a_model_that_errs_once_has_no_interval(view, row):
     line = item_agreement(marked(view(people, answers(row, [0] + [1] * 19, kind="model", run="M"))), PLAN).iloc[0]
     assert line["pearson"] > 0
     assert pd.isna(line["pearson_ci_low"])
-    assert "for an interval" in line["reason"]
+    assert line["reason"] == (
+        "no interval (Pearson, Spearman): fewer than 4 items differ from the most frequent value of one of the two "
+        "variables"
+    )
+
+
+def test_a_reason_is_true_for_both_subjects_and_for_perfect_correlations(view, row):
+    """A correlation of 1 has no interval, although many items have different accuracies."""
+    alike = [answers(row, [1, 1, 1], participant="P"), answers(row, [1, 0, 1], participant="Q")]
+    model = [answers(row, [n % 2] * 3, kind="model", run=f"M, epoch {n}", model="M", model_version="M") for n in (1, 2)]
+    runs = [[{**one, "run_parameters": f'{{"epoch": {n}}}'} for one in run] for n, run in enumerate(model, start=1)]
+    line = item_agreement(marked(view(alike, runs)), PLAN).iloc[0]
+    assert line["reason"].startswith("no correlation: the model is equally often right at every item")
+    constant = [answers(row, [1, 1, 1], participant=name) for name in "PQ"]
+    line = item_agreement(marked(view(constant, answers(row, [0, 0, 0], kind="model", run="M"))), PLAN).iloc[0]
+    assert line["reason"].startswith("no correlation: people are always right and the model is never right")
+    right = [1, 0] * 6
+    people = [answers(row, right, participant=name) for name in "PQ"]
+    line = item_agreement(marked(view(people, answers(row, right, kind="model", run="M"))), PLAN).iloc[0]
+    assert (line["pearson"], line["spearman"]) == (pytest.approx(1), pytest.approx(1))
+    assert line["reason"] == "no interval (Pearson, Spearman): the correlation is 1 or −1"
+    almost = [answers(row, [1 - right[0], *right[1:]], participant=name) for name in "PQ"]
+    line = item_agreement(marked(view(almost, answers(row, right, kind="model", run="M"))), PLAN).iloc[0]
+    assert line["pearson"] < 1
+    assert line["reason"] == "no interval (Pearson, Spearman): the correlation is 1 or −1 without one of the items"
 
 
 def test_people_and_simulated_participants_are_compared_separately_and_rows_are_in_order(view, row):
