@@ -13,12 +13,15 @@ from analysis.measures.accuracy import accuracy
 from analysis.measures.differences import differences
 from analysis.planned.results import run_planned
 from analysis.planned.study_rows import plan_for, study_rows
+from analysis.sentences import count
 from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.exclusion_rules import ExclusionRule
 
-ALL_RULES = "with all rules"
+ALL_RULES, WITHOUT, WITHOUT_ANY = "with all rules", "without ", "without any rule"
 EarlierRules = Mapping[str, tuple[ExclusionRule, ...]]
+OVERLAP_COLUMNS = ["rule", "n_participants_excluded", "n_trials_excluded", "n_participants_excluded_without",
+                   "n_trials_excluded_without", "other_steps", "n_trials_changed"]  # fmt: skip
 
 
 def sensitivity(
@@ -44,15 +47,67 @@ def sensitivity(
         The tables `sensitivity_accuracy` and `sensitivity_differences`. If the plan has tests or models, also the
         tables `sensitivity_tests` and `sensitivity_models`. The first column is `rules`: `with all rules`, `as locked`
         or `as registered` (with the earlier rules), `without <rule>`, or `without any rule`. A result that cannot
-        be computed has no row. The dictionary is empty if neither plan has exclusion rules.
+        be computed has no row. The table `sensitivity_rules` has one row for each rule of the plan: the numbers of
+        participants and test trials that the rule excludes in the plan, and how many of these other steps
+        (`other_steps`) exclude without the rule. `n_trials_changed` is the number of test trials that enter or leave
+        the analysis without the rule. The dictionary is empty if neither plan has exclusion rules.
     """
     if not plan.exclusions and not earlier_rules:
         return {}
     parts: dict[str, list[pd.DataFrame]] = {}
+    overlaps = []
     for rules, marked in _variants(trials, plan, planned, earlier_rules):
+        if (rule := rules.removeprefix(WITHOUT)) != rules and rules != WITHOUT_ANY:
+            overlaps.append({"rule": rule, **_overlap(rule, marked, planned)})
         for name, table in _results(marked, plan).items():
             parts.setdefault(f"sensitivity_{name}", []).append(_labelled(table, rules))
-    return {name: pd.concat(tables, ignore_index=True) for name, tables in parts.items()}
+    tables = {name: pd.concat(tables, ignore_index=True) for name, tables in parts.items()}
+    return {"sensitivity_rules": pd.DataFrame(overlaps, columns=OVERLAP_COLUMNS)} | tables
+
+
+def _overlap(rule: str, marked: pd.DataFrame, planned: Exclusions) -> dict[str, int | str]:
+    """Return the numbers that a rule excludes in the plan, and the numbers that other steps exclude without the rule.
+
+    `marked` are the trials without the rule. Exclusion rules do not apply to models.
+    """
+    before, after = planned.trials["excluded_by"], marked["excluded_by"]
+    of_rule = before == rule
+    still = of_rule & after.notna()
+    people = planned.participants.loc[planned.participants["disposition"] == rule, "participant"]
+    remaining = set(marked.loc[after.isna(), "participant"])
+    return {
+        "n_participants_excluded": len(people),
+        "n_trials_excluded": int(of_rule.sum()),
+        "n_participants_excluded_without": sum(participant not in remaining for participant in people),
+        "n_trials_excluded_without": int(still.sum()),
+        "other_steps": ", ".join(sorted(after[still].astype("str").unique())),
+        "n_trials_changed": int((before.isna() != after.isna()).sum()),
+    }
+
+
+def overlap_sentences(overlaps: pd.DataFrame) -> list[str]:
+    """Return a sentence for each rule whose trials are excluded without the rule too, or that excluded no trial.
+
+    Parameters
+    ----------
+    overlaps : DataFrame
+        The table `sensitivity_rules` of `sensitivity`.
+    """
+    sentences = []
+    for row in overlaps.to_dict("records"):
+        without, others = f"Without `{row['rule']}`,", f"other steps ({row['other_steps']})"
+        trials = count(row["n_trials_excluded"], "trial")
+        if row["n_trials_changed"] == 0 and row["n_trials_excluded"] == 0:
+            sentences.append(f"{without} the results are the same: this rule excluded no trial.")
+        elif row["n_trials_changed"] == 0:
+            n_people = row["n_participants_excluded"]
+            of_people = f" of {count(n_people, 'participant')}" if n_people else ""
+            sentences.append(
+                f"{without} the results are the same, because {others} exclude the same {trials}{of_people}."
+            )
+        elif n_still := row["n_trials_excluded_without"]:
+            sentences.append(f"{without} {others} still exclude {n_still:,} of its {trials}.")
+    return sentences
 
 
 def _labelled(table: pd.DataFrame, rules: str) -> pd.DataFrame:
@@ -64,10 +119,10 @@ def _variants(
 ) -> Iterator[tuple[str, pd.DataFrame]]:
     yield ALL_RULES, planned.trials
     others = dict(earlier_rules) | {
-        f"without {rule.rule}": tuple(one for one in plan.exclusions if one != rule) for rule in plan.exclusions
+        f"{WITHOUT}{rule.rule}": tuple(one for one in plan.exclusions if one != rule) for rule in plan.exclusions
     }
     if len(plan.exclusions) > 1:
-        others["without any rule"] = ()
+        others[WITHOUT_ANY] = ()
     for name, rules in others.items():
         try:
             yield name, marked_trials(trials, plan.model_copy(update={"exclusions": rules}))

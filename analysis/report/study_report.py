@@ -9,6 +9,7 @@ from analysis.data.columns import PEOPLE
 from analysis.data.subjects import names_of_models, programs_among
 from analysis.measures.accuracy import FactorAccuracy
 from analysis.measures.study_measures import EXPLANATIONS, TITLES
+from analysis.planned.sensitivity import overlap_sentences
 from analysis.planned.study_rows import plan_for
 from analysis.provenance.record import Provenance
 from analysis.report.formatting import minute, records, shown
@@ -158,8 +159,9 @@ def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan, figures: dict
         "sensitivities": [
             (SENSITIVITIES[name], name, shown(table, plan.confidence, of_study=True))
             for name, table in tables.items()
-            if name in SENSITIVITIES
+            if name in SENSITIVITIES and len(table)
         ],
+        "overlaps": overlap_sentences(tables["sensitivity_rules"]) if "sensitivity_rules" in tables else [],
         "measures": [
             {
                 "title": TITLES.get(name, name.replace("_", " ", 1)),
@@ -191,6 +193,7 @@ def _comparison(name: str, planned: PlannedComparison, table: pd.DataFrame, plan
 
 SENSITIVITIES = {
     "sensitivity_accuracy": "Accuracy",
+    "sensitivity_rules": "Trials that each rule excludes",
     "sensitivity_differences": "Differences from models",
     "sensitivity_tests": "Tests",
     "sensitivity_models": "Coefficients of statistical models",

@@ -109,3 +109,31 @@ def test_every_work_in_the_methods_section_is_in_the_references(pilot: str) -> N
     assert len(named) > 10
     for author, year in named:
         assert re.search(rf"^{author}, .*\({year}\)", references, re.MULTILINE), (author, year)
+
+
+def test_a_rule_without_effect_says_why(view: Any, row: Any, tmp_path: Path) -> None:
+    """Two rules exclude the same fast participant, so the results without one of them are the same."""
+    plan = AnalysisPlan.model_validate({
+        "exclusions": [{"rule": "median_rt", "min_ms": 1000}, {"rule": "trial_rt", "min_ms": 900},
+                       {"rule": "attention_check"}],
+        "bootstrap_resamples": 1000,
+    })  # fmt: skip
+    fast = [one | {"rt_ms": 500.0} for one in responses(row, 3, participant="fast")]
+    slow = [responses(row, n, participant=f"P{n}") for n in range(1, 4)]
+    slow[0][0]["rt_ms"] = 800.0
+    analysis, text = report(view(fast, slow), tmp_path / "out", plan)
+    assert (
+        "\nWithout median_rt, the results are the same, because other steps (trial_rt) exclude the same 12 trials of "
+        "1 participant.\n"
+    ) in text
+    assert "\nWithout attention_check, the results are the same: this rule excluded no trial.\n" in text
+    assert "\nWithout trial_rt, " not in text
+    accuracy = analysis.tables["sensitivity_accuracy"].set_index("rules")["n_trials"].to_dict()
+    assert accuracy == {"as planned": 35, "without median_rt": 35, "without trial_rt": 36,
+                        "without attention_check": 35, "without any rule": 48}  # fmt: skip
+    of_rules = analysis.tables["sensitivity_rules"].set_index("rule").drop(columns="other_steps")
+    assert of_rules.loc["median_rt"].tolist() == [1, 12, 1, 12, 0]
+    assert of_rules.loc["trial_rt"].tolist() == [0, 1, 0, 0, 1]
+    both = [one | {"rt_ms": 850.0 if place < 7 else 950.0} for place, one in enumerate(fast)]
+    _, partly = report(view(both, slow), tmp_path / "partly", plan)
+    assert "\nWithout median_rt, other steps (trial_rt) still exclude 7 of its 12 trials.\n" in partly
