@@ -209,14 +209,14 @@ def add_planned(methods: Methods, plan: PlannedAnalyses, results: PlannedResults
             sentences.append("In linear mixed models, the degrees of freedom follow Satterthwaite (1946).")
             cited.add("satterthwaite")
         adjusted = {asked.adjust for model in results.models.values() for asked in model.planned.contrasts}
-        for adjust, (words, key) in ADJUSTMENTS.items():
-            if adjust in adjusted:
-                sentences.append(
-                    f"p values of pairwise contrasts of estimated marginal means were adjusted by {words}, separately "
-                    "for each set of contrasts and each level of the other factors. The confidence intervals of "
-                    "contrasts were not adjusted."
-                )
-                cited.add(key)
+        used = [ADJUSTMENTS[adjust] for adjust in ADJUSTMENTS if adjust in adjusted]
+        if used:
+            sentences.append(
+                "p values of pairwise contrasts of estimated marginal means were adjusted by "
+                f"{' or '.join(words for words, _ in used)}, separately for each set of contrasts and each level of "
+                "the other factors. The confidence intervals of contrasts were not adjusted."
+            )
+            cited |= {key for _, key in used}
         methods.add(sentences, *cited)
     if not results.tests.empty:
         _add_tests(methods, plan, results.tests)

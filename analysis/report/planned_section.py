@@ -13,7 +13,7 @@ from analysis.planned.tests import EQUIVALENCE
 from analysis.report.formatting import ShownTable, shown
 from analysis.report.html import with_markup
 from analysis.report.methods_section import ADJUSTMENTS
-from analysis.report.planned_sentences import model_words, sentence_of_test, term_sentences
+from analysis.report.planned_sentences import model_words, sentence_of_test, term_sentences, test_name
 from analysis.sentences import count
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedTable
 
@@ -57,7 +57,7 @@ def planned_section(
     rows = results.tests.to_dict("records")
     return {
         "not_computed": results.not_computed,
-        "tests": None if results.tests.empty else _tests(results.tests, plan.confidence),
+        "tests": None if results.tests.empty else _tests(results.tests, plan),
         "has_equivalence": _has_equivalence(results.tests),
         "confidence": plan.confidence,
         "test_sentences": [{"words": sentence_of_test(row, plan), "exploratory": row["exploratory"]} for row in rows],
@@ -71,13 +71,15 @@ def planned_section(
     }  # fmt: skip
 
 
-def _tests(tests: pd.DataFrame, confidence: float) -> ShownTable:
+def _tests(tests: pd.DataFrame, plan: PlannedAnalyses) -> ShownTable:
     """Return the table of tests.
 
     The confidence interval of an equivalence test has a smaller coverage than the intervals of other tests. So the
     headings of a table with equivalence tests do not state a coverage.
     """
-    return shown(tests.drop(columns=["warnings", "exploratory"]), None if _has_equivalence(tests) else confidence)
+    named = tests.assign(test=[test_name(row, plan) for row in tests.to_dict("records")])
+    confidence = None if _has_equivalence(tests) else plan.confidence
+    return shown(named.drop(columns=["warnings", "exploratory"]), confidence)
 
 
 def _has_equivalence(tests: pd.DataFrame) -> bool:

@@ -24,7 +24,7 @@ def sentence_of_test(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
     planned = plan.tests[row["name"]]
     where = f", where {row['where']}" if row["where"] else ""
     form = {AS_PLANNED: "", PAIRED: " (paired form)", EQUIVALENCE: " (equivalence)"}[row["form"]]
-    begin = f"{row['name']}{form}: {row['test']} of {row['of']}, {row['factor']} {row['levels']}{where}: "
+    begin = f"{row['name']}{form}: {test_name(row, plan)} of {row['of']}, {row['factor']} {row['levels']}{where}: "
     if row["form"] == EQUIVALENCE:
         return begin + _equivalence_words(row, planned, plan)
     parts = [f"{_statistic(row)}, {_p(row, plan)}"]
@@ -37,6 +37,15 @@ def sentence_of_test(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
         bayes_factor = row["bayes_factor_10"]
         parts.append(f"Bayes factor {number(bayes_factor)}, {bayes_factor_words(bayes_factor)}")
     return begin + "; ".join(parts) + f" ({_n_words(row)})."
+
+
+def test_name(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
+    """Return the name of a test. The bounds in the name of an equivalence test of shares are in points."""
+    name, margin = str(row["test"]), plan.tests[row["name"]].equivalence_margin
+    if row["form"] != EQUIVALENCE or row["estimate_unit"] != SHARE or margin is None:
+        return name
+    in_points = f"between {points(-margin)} and {points(margin)} points"
+    return name.replace(f"between {-margin:g} and {margin:g}", in_points)
 
 
 def _n_words(row: Mapping[Any, Any]) -> str:

@@ -233,7 +233,9 @@ def test_each_test_has_the_units_of_its_numbers(trials: pd.DataFrame) -> None:
     low, high = (f"{100 * share[column]:+.1f}".replace("-", "−") for column in ("ci_low", "ci_high"))
     assert f"difference {100 * share['estimate']:+.1f} points, 95 % CI [{low}, {high}]" in said["share", "as planned"]
     assert "of ±25 points (90 % CI [+" in said["share", "equivalence"]
+    assert "Equivalence between −25.0 and +25.0 points by two one-sided tests" in said["share", "equivalence"]
     assert "of ±50.000 (90 % CI [" in said["time", "equivalence"]
+    assert "Equivalence between -50 and 50 by two one-sided tests" in said["time", "equivalence"]
     assert "points" not in said["sum", "as planned"] + said["time", "as planned"]
     units = {name: said[name, "as planned"].rpartition("(n = ")[2] for name in tests}
     assert units == {"share": "20 participants).", "sum": "20 participants).", "time": "20 participants).",
@@ -243,6 +245,7 @@ def test_each_test_has_the_units_of_its_numbers(trials: pd.DataFrame) -> None:
     shown = {(cells[0], cells[1]): cells for cells in shown_tests.rows}
     for name, unit in {"share": "points", "sum": "correct", "time": "rt_ms", "items": "points", "counts": ""}.items():
         assert shown[name, "as planned"][at["unit of estimate and CI"]] == unit
+    assert "between −25.0 and +25.0 points" in shown["share", "equivalence"][at["test"]]
     cells = shown["share", "as planned"]
     assert [cells[at[heading]] for heading in ("estimate", "CI low", "CI high")] == [
         f"{100 * share['estimate']:+.1f}", low, high
@@ -273,7 +276,8 @@ def test_contrasts_say_what_is_adjusted_and_over_which_family(trials: pd.DataFra
     assert none.endswith("Neither p values nor CIs are adjusted for the number of contrasts (3 contrasts).")
     assert single.endswith("There is one contrast at each level of subject, so p values and CIs need no adjustment.")
     methods = " ".join(methods_of_data(plan, found, "1.0").paragraphs)
-    assert "The confidence intervals of contrasts were not adjusted." in methods
+    assert methods.count("The confidence intervals of contrasts were not adjusted.") == 1
+    assert "were adjusted by Tukey's method (1949) or Holm's method (1979), separately for each set" in methods
     # The intervals are those of a single contrast.
     table = found.models["m"].contrasts[0].iloc[0]
     half = stats.t.ppf(0.975, table["df"]) * table["std_error"]
