@@ -28,7 +28,7 @@ MOST_ROWS = 60
 
 def forest_plot(
     table: pd.DataFrame, name: str, *, label: str, estimate: str, ci_low: str, ci_high: str, reference: float = 0,
-    x_label: str, group: str | None = None,
+    x_label: str, group: str | None = None, scale: float = 1,
 ) -> Drawing | None:  # fmt: skip
     """Draw one estimate with its interval for each row of the table, and write the numbers at the right.
 
@@ -48,6 +48,9 @@ def forest_plot(
         The measure, its unit, and the kind of interval.
     group : str, optional
         Column that groups the rows. The groups are in the order of their first rows.
+    scale : float
+        The drawn and written numbers are those of the table times this number, such as 100 for points. The data of the
+        figure are not changed.
 
     Returns
     -------
@@ -55,7 +58,7 @@ def forest_plot(
         None if there is no estimate. If the table has more than `MOST_ROWS` rows, only the first rows are drawn, but
         the data of the figure have all rows.
     """
-    finite = table.assign(**{column: _finite(table[column]) for column in (estimate, ci_low, ci_high)})
+    finite = table.assign(**{column: scale * _finite(table[column]) for column in (estimate, ci_low, ci_high)})
     if finite[estimate].isna().all():
         return None
     if group is not None:

@@ -125,6 +125,7 @@ def _differences(differences: pd.DataFrame, plan: AnalysisPlan) -> Drawing | Non
         estimate="difference",
         ci_low="ci_low",
         ci_high="ci_high",
-        x_label=f"participants' accuracy minus model's accuracy (proportion), with {percent(plan.confidence, 0)} CI",
+        x_label=f"participants' accuracy minus model's accuracy (points), with {percent(plan.confidence, 0)} CI",
+        scale=100,
         group="people" if several else None,
     )

@@ -53,7 +53,11 @@ def pilot(view: Any, row: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
                          "who": "people"}},
     })  # fmt: skip
     simulated = [responses(row, n, participant=f"S{n}", kind="simulated") for n in range(1, 9)]
-    mock = [responses(row, 4, kind="model", run=f"mock-weak, epoch {n}", model="mock-weak") for n in (1, 2)]
+    one_model = {"kind": "model", "model": "mock-weak", "model_version": "mock-weak"}
+    mock = [
+        responses(row, 3 + n, **one_model, run=f"mock-weak, epoch {n}", run_parameters=f'{{"epoch": {n}}}')
+        for n in (1, 2)
+    ]
     baseline = responses(row, 3, kind="model", run="baseline/tracer", model="baseline/tracer")
     return report(view(simulated, mock, baseline), tmp_path_factory.mktemp("pilot") / "out", plan)[1]
 
@@ -137,3 +141,11 @@ def test_a_rule_without_effect_says_why(view: Any, row: Any, tmp_path: Path) -> 
     both = [one | {"rt_ms": 850.0 if place < 7 else 950.0} for place, one in enumerate(fast)]
     _, partly = report(view(both, slow), tmp_path / "partly", plan)
     assert "\nWithout median_rt, other steps (trial_rt) still exclude 7 of its 12 trials.\n" in partly
+
+
+def test_the_figure_of_differences_has_the_unit_of_their_table(pilot: str) -> None:
+    figure = pilot.rsplit("\nDifferences from models\n", maxsplit=1)[-1].split("\nFiles: ", maxsplit=1)[0]
+    table = pilot.split("\nSimulated participants minus\n")[1].split("\nItems: items that were given", maxsplit=1)[0]
+    (difference,) = re.findall(r"baseline/tracer\n([+−][\d.]+)\n", table)
+    assert "(points)" in figure
+    assert f"baseline/tracer: {difference.replace('+', '')}0 [" in figure
