@@ -15,6 +15,8 @@ from analysis.statistics.bayes_factors import bayes_factor_words
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedTest
 
 SYMBOLS = {"chisq": "χ²"}
+NOUNS = {"participant", "run", "item", "session", "row"}
+"""Units of n with a plural. Other units are names of columns."""
 NOT_CONVERGED = "No term was tested, because the fit did not converge."
 CORRECTIONS = {"holm": ("p_holm", "Holm"), "bh": ("p_bh", "Benjamini-Hochberg")}
 
@@ -50,8 +52,10 @@ def test_name(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
 
 def _n_words(row: Mapping[Any, Any]) -> str:
     """Return n with its unit."""
-    unit = row["n_unit"]
-    return f"n = {count(int(row['n']), unit, 'participants and runs' if unit == 'participant or run' else None)}"
+    unit, n = str(row["n_unit"]), int(row["n"])
+    if unit == "participant or run":
+        return f"n = {count(n, unit, 'participants and runs')}"
+    return f"n = {count(n, unit)}" if unit in NOUNS else f"n = {n:,}, unit: {unit}"
 
 
 def _in_unit(row: Mapping[Any, Any], value: float) -> str:

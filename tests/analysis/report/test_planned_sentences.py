@@ -251,6 +251,9 @@ def test_each_test_has_the_units_of_its_numbers(trials: pd.DataFrame) -> None:
         f"{100 * share['estimate']:+.1f}", low, high
     ]  # fmt: skip
     assert cells[at["unit of n"]] == "participant"
+    renamed = people.rename(columns={"participant": "person_id"})
+    found, plan = results(renamed, tests={"share": paired | {"of": "correct", "per": "person_id"}})
+    assert sentence_of_test(found.tests.iloc[0], plan).endswith("(n = 20, unit: person_id).")
     # Runs of models are not participants.
     with_kind = trials.assign(kind=np.where(trials["subject"] == "people", "human", "model"))
     for rows_of, unit in ((with_kind, "participants and runs"), (with_kind[with_kind["kind"] == "model"], "runs")):
