@@ -149,3 +149,8 @@ def test_the_figure_of_differences_has_the_unit_of_their_table(pilot: str) -> No
     (difference,) = re.findall(r"baseline/tracer\n([+−][\d.]+)\n", table)
     assert "(points)" in figure
     assert f"baseline/tracer: {difference.replace('+', '')}0 [" in figure
+
+
+def test_runs_of_models_are_not_under_a_heading_of_participants(pilot: str) -> None:
+    tables = re.findall(r"\n(Participants(?: or runs)?)\nTrials\nCorrect\n", pilot)
+    assert tables == ["Participants or runs"] * 2
