@@ -133,7 +133,7 @@ def test_a_rule_without_effect_says_why(view: Any, row: Any, tmp_path: Path) -> 
     assert "\nWithout attention_check, the results are the same: this rule excluded no trial.\n" in text
     assert "\nWithout trial_rt, " not in text
     accuracy = analysis.tables["sensitivity_accuracy"].set_index("rules")["n_trials"].to_dict()
-    assert accuracy == {"as planned": 35, "without median_rt": 35, "without trial_rt": 36,
+    assert accuracy == {"with all rules": 35, "without median_rt": 35, "without trial_rt": 36,
                         "without attention_check": 35, "without any rule": 48}  # fmt: skip
     of_rules = analysis.tables["sensitivity_rules"].set_index("rule").drop(columns="other_steps")
     assert of_rules.loc["median_rt"].tolist() == [1, 12, 1, 12, 0]
