@@ -18,5 +18,7 @@ def named_columns(planned: PlannedTable | PlannedModel | PlannedTest) -> tuple[s
         case PlannedModel():
             columns = (*parse_formula(planned.formula).columns, *planned.reference)
         case PlannedTest():
-            columns = (planned.of, planned.factor, *([planned.per] if planned.per else []))
+            chance = "chance" if planned.against == "chance" else None
+            named = (planned.of, planned.factor or None, planned.per, chance)
+            columns = tuple(column for column in named if column is not None)
     return (*columns, *planned.where)

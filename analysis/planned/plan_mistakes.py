@@ -149,10 +149,24 @@ class _Check:
     def test(self, place: Place, test: PlannedTest) -> None:
         factor = "between" if test.between is not None else "within"
         for key, column in (("of", test.of), ("per", test.per), (factor, test.factor)):
-            if column is not None:
+            if column:
                 self.column((*place, key), column, self.flags)
         for index, level in enumerate(test.levels):
             self.level((*place, "levels", index), test.factor, level)
+        if self.rows is not None and test.factor in self.rows.factors and not (test.levels or test.where):
+            known = _in_order(self.rows.levels[test.factor])
+            if test.compares_two_levels and len(known) > 2:
+                self.add(
+                    (*place, factor),
+                    f"`{test.factor}` has the levels {listed(known)}, but the test `{test.test}` compares two levels. "
+                    "Fix: name two levels in `levels`.",
+                )
+        if self.rows is not None and test.against == "chance" and test.of != "correct":
+            self.add(
+                (*place, "against"),
+                f"the chance level is that of `correct`, but the test is of `{test.of}`. Fix: test `correct`, or "
+                "write a number in `against`.",
+            )
         self.where((*place, "where"), test.where, self.flags)
 
     def measures(self, plan: AnalysisPlan) -> None:
@@ -199,9 +213,14 @@ class _Check:
             return
         texts = {text for one in known for text in (level_text(one), str(one))}
         if not {level_text(level), str(level)} & texts:
-            in_order = list(dict.fromkeys(level_text(one) for one in sorted(known, key=level_order)))
+            in_order = _in_order(known)
             self.add(place, f"`{column}` has no level {level_text(level)}{_hint(level_text(level), in_order)} Fix: "
                      f"choose one of {listed(in_order)}.")  # fmt: skip
+
+
+def _in_order(levels: Iterable[Any]) -> list[str]:
+    """Return the texts of levels in natural order, each text once."""
+    return list(dict.fromkeys(level_text(level) for level in sorted(levels, key=level_order)))
 
 
 def _hint(name: str, known: Iterable[str]) -> str:

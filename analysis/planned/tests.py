@@ -7,24 +7,30 @@ from typing import Any
 import pandas as pd
 
 from analysis.data.row_filters import chosen_rows, ordered_levels, require_columns, where_words
+from analysis.planned.named_columns import named_columns
 from analysis.planned.tables import numeric
 from analysis.planned.units_of_tests import unit_of_estimate, unit_of_n
 from analysis.statistics.anova import one_way_anova, repeated_measures_anova
 from analysis.statistics.bayes_factors import bayes_factor_t
 from analysis.statistics.corrections import benjamini_hochberg, holm
 from analysis.statistics.count_tests import chi_square, cochran_q, mcnemar
-from analysis.statistics.equivalence import equivalence_t
+from analysis.statistics.equivalence import equivalence_of_difference, equivalence_t
 from analysis.statistics.factor_levels import level_text
 from analysis.statistics.hypothesis_test import HypothesisTest
-from analysis.statistics.t_tests import independent_t, paired_t
+from analysis.statistics.permutation_tests import permutation_of_groups, permutation_of_signs
+from analysis.statistics.rank_tests import mann_whitney, wilcoxon_signed_rank
+from analysis.statistics.t_tests import difference_from, independent_t, one_sample_t, paired_t
 from batteries.errors import InputError, collect_input_error, input_error_about
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedTest
 
 AS_PLANNED, PAIRED, EQUIVALENCE = "as planned", "paired form", "equivalence"
 
-COLUMNS = ["name", "form", "test", "of", "factor", "levels", "where", "n", "n_unit", "statistic_name", "statistic",
-           "df", "df_error", "p_value", "p_holm", "p_bh", "estimate", "ci_low", "ci_high", "estimate_unit",
+COLUMNS = ["name", "form", "test", "of", "factor", "levels", "against", "where", "n", "n_unit", "statistic_name",
+           "statistic", "df", "df_error", "p_value", "p_holm", "p_bh", "estimate", "ci_low", "ci_high", "estimate_unit",
            "effect_name", "effect", "bayes_factor_10", "family", "exploratory", "warnings"]  # fmt: skip
+
+VALUE, AGAINST = "value", "against"
+"""The two values of a unit in a test `against` a value."""
 
 NUMBERS = ["statistic", "df", "df_error", "p_value", "estimate", "ci_low", "ci_high", "effect", "bayes_factor_10"]
 
@@ -82,7 +88,7 @@ def planned_tests(
         with collect_input_error(not_computed):
             with input_error_about(f"the test `{name}`"):
                 data = rows_of(planned)
-            rows += _rows(data, name, planned, plan.confidence)
+            rows += _rows(data, name, planned, plan)
     if not rows:
         return pd.DataFrame(columns=COLUMNS)
     # A column without any number would otherwise contain None.
@@ -99,12 +105,39 @@ def planned_tests(
     return table[COLUMNS]
 
 
-def _rows(data: pd.DataFrame, name: str, planned: PlannedTest, confidence: float) -> Iterator[dict[str, Any]]:
+def _rows(data: pd.DataFrame, name: str, planned: PlannedTest, plan: PlannedAnalyses) -> Iterator[dict[str, Any]]:
     what = f"the test `{name}`"
-    require_columns(data, [planned.of, planned.factor, *([] if planned.per is None else [planned.per])], what)
+    require_columns(data, named_columns(planned), what)
     chosen = chosen_rows(data, planned.where, what)
+    levels: list[Any] = [VALUE, AGAINST]
+    warnings: tuple[str, ...] = ()
+    if planned.factor:
+        chosen, levels, warnings = _compared(chosen, planned, what)
+    common = {
+        "name": name,
+        "of": planned.of,
+        "factor": planned.factor,
+        "levels": (" - " if len(levels) == 2 else ", ").join(map(level_text, levels)) if planned.factor else "",
+        "against": "" if planned.against is None else level_text(planned.against),
+        "where": where_words(planned.where),
+        "n_unit": unit_of_n(chosen, planned),
+        "family": planned.family,
+        "exploratory": planned.exploratory,
+    }
+    try:
+        found = list(_forms(chosen, levels, planned, plan))
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from None
+    for form, result, bayes_factor in found:
+        measured = asdict(result) | {"warnings": " ".join((*warnings, *result.warnings))}
+        measured["estimate_unit"] = None if result.estimate is None else unit_of_estimate(chosen, planned)
+        yield {**common, **measured, "form": form, "bayes_factor_10": bayes_factor}
+
+
+def _compared(chosen: pd.DataFrame, planned: PlannedTest, what: str) -> tuple[pd.DataFrame, list[Any], tuple[str, ...]]:
+    """Return the rows with the compared levels, these levels, and warnings."""
     levels = ordered_levels(chosen, planned.factor, planned.levels, what)
-    if len(levels) < 2 or (planned.test in {"t", "welch_t"} and len(levels) != 2):
+    if len(levels) < 2 or (planned.compares_two_levels and len(levels) != 2):
         raise InputError(
             f"{what}: the levels of `{planned.factor}` in these rows are "
             f"{', '.join(map(level_text, levels)) or 'none'}, but the test compares two levels. Fix: "
@@ -114,37 +147,19 @@ def _rows(data: pd.DataFrame, name: str, planned: PlannedTest, confidence: float
     without_level = (
         (f"{n_without_level:,} rows without a level of `{planned.factor}` were excluded.",) if n_without_level else ()
     )
-    chosen = chosen[chosen[planned.factor].isin(levels)]
-    common = {
-        "name": name,
-        "of": planned.of,
-        "factor": planned.factor,
-        "levels": (" - " if len(levels) == 2 else ", ").join(map(level_text, levels)),
-        "where": where_words(planned.where),
-        "n_unit": unit_of_n(chosen, planned),
-        "family": planned.family,
-        "exploratory": planned.exploratory,
-    }
-    try:
-        found = list(_forms(chosen, levels, planned, confidence))
-    except InputError as error:
-        raise InputError(f"{what}: {error}") from None
-    for form, result, bayes_factor in found:
-        measured = asdict(result) | {"warnings": " ".join((*without_level, *result.warnings))}
-        measured["estimate_unit"] = None if result.estimate is None else unit_of_estimate(chosen, planned)
-        yield {**common, **measured, "form": form, "bayes_factor_10": bayes_factor}
+    return chosen[chosen[planned.factor].isin(levels)], levels, without_level
 
 
 def _forms(
-    rows: pd.DataFrame, levels: list[Any], planned: PlannedTest, confidence: float
+    rows: pd.DataFrame, levels: list[Any], planned: PlannedTest, plan: PlannedAnalyses
 ) -> Iterator[tuple[str, HypothesisTest, float | None]]:
     """Yield each form of the test, with its result and Bayes factor."""
     if planned.test == "chi_square" and planned.within is None:
         yield AS_PLANNED, _chi_square(rows, levels, planned), None
         return
     values = _values_of_units(rows, levels, planned)
-    if planned.within is not None:
-        result = _paired(values, levels, planned, confidence)
+    if planned.between is None:
+        result = _paired(values, levels, planned, plan)
         if planned.test == "welch_t":
             result = _with(result, (WELCH_WITHIN,))
         yield AS_PLANNED, result, _bayes_factor(values, levels, planned, result, are_paired=True)
@@ -157,16 +172,16 @@ def _forms(
                 "independent within units, but the planned test treats them as independent."
             )
             try:
-                paired = _paired(values, levels, planned, confidence)
+                paired = _paired(values, levels, planned, plan)
                 warnings.append("The paired form is reported too.")
             except InputError as error:
                 warnings.append(f"The paired form cannot be computed: {error}")
-        result = _with(_independent(values, levels, planned, confidence), tuple(warnings))
+        result = _with(_independent(values, levels, planned, plan), tuple(warnings))
         yield AS_PLANNED, result, _bayes_factor(values, levels, planned, result)
         if paired is not None:
             yield PAIRED, paired, _bayes_factor(values, levels, planned, paired, are_paired=True)
     if planned.equivalence_margin is not None:
-        yield EQUIVALENCE, _equivalence(values, levels, planned, confidence), None
+        yield EQUIVALENCE, _equivalence(values, levels, planned, plan.confidence), None
 
 
 WELCH_WITHIN = (
@@ -186,14 +201,19 @@ def _values_of_units(rows: pd.DataFrame, levels: list[Any], planned: PlannedTest
     """Return one value for each unit and level."""
     values = numeric(rows, planned.of, "its outcome")
     missing = values.isna() | rows[planned.per].isna()
+    if planned.against == "chance":
+        rows = rows.assign(chance=numeric(rows, "chance", "its chance level"))
+        missing |= rows["chance"].isna()
     notes = []
     if missing.any():
         notes.append(f"{int(missing.sum())} of {len(rows)} rows have no value and were excluded.")
     kept = rows[~missing].assign(_value=values[~missing])
-    gone = [level_text(level) for level in levels if level not in set(kept[planned.factor])]
-    if gone:
-        raise InputError(_ALL_MISSING.format(factor=planned.factor, levels=", ".join(gone)))
-    grouped = kept.groupby([planned.per, planned.factor], observed=True)["_value"]
+    if planned.factor:
+        gone = [level_text(level) for level in levels if level not in set(kept[planned.factor])]
+        if gone:
+            raise InputError(_ALL_MISSING.format(factor=planned.factor, levels=", ".join(gone)))
+    units = kept.groupby([column for column in (planned.per, planned.factor) if column], observed=True)
+    grouped = units["_value"]
     n_rows = grouped.size()
     if planned.test == "chi_square" and (n_rows > 1).any():
         raise InputError(_ONE_ANSWER.format(of=planned.of))
@@ -202,18 +222,27 @@ def _values_of_units(rows: pd.DataFrame, levels: list[Any], planned: PlannedTest
             f"A unit's value is the sum of its rows, and units have {n_rows.min()} to {n_rows.max()} rows. A unit with "
             "fewer rows has a smaller sum. A mean would not depend on the number of rows."
         )
-    table = (grouped.mean() if planned.summary == "mean" else grouped.sum()).unstack().reindex(columns=levels)
+    summarised = grouped.agg(planned.summary)
+    if planned.against is None:
+        table = summarised.unstack().reindex(columns=levels)
+    else:
+        against = units["chance"].agg(planned.summary) if planned.against == "chance" else planned.against
+        table = pd.DataFrame({VALUE: summarised, AGAINST: against})
     return _Values(table, tuple(notes))
 
 
-def _independent(values: _Values, levels: list[Any], planned: PlannedTest, confidence: float) -> HypothesisTest:
+def _independent(values: _Values, levels: list[Any], planned: PlannedTest, plan: PlannedAnalyses) -> HypothesisTest:
     if planned.test == "anova":
         return one_way_anova({level_text(level): values.at(level) for level in levels})
     first, second = (values.at(level) for level in levels)
-    return independent_t(first, second, equal_variances=planned.test == "t", confidence=confidence)
+    if planned.test == "mann_whitney":
+        return mann_whitney(first, second)
+    if planned.test == "permutation":
+        return permutation_of_groups(first, second, resamples=plan.bootstrap_resamples, seed=plan.bootstrap_seed)
+    return independent_t(first, second, equal_variances=planned.test == "t", confidence=plan.confidence)
 
 
-def _paired(values: _Values, levels: list[Any], planned: PlannedTest, confidence: float) -> HypothesisTest:
+def _paired(values: _Values, levels: list[Any], planned: PlannedTest, plan: PlannedAnalyses) -> HypothesisTest:
     complete = values.of_units.dropna()
     n_left_out = len(values.of_units) - len(complete)
     left_out = (
@@ -226,7 +255,13 @@ def _paired(values: _Values, levels: list[Any], planned: PlannedTest, confidence
     if planned.test == "chi_square":
         return _with(_paired_counts(complete, levels, planned.of), notes)
     first, second = (complete[level].to_numpy(dtype="float64") for level in levels)
-    return _with(paired_t(first, second, confidence=confidence), notes)
+    if planned.test in {"wilcoxon", "mann_whitney"}:
+        return _with(wilcoxon_signed_rank(first, second), notes)
+    if planned.test == "permutation":
+        resamples, seed = plan.bootstrap_resamples, plan.bootstrap_seed
+        return _with(permutation_of_signs(first, second, resamples=resamples, seed=seed), notes)
+    test = paired_t if planned.against is None else one_sample_t
+    return _with(test(first, second, confidence=plan.confidence), notes)
 
 
 _ONE_ANSWER = (
@@ -281,7 +316,7 @@ def _bayes_factor(
 def _equivalence(values: _Values, levels: list[Any], planned: PlannedTest, confidence: float) -> HypothesisTest:
     margin = planned.equivalence_margin or 0.0
     complete = values.of_units.dropna()
-    paired = planned.within is not None or 2 * len(complete) >= len(values.of_units)
+    paired = planned.between is None or 2 * len(complete) >= len(values.of_units)
     notes = values.warnings
     if paired and len(complete) < len(values.of_units):
         notes = (
@@ -292,7 +327,10 @@ def _equivalence(values: _Values, levels: list[Any], planned: PlannedTest, confi
         notes = (*notes, f"{len(complete):,} units with values at both levels are treated as independent.")
     table = complete if paired else values.of_units
     first, second = (table[level].dropna().to_numpy(dtype="float64") for level in levels)
-    result = equivalence_t(
-        first, second, -margin, margin, paired=paired, equal_variances=planned.test == "t", confidence=confidence
-    )
+    if planned.against is None:
+        result = equivalence_t(
+            first, second, -margin, margin, paired=paired, equal_variances=planned.test == "t", confidence=confidence
+        )
+    else:
+        result = equivalence_of_difference(difference_from(first, second), -margin, margin, confidence=confidence)
     return _with(result, notes)

@@ -104,7 +104,17 @@ def planned_test_analysis(trials: PlannedTrials, plan: PlannedAnalyses, name: st
             f"({plan.correction}).{unknown}"
         )
     unit = "correct responses" if planned.summary == "sum" else "accuracy"
-    return PowerAnalysis(f"the plan's test `{name}`", run, unit, (*notes, *_notes_on_test(table, planned)))
+    notes += _notes_on_test(table, planned)
+    if planned.against is None:
+        return PowerAnalysis(f"the plan's test `{name}`", run, unit, tuple(notes))
+    value, null = "chance", "With an accuracy at chance"
+    null_accuracy = trials.table["chance"].to_numpy(dtype="float64")
+    if planned.against != "chance":
+        value, null = f"{planned.against:g}", f"With an accuracy of {planned.against:g}"
+        null_accuracy = np.full(len(trials.table), planned.against)
+    return PowerAnalysis(
+        f"the plan's test `{name}` against {value}", run, f"{unit}, minus {value}", tuple(notes), null, null_accuracy
+    )
 
 
 def _test_run(trials: PlannedTrials, table: pd.DataFrame, plan: PlannedAnalyses, name: str) -> Run:
@@ -115,7 +125,7 @@ def _test_run(trials: PlannedTrials, table: pd.DataFrame, plan: PlannedAnalyses,
     planned = plan.tests[name]
     what = f"the test `{name}`"
     chosen = matching(table, planned.where, what)
-    levels = ordered_levels(table[chosen], planned.factor, planned.levels, what)
+    levels = ordered_levels(table[chosen], planned.factor, planned.levels, what) if planned.factor else []
     if planned.test in {"t", "welch_t"} and planned.within and planned.per == "participant" and len(levels) == 2:
         first, second = (
             (chosen & table[planned.factor].eq(level).fillna(False)).to_numpy(dtype=bool) for level in levels
@@ -283,6 +293,11 @@ def _why_not(trials: PlannedTrials, plan: PlannedAnalyses, planned: PlannedTest 
         outcome, compared = formula.outcome, set(formula.columns)
     else:
         outcome, compared = planned.of, {planned.factor}
+        if isinstance(planned.against, float) and (planned.summary == "sum" or not 0 < planned.against < 1):
+            return (
+                f"compares the {planned.summary} of `{outcome}` with {planned.against:g}, but only a mean can be "
+                "simulated, with a number between 0 and 1. Fix: choose another test."
+            )
     columns = named_columns(planned)
     if planned.who == "models" or compared & set(ABOUT_MODELS):
         return (

@@ -53,6 +53,11 @@ class PowerAnalysis:
     """Unit of the estimate."""
     notes: tuple[str, ...] = ()
     """Notes on the analysis, one sentence each."""
+    null: str = "Without any effect"
+    """The null hypothesis of the analysis, as the beginning of a sentence."""
+    null_accuracy: Floats | None = None
+    """For a test against a number: the accuracy at each trial if the tested difference is 0. None for an analysis whose
+    null hypothesis is true without the effects."""
 
 
 def contrast_t(trials: PlannedTrials, effects: Sequence[Effect]) -> PowerAnalysis:

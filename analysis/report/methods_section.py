@@ -16,6 +16,7 @@ from analysis.report.methods_measures import measure_sentences
 from analysis.report.references import references
 from analysis.sentences import count, invalid_words, percent, programs_words, source_words
 from analysis.statistics.factor_levels import level_order, level_text
+from analysis.statistics.permutation_tests import MEAN_DIFFERENCE
 from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.planned_analyses import PlannedAnalyses
 
@@ -286,7 +287,8 @@ def _term_tests(results: PlannedResults) -> list[str]:
 def _add_tests(methods: Methods, plan: PlannedAnalyses, tests: pd.DataFrame) -> None:
     others = tests.loc[tests["form"] != EQUIVALENCE, "test"]
     names, cited = [_in_sentence(name) for name in dict.fromkeys(others)], set()
-    for part, key in (("Welch", "welch"), ("McNemar", "mcnemar"), ("Greenhouse", "greenhouse_geisser")):
+    for part, key in (("Welch", "welch"), ("McNemar", "mcnemar"), ("Greenhouse", "greenhouse_geisser"),
+                      ("Wilcoxon", "wilcoxon"), ("Mann-Whitney", "mann_whitney")):  # fmt: skip
         if tests["test"].str.contains(part).any() or tests["warnings"].str.contains(part).any():
             cited.add(key)
     sentences = [f"Tests: {', '.join(names)}."]
@@ -297,6 +299,24 @@ def _add_tests(methods: Methods, plan: PlannedAnalyses, tests: pd.DataFrame) -> 
         sentences.append(
             f"The plan names Welch's t test within units for {', '.join(computed)}; this is the paired t test."
         )
+    if (tests["against"] == "chance").any():
+        sentences.append(
+            "Tests against chance compare each unit's accuracy with the mean chance level of the same trials, which is "
+            "the probability that a random response is correct."
+        )
+    if tests["effect_name"].str.contains("rank-biserial", na=False).any():
+        sentences.append("The effect size of rank tests is the rank-biserial correlation (Kerby, 2014).")
+        cited.add("kerby")
+    permutation = tests.loc[tests["statistic_name"] == MEAN_DIFFERENCE, "test"]
+    if len(permutation):
+        sentences.append("The statistic of permutation tests is the difference of means (Ernst, 2004).")
+        cited.add("ernst")
+    if permutation.str.contains("random").any():
+        sentences.append(
+            f"Random permutations were drawn with the seed {plan.bootstrap_seed}; p = (b + 1) / (m + 1) if b of m "
+            "random permutations have at least the observed absolute difference (Phipson & Smyth, 2010)."
+        )
+        cited.add("phipson_smyth")
     if plan.correction in CORRECTIONS:
         sentences.append(f"p values were corrected within each family of tests by {CORRECTIONS[plan.correction]}.")
         if tests["exploratory"].nunique() > 1:
@@ -319,4 +339,4 @@ def _add_tests(methods: Methods, plan: PlannedAnalyses, tests: pd.DataFrame) -> 
 
 def _in_sentence(name: str) -> str:
     """Return a test's name as it is written inside a sentence; a person's name keeps its capital."""
-    return name if "'s" in name else name[:1].lower() + name[1:]
+    return name if "'s" in name or name.startswith("Mann-") else name[:1].lower() + name[1:]

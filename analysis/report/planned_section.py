@@ -79,7 +79,8 @@ def _tests(tests: pd.DataFrame, plan: PlannedAnalyses) -> ShownTable:
     """
     named = tests.assign(test=[test_name(row, plan) for row in tests.to_dict("records")])
     confidence = None if _has_equivalence(tests) else plan.confidence
-    return shown(named.drop(columns=["warnings", "exploratory"]), confidence)
+    dropped = ["warnings", "exploratory", *([] if tests["against"].any() else ["against"])]
+    return shown(named.drop(columns=dropped), confidence)
 
 
 def _has_equivalence(tests: pd.DataFrame) -> bool:

@@ -12,11 +12,14 @@ from analysis.planned.units_of_tests import SHARE
 from analysis.report.formatting import cell_words, number, p_words
 from analysis.sentences import MOST_MODELS_IN_SENTENCES, count, percent, points
 from analysis.statistics.bayes_factors import bayes_factor_words
+from analysis.statistics.permutation_tests import MEAN_DIFFERENCE
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedTest
 
 SYMBOLS = {"chisq": "χ²"}
 NOUNS = {"participant", "run", "item", "session", "row"}
 """Units of n with a plural. Other units are names of columns."""
+RANK_SUMS = ("U", "V")
+"""Statistics that are multiples of 1/2."""
 NOT_CONVERGED = "No term was tested, because the fit did not converge."
 CORRECTIONS = {"holm": ("p_holm", "Holm"), "bh": ("p_bh", "Benjamini-Hochberg")}
 
@@ -26,14 +29,15 @@ def sentence_of_test(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
     planned = plan.tests[row["name"]]
     where = f", where {row['where']}" if row["where"] else ""
     form = {AS_PLANNED: "", PAIRED: " (paired form)", EQUIVALENCE: " (equivalence)"}[row["form"]]
-    begin = f"{row['name']}{form}: {test_name(row, plan)} of {row['of']}, {row['factor']} {row['levels']}{where}: "
+    compared = f" against {row['against']}" if row["against"] else f", {row['factor']} {row['levels']}"
+    begin = f"{row['name']}{form}: {test_name(row, plan)} of {row['of']}{compared}{where}: "
     if row["form"] == EQUIVALENCE:
         return begin + _equivalence_words(row, planned, plan)
     parts = [f"{_statistic(row)}, {_p(row, plan)}"]
-    if pd.notna(row["estimate"]):
+    if pd.notna(row["estimate"]) and row["statistic_name"] != MEAN_DIFFERENCE:
         interval = f", {percent(plan.confidence, 0)} CI {_bounds(row)}" if pd.notna(row["ci_low"]) else ""
         parts.append(f"difference {_in_unit(row, row['estimate'])}{interval}")
-    if row["effect_name"]:
+    if pd.notna(row["effect_name"]):
         parts.append(f"{row['effect_name']} {number(row['effect'])}")
     if pd.notna(row["bayes_factor_10"]):
         bayes_factor = row["bayes_factor_10"]
@@ -71,8 +75,11 @@ def _bounds(row: Mapping[Any, Any]) -> str:
 def _statistic(row: Mapping[Any, Any]) -> str:
     degrees = [cell_words("df", row[name]) for name in ("df", "df_error") if pd.notna(row[name])]
     symbol = SYMBOLS.get(row["statistic_name"], row["statistic_name"])
+    if symbol == MEAN_DIFFERENCE:
+        return f"{symbol} = {_in_unit(row, row['estimate'])}"
     in_brackets = f"({', '.join(degrees)})" if degrees else ""
-    return f"{symbol}{in_brackets} = {number(row['statistic'])}"
+    value = number(row["statistic"], 1 if symbol in RANK_SUMS else 3)
+    return f"{symbol}{in_brackets} = {value}"
 
 
 def _p(row: Mapping[str, Any], plan: PlannedAnalyses) -> str:

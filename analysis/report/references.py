@@ -13,6 +13,7 @@ REFERENCES = {
     "cohen_kappa": "Cohen, J. (1960). A coefficient of agreement for nominal scales. Educational and Psychological "
     "Measurement, 20, 37-46.",
     "cohen": "Cohen, J. (1988). Statistical power analysis for the behavioral sciences (2nd ed.). Erlbaum.",
+    "ernst": "Ernst, M. D. (2004). Permutation methods: A basis for exact inference. Statistical Science, 19, 676-685.",
     "error_consistency": "Geirhos, R., Meding, K., & Wichmann, F. A. (2020). Beyond accuracy: Quantifying "
     "trial-by-trial behaviour of CNNs and humans by measuring error consistency. Advances in Neural Information "
     "Processing Systems, 33.",
@@ -29,9 +30,13 @@ REFERENCES = {
     "jackknife": "Efron, B., & Tibshirani, R. J. (1993). An introduction to the bootstrap. Chapman & Hall.",
     "jzs": "Rouder, J. N., Speckman, P. L., Sun, D., Morey, R. D., & Iverson, G. (2009). Bayesian t tests for "
     "accepting and rejecting the null hypothesis. Psychonomic Bulletin & Review, 16, 225-237.",
+    "kerby": "Kerby, D. S. (2014). The simple difference formula: An approach to teaching nonparametric correlation. "
+    "Comprehensive Psychology, 3, 11.IT.3.1.",
     "kish": "Kish, L. (1965). Survey sampling. Wiley.",
     "korn_graubard": "Korn, E. L., & Graubard, B. I. (1998). Confidence intervals for proportions with small expected "
     "number of positive counts estimated from survey data. Survey Methodology, 24, 193-201.",
+    "mann_whitney": "Mann, H. B., & Whitney, D. R. (1947). On a test of whether one of two random variables is "
+    "stochastically larger than the other. Annals of Mathematical Statistics, 18, 50-60.",
     "mcnemar": "McNemar, Q. (1947). Note on the sampling error of the difference between correlated proportions or "
     "percentages. Psychometrika, 12, 153-157.",
     "mover": "Zou, G. Y., & Donner, A. (2008). Construction of confidence limits about effect measures: A general "
@@ -41,6 +46,8 @@ REFERENCES = {
     "nakagawa": "Nakagawa, S., Johnson, P. C. D., & Schielzeth, H. (2017). The coefficient of determination R2 and "
     "intra-class correlation coefficient from generalized linear mixed-effects models revisited and expanded. Journal "
     "of the Royal Society Interface, 14, 20170213.",
+    "phipson_smyth": "Phipson, B., & Smyth, G. K. (2010). Permutation p-values should never be zero: Calculating exact "
+    "p-values when permutations are randomly drawn. Statistical Applications in Genetics and Molecular Biology, 9, 39.",
     "satterthwaite": "Satterthwaite, F. E. (1946). An approximate distribution of estimates of variance components. "
     "Biometrics Bulletin, 2, 110-114.",
     "schuirmann": "Schuirmann, D. J. (1987). A comparison of the two one-sided tests procedure and the power approach "
@@ -51,6 +58,7 @@ REFERENCES = {
     "tukey": "Tukey, J. W. (1949). Comparing individual means in the analysis of variance. Biometrics, 5, 99-114.",
     "welch": "Welch, B. L. (1947). The generalization of Student's problem when several different population variances "
     "are involved. Biometrika, 34, 28-35.",
+    "wilcoxon": "Wilcoxon, F. (1945). Individual comparisons by ranking methods. Biometrics Bulletin, 1, 80-83.",
     "wilson": "Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. Journal of "
     "the American Statistical Association, 22, 209-212.",
 }

@@ -5,7 +5,7 @@ import math
 from scipy import stats
 
 from analysis.statistics.hypothesis_test import HypothesisTest
-from analysis.statistics.t_tests import Floats, difference_of_groups, difference_of_pairs, t_interval
+from analysis.statistics.t_tests import Floats, MeanDifference, difference_of_groups, difference_of_pairs, t_interval
 from batteries.errors import InputError
 
 
@@ -76,16 +76,23 @@ def equivalence_t(
     >>> round(abs(result.statistic), 6), round(result.p_value, 6), round(0.5 - 1 / math.sqrt(6), 6)
     (2.0, 0.091752, 0.091752)
     """
+    if paired:
+        difference = difference_of_pairs(first, second)
+    else:
+        difference = difference_of_groups(first, second, equal_variances=equal_variances)
+    return equivalence_of_difference(difference, low, high, confidence=confidence)
+
+
+def equivalence_of_difference(
+    difference: MeanDifference, low: float, high: float, *, confidence: float = 0.95
+) -> HypothesisTest:
+    """Test whether a difference is between `low` and `high`, by two one-sided t tests. See `equivalence_t`."""
     _check_bounds(low, high)
     if not 0.5 < confidence < 1:
         raise InputError(
             f"the confidence of the equivalence test is {confidence}, but it must be between 0.5 and 1. Fix: give a "
             "number such as 0.95."
         )
-    if paired:
-        difference = difference_of_pairs(first, second)
-    else:
-        difference = difference_of_groups(first, second, equal_variances=equal_variances)
     above = (difference.estimate - low) / difference.standard_error
     below = (difference.estimate - high) / difference.standard_error
     p_above = float(stats.t.sf(above, difference.df))

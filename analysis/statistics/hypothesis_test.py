@@ -10,7 +10,8 @@ class HypothesisTest:
     test: str
     """Full name of the test, such as `Welch's t test`."""
     statistic_name: str
-    """`t`, `F`, `chisq`, or `b` for the exact McNemar test."""
+    """`t`, `F`, `chisq`, `b` for the exact McNemar test, `U` for the Mann-Whitney test, `V` for Wilcoxon's test,
+    or `mean difference` for a permutation test."""
     statistic: float
     p_value: float
     """Two-sided p value, except in tests of equivalence."""
@@ -26,7 +27,7 @@ class HypothesisTest:
     ci_high: float | None = None
     """`ci_low` and `ci_high` are the bounds of the confidence interval of `estimate`."""
     effect_name: str | None = None
-    """Name of the effect size, such as `Cohen's d`, `partial eta squared`, `Cramér's V`."""
+    """Name of the effect size, such as `Cohen's d`, `partial eta squared` or `rank-biserial correlation`."""
     effect: float | None = None
     """Size of the effect in standard units."""
     warnings: tuple[str, ...] = ()

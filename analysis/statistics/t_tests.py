@@ -145,23 +145,24 @@ def paired_t(first: Floats, second: Floats, *, confidence: float = 0.95) -> Hypo
     return _tested(difference_of_pairs(first, second), confidence)
 
 
-def one_sample_t(values: Floats, against: float, *, confidence: float = 0.95) -> HypothesisTest:
+def one_sample_t(values: Floats, against: float | Floats, *, confidence: float = 0.95) -> HypothesisTest:
     r"""Test whether a population's mean is a given number, such as chance.
 
     Parameters
     ----------
     values : array of float, shape (units,)
         One value per unit.
-    against : float
-        The mean under the null hypothesis.
+    against : float, or array of float, shape (units,)
+        The mean under the null hypothesis: one number for all units, or a number for each unit, such as the chance
+        level of the items that the unit answered.
     confidence : float
         Coverage of the interval of the difference.
 
     Returns
     -------
     HypothesisTest
-        `estimate` is mean(values) - against, and `effect` is Cohen's d: the estimate in standard deviations of the
-        values.
+        `estimate` is the mean of values - against. `effect` is Cohen's d: the estimate divided by the standard
+        deviation of values - against.
 
     Raises
     ------
@@ -185,14 +186,7 @@ def one_sample_t(values: Floats, against: float, *, confidence: float = 0.95) ->
     >>> round(result.statistic**2, 6), result.df, result.estimate
     (2.0, 4, 1.0)
     """
-    if not abs(against) <= LARGEST:
-        raise InputError(
-            f"the mean under the null hypothesis (`against`) is {against}, which is not a finite number. Fix: correct "
-            "this number."
-        )
-    sample = checked_sample(values, "the sample")
-    largest = max(_largest(sample), abs(against))
-    return _tested(_mean_against_zero(sample - against, largest, "One-sample t test", "Cohen's d"), confidence)
+    return _tested(difference_from(values, against), confidence)
 
 
 def difference_of_groups(first: Floats, second: Floats, *, equal_variances: bool) -> MeanDifference:
@@ -226,13 +220,31 @@ def difference_of_groups(first: Floats, second: Floats, *, equal_variances: bool
 
 def difference_of_pairs(first: Floats, second: Floats) -> MeanDifference:
     """Return the mean difference within pairs. For the parameters, see `paired_t`."""
+    one, two = checked_pairs(first, second)
+    return _mean_against_zero(one - two, _largest(one, two), "Paired t test", "Cohen's d_z")
+
+
+def difference_from(values: Floats, against: float | Floats) -> MeanDifference:
+    """Return the difference of a mean from a given number. For the parameters, see `one_sample_t`."""
+    if not np.all(np.abs(against) <= LARGEST):
+        raise InputError(
+            f"the mean under the null hypothesis (`against`) is {against}, which is not a finite number. Fix: correct "
+            "this number."
+        )
+    sample = checked_sample(values, "the sample")
+    largest = max(_largest(sample), float(np.abs(against).max()))
+    return _mean_against_zero(sample - against, largest, "One-sample t test", "Cohen's d")
+
+
+def checked_pairs(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    """Return the values of pairs as two arrays, or raise an error if the values cannot be tested."""
     one, two = checked_sample(first, "the first condition"), checked_sample(second, "the second condition")
     if len(one) != len(two):
         raise InputError(
             f"the first condition has {len(one)} values and the second condition has {len(two)} values, so the values "
             "are not pairs. Fix: keep only the units that have both values."
         )
-    return _mean_against_zero(one - two, _largest(one, two), "Paired t test", "Cohen's d_z")
+    return one, two
 
 
 def checked_sample(values: Floats, name: str) -> Floats:

@@ -194,14 +194,16 @@ def power(
     trials = planned_trials(design_of(study), max(request.ns))
     with_effects = accuracies(trials.table, accuracy, request.effects)
     analysis = _analysis(study, trials, request)
-    there_is_an_effect = any(effect.difference for effect in request.effects)
+    null_accuracy = analysis.null_accuracy
+    there_is_an_effect = any(effect.difference for effect in request.effects) or null_accuracy is not None
+    if there_is_an_effect and null_accuracy is None:
+        null_accuracy = accuracies(trials.table, accuracy, [])
     n_steps = simulations * (1 + there_is_an_effect)
     with progress_bar("Simulating studies", n_steps) as on_done:
         table = simulated_power(
             trials, with_effects, analysis, request.population,
             ns=request.ns, simulations=simulations, alpha=alpha, seed=seed,
-            null_accuracy=accuracies(trials.table, accuracy, []) if there_is_an_effect else None,
-            on_done=on_done,
+            null_accuracy=null_accuracy, on_done=on_done,
         )  # fmt: skip
     said = _in_words(trials, request, analysis, table, there_is_an_effect)
     if output is not None:
@@ -305,8 +307,8 @@ def _in_words(
             f"has {n_groups} groups."
         )
     lines += [*analysis.notes, "", *_table_lines(table, analysis, effect, request.model is not None), ""]
-    lines += _findings(table) if effect else ["The effect is 0, so these are false-positive rates."]
-    return "\n".join([*lines, *_warnings(table, request)])
+    lines += _findings(table, analysis.null) if effect else ["The effect is 0, so these are false-positive rates."]
+    return "\n".join([*lines, *_warnings(table, request.alpha, effect)])
 
 
 def _table_lines(table: pd.DataFrame, analysis: PowerAnalysis, effect: bool, is_model: bool) -> list[str]:
@@ -333,7 +335,7 @@ def _table_lines(table: pd.DataFrame, analysis: PowerAnalysis, effect: bool, is_
     ]
 
 
-def _findings(table: pd.DataFrame) -> list[str]:
+def _findings(table: pd.DataFrame, null_words: str) -> list[str]:
     """Return the smallest number of participants that reaches each power in `TARGETS`, and the false-positive rate."""
     tried = table[table["effect"] == "as given"].sort_values("n_participants")
     smallest = []
@@ -345,12 +347,12 @@ def _findings(table: pd.DataFrame) -> list[str]:
     null = table[table["effect"] == "none"].iloc[0]
     return [
         f"The smallest of these N that finds the effect in at least {'; in at least '.join(smallest)}.",
-        f"Without any effect, the analysis is significant in {_percent(null['power'])} of studies with N = "
+        f"{null_words}, the analysis is significant in {_percent(null['power'])} of studies with N = "
         f"{null['n_participants']:,} (95 % CI {_percent(null['ci_low'])} to {_percent(null['ci_high'])}).",
     ]
 
 
-def _warnings(table: pd.DataFrame, request: Request) -> list[str]:
+def _warnings(table: pd.DataFrame, alpha: float, effect: bool) -> list[str]:
     said = []
     flawed = float(table[[NOT_CONVERGED, SINGULAR, NOT_COMPUTABLE]].sum(axis=1).max())
     if flawed:
@@ -359,10 +361,10 @@ def _warnings(table: pd.DataFrame, request: Request) -> list[str]:
             f"responses could not be analysed. This was the case in up to {_percent(flawed)} of studies. The column "
             "`with singular` has the power if singular models are accepted."
         )
-    null = table if not any(effect.difference for effect in request.effects) else table[table["effect"] == "none"]
-    if (null["ci_low"] > request.alpha).any():
+    null = table[table["effect"] == "none"] if effect else table
+    if (null["ci_low"] > alpha).any():
         said.append(
-            f"Warning: the rate of false positives is higher than alpha = {request.alpha:g}, so neither a significant "
+            f"Warning: the rate of false positives is higher than alpha = {alpha:g}, so neither a significant "
             "result nor the power of this analysis can be trusted. The analysis ignores some of the variance between "
             "studies, for instance the variance of the items. Fix: plan a mixed model with random effects of "
             "participants and items."

@@ -20,6 +20,14 @@ def _levels(where: Any) -> Any:
     return where
 
 
+def _number_or_chance(against: Any) -> Any:
+    is_number = isinstance(against, (int, float)) and not isinstance(against, bool) and isfinite(against)
+    if is_number or against in ("chance", None):
+        return against
+    raise ValueError(f"the value is {against!r}, which is not a number. Fix: write a number or `chance`.")
+
+
+Against = Annotated[float | Literal["chance"] | None, BeforeValidator(_number_or_chance)]
 Where = Annotated[dict[str, Level | tuple[Level, ...]], BeforeValidator(_levels)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=64)]
 """Name of a planned analysis, which is also the name of its file."""
@@ -111,13 +119,28 @@ class PlannedModel(_Planned):
     who: Who = Field(default="everyone", description=_WHO)
 
 
-class PlannedTest(_Planned):
-    """A t test, analysis of variance or chi-square test."""
+COMPARISONS = {
+    "t": ("between", "within", "against"),
+    "welch_t": ("between", "within"),
+    "anova": ("between", "within"),
+    "chi_square": ("between", "within"),
+    "wilcoxon": ("within", "against"),
+    "mann_whitney": ("between",),
+    "permutation": ("between", "within", "against"),
+}
+"""For each test: the keys that can say what is compared."""
 
-    test: Literal["t", "welch_t", "anova", "chi_square"] = Field(
+
+class PlannedTest(_Planned):
+    """A t test, analysis of variance, chi-square test, rank test or permutation test."""
+
+    test: Literal["t", "welch_t", "anova", "chi_square", "wilcoxon", "mann_whitney", "permutation"] = Field(
         description=(
             "`t`: Student's t test, which assumes equal variances. `welch_t`: Welch's t test, which allows unequal "
-            "variances. With `within`, both are the paired t test, and the report says so."
+            "variances. With `within`, both are the paired t test, and the report says so. With `against`, `t` is the "
+            "one-sample t test. `wilcoxon`: Wilcoxon's signed-rank test, with `within` or `against`. `mann_whitney`: "
+            "Mann-Whitney U test of two levels, with `between`. `permutation`: permutation test of a difference of "
+            "means."
         )
     )
     of: str = Field(description="The tested column.")
@@ -130,6 +153,13 @@ class PlannedTest(_Planned):
     )
     within: str | None = Field(
         default=None, description="Factor for a comparison within units: each unit has every level."
+    )
+    against: Against = Field(
+        default=None,
+        description=(
+            "A number, instead of `between` or `within`: the test compares the values of the units with this number. "
+            "`chance`: it compares each unit's accuracy with the mean chance level of the same rows."
+        ),
     )
     levels: tuple[Level, ...] = Field(
         default=(), description="The factor's levels, in order. A difference is the first level minus the second level."
@@ -155,14 +185,29 @@ class PlannedTest(_Planned):
 
     @model_validator(mode="after")
     def _is_complete(self) -> "PlannedTest":
-        if (self.between is None) == (self.within is None):
-            raise ValueError("a test needs exactly one of `between` and `within`. Fix: write one of the two.")
+        if (self.between, self.within, self.against).count(None) != 2:
+            raise ValueError(
+                "a test needs exactly one of `between`, `within` and `against`. Fix: write one of the three."
+            )
+        compared = "between" if self.between is not None else "within" if self.within is not None else "against"
+        if compared not in COMPARISONS[self.test]:
+            tests = ", ".join(f"`{test}`" for test, keys in COMPARISONS.items() if compared in keys)
+            keys = " or ".join(f"`{key}`" for key in COMPARISONS[self.test])
+            raise ValueError(
+                f"the test `{self.test}` cannot have `{compared}`. Fix: choose one of the tests {tests}, or write "
+                f"{keys} instead of `{compared}`."
+            )
+        if self.against is not None and self.levels:
+            raise ValueError(
+                "`levels` are levels of a factor, but a test `against` a value has no factor. Fix: delete `levels`, "
+                "and select rows with `where`."
+            )
         if self.within is not None and self.per is None:
             raise ValueError("a test `within` units lacks `per`. Fix: name the column of the unit.")
         if self.test != "chi_square" and self.per is None:
             raise ValueError("the test lacks `per`. Fix: name the column of the unit, such as `participant`.")
-        if self.test in {"t", "welch_t"} and self.levels and len(self.levels) != 2:
-            raise ValueError("a t test compares two levels. Fix: name two levels in `levels`.")
+        if self.compares_two_levels and self.levels and len(self.levels) != 2:
+            raise ValueError(f"the test `{self.test}` compares two levels. Fix: name two levels in `levels`.")
         if self.test not in {"t", "welch_t"} and (self.equivalence_margin is not None or self.bayes_factor):
             raise ValueError(
                 "`equivalence_margin` and `bayes_factor` are for t tests only. Fix: delete these "
@@ -172,8 +217,13 @@ class PlannedTest(_Planned):
 
     @property
     def factor(self) -> str:
-        """The factor whose levels are compared."""
+        """The factor whose levels are compared; empty for a test `against` a value."""
         return self.between or self.within or ""
+
+    @property
+    def compares_two_levels(self) -> bool:
+        """True if the test is not defined for more than two levels of the factor."""
+        return self.test not in {"anova", "chi_square"}
 
 
 class PlannedComparison(BaseModel):
@@ -240,8 +290,14 @@ class PlannedAnalyses(BaseModel):
     )
     confidence: float = Field(default=0.95, gt=0.5, lt=1, description="Confidence level of the intervals.")
     bootstrap_resamples: int = Field(
-        default=10_000, ge=1_000, le=1_000_000, description="Resamples of the bootstrap for the consistency of models."
+        default=10_000,
+        ge=1_000,
+        le=1_000_000,
+        description="Resamples of the bootstrap for the consistency of models, and of permutation tests.",
     )
     bootstrap_seed: int = Field(
-        default=1, ge=0, le=2**31 - 1, description="Seed of the bootstrap, so that tables can be reproduced."
+        default=1,
+        ge=0,
+        le=2**31 - 1,
+        description="Seed of the bootstrap and of permutation tests, so that tables can be reproduced.",
     )

@@ -17,7 +17,8 @@ ITEMS = [
     )
 ]
 ROWS = rows_of_items(ITEMS)
-TEST = {"test": "t", "of": "correct", "per": "participant", "within": "condition"}
+TEST = {"test": "t", "of": "correct", "per": "participant", "within": "condition", "levels": ["A", "B"]}
+AGAINST_CHANCE = {"test": "t", "of": "correct", "per": "participant", "against": "chance"}
 MODEL = {"formula": "correct ~ subject * condition + (1 | participant)"}
 TABLE = {"by": ["condition"], "of": ["rt_ms"]}
 
@@ -39,7 +40,14 @@ def test_a_plan_that_would_work_has_no_mistakes() -> None:
                 "where": {"subject": ["people", "some model"], "easy": "TRUE", "level": 2.0, "phase": "test"},
             }
         },
-        "tests": {"t": {**TEST, "levels": ["A", "01"], "where": {"item_id": ["i0", "i2"], "task": "multiple_choice"}}},
+        "tests": {
+            "t": {**TEST, "levels": ["A", "01"], "where": {"item_id": ["i0", "i2"], "task": "multiple_choice"}},
+            "three": {**TEST, "test": "anova", "levels": []},
+            "two": {**TEST, "within": "level", "levels": []},
+            "chosen": {**TEST, "levels": [], "where": {"condition": ["A", "B"]}},
+            "chance": AGAINST_CHANCE,
+            "fast": {**AGAINST_CHANCE, "of": "rt_ms", "against": 500},
+        },
         "item_cluster": "condition",
         "difficulty": "level",
         "comparisons": {"c": {"by": ["condition", "level"]}},
@@ -71,6 +79,14 @@ def test_a_plan_that_would_work_has_no_mistakes() -> None:
         ({"tests": {"t": {**TEST, "within": "state"}}}, "tests.t.within", "no column `state`"),
         ({"tests": {"t": {**TEST, "within": None, "between": "state"}}}, "tests.t.between", "no column `state`"),
         ({"tests": {"t": {**TEST, "levels": ["A", 1]}}}, "tests.t.levels.1", "`condition` has no level 1"),
+        ({"tests": {"t": {**TEST, "levels": []}}}, "tests.t.within",
+         "`condition` has the levels 01, A, B, but the test `t` compares two levels. Fix: name two levels in "
+         "`levels`."),
+        ({"tests": {"t": {**TEST, "test": "mann_whitney", "levels": [], "within": None, "between": "condition"}}},
+         "tests.t.between", "the test `mann_whitney` compares two levels"),
+        ({"tests": {"t": {**AGAINST_CHANCE, "of": "rt_ms"}}}, "tests.t.against",
+         "the chance level is that of `correct`, but the test is of `rt_ms`. Fix: test `correct`"),
+        ({"tests": {"t": {**AGAINST_CHANCE, "per": "person"}}}, "tests.t.per", "no column `person`"),
         ({"tests": {"t": {**TEST, "where": {"level": [0, 3]}}}}, "tests.t.where.level", "`level` has no level 3"),
         ({"flags": {"f": {"level": 3}}}, "flags.f.level", "`level` has no level 3. Fix: choose one of 0, 2."),
         ({"flags": {"f": {}}}, "flags.f", "the flag has no columns"),

@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ from analysis.statistics.bayes_factors import bayes_factor_t
 from analysis.statistics.corrections import benjamini_hochberg, holm
 from batteries.errors import InputError
 from batteries.files.file_reading import read_yaml
-from experiment.study.planned_analyses import PlannedAnalyses
+from experiment.study.planned_analyses import COMPARISONS, PlannedAnalyses
 from tests.paths import FIXTURES
 
 R = json.loads((FIXTURES / "planned_analyses.json").read_text(encoding="utf-8"))["tests"]
@@ -86,6 +87,21 @@ def test_a_t_test_is_that_of_r_on_the_units_values(made_up, name, test, confiden
     assert row["ci_low"] < row["estimate"] < row["ci_high"]
 
 
+@pytest.mark.parametrize(
+    ("name", "test"),
+    [
+        ("against_600", {"against": 600}),
+        ("against_half_in_x", {"of": "correct", "against": 0.5, "where": {"condition": "x"}}),
+    ],
+)
+def test_a_test_against_a_number_is_that_of_r(made_up, name, test):
+    row = one(made_up, **T | test)
+    same(row, R[name], "t")
+    assert (row["estimate"], row["effect"]) == pytest.approx((R[name]["estimate"], R[name]["effect"]))
+    assert (row["test"], row["effect_name"]) == ("One-sample t test", "Cohen's d")
+    assert (row["factor"], row["levels"], row["against"]) == ("", "", str(test["against"]))
+
+
 @pytest.mark.parametrize(("name", "factor"), [("one_way_site", "site"), ("one_way_condition", "condition")])
 def test_an_analysis_of_variance_between_units_is_that_of_r(made_up, name, factor):
     same(one(made_up, test="anova", of="rt", per="participant", between=factor), R[name], "F")
@@ -130,10 +146,11 @@ def test_a_paired_test_of_counts_is_that_of_r_and_its_difference_is_first_minus_
         ("equivalence", BY_GROUP),
         ("equivalence_turned", BY_GROUP | {"levels": ["B", "A"]}),
         ("equivalence_paired", IN_CONDITION | X_Y),
+        ("equivalence_against_half", {"of": "correct", "against": 0.5, "equivalence_margin": 0.1}),
     ],
 )
 def test_an_equivalence_test_is_that_of_r(made_up, name, factor):
-    row = one(made_up, EQUIVALENCE, **T, **factor, equivalence_margin=100)
+    row = one(made_up, EQUIVALENCE, **T | {"equivalence_margin": 100} | factor)
     expected = R[name]
     assert (row["p_value"], row["ci_low"], row["ci_high"]) == pytest.approx(
         (expected["p"], expected["ci_low"], expected["ci_high"]), rel=1e-9
@@ -616,8 +633,11 @@ def test_an_analysis_of_variance_with_one_named_level_is_refused():
     )
 
 
-@pytest.mark.parametrize("test", ["t", "welch_t", "anova"])
-@pytest.mark.parametrize("way", ["between", "within"])
+@pytest.mark.parametrize(
+    ("test", "way"),
+    [*product(["t", "welch_t", "anova"], ["between", "within"]), ("mann_whitney", "between"), ("wilcoxon", "within"),
+     ("permutation", "between"), ("permutation", "within")],
+)  # fmt: skip
 def test_values_that_do_not_vary_are_refused_without_a_warning_of_numpy(test, way):
     message = refused(units().assign(value=1.0), test=test, of="value", per="unit", **{way: "condition"})
     assert "cannot be computed" in message
@@ -649,6 +669,116 @@ def test_an_infinite_value_is_refused(value):
     assert "infinite" in refused(data, **BETWEEN)
 
 
+# Rank tests
+
+
+def test_a_rank_test_compares_the_values_of_units_and_says_how_p_was_computed(made_up):
+    """The values are those of the t tests, and scipy's exact tests are the comparison."""
+    means = made_up.groupby(["participant", "condition"])["rt"].mean().unstack()[["x", "z"]].dropna()
+    wilcoxon = one(made_up, **T | IN_CONDITION | X_Z | {"test": "wilcoxon"})
+    expected = stats.wilcoxon(means["x"], means["z"], method="exact")
+    assert wilcoxon["p_value"] == pytest.approx(expected.pvalue)
+    assert (wilcoxon["n"], wilcoxon["test"]) == (len(means), "Wilcoxon's signed-rank test (exact)")
+    assert np.isnan(wilcoxon["estimate"])
+    units = made_up.groupby(["participant", "group"])["rt"].mean().dropna().unstack()
+    groups = [units[group].dropna() for group in ("A", "B")]
+    mann_whitney = one(made_up, **T | BY_GROUP | {"test": "mann_whitney"})
+    expected = stats.mannwhitneyu(*groups, method="exact")
+    assert (mann_whitney["statistic"], mann_whitney["p_value"]) == pytest.approx((expected.statistic, expected.pvalue))
+    assert mann_whitney["effect"] == pytest.approx(2 * expected.statistic / (len(groups[0]) * len(groups[1])) - 1)
+
+
+def test_wilcoxon_s_test_can_compare_units_with_a_value():
+    """The ranks of 1, -2, 3 and 4 against 0 are 1, 2, 3 and 4, so V is 8."""
+    data = pd.DataFrame({"unit": [*"abcd"], "value": [11.0, 8.0, 13.0, 14.0]})
+    row = one(data, test="wilcoxon", of="value", per="unit", against=10)
+    assert (row["statistic"], row["n"], row["effect"], row["against"]) == (8, 4, pytest.approx(0.6), "10")
+
+
+def test_a_mann_whitney_test_of_the_same_units_has_wilcoxon_s_test_as_its_paired_form():
+    test = {"of": "value", "per": "unit", "levels": ["a", "b"]}
+    paired = one(units(), PAIRED, **test, test="mann_whitney", between="condition")
+    assert paired["p_value"] == one(units(), **test, test="wilcoxon", within="condition")["p_value"]
+    assert paired["test"].startswith("Wilcoxon's")
+
+
+# Permutation tests
+
+
+def test_a_permutation_test_has_all_forms_and_the_seed_and_the_resamples_of_the_plan():
+    test = {"test": "permutation", "of": "value", "per": "unit"}
+    data = units().assign(value=lambda rows: rows["value"] + 0.1 * rows.index)
+    pairs = data.pivot(index="unit", columns="condition", values="value")
+    differences = (pairs["a"] - pairs["b"]).to_numpy()
+    flips = np.array(list(product([-1, 1], repeat=len(differences)))) @ differences
+    exact = float(np.mean(np.abs(flips) >= abs(differences.sum()) - 1e-9))
+    within = one(data, **test, within="condition", levels=["a", "b"])
+    assert within["p_value"] == pytest.approx(exact)
+    assert within["estimate"] == within["statistic"] == pytest.approx(differences.mean())
+    assert (within["statistic_name"], within["test"]) == (
+        "mean difference", f"Sign-flip permutation test (exact, {len(flips):,} sign flips)",
+    )  # fmt: skip
+    assert np.isnan(within["ci_low"])
+    assert one(data, PAIRED, **test, between="condition", levels=["a", "b"])["p_value"] == within["p_value"]
+    against = one(
+        data.assign(value=data["unit"].map(dict(zip(pairs.index, differences + 5, strict=True)))), **test, against=5
+    )
+    assert against["p_value"] == pytest.approx(exact)
+
+    many = pd.DataFrame({"unit": range(40), "g": ["a", "b"] * 20, "value": np.sin(np.arange(40.0)) + [0, 0.4] * 20})
+    drawn = {
+        (resamples, seed): run(
+            many, {"it": {**test, "between": "g"}}, bootstrap_resamples=resamples, bootstrap_seed=seed
+        ).iloc[0]
+        for resamples, seed in [(1_000, 1), (1_000, 2), (2_000, 1)]
+    }
+    assert {row["test"] for row in drawn.values()} == {
+        "Permutation test (1,000 random permutations)", "Permutation test (2,000 random permutations)",
+    }  # fmt: skip
+    assert len({row["p_value"] for row in drawn.values()}) == 3
+
+
+# Tests against chance
+
+
+def test_against_chance_each_unit_is_compared_with_the_chance_of_the_items_that_it_answered():
+    """The means minus chance are 1 - 3/8, 1/2 - 1/2 and 1/2 - 1/4, so t is that of 5/8, 0 and 1/4 against 0."""
+    data = pd.DataFrame({"unit": ["a", "a", "b", "b", "c", "c"], "correct": [1, 1, 0, 1, 1, 0],
+                         "chance": [0.25, 0.5, 0.5, 0.5, 0.25, 0.25]})  # fmt: skip
+    row = one(data, test="t", of="correct", per="unit", against="chance", bayes_factor=True)
+    differences = np.array([5 / 8, 0, 1 / 4])
+    expected = stats.ttest_1samp(differences, 0)
+    assert (row["statistic"], row["p_value"]) == pytest.approx((expected.statistic, expected.pvalue))
+    assert row["estimate"] == pytest.approx(7 / 24)
+    assert row["bayes_factor_10"] == pytest.approx(bayes_factor_t(expected.statistic, 3))
+    assert row["against"] == "chance"
+
+
+def test_a_row_without_a_response_does_not_count_in_the_chance_of_its_unit():
+    """The same is true for a row without a chance level."""
+    data = pd.DataFrame({"unit": ["a", "a", "b", "c", "c"], "correct": [1, None, 0, 1, 0],
+                         "chance": [0.25, 1, 0.25, 0.5, None]})  # fmt: skip
+    row = one(data, test="t", of="correct", per="unit", against="chance")
+    assert row["estimate"] == pytest.approx((0.75 - 0.25 + 0.5) / 3)
+    assert row["warnings"] == "2 of 5 rows have no value and were excluded."
+
+
+def test_a_sum_is_compared_with_the_sum_of_chances():
+    data = pd.DataFrame({"unit": ["a", "a", "b", "b"], "correct": [1, 1, 0, 1], "chance": [0.25, 0.5, 0.25, 0.5]})
+    row = one(data, test="t", of="correct", per="unit", against="chance", summary="sum")
+    assert row["estimate"] == pytest.approx((1.25 + 0.25) / 2)
+
+
+def test_data_without_chance_levels_cannot_be_tested_against_chance():
+    message = refused(units(), test="t", of="value", per="unit", against="chance")
+    assert "the test `it`: there is no column `chance` in the data. Fix: " in message
+
+
+def test_units_that_are_all_at_chance_are_refused_in_spite_of_rounding_errors():
+    data = pd.DataFrame({"unit": [*"aaabbb"], "correct": [0.1, 0.2, 0.3, 0.3, 0.2, 0.1], "chance": 0.2})
+    assert "cannot be computed" in refused(data, test="t", of="correct", per="unit", against="chance")
+
+
 # Any data
 
 VALUES = st.lists(
@@ -662,15 +792,17 @@ VALUES = st.lists(
 
 @settings(deadline=None, max_examples=150)
 @given(
-    rows=VALUES, test=st.sampled_from(["t", "welch_t", "anova", "chi_square"]),
-    way=st.sampled_from(["between", "within"]), levels=st.sampled_from([[], ["a", "b"], ["b", "a"]]),
+    rows=VALUES,
+    test_and_way=st.sampled_from([(test, way) for test, ways in COMPARISONS.items() for way in ways]),
+    levels=st.sampled_from([[], ["a", "b"], ["b", "a"]]),
     of=st.sampled_from(["count", "yes"]), factor=st.sampled_from(["level", "yes"]),
     summary=st.sampled_from(["mean", "sum"]),
 )  # fmt: skip
-def test_any_data_have_a_finite_result_or_an_error(rows, test, way, levels, of, factor, summary):
+def test_any_data_have_a_finite_result_or_an_error(rows, test_and_way, levels, of, factor, summary):
+    test, way = test_and_way
     data = pd.DataFrame(rows, columns=["unit", "level", "count", "yes"]).astype({"level": "str", "count": "Float64"})
-    asked = {"test": test, "of": of, "per": "unit", "summary": summary, way: factor}
-    asked["levels"] = [] if factor == "yes" else levels
+    asked = {"test": test, "of": of, "per": "unit", "summary": summary, way: 1 if way == "against" else factor}
+    asked["levels"] = [] if factor == "yes" or way == "against" else levels
     try:
         table = run(data, {"it": asked})
     except InputError as error:
@@ -686,7 +818,7 @@ def check_finite(table, n_rows, n_units, test):
     for row in table.to_dict("records"):
         assert np.isfinite(row["statistic"])
         assert 0 <= row["p_value"] <= row["p_holm"] <= 1
-        assert row["n"] >= (1 if test == "chi_square" else 2)
+        assert row["n"] >= (1 if test in {"chi_square", "wilcoxon", "mann_whitney"} else 2)
         assert row["n"] <= (n_rows if test == "chi_square" or row["form"] == AS_PLANNED else n_units)
 
 

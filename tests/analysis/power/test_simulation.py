@@ -403,6 +403,11 @@ TESTS = {
     "welch": {"test": "welch_t", "of": "correct", "per": "participant", "between": "condition"},
     "items": {"test": "t", "of": "correct", "per": "item_id", "between": "condition"},
     "anova": {"test": "anova", "of": "correct", "per": "participant", "within": "level"},
+    "chance": {"test": "t", "of": "correct", "per": "participant", "against": "chance"},
+    "half": {"test": "t", "of": "correct", "per": "participant", "against": 0.5, "where": {"condition": "B"}},
+    "ranks": {"test": "wilcoxon", "of": "correct", "per": "participant", "within": "condition"},
+    "permuted": {"test": "permutation", "of": "correct", "per": "participant", "within": "condition"},
+    "groups": {"test": "mann_whitney", "of": "correct", "per": "item_id", "between": "condition"},
     "counts": {"test": "chi_square", "of": "correct", "between": "condition"},
 }  # fmt: skip
 
@@ -422,6 +427,22 @@ def test_a_planned_test_is_the_one_that_the_analysis_runs(name):
     outcome = planned_test_analysis(trials, plan, name).run(correct, kept)
     assert outcome.p_value == pytest.approx(wanted["p_value"], rel=1e-9)
     assert outcome.estimate == (None if pd.isna(wanted["estimate"]) else pytest.approx(wanted["estimate"]))
+
+
+@pytest.mark.parametrize(
+    ("against", "null", "rate"), [("chance", "With an accuracy at chance", 0.25), (0.5, "With an accuracy of 0.5", 0.5)]
+)
+def test_the_null_hypothesis_of_a_test_against_a_value_is_an_accuracy_of_this_value(against, null, rate):
+    plan = plan_of(tests={"it": {"test": "t", "of": "correct", "per": "participant", "against": against}})
+    analysis = planned_test_analysis(planned_trials(one_group(), 4), plan, "it")
+    assert (analysis.null, set(analysis.null_accuracy)) == (null, {rate})
+
+
+@pytest.mark.parametrize("changes", [{"against": 12, "summary": "sum"}, {"against": 1.0}, {"against": -2}])
+def test_a_value_that_no_accuracy_can_have_is_not_simulated(changes):
+    plan = plan_of(tests={"it": {"test": "t", "of": "correct", "per": "participant"} | changes})
+    with pytest.raises(InputError, match="only a mean can be simulated, with a number between 0 and 1"):
+        planned_test_analysis(planned_trials(one_group(), 4), plan, "it")
 
 
 def test_a_planned_test_may_use_a_flag():

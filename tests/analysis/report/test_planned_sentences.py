@@ -1,5 +1,6 @@
 """The sentences on tests and models claim no more than the numbers show."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -8,10 +9,12 @@ import pytest
 from scipy import stats
 
 from analysis.planned.results import PlannedResults, run_planned
+from analysis.report.formatting import p_words
 from analysis.report.html import environment
 from analysis.report.methods_section import methods_of_data
 from analysis.report.planned_section import TERM_TESTS, planned_section
 from analysis.report.planned_sentences import model_words, sentence_of_test, summary_sentences, term_sentences
+from analysis.sentences import points
 from experiment.study.planned_analyses import PlannedAnalyses
 
 N_ITEMS = 24
@@ -349,3 +352,86 @@ def test_the_intervals_of_means_and_both_corrections_are_described_and_cited(tri
     assert "p, Benjamini-Hochberg" in [column.heading for column in shown_tests.columns]
     without = methods_of_data(*reversed(results(trials, tables={"each": tables["each"]})), "1.0")
     assert {work.split(",")[0] for work in without.references} == {"Cochran", "Wilson"}
+
+
+def test_a_test_against_chance_names_chance_in_its_sentence_its_table_and_the_methods(trials: pd.DataFrame) -> None:
+    """Nobody claims that people who do not differ from chance are at chance."""
+    people = trials[trials["subject"] == "people"].assign(chance=0.25)
+    test = {"test": "t", "of": "correct", "per": "participant", "against": "chance", "where": {"condition": "A"}}
+    found, plan = results(people, tests={"it": test, "half": {**test, "against": 0.5}}, correction="none")
+    chance, half = (sentence_of_test(row, plan) for row in found.tests.to_dict("records"))
+    assert chance.startswith("it: One-sample t test of correct against chance, where condition = A: t(19) = ")
+    assert half.startswith("half: One-sample t test of correct against 0.5, where condition = A: t(19) = ")
+    assert "difference" in half
+    shown = planned_section(found, plan, {})["tests"]
+    place = [column.heading for column in shown.columns].index("against")
+    assert [row[place] for row in shown.rows] == ["chance", "0.5"]
+    (methods, _) = methods_of_data(plan, found, "1.0").paragraphs
+    assert methods.startswith(
+        "Tests: one-sample t test. Tests against chance compare each unit's accuracy with the mean chance level of the "
+        "same trials, which is the probability that a random response is correct."
+    )
+
+
+def test_without_tests_against_a_value_the_table_has_no_column_for_it(trials: pd.DataFrame) -> None:
+    found, plan = results(
+        trials, tests={"it": {"test": "t", "of": "correct", "per": "participant", "within": "condition"}}
+    )
+    assert "against" not in [column.heading for column in planned_section(found, plan, {})["tests"].columns]
+
+
+def test_the_sentence_of_a_rank_test_has_its_effect_size_and_the_methods_cite_its_source(trials: pd.DataFrame) -> None:
+    people = trials[trials["subject"] == "people"].assign(is_early=lambda rows: rows["participant"] < "p10")
+    test = {"of": "rt_ms", "per": "participant"}
+    found, plan = results(
+        people,
+        tests={
+            "pairs": {**test, "test": "wilcoxon", "within": "condition", "levels": ["B", "A"]},
+            "groups": {**test, "test": "mann_whitney", "between": "is_early"},
+        },
+        correction="none",
+    )
+    pairs, groups = (sentence_of_test(row, plan).replace("\u00a0", " ") for row in found.tests.to_dict("records"))
+    assert re.fullmatch(
+        r"pairs: Wilcoxon's signed-rank test \(exact\) of rt_ms, condition B - A: V = \d+\.\d, p < \.001; "
+        r"matched-pairs rank-biserial correlation \d\.\d+ \(n = 20 participants\)\.",
+        pairs,
+    )
+    assert "groups: Mann-Whitney U test (exact) of rt_ms, is_early false - true: U = " in groups
+    methods = methods_of_data(plan, found, "1.0")
+    assert methods.paragraphs[0].startswith(
+        "Tests: Wilcoxon's signed-rank test (exact), Mann-Whitney U test (exact). The effect size of rank tests is the "
+        "rank-biserial correlation (Kerby, 2014)."
+    )
+    assert {work.split(",")[0] for work in methods.references} == {
+        "Benjamini", "Holm", "Kerby", "Mann", "Wilcoxon",
+    }  # fmt: skip
+
+
+def test_the_sentence_of_a_permutation_test_says_its_difference_once_and_the_methods_say_how_p_was_computed(
+    trials: pd.DataFrame,
+) -> None:
+    test = {"test": "permutation", "of": "correct", "per": "participant", "within": "condition", "levels": ["B", "A"]}
+    people = trials[trials["subject"] == "people"]
+    few = people[people["participant"] < "p10"]  # The difference of one of the ten is 0.
+    exact, plan = results(few, tests={"few": test, "t": {**test, "test": "t", "exploratory": True}}, correction="none")
+    row, _ = exact.tests.to_dict("records")  # Only the t test has an effect size.
+    assert sentence_of_test(row, plan).replace("\u00a0", " ") == (
+        "few: Sign-flip permutation test (exact, 512 sign flips) of correct, condition B - A: mean difference = "
+        f"{points(row['estimate'])} points, p = {p_words(row['p_value'])} (n = 10 participants)."
+    )
+    assert (
+        methods_of_data(plan, exact, "1.0")
+        .paragraphs[0]
+        .startswith(
+            "Tests: sign-flip permutation test (exact, 512 sign flips), paired t test. The statistic of permutation tests "
+            "is the difference of means (Ernst, 2004)."
+        )
+    )
+    drawn, plan = results(people, tests={"all": test}, correction="none", bootstrap_seed=7)
+    methods = methods_of_data(plan, drawn, "1.0")
+    assert (
+        "Random permutations were drawn with the seed 7; p = (b + 1) / (m + 1) if b of m random permutations have at "
+        "least the observed absolute difference (Phipson & Smyth, 2010)."
+    ) in methods.paragraphs[0]
+    assert {work.split(",")[0] for work in methods.references} == {"Benjamini", "Ernst", "Holm", "Phipson"}

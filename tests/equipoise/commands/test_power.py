@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -17,6 +18,7 @@ STUDIES = ROOT / "equipoise" / "studies"
 PLAN = """
   tests:
     conditions: {test: t, of: correct, per: participant, within: condition, levels: [B, A]}
+    chance: {test: t, of: correct, per: participant, against: chance, family: another}
   models:
     answers:
       formula: correct ~ condition + (1 | participant) + (1 | item_id)
@@ -119,6 +121,18 @@ def test_a_test_and_a_model_of_the_plan(vignettes):
     assert "mean estimate (log-odds)" in model
     assert "not converged" in model
     assert "singular" in model
+
+
+def test_a_test_against_chance_has_its_false_positives_at_chance(vignettes):
+    """An accuracy of 0.8 without any further effect is above chance, so it is not a false positive."""
+    arguments = ("--effect", "condition=B:0", "-n", 12, "--item-sd", 0, "--test", "chance")
+    text = power_output(vignettes, *arguments, simulations=60)
+    assert "Analysis: the plan's test `chance` against chance; alpha 0.05" in text
+    assert "mean estimate (accuracy, minus chance)" in text
+    assert re.search(r"12 +12\.0 +1\.000 ", text)
+    (rate,) = re.findall(r"With an accuracy at chance, the analysis is significant in (\d+\.\d) % of studies", text)
+    assert float(rate) < 15
+    assert "false-positive rates" not in text
 
 
 def test_several_effects_add_up(vignettes):

@@ -12,6 +12,7 @@ from experiment.study.exclusion_rules import FocusLostRule, MissingRule, TrialRt
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedComparison, PlannedTable, PlannedTest
 
 TEST = {"test": "t", "of": "score", "per": "participant", "between": "group"}
+AGAINST = {"between": None, "against": 0.5}
 HERE = Path("plan.yaml")
 
 
@@ -73,8 +74,25 @@ def test_a_name_that_cannot_be_a_file_name_is_refused(part, name):
 @pytest.mark.parametrize(
     ("changes", "what"),
     [
-        ({"between": None}, "needs exactly one of `between` and `within`"),
-        ({"within": "item"}, "needs exactly one of `between` and `within`"),
+        ({"between": None}, "needs exactly one of `between`, `within` and `against`"),
+        ({"within": "item"}, "needs exactly one of `between`, `within` and `against`"),
+        ({"against": 0.5}, "needs exactly one of `between`, `within` and `against`"),
+        ({**AGAINST, "per": None}, "lacks `per`"),
+        ({**AGAINST, "levels": ["a", "b"]}, "has no factor. Fix: delete `levels`"),
+        (
+            {**AGAINST, "test": "anova"},
+            "the test `anova` cannot have `against`. Fix: choose one of the tests `t`, `wilcoxon`, `permutation`, or "
+            "write `between` or `within` instead of `against`",
+        ),
+        ({**AGAINST, "test": "welch_t"}, "the test `welch_t` cannot have `against`"),
+        ({**AGAINST, "test": "mann_whitney"}, "the test `mann_whitney` cannot have `against`"),
+        ({"between": None, "within": "item", "test": "mann_whitney"}, "the test `mann_whitney` cannot have `within`"),
+        ({"test": "wilcoxon"}, "the test `wilcoxon` cannot have `between`. Fix: choose one of the tests"),
+        ({"test": "mann_whitney", "levels": ["a", "b", "c"]}, "the test `mann_whitney` compares two levels"),
+        ({"test": "mann_whitney", "equivalence_margin": 0.1}, "are for t tests only"),
+        ({"test": "permutation", "bayes_factor": True}, "are for t tests only"),
+        ({"test": "permutation", "levels": ["a"]}, "the test `permutation` compares two levels"),
+        ({**AGAINST, "test": "wilcoxon", "bayes_factor": True}, "are for t tests only"),
         ({"between": None, "within": "item", "per": None}, "lacks `per`"),
         ({"per": None}, "lacks `per`"),
         ({"per": None, "test": "anova"}, "lacks `per`"),
@@ -104,11 +122,27 @@ def test_an_incomplete_or_contradictory_test_is_refused(changes, what):
         {"test": "anova", "levels": ["a", "b", "c"]},
         {"test": "chi_square", "per": None},
         {"between": None, "within": "item"},
+        AGAINST,
+        {**AGAINST, "test": "wilcoxon"},
+        {**AGAINST, "test": "permutation"},
+        {"test": "permutation"},
+        {"between": None, "within": "item", "test": "permutation"},
+        {"test": "mann_whitney", "levels": ["a", "b"]},
+        {"between": None, "against": "chance"},
+        {"between": None, "against": 0},
     ],
 )
 def test_a_complete_test_is_accepted_and_has_its_factor(changes):
     planned = PlannedTest.model_validate(TEST | changes)
-    assert planned.factor == ("item" if "within" in changes else "group")
+    assert planned.factor == ("item" if "within" in changes else "" if "against" in changes else "group")
+
+
+@pytest.mark.parametrize("written", ["chnace", "true", '"0.5"', ".nan"])
+def test_an_unknown_value_to_test_against_is_one_sentence_with_its_line(written):
+    message = message_of(f"tests:\n  a:\n    {{test: t, of: x, per: p, against: {written}}}")
+    assert message.startswith("plan.yaml, line 3: `tests.a.against`")
+    assert "\n" not in message
+    assert "Fix: " in message
 
 
 # Tables
