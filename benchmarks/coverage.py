@@ -23,7 +23,12 @@ from scipy.special import expit
 from scipy.stats import norm, rankdata
 
 from analysis.measures.error_consistency import consistency_among_people, consistency_with_model
-from analysis.statistics.agreement_measures import pearson, spearman
+from analysis.statistics.agreement_measures import (
+    mean_agreement_interval,
+    pearson,
+    repeated_agreement,
+    spearman,
+)
 from analysis.statistics.intervals import Interval, mover_difference, weighted_accuracy
 from analysis.statistics.participant_intervals import pooled_proportions, proportion_interval
 from analysis.statistics.random_items import correlation_over_items, crossed_proportion
@@ -149,6 +154,21 @@ def random_items(rng: np.random.Generator, n: int, m: int, mean: float, simulati
     return found
 
 
+def repetitions(rng: np.random.Generator, n: int, m: int, mean: float, simulations: int) -> Cells:
+    """Measure the consistency of a model with n epochs. `mean` is the consistency of four options over all items."""
+    found = Coverage()
+    share = np.sqrt((mean - 0.25) / 0.75) if mean > 0.25 else 0.0  # Of replies that are the item's own option.
+    for _ in range(simulations):
+        shares = rng.beta(8 * share, 8 * (1 - share), m) if share < 1 else np.ones(m)
+        own = rng.random((m, n)) < shares[:, None]
+        labels = np.where(own, 0, rng.integers(0, 4, (m, n)))
+        agreement = repeated_agreement(np.repeat(np.arange(m), n), labels.ravel()).to_numpy()
+        spread = share * (1 - share) / 9
+        truth = (share**2 + spread) * 0.75 + 0.25
+        found.add(mean_agreement_interval(agreement, np.full(m, float(n)), np.arange(m), CONFIDENCE), truth)
+    return {"consistency of a model (n: epochs)": found}
+
+
 def trends(rng: np.random.Generator, n: int, m: int, mean: float, simulations: int) -> Cells:
     """Measure the slope of people's accuracy over three levels of difficulty."""
     found = Coverage()
@@ -240,7 +260,7 @@ def _spearman(x: Floats, y: Floats) -> float:
 
 
 MEASURES: tuple[Callable[[np.random.Generator, int, int, float, int], Cells], ...] = (
-    accuracy, differences, random_items, signals, trends, consistency, correlations,
+    accuracy, differences, random_items, repetitions, signals, trends, consistency, correlations,
 )  # fmt: skip
 
 

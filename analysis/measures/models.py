@@ -7,10 +7,8 @@ import pandas as pd
 
 from analysis.data.subjects import without_temperature
 from analysis.measures.accuracy import accuracy_of_items, cluster_columns, item_counts, kept_trials
-from analysis.statistics.agreement_measures import repeated_agreement
-from analysis.statistics.bootstrap import resampled_sums
+from analysis.statistics.agreement_measures import mean_agreement_interval, repeated_agreement
 from analysis.statistics.factor_levels import level_order
-from analysis.statistics.intervals import percentile_interval
 from experiment.study.analysis_plan import AnalysisPlan
 
 MODEL_COLUMNS = [
@@ -30,7 +28,7 @@ def models_table(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     trials : DataFrame
         The tidy table with `excluded_by`, from `apply_exclusions`.
     plan : AnalysisPlan
-        The plan states the confidence level, the clusters of items and the settings of the bootstrap.
+        The plan states the confidence level and the clusters of items.
 
     Returns
     -------
@@ -39,12 +37,12 @@ def models_table(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
         the table `accuracy_overall`. `consistency` is the probability that two replies to the same item contain the
         same response, as a mean over the `n_items_repeated` items with several replies. An invalid or missing reply
         counts as different from every other reply, even from another invalid or missing reply. `consistency` is missing
-        if no item has several replies. If the intervals of `consistency` have no width, they are missing.
+        if no item has several replies.
 
     Notes
     -----
-    See `agreement_measures.repeated_agreement`. The bootstrap for the interval of `consistency` resamples items, or
-    clusters of items (`item_cluster` of the plan).
+    See `agreement_measures.repeated_agreement`, and `agreement_measures.mean_agreement_interval` for the interval of
+    `consistency`. It generalizes to other items, or to other clusters of items (`item_cluster` of the plan).
     """
     kept = kept_trials(trials, [*_NEEDED, *cluster_columns(plan)])
     rows = []
@@ -67,17 +65,16 @@ def _consistency(asked: pd.DataFrame, of_items: pd.DataFrame, plan: AnalysisPlan
     is_response = asked["response"].notna() & asked["valid"].fillna(True).astype(bool)
     number = pd.factorize(asked["response"].map(repr))[0]
     alone = np.arange(len(asked)) + len(asked)
-    agreement = repeated_agreement(
-        asked["item_id"].astype("str").to_numpy(), np.where(is_response.to_numpy(), number, alone)
-    )
+    items = asked["item_id"].astype("str")
+    agreement = repeated_agreement(items.to_numpy(), np.where(is_response.to_numpy(), number, alone))
     if agreement.empty:
         return 0, math.nan, math.nan, math.nan
     cluster = of_items["cluster"].reindex(agreement.index) if "cluster" in of_items else agreement.index
-    sums = agreement.groupby(np.asarray(cluster)).agg(["sum", "size"]).to_numpy(dtype="float64")
-    drawn = resampled_sums(sums, plan.bootstrap_resamples, plan.bootstrap_seed)
-    draws = drawn[:, 0] / drawn[:, 1]
-    low, high = percentile_interval(draws, plan.confidence) if np.ptp(draws) > 0 else (math.nan, math.nan)
-    return len(agreement), float(agreement.mean()), low, high
+    n_responses = np.asarray(items.value_counts().reindex(agreement.index), dtype=np.float64)
+    bounds = mean_agreement_interval(
+        agreement.to_numpy(dtype="float64"), n_responses, pd.factorize(cluster)[0], plan.confidence
+    )
+    return len(agreement), float(agreement.mean()), *bounds
 
 
 def accuracy_by_temperature(models: pd.DataFrame) -> pd.DataFrame:

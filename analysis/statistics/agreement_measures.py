@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 from scipy.stats import rankdata
 
-from analysis.statistics.intervals import Interval
+from analysis.statistics.intervals import Interval, wilson
 from batteries.errors import InputError
 
 Floats = npt.NDArray[np.float64]
@@ -108,6 +108,49 @@ def repeated_agreement(items: npt.ArrayLike, labels: npt.ArrayLike) -> pd.Series
     pairs = (counts * (counts - 1)).groupby(level="item").sum()
     repeated = n > 1
     return pairs[repeated] / (n[repeated] * (n[repeated] - 1))
+
+
+def mean_agreement_interval(
+    agreement: Floats, n_responses: Floats, clusters: npt.NDArray[np.int64], confidence: float
+) -> Interval:
+    r"""Return the interval of the mean agreement of repeated responses over items.
+
+    Parameters
+    ----------
+    agreement, n_responses : array, shape (items,)
+        The agreement of each item (`repeated_agreement`), and its number of responses, at least 2.
+    clusters : array of int, shape (items,)
+        The cluster of each item, as codes 0, 1, 2 and so on. Items without clusters are clusters of one item.
+    confidence
+        Coverage.
+
+    Notes
+    -----
+    With the agreements :math:`P_i` of :math:`J` items, their mean :math:`p`, and :math:`C` clusters, the variance of
+    the mean is
+
+    .. math:: v = \frac{C}{C - 1} \sum_c \left(\frac{\sum_{i \in c} (P_i - p)}{J}\right)^2.
+
+    The interval is Wilson's interval with the effective number :math:`p (1 - p) / v` of pairs of responses, but at most
+    half the number of responses, because two responses make one independent pair. The quantile is that of the t
+    distribution with :math:`C - 1` degrees of freedom. If :math:`v` is 0, it is unknown, and each cluster counts as one
+    pair. See `intervals.effective_trials` for the sources.
+
+    Examples
+    --------
+    >>> low, high = mean_agreement_interval(np.array([1.0, 1, 1, 0]), np.full(4, 2.0), np.arange(4), 0.95)
+    >>> round(low, 3), round(high, 3)
+    (0.131, 0.984)
+    """
+    n_clusters, p = int(clusters.max()) + 1, float(agreement.mean())
+    residuals = np.bincount(clusters, weights=agreement - p) / len(agreement)
+    variance = n_clusters / (n_clusters - 1) * float((residuals**2).sum()) if n_clusters > 1 else 0.0
+    if variance < _ROUNDING:
+        return wilson(p * n_clusters, n_clusters, confidence)
+    tail = 0.5 + confidence / 2
+    n = min(p * (1 - p) / variance, float(n_responses.sum()) / 2)
+    n *= (float(ndtri(tail)) / float(stdtrit(n_clusters - 1, tail))) ** 2
+    return wilson(p * n, n, confidence)
 
 
 @dataclass(frozen=True)

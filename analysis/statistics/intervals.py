@@ -174,22 +174,6 @@ def weighted_accuracy(
     return right / total, wilson(n * right / total, n, confidence)
 
 
-def percentile_interval(draws: npt.NDArray[np.float64], confidence: float) -> Interval:
-    """Return the percentile interval of a statistic over bootstrap resamples.
-
-    Equal shares of the resamples are below and above the interval.
-
-    Examples
-    --------
-    >>> low, high = percentile_interval(np.arange(101.0), confidence=0.9)
-    >>> round(low, 9), round(high, 9)
-    (5.0, 95.0)
-    """
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(draws, [tail, 1 - tail])
-    return Interval(float(low), float(high))
-
-
 def mover_difference(
     first: float, first_ci: Interval, second: float, second_ci: Interval, correlation: float = 0.0
 ) -> Interval:

@@ -128,10 +128,12 @@ def test_scenarios_widen_the_interval_of_the_consistency(view, epochs):
     assert wide["consistency_ci_low"] < narrow["consistency_ci_low"]
 
 
-def test_equal_replies_to_every_item_have_no_interval_of_the_consistency(view, epochs):
-    line = models_table(marked(view(epochs(SAME, SAME))), PLAN).iloc[0]
+def test_equal_replies_to_all_20_items_say_little_about_other_items(view, epochs):
+    trials = marked(view(epochs(SAME, SAME)))
+    line, of_scenarios = (models_table(trials, plan).iloc[0] for plan in (PLAN, BY_SCENARIO))
     assert line["consistency"] == 1
-    assert line[["consistency_ci_low", "consistency_ci_high"]].isna().all()
+    assert (line["consistency_ci_low"], line["consistency_ci_high"]) == wilson(20, 20)
+    assert of_scenarios["consistency_ci_low"] == wilson(5, 5).low
 
 
 def test_a_model_with_one_run_has_no_consistency(view, epochs):
