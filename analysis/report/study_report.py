@@ -209,7 +209,10 @@ def _provenance_rows(provenance: Provenance, flow: pd.DataFrame) -> list[tuple[s
         ("Exclusion steps, in order", exclusion_rules(flow)),
         ("Factors", list(plan.by) or ["none"]),
         ("Confidence intervals", [percent(plan.confidence, 0)]),
-        ("Bootstrap", [f"{plan.bootstrap_resamples:,} resamples, seed {plan.bootstrap_seed}"]),
+        (
+            "Random numbers",
+            [f"seed {plan.bootstrap_seed}; permutation tests: {plan.bootstrap_resamples:,} permutations"],
+        ),
         ("Software", [f"Equipoise {provenance.software_version}"]),
         ("Made", [minute(provenance.made_at)]),
     ]

@@ -293,11 +293,11 @@ class PlannedAnalyses(BaseModel):
         default=10_000,
         ge=1_000,
         le=1_000_000,
-        description="Resamples of the bootstrap for the consistency of models, and of permutation tests.",
+        description="Number of random permutations of a permutation test that is not exact.",
     )
     bootstrap_seed: int = Field(
         default=1,
         ge=0,
         le=2**31 - 1,
-        description="Seed of the bootstrap and of permutation tests, so that tables can be reproduced.",
+        description="Seed of random permutations and of random halves of participants, so that tables can be reproduced.",
     )
