@@ -46,7 +46,7 @@ def analyze_trials(
     trials : DataFrame
         The tidy table (`analysis.data.tidy_table.read_trials`).
     plan : AnalysisPlan
-        Exclusion rules, factors, tables, models, tests, confidence, bootstrap.
+        Exclusion rules, factors, tables, models, tests, confidence, seed.
     out : Path
         The folder for the results. The function makes the folder if it does not exist. After a failure the folder is
         unchanged. The files of an earlier analysis in this folder are replaced. Other files in this folder are never

@@ -299,5 +299,5 @@ class PlannedAnalyses(BaseModel):
         default=1,
         ge=0,
         le=2**31 - 1,
-        description="Seed of random permutations and of random halves of participants, so that tables can be reproduced.",
+        description="Seed of random permutations and of random halves of participants, for the same tables again.",
     )

@@ -424,8 +424,8 @@ def test_the_sentence_of_a_permutation_test_says_its_difference_once_and_the_met
         methods_of_data(plan, exact, "1.0")
         .paragraphs[0]
         .startswith(
-            "Tests: sign-flip permutation test (exact, 512 sign flips), paired t test. The statistic of permutation tests "
-            "is the difference of means (Ernst, 2004)."
+            "Tests: sign-flip permutation test (exact, 512 sign flips), paired t test. The statistic of permutation "
+            "tests is the difference of means (Ernst, 2004)."
         )
     )
     drawn, plan = results(people, tests={"all": test}, correction="none", bootstrap_seed=7)
