@@ -88,7 +88,7 @@ def planned_tests(
         with collect_input_error(not_computed):
             with input_error_about(f"the test `{name}`"):
                 data = rows_of(planned)
-            rows += _rows(data, name, planned, plan)
+            rows += rows_of_test(data, name, planned, plan)
     if not rows:
         return pd.DataFrame(columns=COLUMNS)
     # A column without any number would otherwise contain None.
@@ -105,7 +105,10 @@ def planned_tests(
     return table[COLUMNS]
 
 
-def _rows(data: pd.DataFrame, name: str, planned: PlannedTest, plan: PlannedAnalyses) -> Iterator[dict[str, Any]]:
+def rows_of_test(
+    data: pd.DataFrame, name: str, planned: PlannedTest, plan: PlannedAnalyses
+) -> Iterator[dict[str, Any]]:
+    """Yield the row of each form of one test, without the corrected p values. `plan` has the settings of all tests."""
     what = f"the test `{name}`"
     require_columns(data, named_columns(planned), what)
     chosen = chosen_rows(data, planned.where, what)

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.data.row_filters import add_flags, matching, ordered_levels
 from analysis.planned.grouping_warnings import grouping_warnings
 from analysis.planned.named_columns import named_columns
-from analysis.planned.tests import AS_PLANNED, planned_tests
+from analysis.planned.tests import AS_PLANNED, rows_of_test
 from analysis.power.simulated_responses import Bools, Floats, PlannedTrials
 from analysis.power.simulation import NOT_CONVERGED, SINGULAR, Outcome, PowerAnalysis, Run, paired_contrast
 from analysis.statistics.corrections import benjamini_hochberg, holm
@@ -133,13 +133,11 @@ def _test_run(trials: PlannedTrials, table: pd.DataFrame, plan: PlannedAnalyses,
         return paired_contrast(
             trials, first - second.astype(float), second.astype(np.intp), 2, sums=planned.summary == "sum"
         )[0]
-    alone = plan.model_copy(update={"tests": {name: planned}})
 
     def run(correct: Floats, kept: Bools) -> Outcome:
-        data = _answered(table, correct, kept)
-        found = planned_tests(lambda _: data, alone)
-        p_value, estimate = found.loc[found["form"] == AS_PLANNED, ["p_value", "estimate"]].to_numpy(dtype=float)[0]
-        return Outcome(float(p_value), None if np.isnan(estimate) else float(estimate))
+        rows = rows_of_test(_answered(table, correct, kept), name, planned, plan)
+        found = next(row for row in rows if row["form"] == AS_PLANNED)
+        return Outcome(found["p_value"], found["estimate"])
 
     return run
 
