@@ -162,16 +162,13 @@ def _latin_square(items: list[Item], design: LatinSquare) -> dict[str, int]:
 
 def _deal(items: list[Item], design: Deal) -> dict[str, int]:
     groups: dict[str, int] = {}
-    size: Counter[int] = Counter()
-    seen: Counter[tuple[int, str, Level]] = Counter()
+    # For each group, from the first to the last: the number of items, and the number of items with a level.
+    sizes = [0] * design.groups
+    seen: defaultdict[tuple[str, Level], list[int]] = defaultdict(lambda: [0] * design.groups)
     for item in (item for stratum in _strata(items, design.balance).values() for item in stratum):
-        levels = list(zip(design.balance, levels_of(item, design.balance), strict=True))
-
-        def burden(group: int, levels: list[tuple[str, Level]] = levels) -> tuple[int, ...]:
-            return (size[group], *(seen[group, factor, level] for factor, level in levels), group)
-
-        group = min(range(1, design.groups + 1), key=burden)
-        groups[item.item_id] = group
-        size[group] += 1
-        seen.update((group, factor, level) for factor, level in levels)
+        counts = [sizes, *(seen[level] for level in zip(design.balance, levels_of(item, design.balance), strict=True))]
+        *_, index = min(zip(*counts, range(design.groups), strict=True))
+        groups[item.item_id] = index + 1
+        for count in counts:
+            count[index] += 1
     return groups
