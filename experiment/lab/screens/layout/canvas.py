@@ -1,15 +1,16 @@
 """Drawing on a sheet: text, boxes and marks with smooth edges, and a record of texts and clickable regions."""
 
+import math
 from functools import lru_cache
 from itertools import product
 from typing import Literal
 
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageFont
 
 from experiment.lab.screens.layout.screen_image import ESCAPE, Box, Region, ScreenImage, Written
 from experiment.lab.screens.layout.sheet import INK, INK_SOFT, PAPER, Colour, Sheet
 from experiment.lab.screens.text.paragraphs import Paragraph, paragraph, span_width
-from experiment.lab.screens.text.shaping import shaped
+from experiment.lab.screens.text.shaping import Direction, shaped
 
 Point = tuple[float, float]
 Align = Literal["start", "centre"]
@@ -50,7 +51,8 @@ class Canvas:
             for span in line.spans if text.direction == "ltr" else reversed(line.spans):
                 piece = shaped(span.text, text.direction)
                 font = typeface.font(span.style, text.size_px, shapes=piece.direction is not None)
-                self._draw.text((at, baseline), piece.text, colour, font, anchor="ls", direction=piece.direction)
+                mask, (mask_left, mask_top) = _letters(piece.text, font, piece.direction, at - int(at))
+                self._draw.bitmap((int(at) + mask_left, baseline + mask_top), mask, colour)
                 at += span_width(typeface, span, text.size_px, text.direction)
             if line.text.strip():
                 box = (left, baseline - ascent, left + line.width_px, baseline + descent)
@@ -75,7 +77,7 @@ class Canvas:
         mask, draw = _blank(size, size)
         corners = (x - radius_px - left, y - radius_px - top, x + radius_px - left, y + radius_px - top)
         draw.ellipse([_FINER * corner for corner in corners], fill=255)
-        self._image.paste(colour, (left, top), mask.reduce(_FINER))
+        self._draw.bitmap((left, top), mask.reduce(_FINER), colour)
 
     def polygon(self, points: list[Point], colour: Colour) -> None:
         """Draw a filled polygon."""
@@ -114,7 +116,7 @@ class Canvas:
             radius = _FINER * width_px / 2
             for x, y in placed:
                 draw.ellipse((x - radius, y - radius, x + radius - 1, y + radius - 1), fill=255)
-        self._image.paste(colour, (left, top), mask.reduce(_FINER))
+        self._draw.bitmap((left, top), mask.reduce(_FINER), colour)
 
     def _rounded(self, box_px: Box, colour: Colour, radius_px: int) -> None:
         left, top, right, bottom = box_px
@@ -125,7 +127,23 @@ class Canvas:
             return
         xs, ys = (left, right - radius_px), (top, bottom - radius_px)
         for corner_at, corner in zip(product(xs, ys), _corners(radius_px), strict=True):
-            self._image.paste(colour, corner_at, corner)
+            self._draw.bitmap(corner_at, corner, colour)
+
+
+@lru_cache(maxsize=512)
+def _letters(
+    text: str, font: ImageFont.FreeTypeFont, direction: Direction | None, fraction_px: float
+) -> tuple[Image.Image, tuple[int, int]]:
+    """Return the mask of a text, and its top left relative to the start of the baseline in whole pixels.
+
+    Most texts of a screen, such as the names of ports, are also on the next screen.
+    """
+    left, top, right, bottom = font.getbbox(text, direction=direction, anchor="ls")
+    corner = (math.floor(left) - 1, math.floor(top) - 1)
+    mask = Image.new("L", (math.ceil(right) - corner[0] + 2, math.ceil(bottom) - corner[1] + 2))
+    start = (fraction_px - corner[0], -corner[1])
+    ImageDraw.Draw(mask).text(start, text, 255, font, anchor="ls", direction=direction)
+    return mask, corner
 
 
 @lru_cache(maxsize=64)
