@@ -1,6 +1,7 @@
 """The preview page: the choice of items, and the input for the HTML template."""
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -57,11 +58,8 @@ def write_preview(battery: Battery, groups: Mapping[str, int] | None, path: Path
         file.write(page)
 
 
-def render_preview(battery: Battery, groups: Mapping[str, int] | None) -> str:
-    """Return the page that `write_preview` writes."""
-    tested = _tested(battery, groups)
-    ids = {item.item_id for item in tested}
-    stories = [item for item in tested if "scenario" in item.factors]
+@cache
+def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("batteries.vignettes.preview", "."),
         autoescape=True,
@@ -71,21 +69,33 @@ def render_preview(battery: Battery, groups: Mapping[str, int] | None) -> str:
     )
     environment.filters |= {"kind": kind_words, "reading": reading_time, "span": span, "reading_span": reading_span}
     environment.globals |= {"number_with_noun": number_with_noun, "level_meaning": _LEVEL_MEANING}
-    return environment.get_template("preview.html").render(
-        battery=battery,
-        tested=tested,
-        words_per_minute=READING_WORDS_PER_MINUTE,
-        levels={name: distinct_levels(tested, name) for name in _HEAD_FACTORS},
-        n_perturbed=sum(item.clean is not None for item in tested),
-        words=word_rows(tested),
-        positions=position_table(tested, groups),
-        groups=None if groups is None else group_rows(tested, groups),
-        facts=[] if groups is None else balance_facts(battery, groups),
-        matrix=None if groups is None or not stories else counterbalance_matrix(stories, groups),
-        conditions=distinct_levels(stories, "condition"),
-        scenarios=scenarios_side_by_side(stories, groups or {}),
-        listed=_listed(item for item in tested if "scenario" not in item.factors),
-        others=_listed(item for item in battery.items if item.item_id not in ids),
+    return environment
+
+
+def render_preview(battery: Battery, groups: Mapping[str, int] | None) -> str:
+    """Return the page that `write_preview` writes."""
+    tested = _tested(battery, groups)
+    ids = {item.item_id for item in tested}
+    stories = [item for item in tested if "scenario" in item.factors]
+    return (
+        _environment()
+        .get_template("preview.html")
+        .render(
+            battery=battery,
+            tested=tested,
+            words_per_minute=READING_WORDS_PER_MINUTE,
+            levels={name: distinct_levels(tested, name) for name in _HEAD_FACTORS},
+            n_perturbed=sum(item.clean is not None for item in tested),
+            words=word_rows(tested),
+            positions=position_table(tested, groups),
+            groups=None if groups is None else group_rows(tested, groups),
+            facts=[] if groups is None else balance_facts(battery, groups),
+            matrix=None if groups is None or not stories else counterbalance_matrix(stories, groups),
+            conditions=distinct_levels(stories, "condition"),
+            scenarios=scenarios_side_by_side(stories, groups or {}),
+            listed=_listed(item for item in tested if "scenario" not in item.factors),
+            others=_listed(item for item in battery.items if item.item_id not in ids),
+        )
     )
 
 
