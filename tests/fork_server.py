@@ -17,7 +17,7 @@ _IMPORTED = [
     "experiment.simulated_participants",
     # Without the extra `models`, these modules are left out.
     "equipoise.commands.models.run", "experiment.models.runs.ask", "experiment.models.runs.run_log", "openai",
-    "anthropic",
+    "anthropic", "tests.frozen_imports",
 ]  # fmt: skip
 
 
