@@ -15,11 +15,11 @@ from experiment.study.definition import Study
 from server.app import create_app
 from server.security.secret_files import Secrets
 from server.settings import Settings
-from server.store import SqliteStore, Store
+from server.store import SqliteStore, Store, StoreUnavailable
 from server.store.postgres.store import PostgresStore
 from tests.postgres import PostgresCluster
 from tests.server.laboratory.laboratories import LabOf, Laboratory
-from tests.server.stores import Clock, empty, make_small, recruiting
+from tests.server.stores import Clock, empty, empty_open, make_small, recruiting
 
 SECRETS = Secrets(signing_key="a signing key for tests", researcher_token="researcher-token")
 
@@ -132,7 +132,7 @@ def small_study(sample_study: Study) -> Study:
 @pytest.fixture(params=["sqlite", "postgres"])
 def any_store(request: pytest.FixtureRequest) -> Store:
     """An empty store of each kind, for tests of the store contract."""
-    store: Store = request.getfixturevalue(f"{request.param}_store")
+    store: Store = request.getfixturevalue("sqlite_store" if request.param == "sqlite" else "emptied_postgres_store")
     return store
 
 
@@ -152,6 +152,34 @@ def postgres_store(postgres: PostgresCluster, shared_database: str) -> Iterator[
     store = PostgresStore(shared_database)
     yield store
     store.close()
+
+
+@pytest.fixture(scope="session")
+def open_postgres_stores(postgres: PostgresCluster) -> Iterator[list[PostgresStore]]:
+    """The store that `emptied_postgres_store` opened last, if there is one."""
+    stores: list[PostgresStore] = []
+    yield stores
+    for store in stores:
+        store.close()
+
+
+@pytest.fixture
+def emptied_postgres_store(
+    postgres: PostgresCluster, shared_database: str, open_postgres_stores: list[PostgresStore]
+) -> PostgresStore:
+    """An open store without rows; to open a store and its connections takes longer than most tests."""
+    if not postgres.is_running:
+        postgres.start()
+    for store in list(open_postgres_stores):
+        try:
+            empty_open(store)
+        except StoreUnavailable:  # A test has stopped the server, or closed the store.
+            store.close()
+            open_postgres_stores.remove(store)
+    if not open_postgres_stores:
+        empty(shared_database)
+        open_postgres_stores.append(PostgresStore(shared_database))
+    return open_postgres_stores[0]
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from experiment.study.timeline import PracticeCriterion
 from server.store import Identity, SessionStart, SqliteStore, Store, StoredSession, database
 from server.store.postgres.store import PostgresStore
 from server.store.sql import resuming, session_rows
+from server.store.sql.store import SqlStore
 from server.store.tables import TABLES
 from server.store.verify import Verified, verify
 
@@ -225,15 +226,25 @@ def empty(url: str) -> None:
             db.execute(f'DELETE FROM "{table}"'.encode())
 
 
+def empty_open(store: PostgresStore) -> None:
+    """Delete all rows of an open store, with its own connections, and all that the store remembers of the rows."""
+    store._write(lambda db: [db.execute(f'DELETE FROM "{table}"') for table in reversed(TABLES)])
+    SqlStore.__init__(store)
+
+
 def rows(store: Store, query: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
     """Return the rows of a query on a store's tables."""
-    with store.snapshot() as db:
+    # A new connection to PostgreSQL takes far longer than most queries, so the query uses an open connection.
+    with store._reading() if isinstance(store, PostgresStore) else store.snapshot() as db:
         return list(map(tuple, db.execute(query, parameters).fetchall()))
 
 
-def held_by(store: SqliteStore) -> dict[str, str]:
-    """Return the content of each table as text."""
-    return {table: repr(rows(store, f'SELECT * FROM "{table}"')) for table in TABLES}
+def held_by(store: Store) -> dict[str, str]:
+    """Return the rows of each table as text, in alphabetical order."""
+    with store.snapshot() as db:
+        return {
+            table: "\n".join(sorted(map(repr, db.execute(f'SELECT * FROM "{table}"').fetchall()))) for table in TABLES
+        }
 
 
 def execute_sql(store: Store, *statements: str) -> None:

@@ -24,11 +24,11 @@ from server.app import create_app
 from server.settings import Settings
 from server.store import Identity, SqliteStore, Store
 from server.store.database import as_text
-from server.store.tables import TABLES
 from tests.server.conftest import SECRETS, Participant
 from tests.server.laboratory.laboratories import DEVICE
 from tests.server.stores import (
     at_once,
+    held_by,
     practising,
     problems,
     recruiting,
@@ -145,11 +145,6 @@ def other_lab(small_study: Study, tmp_path: Path) -> Iterator[Experimenter]:
         yield Experimenter(create_app(small_study, store, SECRETS, Settings()))
 
 
-def held(store: Store) -> dict[str, list[str]]:
-    """Return all that is in the store."""
-    return {table: sorted(map(repr, rows(store, f'SELECT * FROM "{table}"'))) for table in TABLES}
-
-
 # Permission
 
 
@@ -162,11 +157,11 @@ def held(store: Store) -> dict[str, list[str]]:
 def test_a_laboratory_session_needs_the_researchers_token(
     lab: Experimenter, any_store: Store, headers: dict[str, str]
 ) -> None:
-    before = held(any_store)
+    before = held_by(any_store)
     assert "Authorization: Bearer" in refused(lab.send(lab.body(), headers), 403)
     assert "Authorization: Bearer" in refused(lab.find(headers, participant="P01"), 403)
     assert "Authorization: Bearer" in refused(lab.check_slot(headers=headers), 403)
-    assert held(any_store) == before
+    assert held_by(any_store) == before
 
 
 def test_guesses_of_the_token_are_limited_and_the_right_token_is_accepted(lab: Experimenter) -> None:
@@ -312,13 +307,13 @@ def test_finding_a_session_stores_nothing(lab: Experimenter, any_store: Store) -
     assert lab.find(participant="P01").status_code == 404
     lab.start(session_number=2)
     lab.respond(*lab.answers(0))
-    before = held(any_store)
+    before = held_by(any_store)
     reply = Experimenter(lab.http.application).find(participant="P01", session_number="2")
     assert reply.get_json() == lab.session | {"next_trial_index": 1}
     assert not reply.headers.getlist("Set-Cookie")
     assert lab.find(participant="P01").status_code == 404
     assert lab.find(participant="P02", session_number="2").status_code == 404
-    assert held(any_store) == before
+    assert held_by(any_store) == before
 
 
 @pytest.mark.parametrize(
@@ -337,11 +332,11 @@ def test_a_check_for_an_invalid_slot_is_refused(lab: Experimenter, who: dict[str
 def test_the_check_of_a_slot_gives_the_same_result_as_the_start(lab_of: LabOf, any_store: Store) -> None:
     lab = lab_of(quota=2, quota_per_group=1)
     assert lab.start(group=3).status_code == 201
-    before = held(any_store)
+    before = held_by(any_store)
     assert lab.check_slot("P02").status_code == lab.check_slot("P02", group="1").status_code == 200
     assert "Group 3 is full" in refused(lab.check_slot("P02", group="3"), 409)
     assert "no group 4" in refused(lab.check_slot("P02", group="4"), 409)
-    assert held(any_store) == before
+    assert held_by(any_store) == before
     assert lab.start("P02").status_code == 201
     assert "no free slot for participant P03" in refused(lab.check_slot("P03"), 409)
     assert lab.post("/api/withdraw").status_code == 200
@@ -351,10 +346,10 @@ def test_the_check_of_a_slot_gives_the_same_result_as_the_start(lab_of: LabOf, a
 
 def test_the_check_of_a_slot_refuses_a_participant_who_cannot_resume(lab: Experimenter, any_store: Store) -> None:
     lab.start(group=2)
-    before = held(any_store)
+    before = held_by(any_store)
     assert lab.check_slot().status_code == lab.check_slot(group="2").status_code == 200
     assert "in group 2, not 1" in refused(lab.check_slot(group="1"), 409)
-    assert held(any_store) == before
+    assert held_by(any_store) == before
     lab.take()
     assert refused(lab.check_slot(), 409) == refused(lab.start(), 409)
     assert lab.check_slot(session_number="2").status_code == 200
@@ -381,9 +376,9 @@ def test_a_laboratory_code_may_have_any_printable_characters(lab: Experimenter, 
     ids=str,
 )  # fmt: skip
 def test_an_invalid_start_is_refused(lab: Experimenter, any_store: Store, change: dict[str, Any]) -> None:
-    before = held(any_store)
+    before = held_by(any_store)
     refused(lab.send(lab.body() | change), 422)
-    assert held(any_store) == before
+    assert held_by(any_store) == before
 
 
 @pytest.mark.parametrize("name", ["start_id", "consent_digest", "study_digest", "participant"])
@@ -401,12 +396,12 @@ def test_a_start_is_json(lab: Experimenter) -> None:
 
 
 def test_a_start_with_another_study_is_refused(lab: Experimenter, any_store: Store) -> None:
-    before = held(any_store)
+    before = held_by(any_store)
     message = refused(lab.start(study_digest="0" * 64), 409)
     assert f"version 1.0 of `{lab.study.name}`" in message
     assert "differs from the server's study" in message
     assert "study's consent text" in refused(lab.start(consent_digest="0" * 64), 422)
-    assert held(any_store) == before
+    assert held_by(any_store) == before
 
 
 def test_a_web_session_accepts_only_a_browser_device(lab: Experimenter, small_study: Study, any_store: Store) -> None:
@@ -622,9 +617,9 @@ def test_an_invalid_upload_is_refused(
     lab: Experimenter, other_lab: Experimenter, any_store: Store, change: dict[str, Any]
 ) -> None:
     other_lab.start()
-    before = held(any_store)
+    before = held_by(any_store)
     refused(lab.start(uploaded=other_lab.brought(**change)), 422)
-    assert held(any_store) == before
+    assert held_by(any_store) == before
 
 
 def test_an_upload_with_another_group_or_seed_is_refused(lab: Experimenter, other_lab: Experimenter) -> None:
