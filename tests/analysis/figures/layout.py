@@ -3,8 +3,8 @@
 import re
 import warnings
 from html import unescape
-from itertools import combinations
 
+import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
@@ -20,24 +20,35 @@ def faults(figure):
     """Return the unreadable texts: texts that overlap, are cut off, are too small, or have too little contrast."""
     figure.set_dpi(288)  # so that hinting, which vector graphics do not have, moves nothing
     found, placed = [], _boxes(figure)
-    for (one, a), (other, b) in combinations(placed, 2):
-        if min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1:
+    boxes = _corners(box for _, box in placed)
+    for first, (one, box) in enumerate(placed):
+        x0, y0, x1, y1 = boxes[first + 1 :].T
+        across = np.minimum(x1, box.x1) - np.maximum(x0, box.x0)
+        along = np.minimum(y1, box.y1) - np.maximum(y0, box.y0)
+        for second in np.flatnonzero((across > 1) & (along > 1)):
+            other, _ = placed[first + 1 + second]
             found.append(f"{one.get_text()!r} meets {other.get_text()!r}")
     pages = {figure.patch, *(axes.patch for axes in figure.axes)}
-    fills = [(patch.get_window_extent(), patch.get_facecolor()) for patch in figure.findobj(Rectangle)
-             if patch not in pages]  # fmt: skip
+    patches = [patch for patch in figure.findobj(Rectangle) if patch not in pages and patch.get_facecolor()[3] == 1]
+    left, bottom, right, top = _corners(patch.get_window_extent() for patch in patches).T
     for text, box in placed:
         if box.x0 < -1 or box.y0 < -1 or box.x1 > figure.bbox.x1 + 1 or box.y1 > figure.bbox.y1 + 1:
             found.append(f"{text.get_text()!r} is cut off: {box.extents}, in {figure.bbox.extents}")
         if text.get_fontsize() < SMALLEST:
             found.append(f"{text.get_text()!r} is {text.get_fontsize()} pt")
-        middle = ((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2)
-        under = [colour[:3] for extent, colour in fills if extent.contains(*middle) and colour[3] == 1]
-        if contrast(text.get_color(), under[-1] if under else PAPER) < 4.5:
+        x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
+        under = np.flatnonzero((left <= x) & (x <= right) & (bottom <= y) & (y <= top))
+        paper = patches[under[-1]].get_facecolor()[:3] if len(under) else PAPER
+        if contrast(text.get_color(), paper) < 4.5:
             found.append(f"{text.get_text()!r} is too faint")
     if not any(abs(figure.get_figwidth() * 25.4 - width) < 0.01 for width in WIDTHS):
         found.append(f"the figure is {figure.get_figwidth() * 25.4} mm wide")
     return found
+
+
+def _corners(boxes):
+    """Return one row with left, bottom, right and top of each box."""
+    return np.array([(box.xmin, box.ymin, box.xmax, box.ymax) for box in boxes]).reshape(-1, 4)
 
 
 def _boxes(figure):
