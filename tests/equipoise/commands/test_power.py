@@ -192,7 +192,7 @@ def test_a_study_with_the_design_deal(sample_study):
         (["--effect", "condition=A,condition=B:0.1"], "cannot be read"),
         (
             ["--effect", "condition=B:0.1", "--test", "none"],
-            "has no test `none`. Fix: choose one of its tests (conditions).",
+            "has no test `none`. Fix: choose one of its tests (conditions, chance).",
         ),
         (
             ["--effect", "condition=B:0.1", "--model", "none"],
