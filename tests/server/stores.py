@@ -5,7 +5,7 @@ import sqlite3
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
@@ -19,7 +19,7 @@ from experiment.records import Kind, Response, Source
 from experiment.study.definition import Study
 from experiment.study.recruitment import Recruitment
 from experiment.study.timeline import PracticeCriterion
-from server.store import Identity, SessionStart, SqliteStore, Store, StoredSession, database
+from server.store import Identity, SessionStart, SqliteStore, Store, StoredSession, StoreUnavailable, database
 from server.store.postgres.store import PostgresStore
 from server.store.sql import resuming, session_rows
 from server.store.sql.store import SqlStore
@@ -234,8 +234,12 @@ def empty_open(store: PostgresStore) -> None:
 
 def rows(store: Store, query: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
     """Return the rows of a query on a store's tables."""
-    # A new connection to PostgreSQL takes far longer than most queries, so the query uses an open connection.
-    with store._reading() if isinstance(store, PostgresStore) else store.snapshot() as db:
+    if isinstance(store, PostgresStore):
+        # A new connection to PostgreSQL takes far longer than most queries, so the query uses an open connection. After
+        # a restart of the server, the open connections are of no use.
+        with suppress(StoreUnavailable), store._reading() as db:
+            return list(map(tuple, db.execute(query, parameters).fetchall()))
+    with store.snapshot() as db:
         return list(map(tuple, db.execute(query, parameters).fetchall()))
 
 
