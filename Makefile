@@ -20,31 +20,43 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Some images forbid Python to keep compiled modules. Then each of the tests' many processes compiles them again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check quick
+# At most two jobs at a time, such as a check during an installation.
+MAKEFLAGS += --jobs=2
+
+.PHONY: demo test prerequisites check style types imports quick
 
 demo: $(VENV)/installed  ## Run two studies with simulated participants. With ARGS=--no-serve, exit after the reports.
 	$(VENV)/bin/equipoise demo $(ARGS)
 
-test: $(VENV)/installed-dev $(LAB)/installed check  ## Check style, types and imports, then run all tests.
-	sh tests/prerequisites.sh
+test: $(VENV)/installed-dev prerequisites $(LAB)/installed check  ## Check style, types and imports, then run all tests.
 	$(VENV)/bin/python -m pytest --numprocesses 3 --dist worksteal -m "not lab" $(ARGS)
 	$(LAB)/bin/python -m pytest -m lab tests/experiment/lab $(ARGS)
 
 quick: check  ## Check style, types and imports, then run the quick tests of the changed files.
 	$(VENV)/bin/python tests/quick.py
 
-check: $(VENV)/installed-dev
+prerequisites:
+	sh tests/prerequisites.sh
+
+check: style types imports
+
+style: $(VENV)/installed-dev
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/mypy
-	$(VENV)/bin/lint-imports
 	$(VENV)/bin/python tests/check_prose.py
+
+types: $(VENV)/installed-dev
+	$(VENV)/bin/mypy
+
+imports: $(VENV)/installed-dev
+	$(VENV)/bin/lint-imports
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Equipoise needs Python 3.11 or later. Fix: name a newer Python, such as: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
 
-$(LAB)/installed: $(VENV)/bin/python $(SOURCES)
+# After the other environment: both installations build the browser's bundle if it is missing.
+$(LAB)/installed: $(VENV)/bin/python $(SOURCES) | $(VENV)/installed-dev
 	$(PYTHON) -m venv $(LAB)
 	$(LAB)/bin/pip install --quiet --editable '.[dev,lab]'
 	touch $@
