@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 import jinja2
 from markupsafe import Markup, escape
@@ -36,6 +37,7 @@ def with_code(text: str) -> Markup:
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704
 
 
+@cache
 def environment() -> jinja2.Environment:
     """Return the environment of the templates: it escapes every text and refuses undefined names."""
     templates = jinja2.Environment(
