@@ -217,6 +217,11 @@ def invalid_words(plan: AnalysisPlan) -> str:
     }[plan.invalid]
 
 
+def item_units(plan: AnalysisPlan) -> str:
+    """Return the units over which the intervals of models generalize: items, or levels of the plan's cluster."""
+    return "items" if plan.item_cluster is None else f"levels of {plan.item_cluster.replace('_', ' ')}"
+
+
 def _clusters_words(plan: AnalysisPlan) -> str:
     if plan.item_cluster is None:
         return "A model's responses to the same item in several epochs are not independent."
@@ -241,14 +246,14 @@ def _people_interval(plan: AnalysisPlan) -> str:
 def _scope(plan: AnalysisPlan) -> str:
     if plan.items == "random":
         return (
-            "The CIs of participants' accuracy, of models, and of differences treat the items as a random sample, so "
-            "they generalize to other items of the same kind. The CI of a difference takes into account whether "
-            "participants and model were right at the same items."
+            f"The CIs of participants' accuracy, of models, and of differences treat the {item_units(plan)} as a "
+            f"random sample, so they generalize to other {item_units(plan)} of the same kind. The CI of a difference "
+            "takes into account whether participants and model were right at the same items."
         )
     return (
-        "The CI of participants generalizes to other participants with these items. The CI of a model treats the items "
-        "as a random sample, so it generalizes to other items of the same kind. A CI of a difference does each for its "
-        "own part."
+        "The CI of participants generalizes to other participants with these items. The CI of a model treats the "
+        f"{item_units(plan)} as a random sample, so it generalizes to other {item_units(plan)} of the same kind. A CI "
+        "of a difference does each for its own part."
     )
 
 
@@ -261,10 +266,12 @@ def rule_sentences(plan: AnalysisPlan, participants: Sequence[str]) -> list[str]
     return [
         "The same grader scores the raw responses of participants and models. A model's invalid and missing responses "
         f"{invalid_words(plan)}.",
-        "Accuracy is the share of correct responses among all test trials of a subject.",
+        "Accuracy is the share of correct responses among a subject's test trials in the analysis.",
         _people_interval(plan),
         f"CI of one participant or one model ({level}): Wilson's interval. {_clusters_words(plan)} So the interval of "
-        "a model with such responses uses an effective number of trials (Korn & Graubard, 1998).",
+        "a model with such responses uses an effective number of trials and the quantile of the t distribution (Korn & "
+        "Graubard, 1998).",
+        "An effective number of trials is at most the real number of trials.",
         "Difference: participants' accuracy minus the model's accuracy, over the items that participants answered and "
         "the model was asked. In the model's accuracy, the weight of an item is the number of participants' "
         "responses to the item. The model's Wilson interval uses the effective number of trials (Kish, 1965; Korn & "

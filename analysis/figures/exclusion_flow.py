@@ -56,7 +56,7 @@ def exclusion_flow(flow: pd.DataFrame, kind: str, name: str) -> Drawing | None:
     recruited = _amount(kind, steps[0]["participants_left"] + steps[0]["n_participants"],
                         steps[0]["trials_left"] + steps[0]["n_trials"])  # fmt: skip
     idle = "; ".join(_step_words(step) for step in steps if step not in effective)
-    note = wrapped(f"Rules that excluded nobody: {idle}.", SINGLE - 8, SMALL, most_lines=12) if idle else []
+    note = wrapped(f"Steps that excluded nobody: {idle}.", SINGLE - 8, SMALL, most_lines=12) if idle else []
     final = _amount(kind, included["n_participants"], included["n_trials"])
     with style():
         sheet = _draw(kind, recruited, effective, final, note)

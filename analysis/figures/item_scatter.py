@@ -81,9 +81,12 @@ def _draw(places: pd.DataFrame, said: str, people: str, model: str, confidence: 
     words = [
         said,
         "Area: number of items at the same position." if (places["n_items"] > 1).any() else "",
-        f"Crosses: {percent(confidence, 0)} CIs of each item." if with_intervals else "",
+        f"Lines: {percent(confidence, 0)} CIs (Wilson) of an item with several responses; at one position, the widest."
+        if with_intervals
+        else "",
+        "Dashed: equal accuracies.",
     ]
-    note = wrapped(" ".join(part for part in words if part), SINGLE - 8, SMALL, most_lines=4)
+    note = wrapped(" ".join(part for part in words if part), SINGLE - 8, SMALL, most_lines=6)
     top = text_height(len(note), SMALL) + 12
     sheet = FigureSheet(SINGLE, top + side + 28)
     sheet.write(4, 3, note, at="top", size=SMALL)

@@ -278,4 +278,4 @@ def _distribution_words(rows: Sequence[_Row], numbers: pd.DataFrame) -> str:
         f"{count(row['n_participants'], 'participant')})"
         for who, row in zip(said, numbers.to_dict("records"), strict=True)
     ]
-    return "Test trials that were answered in completed sessions. " + "; ".join(parts) + "."
+    return "Test trials in the analysis. " + "; ".join(parts) + "."

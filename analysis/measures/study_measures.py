@@ -28,18 +28,23 @@ TITLES = {
 EXPLANATIONS = {
     "model_differences": (
         "Accuracy of the first model minus accuracy of the second model, over the items that both were asked. The "
-        "intervals generalize to other items. They are not adjusted for the number of pairs."
+        "intervals generalize to other {units}. They are not adjusted for the number of pairs."
     ),
     "item_agreement": (
         "Every item has the same weight. In Spearman's rho, items with the same accuracy have the mean of their ranks. "
-        "A model that was asked each item once has only accuracies of 0 % and 100 %, so many items have the same rank, "
-        "and its correlations stay below the ceiling even if the model is like the participants. There is no "
-        "correlation with a subject that has the same accuracy at all items."
+        "The ceiling is the largest correlation that can be expected of a subject without chance in its accuracies. A "
+        "model with few replies per item has much chance in them, so its expected correlation is far below the "
+        "ceiling, even if the model is like the participants. There is no correlation with a subject that has the same "
+        "accuracy at all items. The intervals treat items as independent."
     ),
     "error_agreement": (
-        "A pair is two participants, or a participant and the model. n participants: participants with a kappa in at "
-        f"least one pair. Pairs are left out for one of two reasons: they share fewer than {FEWEST_ITEMS} items, or a "
-        "subject is always right or always wrong on the shared items, so that kappa is not defined."
+        "Observed: share of the shared items at which both subjects of a pair are right, or both are not right. "
+        "Expected: this share if they were right independently, each with its own accuracy. Kappa: (observed − "
+        "expected) / (1 − expected). Each column is a mean over pairs, so the mean kappa does not follow from the "
+        "other two means. A pair is two participants, or a participant and the model. n participants: participants "
+        "with a kappa in at least one pair. Pairs are left out for one of two reasons: they share fewer than "
+        f"{FEWEST_ITEMS} items, or a subject is always right or always wrong on the shared items, so that kappa is not "
+        "defined."
     ),
     "variants": (
         "Surviving accuracy: share of items with correct responses to the original item and to all its variants (other "

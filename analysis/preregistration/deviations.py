@@ -208,10 +208,10 @@ def _lock_words(lock: Lock, locks: Sequence[Lock], first_at: str | None) -> str:
 
 def _registration_words(registered: RegisteredPlan) -> str:
     n = registered.n_sessions
-    sessions = "the only session" if n == 1 else f"the {n:,} sessions"
+    sessions = "the only session of a participant" if n == 1 else f"the {n:,} sessions of participants"
     return (
         f"No plan was locked. The store registered a plan with version {registered.version} of the study on "
-        f"{_day(registered.registered_at)}, before {sessions} of this version began."
+        f"{_day(registered.registered_at)}, before {sessions} with this version began."
     )
 
 

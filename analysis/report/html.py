@@ -8,7 +8,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from analysis.figures.drawing.sheet import Drawing, inline
-from analysis.sentences import count, interval, invalid_words, level_words, percent, points
+from analysis.sentences import count, interval, invalid_words, item_units, level_words, percent, points
 
 
 @dataclass(frozen=True)
@@ -48,5 +48,10 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     templates.filters |= {"with_code": with_code, "percent": percent, "level": level_words, "points": points}
-    templates.globals |= {"count": count, "interval": interval, "invalid_words": invalid_words}
+    templates.globals |= {
+        "count": count,
+        "interval": interval,
+        "invalid_words": invalid_words,
+        "item_units": item_units,
+    }
     return templates

@@ -2,23 +2,24 @@
 
 from collections.abc import Collection
 
+from analysis.sentences import item_units
 from experiment.study.analysis_plan import AnalysisPlan
 
 MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
     "model_differences": (
         "Pairs of models were compared on the items that both were asked. The intervals of these paired differences "
-        "follow Bonett and Price (2012), with means over the epochs of an item and the quantile of t, and treat items "
-        "as random.",
+        "follow Bonett and Price (2012), with means over the epochs of an item and the quantile of t, and treat the "
+        "{units} as random.",
         ("bonett_price",),
     ),
     "item_agreement": (
         "Agreement by item is the correlation (Pearson; Spearman, with mean ranks of equal accuracies) between the "
         "accuracies of participants and of a model at the shared items. The reliability of participants' accuracies "
-        "is the mean correlation between random halves of the participants, extrapolated to all participants "
-        "(Spearman-Brown formula; Spearman, 1910; Brown, 1910). The ceiling of a correlation with participants is the"
-        " square root of the reliability. Intervals of correlations are jackknife intervals (Efron & Tibshirani, "
-        "1993) over items on Fisher's z scale (Fisher, 1921), with a standard error of at least 1/√(n − 3) for n "
-        "items and the quantile of t.",
+        "is the mean correlation between random halves of the participants (1,000 splits, over the items that both "
+        "halves responded to), extrapolated to all participants (Spearman-Brown formula; Spearman, 1910; Brown, 1910). "
+        "The ceiling of a correlation with participants is the square root of the reliability. Intervals of "
+        "correlations are jackknife intervals (Efron & Tibshirani, 1993) over items on Fisher's z scale (Fisher, "
+        "1921), with a standard error of at least 1/√(n − 3) for n items and the quantile of t.",
         ("spearman", "brown", "jackknife", "fisher_z"),
     ),
     "error_agreement": (
@@ -60,7 +61,7 @@ def measure_sentences(tables: Collection[str], plan: AnalysisPlan) -> tuple[list
     cited: set[str] = set()
     for name, (words, works) in MEASURES.items():
         if name in tables:
-            sentences.append(words.format(difficulty=(plan.difficulty or "").replace("_", " ")))
+            sentences.append(words.format(difficulty=(plan.difficulty or "").replace("_", " "), units=item_units(plan)))
             cited |= set(works)
     signals = [name for name in plan.signals if f"signal_{name}" in tables]
     if signals:

@@ -14,7 +14,7 @@ from analysis.planned.results import PlannedResults
 from analysis.planned.tests import EQUIVALENCE
 from analysis.report.methods_measures import measure_sentences
 from analysis.report.references import references
-from analysis.sentences import count, invalid_words, percent, programs_words, source_words
+from analysis.sentences import count, invalid_words, item_units, percent, programs_words, source_words
 from analysis.statistics.factor_levels import level_order, level_text
 from analysis.statistics.permutation_tests import MEAN_DIFFERENCE
 from experiment.study.analysis_plan import AnalysisPlan
@@ -58,6 +58,7 @@ def methods_of_study(
     methods.add(_items(exclusions.trials, plan))
     methods.add(_exclusions(exclusions, plan))
     _add_accuracy(methods, plan, kinds=set(exclusions.trials["kind"]))
+    _add_consistency(methods, exclusions.trials, plan)
     sentences, cited = measure_sentences(tables, plan)
     methods.add(sentences, *cited)
     add_planned(methods, plan, results)
@@ -67,15 +68,15 @@ def methods_of_study(
 
 def _add_accuracy(methods: Methods, plan: AnalysisPlan, *, kinds: Collection[str]) -> None:
     sentences = [
-        "Accuracy is the percentage of correct test trials.",
+        "Accuracy is the percentage of correct responses among the test trials in the analysis.",
         f"Confidence intervals ({percent(plan.confidence, 0)}) are Wilson intervals (Wilson, 1927).",
     ]
     cited = ["wilson"]
     is_random = plan.items == "random"
     if PEOPLE.keys() & kinds:
         of_what = (
-            f"over participants and {_units(plan)} (Cameron et al., 2011), so they generalize to other participants "
-            f"and other {_units(plan)},"
+            f"over participants and {item_units(plan)} (Cameron et al., 2011), so they generalize to other "
+            f"participants and other {item_units(plan)},"
             if is_random
             else "between participants"
         )
@@ -86,8 +87,9 @@ def _add_accuracy(methods: Methods, plan: AnalysisPlan, *, kinds: Collection[str
         cited += ["korn_graubard", "cameron"] if is_random else ["korn_graubard"]
     if "model" in kinds:
         sentences += [
-            f"The intervals of models take into account that responses to {_related(plan)} are not independent (Korn & "
-            "Graubard, 1998).",
+            f"The intervals of models take into account that responses to {_related(plan)} are not independent: they "
+            f"use an effective number of trials from the variance between {item_units(plan)}, and the quantile of the "
+            "t distribution (Korn & Graubard, 1998).",
             f"In the accuracies of a model, its invalid and missing responses {invalid_words(plan)}.",
         ]
         cited.append("korn_graubard")
@@ -95,18 +97,29 @@ def _add_accuracy(methods: Methods, plan: AnalysisPlan, *, kinds: Collection[str
         sentences += [
             "The same grader scored the raw responses of participants and models.",
             "Participants were compared with each model over the shared items.",
-            "In the model's accuracy, the weight of an item is the number of participants' responses (Kish, 1965).",
+            "In the model's accuracy, the weight of an item is the number of participants' responses; the effective "
+            "number of trials takes the weights into account (Kish, 1965).",
             "For differences, the confidence intervals of participants and model were combined by MOVER (Zou & Donner, "
             "2008). For ratios of accuracies (model divided by participants), they were combined by MOVER for ratios "
             "(Donner & Zou, 2012).",
-            *([f"Both take into account their correlation over {_units(plan)}."] if is_random else []),
+            *([f"Both take into account their correlation over {item_units(plan)}."] if is_random else []),
         ]
         cited += ["kish", "mover", "mover_ratio"]
     methods.add(sentences, *cited)
 
 
-def _units(plan: AnalysisPlan) -> str:
-    return "items" if plan.item_cluster is None else f"levels of {plan.item_cluster.replace('_', ' ')}"
+def _add_consistency(methods: Methods, trials: pd.DataFrame, plan: AnalysisPlan) -> None:
+    runs = trials[trials["kind"] == "model"].groupby("subject", observed=True)["participant"].nunique()
+    if (runs > 1).any():
+        methods.add(
+            [
+                "The consistency of a model is the probability that two replies to the same item contain the same "
+                "response (Fleiss, 1971), as a mean over items. Its intervals are Wilson intervals with an effective "
+                f"number of pairs of replies from the variance between {item_units(plan)}, at most half the number of "
+                "replies, and with the quantile of the t distribution."
+            ],
+            "fleiss",
+        )
 
 
 def _related(plan: AnalysisPlan) -> str:

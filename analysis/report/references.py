@@ -20,6 +20,8 @@ REFERENCES = {
     "firth": "Firth, D. (1993). Bias reduction of maximum likelihood estimates. Biometrika, 80, 27-38.",
     "fisher_z": "Fisher, R. A. (1921). On the probable error of a coefficient of correlation deduced from a small "
     "sample. Metron, 1, 3-32.",
+    "fleiss": "Fleiss, J. L. (1971). Measuring nominal scale agreement among many raters. Psychological Bulletin, 76, "
+    "378-382.",
     "glmm": "Lenartowicz, P. (2026). glmm: Mixed-model fitting in Rust, Python and R [Computer software].",
     "greenhouse_geisser": "Greenhouse, S. W., & Geisser, S. (1959). On methods in the analysis of profile data. "
     "Psychometrika, 24, 95-112.",

@@ -23,6 +23,7 @@ from analysis.sentences import (
     accuracy_summary,
     comparison_sentence,
     difference_sentence,
+    item_units,
     level_words,
     percent,
     programs_words,
@@ -167,7 +168,7 @@ def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan, figures: dict
                 "title": TITLES.get(name, name.replace("_", " ", 1)),
                 "name": name,
                 "table": shown(table, plan.confidence, of_study=True),
-                "explanation": EXPLANATIONS.get(name),
+                "explanation": EXPLANATIONS.get(name, "").format(units=item_units(plan)),
             }
             for name, table in tables.items()
             if name in TITLES or name.startswith("signal_")
@@ -204,14 +205,17 @@ def _provenance_rows(provenance: Provenance, flow: pd.DataFrame) -> list[tuple[s
     plan = provenance.plan
     return [
         ("Study", provenance.studies),
-        ("Battery (SHA-256)", provenance.batteries),
+        ("Battery (SHA-256 of its canonical form)", provenance.batteries),
         ("Data (SHA-256)", [provenance.data_digest]),
         ("Exclusion steps, in order", exclusion_rules(flow)),
         ("Factors", list(plan.by) or ["none"]),
         ("Confidence intervals", [percent(plan.confidence, 0)]),
         (
             "Random numbers",
-            [f"seed {plan.bootstrap_seed}; permutation tests: {plan.bootstrap_resamples:,} permutations"],
+            [
+                f"seed {plan.bootstrap_seed} (random halves of participants for the reliability; random permutations "
+                "of tests, if the plan has such tests)"
+            ],
         ),
         ("Software", [f"Equipoise {provenance.software_version}"]),
         ("Made", [minute(provenance.made_at)]),

@@ -39,7 +39,7 @@ def test_boxes_run_from_recruitment_to_the_analysis(readable):
 def test_steps_without_exclusions_are_in_small_print_and_not_in_a_box(readable):
     words = spaced(readable(exclusion_flow(flow(), "human", "a")))
     assert "Not completed" not in words
-    assert "Rules that excluded nobody: not completed (session not completed)" in " ".join(words)
+    assert "Steps that excluded nobody: not completed (session not completed)" in " ".join(words)
 
 
 def test_the_description_names_every_step(readable):

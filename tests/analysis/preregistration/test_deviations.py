@@ -308,7 +308,8 @@ def test_without_a_lock_the_registered_plan_is_compared():
     found = registration_of([], registered(plan()), plan(), OF, "2026-01-02T10:00:01+00:00")
     assert found.words.startswith(
         "No plan was locked. The store registered a plan with version 1.0 of the study on 2026-01-02 10:00 UTC, before "
-        "the 40 sessions of this version began. The plan of this analysis is identical to the registered plan."
+        "the 40 sessions of participants with this version began. The plan of this analysis is identical to the "
+        "registered plan."
     )
     assert "--lock" in found.words
     assert (found.deviations, found.earlier_rules) == ([], {})

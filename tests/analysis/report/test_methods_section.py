@@ -122,3 +122,25 @@ def test_random_items_are_in_the_methods_and_the_rules(
     fixed = text_of(methods(view(people, model), AnalysisPlan())) + " ".join(rule_sentences(AnalysisPlan(), ["people"]))
     assert "Cameron" not in fixed
     assert "generalizes to other participants with these items" in fixed
+
+
+@pytest.mark.parametrize(("cluster", "units"), [(None, "items"), ("scenario", "levels of scenario")])
+def test_the_methods_and_the_rules_name_the_units_over_which_intervals_generalize(
+    view: Any, people: Any, row: Any, cluster: str | None, units: str
+) -> None:
+    runs = [
+        row(kind="model", run=f"{model}, epoch {epoch}", model=model, model_version=model,
+            run_parameters=f'{{"epoch": {epoch}}}', trial_index=n, item_id=f"i{n}", response=1,
+            factors={"level": n % 2, "scenario": n // 2})
+        for model in "MN" for epoch in (1, 2) for n in range(4)
+    ]  # fmt: skip
+    plan = AnalysisPlan(item_cluster=cluster)
+    found = methods(view(people, runs), plan)
+    text = text_of(found) + " ".join(rule_sentences(plan, ["people"])).replace("\u00a0", " ")
+    assert f"an effective number of pairs of replies from the variance between {units}" in text
+    assert f"treat the {units} as random" in text
+    assert f"treats the {units} as a random sample, so it generalizes to other {units} of the same kind" in text
+    assert any(reference.startswith("Fleiss") for reference in found.references)
+    once = methods(view(people, runs[:4]), plan)
+    assert "The consistency of a model" not in text_of(once)
+    assert not any(reference.startswith("Fleiss") for reference in once.references)
