@@ -71,7 +71,7 @@ ROLES = {
          "standard error of the mean"),
     ),
     "estimate": Role(
-        "estimated difference or coefficient, on the scale of its standard error",
+        "estimated difference or coefficient, in the same unit as its standard error (not exponentiated)",
         ("b", "estimate", "est", "est.", "coefficient", "coef", "coef.", "mean difference", "log odds"),
     ),
     "ratio": Role(
