@@ -31,6 +31,7 @@ from tests.server.stores import (
     address,
     another,
     at_once,
+    empty_open,
     of,
     problems,
     recruiting,
@@ -437,3 +438,14 @@ def test_both_stores_have_the_same_keys(postgres_store: PostgresStore, tmp_path:
 
 def test_the_version_of_the_tables_is_the_newest_version() -> None:
     assert KNOWN_MIGRATIONS[-1] == schema.VERSION
+
+
+# The store that the tests of the contract share.
+
+
+def test_an_emptied_store_has_no_rows_and_remembers_none(postgres_store: PostgresStore, small_study: Study) -> None:
+    for _ in range(2):
+        postgres_store.register_study(small_study)
+        assert rows(postgres_store, "SELECT COUNT(*) FROM studies") == [(1,)]
+        empty_open(postgres_store)
+        assert all(rows(postgres_store, f'SELECT COUNT(*) FROM "{table}"') == [(0,)] for table in TABLES)
