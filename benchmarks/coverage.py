@@ -169,6 +169,20 @@ def repetitions(rng: np.random.Generator, n: int, m: int, mean: float, simulatio
     return {"consistency of a model (n: epochs)": found}
 
 
+def model_clusters(rng: np.random.Generator, n: int, m: int, mean: float, simulations: int) -> Cells:
+    """Measure the accuracy of a model over n clusters of m items. The clusters are random, with a beta distribution."""
+    found = {}
+    labels, ones = np.repeat(np.arange(n), m), np.ones(n * m, dtype="int64")
+    for icc in (0.05, 0.2, 0.4):
+        found[f"accuracy of a model, ICC {icc:g} (n: clusters)"] = cell = Coverage()
+        scale = (1 - icc) / icc
+        for _ in range(simulations):
+            accuracies = rng.beta(scale * mean, scale * (1 - mean), n)
+            right = (rng.random(n * m) < np.repeat(accuracies, m)).astype("int64")
+            cell.add(weighted_accuracy(right, ones, ones, labels)[1], mean)
+    return found
+
+
 def trends(rng: np.random.Generator, n: int, m: int, mean: float, simulations: int) -> Cells:
     """Measure the slope of people's accuracy over three levels of difficulty."""
     found = Coverage()
@@ -260,7 +274,7 @@ def _spearman(x: Floats, y: Floats) -> float:
 
 
 MEASURES: tuple[Callable[[np.random.Generator, int, int, float, int], Cells], ...] = (
-    accuracy, differences, random_items, repetitions, signals, trends, consistency, correlations,
+    accuracy, differences, random_items, repetitions, model_clusters, signals, trends, consistency, correlations,
 )  # fmt: skip
 
 

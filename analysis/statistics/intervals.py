@@ -99,8 +99,15 @@ def effective_trials(
         \left(\frac{z}{t_{C - 1}}\right)^2.
 
     The second term of the minimum is the number if all trials were independent. The last factor widens the interval if
-    there are few clusters. If :math:`p` is 0 or 1, or if there is only one cluster, :math:`v` is unknown. Then the
-    trials of a cluster count as one trial: :math:`n^* = (\sum w_i)^2 / \sum W_c^2`.
+    there are few clusters.
+
+    If :math:`p` is 0 or 1, :math:`v` is unknown. The number of independent trials is between :math:`n_c = (\sum
+    w_i)^2 / \sum W_c^2` (a cluster is right or wrong as a whole) and :math:`n_i = (\sum w_i)^2 / \sum w_i^2` (items
+    are independent). The result is :math:`\sqrt{n_c n_i} (z / t_{C - 1})^2`. This is our own choice. It assumes an
+    intraclass correlation of about :math:`1 / (\sqrt{m} + 1)` in clusters of :math:`m` items, such as .17 with 24
+    items. `benchmarks/coverage.py` measures the coverage.
+
+    With only one cluster, :math:`v` is unknown too. Then the trials of the cluster count as one trial.
 
     References
     ----------
@@ -130,12 +137,14 @@ def effective_trials(
     p = float((weights * accuracy).sum()) / total
     weight_of_cluster = np.bincount(codes, weights=weights)
     n_clusters = int((weight_of_cluster > 0).sum())
-    if n_clusters == 1 or p in (0.0, 1.0):
-        return min(total**2 / float((weight_of_cluster**2).sum()), independent)
-    residuals = np.bincount(codes, weights=weights * (accuracy - p))
-    variance = n_clusters / (n_clusters - 1) * float((residuals**2).sum()) / total**2
+    if n_clusters == 1:
+        return 1.0
     tail = 0.5 + confidence / 2
     few_clusters = float((norm.ppf(tail) / t_distribution.ppf(tail, n_clusters - 1)) ** 2)
+    if p in (0.0, 1.0):
+        return total**2 / math.sqrt(float((weight_of_cluster**2).sum()) * float((weights**2).sum())) * few_clusters
+    residuals = np.bincount(codes, weights=weights * (accuracy - p))
+    variance = n_clusters / (n_clusters - 1) * float((residuals**2).sum()) / total**2
     return (min(p * (1 - p) / variance, independent) if variance > 0 else independent) * few_clusters
 
 

@@ -94,8 +94,20 @@ def test_items_of_one_scenario_are_one_trial_if_they_always_have_the_same_respon
     assert effective_trials(correct, ones, ones) == 160
     few_clusters = (stats.norm.ppf(0.975) / stats.t.ppf(0.975, 19)) ** 2
     assert effective_trials(correct, ones, ones, scenarios) == pytest.approx(19 * few_clusters)
-    assert effective_trials(ones, ones, ones, scenarios) == 20
     assert effective_trials(correct, ones, ones, np.zeros(160, dtype=int)) == 1
+
+
+def test_a_model_without_an_error_has_more_precision_than_one_trial_per_scenario_and_less_than_with_one_error():
+    scenarios, ones = np.repeat(np.arange(10), 24), np.ones(240, dtype=int)
+    one_error = np.where(np.arange(240) == 0, 0, 1)
+    few_clusters = (stats.norm.ppf(0.975) / stats.t.ppf(0.975, 9)) ** 2
+    for correct in (ones, 1 - ones):
+        n = effective_trials(correct, ones, ones, scenarios)
+        assert n == pytest.approx(np.sqrt(10 * 240) * few_clusters)
+        assert 10 < n < effective_trials(one_error, ones, ones, scenarios)
+    assert weighted_accuracy(ones, ones, ones, scenarios)[1].low == pytest.approx(0.905, abs=0.001)
+    # Ten epochs of the same response are no more than one epoch.
+    assert effective_trials(10 * ones, 10 * ones, ones, scenarios) == pytest.approx(n)
 
 
 @given(st.integers(0, 2**32 - 1))
