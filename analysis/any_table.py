@@ -47,7 +47,8 @@ def analyze_table(
     software_version : str
         Version of Equipoise.
     registration : Registration
-        The statement on the preregistration of the plan, for the report.
+        The statement on the preregistration of the plan, for the report. By default, the report says that no plan was
+        locked.
     made_at : datetime, optional
         Time of the analysis; now by default.
 

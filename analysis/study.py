@@ -57,7 +57,7 @@ def analyze_trials(
         Version of Equipoise.
     registration : Registration
         The statement on the preregistration of the plan, for the report
-        (`analysis.preregistration.deviations.registration_of`).
+        (`analysis.preregistration.deviations.registration_of`). By default, the report says that no plan was locked.
     made_at : datetime, optional
         Time of the analysis; now by default.
     notes : sequence of str

@@ -29,6 +29,9 @@ from server.settings import PREFIX, Settings
 
 HERE = Path(__file__).parent / "reference"
 
+LONGEST_DEFAULT = 60
+"""A default with more characters is shortened to its type and `(...)`."""
+
 GENERATED = "<!-- Made by docs/generate_reference.py from the code; do not edit. -->\n"
 
 PLAIN_TYPES: dict[Any, str] = {
@@ -41,7 +44,7 @@ PLAIN_TYPES: dict[Any, str] = {
 }
 
 ARGUMENTS = {
-    "files": "The JSON files with the runs.",
+    "files": "The files with the replies.",
     "folder": "The new folder. If the folder exists, it must be empty.",
     "study": "The study's folder.",
     "source": "A study's folder, or a battery's file.",
@@ -174,9 +177,9 @@ In YAML 1.2 an unquoted `no` is a text, and `1.0` is a number; put versions in q
 `timeline.demographics` has [other fields](#the-demographics-file).
 """
 
-DEMOGRAPHICS_INTRO = """A YAML file of questions about the participant, named by `timeline.demographics`. The
-questions are on one page after the consent, once per participant; the participant may skip each question. The responses
-are in the [list of sessions](data.md#the-list-of-sessions).
+DEMOGRAPHICS_INTRO = """A YAML file of questions about the participant. `timeline.demographics` is the name of the file.
+One page after the consent shows all questions, once to each participant. The participant may skip each question. The
+answers are in the [list of sessions](data.md#the-list-of-sessions).
 
 ```yaml
 questions:
@@ -388,7 +391,10 @@ def _defaults(signature: inspect.Signature, names: list[str]) -> str:
 
 
 def _default(value: Any) -> str:
-    return str(value.__name__) if callable(value) else repr(value)
+    if callable(value):
+        return str(value.__name__)
+    words = repr(dict(value) if isinstance(value, types.MappingProxyType) else value)
+    return words if len(words) <= LONGEST_DEFAULT else f"{type(value).__name__}(...)"
 
 
 def _parameter_words(parameter: inspect.Parameter) -> str:

@@ -59,8 +59,8 @@ class Settings(BaseSettings):
         ge=1,
         le=1_000_000,
         description=(
-            "Largest number of connections to a process at the same time. Each connection may need `max_body_kb` of "
-            "memory for a request. Further connections wait until a connection ends."
+            "Largest number of connections to a process at the same time. For each connection, the process may need "
+            "`EQUIPOISE_MAX_BODY_KB` of memory. Further connections wait until a connection ends."
         ),
     )
     proxies: int = Field(
@@ -78,8 +78,8 @@ class Settings(BaseSettings):
         description=(
             "Names under which participants reach the server, such as `study.example.org`, separated by commas. "
             "The server also accepts numeric addresses (127.0.0.1), `localhost`, the name of this machine and the name "
-            "in `host`. The server refuses a request with any other name, because a page of another site could send "
-            "such a request (DNS rebinding)."
+            "in `EQUIPOISE_HOST`. The server refuses a request with any other name, because a page of another site "
+            "could send such a request (DNS rebinding)."
         ),
     )
     secrets: Path | None = Field(
@@ -101,8 +101,8 @@ class Settings(BaseSettings):
         ge=1,
         description=(
             "Largest number of new sessions per minute from one network address. All machines of a laboratory or a "
-            "campus may have one address. If `proxies` does not count a proxy, all participants who connect through "
-            "this proxy have one address too."
+            "campus may have one address. If `EQUIPOISE_PROXIES` is too small, all participants behind a proxy seem to "
+            "have one address too."
         ),
     )
     slots_per_address: int = Field(

@@ -114,8 +114,8 @@ def serve(
 ) -> None:  # fmt: skip
     """Serve a study to participants, and the progress page to the researcher. Press Ctrl-C to stop.
 
-    Each option can also be set by an environment variable. docs/reference/settings.md lists these variables and further
-    settings.
+    Each option except --quiet can also be set by an environment variable. docs/reference/settings.md lists these
+    variables and further settings.
     """
     from equipoise.commands.server_process import serve as serve_until_stopped
 

@@ -129,7 +129,11 @@ def assignment() -> None:
 @STUDY
 @STORE
 def show(study: Path, store: str | None) -> None:
-    """Show how many slots of each counterbalance group are completed, under way, lapsed, replaced or withdrawn."""
+    """Show the numbers of sessions of each counterbalance group: completed, under way, lapsed, replaced, withdrawn.
+
+    The slots of lapsed and replaced sessions were released. A lapsed session was not finished. A replaced session was
+    completed.
+    """
     from equipoise.commands.store.assignment import assignment_show
 
     for row in assignment_show(study, store):

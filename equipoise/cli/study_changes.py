@@ -22,8 +22,8 @@ def revise(study: Path, store: str | None, reason: str) -> None:
 
     You may change pages, the title, the wording of items, and most `texts`. A new `version` is needed for changes
     of `texts` that label responses or positions on the board, and for all other changes. Equipoise cannot check the
-    meaning of new words, so read the changed options that this command prints. Sessions under way keep the old wording.
-    Restart the server: later sessions have the new wording.
+    meaning of new words, so read the changed options that this command prints. Then restart the server. Sessions under
+    way keep the old wording of items, breaks and debrief. Sessions that begin later have the new wording.
     """
     from equipoise.commands.store.study_changes import revise as accept_revision
     from experiment.study.revision import listed

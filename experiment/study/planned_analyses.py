@@ -299,5 +299,8 @@ class PlannedAnalyses(BaseModel):
         default=1,
         ge=0,
         le=2**31 - 1,
-        description="Seed of random permutations and of random halves of participants, for the same tables again.",
+        description=(
+            "Seed of all random choices of the analysis, such as random permutations. The same data and seed give the "
+            "same results."
+        ),
     )

@@ -137,9 +137,9 @@ class Recruitment(BaseModel):
             "with a valid `prolific_token` can begin. Prolific adds this token to a secured external URL."
         ),
     )
-    quota: int | None = Field(default=None, ge=1, description="Total number of participants; no limit if omitted.")
+    quota: int | None = Field(default=None, ge=1, description="Largest number of people; no limit if omitted.")
     quota_per_group: int | None = Field(
-        default=None, ge=1, description="Number of participants in each counterbalance group; no limit if omitted."
+        default=None, ge=1, description="Largest number of people in each counterbalance group; no limit if omitted."
     )
     time_out_min: float = Field(
         default=60,

@@ -65,7 +65,10 @@ class Timing(BaseModel):
         default=None,
         ge=100,
         le=3_600_000,
-        description="Time after onset at which a test trial ends without a response, in ms; no limit if omitted.",
+        description=(
+            "Time after onset at which a test trial or an attention check ends without a response, in ms; no limit if "
+            "omitted."
+        ),
     )
 
     @model_validator(mode="after")
