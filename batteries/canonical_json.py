@@ -43,9 +43,10 @@ def same_json(one: Any, other: Any) -> bool:
 
 
 def _is_plain(value: Any) -> bool:
-    """Return True if the standard library writes `value` as RFC 8785 requires; it is three times as fast.
+    """Return True if the standard library, which is three times as fast, writes `value` as RFC 8785 requires.
 
-    The two differ in whole numbers written as 1.0, in exponents, and in the order of keys that are not ASCII.
+    The standard library differs from RFC 8785 in whole numbers written as 1.0, in exponents, and in the order of keys
+    that are not ASCII.
     """
     kind = type(value)
     if kind is str or kind is bool or value is None:

@@ -1,6 +1,6 @@
 """The rules of the Black Box game, for boards of any size.
 
-The published study of the sample study `blackbox-predict` used the same rules and a board of 8 x 8 cells.
+The sample study `blackbox-predict` repeats a published study, which used these rules and a board of 8 x 8 cells.
 
 A cell is written as (row, column). Rows and columns are numbered from 1, and row 1 is at the top. A port is one end of
 a row or column, where rays enter and leave. If an atom is in the next cell of a ray's path, the atom absorbs the ray.

@@ -1,8 +1,8 @@
 """Export to jsPsych 8 (https://www.jspsych.org): a page that runs the battery, and a separate file of answer keys.
 
 The files for the web server are in the folder `public/`. These files contain no answer keys, and need only jsPsych
-itself. The trials run in a plugin that is part of the exported page. jsPsych's own plugins accept either keyboard keys
-or buttons, not both, and each plugin is a separate package.
+itself. The exported page has its own plugin for the trials, because jsPsych's plugins accept either keyboard keys or
+buttons, not both. Also, each of jsPsych's plugins is a separate package.
 
 Sources
 -------
@@ -32,8 +32,8 @@ def jspsych_files(
 ) -> dict[str, str]:
     """Return the experiment (`public/...`), `keys.csv`, and `jspsych-how-to.md` with the instructions to run it.
 
-    The page can be opened from a disk, and such a page can load scripts but not JSON files. So the trials are written
-    as scripts, one script per group. A participant's browser loads only the script of the participant's group.
+    The page can be opened from a disk. A page from a disk can load scripts, but not JSON files. So the trials are
+    written as scripts, one script per group. A participant's browser loads only the script of the participant's group.
 
     Parameters
     ----------

@@ -26,9 +26,9 @@ def write_together(out: Path, files: Mapping[str, Content], manifest: Mapping[st
     and is renamed to `out` in one step. Otherwise the temporary folder is inside `out`, and the files are moved into
     `out` one by one. The manifest is moved last.
 
-    If an earlier analysis wrote a file that is not in `files`, this file is removed, unless its content has changed.
-    All other files in `out` stay unchanged. If a file cannot be moved or removed, the earlier state is restored. The
-    files contain responses, so only the owner can read these files and the new folders.
+    Files of an earlier analysis that are not in `files` are removed. A file that was changed after this analysis is
+    kept. All other files in `out` stay unchanged. If a file cannot be moved or removed, the earlier state is restored.
+    The files contain responses, so only the owner can read these files and the new folders.
 
     Raises
     ------
@@ -50,7 +50,8 @@ def _write(out: Path, files: Mapping[str, Content], manifest: Mapping[str, Any])
     for name in files:
         if (out / name).exists() and name not in earlier:
             raise InputError(
-                f"{out / name}: no analysis wrote this file, so it is not replaced. Fix: choose another output folder."
+                f"{out / name}: this file is not from an analysis, so it is not overwritten. Fix: choose another "
+                "output folder."
             )
     private_folder(out.parent)
     beside = out if out.exists() else out.parent
@@ -135,8 +136,7 @@ def _earlier_files(out: Path) -> dict[str, str]:
         return {str(name): str(digest) for name, digest in files.items()}
     except (ValueError, KeyError, TypeError, AttributeError, OSError):
         raise InputError(
-            f"{manifest}: this file has the name of the list of an analysis's files, but it is not such a list. Fix: "
-            "choose another output folder."
+            f"{manifest}: this file does not list the files of an analysis. Fix: choose another output folder."
         ) from None
 
 

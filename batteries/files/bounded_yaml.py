@@ -110,8 +110,8 @@ class _CountingComposer(Composer):
         if self._expanded > MOST_EXPANDED:
             raise UnreadableYAMLError(
                 line,
-                f"the references of the file (`*name`), up to `*{event.anchor}`, would be replaced by more than "
-                f"{MOST_EXPANDED:,} values and characters. Fix: use fewer references inside other references.",
+                f"the references in this file (such as `*{event.anchor}`) repeat more than {MOST_EXPANDED:,} values "
+                "and characters. Fix: use fewer references inside other references.",
             )
 
 

@@ -25,7 +25,7 @@ _FORMULA = re.compile(r"""['"\s\x00-\x1f\u200b-\u200f\u2060\ufeff]*[=+\-@＝＋�
 _INDEX_NAME = re.compile(r"(index|unnamed: \d+(\.\d+)?)?", re.IGNORECASE)
 """The names that pandas, R and spreadsheet programs use for a column of row numbers."""
 _INDEX_CELL = re.compile(r"(\d+(\.0*)?|canary.*)?", re.DOTALL)
-"""A cell in such a column. It is a row number (1 or 1.0), a name that begins with `canary`, or empty."""
+"""A cell of a column of row numbers: a row number (1 or 1.0), a name that begins with `canary`, or nothing."""
 
 _SPECIAL = re.compile(r'[,"\r\n]')
 

@@ -149,8 +149,8 @@ def _differ_in_words(one: JsonValue, other: JsonValue) -> bool:
 def _moved(one: list[JsonValue], other: list[JsonValue]) -> bool:
     """Return True if texts have probably changed their positions in a list.
 
-    A text of one list is then more similar to a text at another position of the other list than the texts at one of
-    these two positions are to each other.
+    Let i and j be two positions in the lists. Texts have probably moved if text i of the first list is similar to text
+    j of the second list, and the two texts i, or the two texts j, are less similar.
     """
     before, after = _comparable([str(text) for text in one], [str(text) for text in other])
     positions = range(len(before))
@@ -167,8 +167,8 @@ def _similarity(one: str, other: str) -> float:
 def _comparable(*lists: list[str]) -> list[list[str]]:
     """Return the texts in a form for comparisons: their letters and digits in lower case.
 
-    If a text would then be empty or equal to another text of its list, only the spaces are removed. If even this form
-    has such a text, the texts are not changed.
+    All texts of a list must stay different and must not become empty. If this is not possible, only the spaces are
+    removed. If this is not possible either, the texts are not changed.
     """
     for form in (_letters_and_digits, _without_spaces):
         short = [[form(text) for text in texts] for texts in lists]

@@ -114,7 +114,7 @@ def _check_ids(items: list[Item]) -> None:
             )
         if item.item_id in found:
             raise InputError(
-                f"the battery already has an item with the id `{item.item_id}`, which a variant would get. Fix: rename "
+                f"a variant would get the id `{item.item_id}`, but another item already has this id. Fix: rename "
                 "this item."
             )
         found.add(item.item_id)

@@ -57,7 +57,7 @@ def read_paraphrases(path: Path, items: Mapping[str, Item]) -> dict[str, list[It
 
 
 def _known_columns(path: Path, header: list[str], rows: list[list[str]]) -> dict[str, int]:
-    """Return the place of each column. Columns of row numbers are left out."""
+    """Return the position of each column. Columns of row numbers are left out."""
     places = {}
     for place, name in enumerate(header):
         if name in {"item_id", "text", "prompt"} or _OPTION.fullmatch(name):

@@ -29,9 +29,9 @@ class AnswerPositions:
     are half the square apart. So the positions are balanced for every participant, too.
 
     If the number of units is not a multiple of four, up to three units remain. Only in these units, the two versions
-    have different arrangements: the second version gets the next arrangements after those of the first version.
-    Which of the four positions a stratum uses first is chosen such that its remaining units make the positions of the
-    right options more equal in the whole battery.
+    have different arrangements: the second version gets the next arrangements after those of the first version. A
+    stratum can begin with any of the four positions. The first position is chosen so that the remaining units make the
+    positions of the right options more equal in the whole battery.
 
     Parameters
     ----------

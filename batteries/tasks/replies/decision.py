@@ -18,9 +18,9 @@ RULES = (
 def decide(claims: Sequence[Claim], scopes: Scopes) -> Reading | None:
     """Return the reading that follows from the claims of a reply, or None if no claim counts.
 
-    Only the claims of the highest level count. If these claims differ, the last claim counts only if words between the
-    claims take back the earlier ones, if the last claim alone is called final, or if the last claim is a conclusion
-    from lists of outcomes.
+    Only the claims of the highest level count. If these claims differ, the last claim counts in three cases only: words
+    between the claims take back the earlier claims, the last claim alone is called final, or the last claim is a
+    conclusion from lists of outcomes.
     """
     firm = [claim for claim in claims if not claim.is_hypothetical and claim.level > Level.NONE]
     if not firm:
@@ -71,7 +71,8 @@ def _named(claim: Claim, rule: str) -> Reading:
 def _differ(one: Claim, other: Claim) -> bool:
     """Return True if two claims give different answers.
 
-    A claim with an ambiguous number can mean several responses. It does not differ from a claim of one of them.
+    A claim with an ambiguous number can mean several responses. A claim of one of these responses is not a different
+    answer.
     """
     if one.response is not None and other.response is not None:
         return one.response != other.response

@@ -122,7 +122,7 @@ def is_explanation(value: Any, lexicon: Lexicon) -> bool:
 
 
 def is_other_action(value: Any, lexicon: Lexicon) -> bool:
-    """Return True for an object that asks for another action than an answer, such as `{"action": "fire"}`."""
+    """Return True for an object that asks for an action that is not an answer, such as `{"action": "fire"}`."""
     if not isinstance(value, dict):
         return False
     actions = [entry for name, entry in value.items() if isinstance(entry, str) and set(names_of(name)) & _ACTIONS]

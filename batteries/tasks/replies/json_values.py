@@ -99,7 +99,7 @@ def _object(text: str, position: int, depth: int) -> tuple[dict[str, Any], int]:
 
 
 def _new_name(key: str, taken: dict[str, Any]) -> str:
-    """Return the key, with spaces if the object already has this key. So a repeated key replaces no earlier value."""
+    """Return the key. If the object already has this key, add spaces to it, so that the earlier value is kept."""
     while key in taken:
         key += " "
     return key

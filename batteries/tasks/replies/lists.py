@@ -39,8 +39,8 @@ def without_lists(text: str, options: Options | None, placed: Callable[[int], st
     options : Options or None
         The options of the item, if it has any.
     placed : callable
-        Is called for each list in which only one option is marked as the answer, with the number of this option.
-        Returns the text that replaces the list.
+        Function that is called for each list in which only one option is marked as the answer. It gets the number of
+        this option, and returns the text that replaces the list.
     """
     lines = text.split("\n")
     runs = _runs(lines)
@@ -78,9 +78,9 @@ def _runs(lines: Sequence[str]) -> list[list[_Line]]:
 
 
 def _marked_texts(lines: Sequence[str], options: Options) -> list[list[_Line]]:
-    """Return one run of the lines that have a mark and then the text of an option.
+    """Return the lines that have a mark and then the text of an option, as one run.
 
-    If the run does not have exactly one line for each option, return no run.
+    If there is not exactly one such line for each option, return no run.
     """
     run: list[_Line] = []
     for index, line in enumerate(lines):
@@ -99,8 +99,8 @@ def _keys(text: str) -> list[str]:
 def _restates(run: Sequence[_Line], options: Options) -> bool:
     """Return True if the lines of a run repeat the options.
 
-    Most of the lines must begin with the text of their option or have a distinctive word of it. Otherwise, there must
-    be one line for each option, and every line must have a mark.
+    Most of the lines must begin with the text of their option, or with words that contain a distinctive word of this
+    text. Otherwise, there must be one line for each option, and every line must have a mark.
     """
     n_options = len(options.texts)
     if len(run) > n_options or len(run) < min(n_options, _LEAST_OPTIONS):

@@ -36,7 +36,7 @@ class Level(IntEnum):
     SOFT = 2
     """A named option within a sentence: "which speaks for option 2"."""
     STRONG = 3
-    """The words around it present it as the answer."""
+    """The words around the mention present it as the answer."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Mention:
     responses: frozenset[str | int]
     """Responses that may be meant; several ones if the mention is ambiguous."""
     in_passing: Level = Level.NONE
-    """Level of the claim if no words around it present it as the answer."""
+    """Level of the claim if no words around the mention present it as the answer."""
     problem: str | None = None
     """The reason why the mention has no response, such as `out_of_range`."""
     position: int | None = None

@@ -77,13 +77,13 @@ class ChoiceOutcomes(Options):
         return read(str(value))
 
     def _may_continue(self, digits: str) -> bool:
-        """Return True if more digits would give another option."""
+        """Return True if a number that was cut off could be the number of another option, as 1 could be 12."""
         return any(str(number).startswith(digits) and str(number) != digits for number in range(1, len(self.texts) + 1))
 
     def in_other_words(self, scopes: Scopes) -> Reading | None:
-        """Return the one option of which a sentence is a part.
+        """Return the only option whose text contains a whole sentence of the reply.
 
-        If no sentence is a part of an option, return the one option whose distinctive words all occur in a sentence.
+        If no option contains a sentence, return the only option whose distinctive words all occur in one sentence.
         """
         if len(scopes.tokens) > _MOST_WORDS:
             return None
@@ -95,7 +95,7 @@ class ChoiceOutcomes(Options):
         return None
 
     def _with_part(self, sentence: list[Token]) -> list[int]:
-        """Return the options of which a whole sentence is a part, such as "Not enough information"."""
+        """Return the options whose text contains a whole sentence, such as "Not enough information"."""
         part = " ".join(token.key for token in sentence if token.is_wordlike)
         if part.count(" ") + 1 < _LEAST_PART:
             return []
@@ -118,7 +118,7 @@ def _outcomes(texts: tuple[str, ...]) -> ChoiceOutcomes:
 
 @lru_cache(32_768)
 def _has_plain_text(options: ChoiceOutcomes, number: int) -> bool:
-    """Return False if an option's text has a meaning beside the option, such as the text "not 3"."""
+    """Return False if an option's text is read as more than the option, such as the text "not 3"."""
     strict = f"{number}\n{options.texts[number - 1]}"
     return read_reply(options, strict) == Reading(number, "three_lines")
 

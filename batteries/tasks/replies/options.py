@@ -11,7 +11,7 @@ from batteries.tasks.replies.preparation import normalized
 from batteries.tasks.replies.tokens import Lexicon, Token, tokens_of
 
 _MOST_WORDS = 4
-"""If the text of an option has more words, a number or letter from this text does not mean the option."""
+"""If the text of an option has more words than this, a number or letter from the text does not mean the option."""
 _WORDS_OF_PAIR = 3
 _LETTERS = "ABCDEFGHIJKL"
 ROMAN = {
@@ -52,7 +52,7 @@ _NOT_AFTER_A = _NOT_AFTER_LETTER | {
     Kind.OPTION,
 }
 _LITTLE = frozenset({Kind.FILLER, Kind.IS, Kind.AND, Kind.OR, Kind.NOT, Kind.BUT})
-"""Kinds of words that distinguish no option."""
+"""Kinds of words that do not distinguish the options."""
 _MOST_TERMS = 20
 """Maximum number of terms in a calculation, not counting its result."""
 _OPERATORS = frozenset({"+", "-", "*", "/", "x", "\u00d7", "\u00f7", "\u00b7"})
@@ -66,7 +66,7 @@ class Options:
     texts: Sequence[str]
     lexicon: Lexicon
     have_positions: bool = True
-    """False if the participant answers with the text only."""
+    """False if the participant answers only with the text of an option."""
     words: list[tuple[str, ...]] = field(default_factory=list)
     starts: dict[str, list[tuple[int, tuple[str, ...]]]] = field(default_factory=dict)
     """For each first word, the numbers of the options that begin with this word, and all words of their texts.
@@ -129,7 +129,7 @@ class Options:
         return result
 
     def _may_mention(self, token: Token) -> bool:
-        """Return False if a mention cannot begin with a token; most tokens are such words."""
+        """Return False if no mention can begin with a token, as is the case for most tokens."""
         return (
             token.kind in _NUMBER_KINDS
             or token.key in self.starts

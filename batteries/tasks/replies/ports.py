@@ -53,7 +53,7 @@ def _is_beside_number(tokens: Sequence[Token], position: int) -> bool:
 
 
 def _is_side(tokens: Sequence[Token], position: int) -> bool:
-    """Return True if a word with another meaning, such as the French "est", names a side at a position."""
+    """Return True if a word that has another meaning too, such as the French "est", names a side in this place."""
     after = tokens[position + 1] if position + 1 < len(tokens) else None
     before = tokens[position - 1] if position else None
     beside = (token for token in (before, after) if token is not None)

@@ -7,7 +7,7 @@ import re
 import unicodedata
 
 MOST_CHARACTERS = 24_000
-"""Longer replies are read at their beginning and their end only; no model is asked for so long a reply."""
+"""Maximum number of characters of a reply that is read as a whole. Of a longer reply, both ends are read."""
 
 MARK = "\u2705"
 """The sign for a chosen option. It replaces a crossed box, and it is added before a line in bold type."""
@@ -127,7 +127,7 @@ def _without_blocks(text: str) -> str:
 
 
 def _shortened(text: str, most: int) -> str:
-    """Return a text with its beginning and its end only, if it has more characters than allowed."""
+    """Return a text. If the text has more characters than allowed, return only its beginning and its end."""
     half = most // 2
     return text if len(text) <= most else f"{text[:half]}\n{text[-half:]}"
 

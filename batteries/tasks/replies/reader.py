@@ -52,7 +52,7 @@ class Outcomes(Protocol):
         """Return the reading of a value of JSON; `read` reads a text within this value."""
 
     def in_other_words(self, scopes: Scopes) -> Reading | None:
-        """Return the reading of a reply that gives an outcome only in other words; None if it gives no outcome."""
+        """Return the reading of a reply that gives an outcome only in other words, or None without an outcome."""
 
 
 def read_reply(outcomes: Outcomes, reply: str) -> Reading:
@@ -105,7 +105,7 @@ class _Reader:
         return Reading(found.response, field.rule) if found.is_valid else found
 
     def _data(self, value: Any) -> Reading:
-        """Return the reading of a JSON value; it is invalid if an explanation in the value states another answer."""
+        """Return the reading of a JSON value. A value whose explanation states another answer is invalid."""
         if is_other_action(value, self.outcomes.lexicon):
             return Reading.invalid(reading.NO_ANSWER)
         found = self.outcomes.field_reading(value, self._inner)

@@ -42,7 +42,7 @@ class Claim:
     is_final: bool = False
     is_hypothetical: bool = False
     is_announced: bool = False
-    """True if words before the mention announce the answer, or the answer is data."""
+    """True if words before the mention announce the answer, or if the answer is data such as JSON."""
 
     @property
     def response(self) -> JsonValue:

@@ -15,7 +15,7 @@ from batteries.tasks.replies.tokens import Lexicon, word_keys
 _HARMLESS = re.compile(r"(?:[A-Za-z\u00c0-\u024f ,.;!'\n]|\b-\b)*")
 """Characters of an explanation without numbers, data and markup."""
 _LONE_LETTER = re.compile(r"\b(?<!')(?!a [a-z])[^\W\d_]\b(?!')")
-"""A letter that may be the position of an option. The article in "a box" is none."""
+"""A letter that may be the position of an option. The article in "a box" is not such a letter."""
 _NAMING = frozenset({Kind.NUMBER_WORD, Kind.ORDINAL, Kind.OPTION})
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*'?")
 
@@ -45,5 +45,5 @@ def _may_name_option(options: Options, explanation: str) -> bool:
 
 @lru_cache
 def _naming_words(lexicon: Lexicon) -> frozenset[str]:
-    """Return all words of number words, of ordinals, and of names such as "option". "Last" names no option alone."""
+    """Return all words of number words, of ordinals, and of nouns such as "option"."""
     return frozenset(word for words, kind in lexicon.kinds.items() if kind in _NAMING for word in words)

@@ -13,7 +13,7 @@ FIELD = "\ue000"
 """The character that replaces a part of the reply that was read as data, such as a JSON object."""
 
 _ONE_BY_ONE = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
-"""Scripts in which each character is a token. Words have no spaces between them, or have endings as in Korean."""
+"""Scripts in which each character is a token: words have no spaces between them, or have endings as in Korean."""
 _TOKEN = re.compile(
     r"(?P<ordinal>\d{1,3}(?:st|nd|rd|th|\u00aa|\u00ba|er|e|\u00e8me)\b)"
     r"|(?P<numero>(?:[Nn]o\.|[Nn]r\.?|[Nn]\u00b0|\u2116)(?=\s?\d))"
@@ -152,7 +152,7 @@ def _kind_of(found: re.Match[str]) -> Kind:
 _KINDS: dict[str | None, Kind] = {
     "number": Kind.NUMBER, "numero": Kind.OPTION, "ordinal": Kind.ORDINAL, "line": Kind.LINE, "stop": Kind.STOP,
 }  # fmt: skip
-"""The kinds by the groups of `_TOKEN`."""
+"""The kind of each group of the pattern `_TOKEN`."""
 
 
 class _Part(NamedTuple):

@@ -30,7 +30,7 @@ def _of_story(story: ContextVersion, spec: BuildSpec) -> Iterator[tuple[str, str
         yield (
             "context",
             (
-                "the text contains “you”, also in the third person. Fix: if “you” means the reader, write {vs[pov_1]} "
+                "in the third person, the text still contains “you”. Fix: if “you” means the reader, write {vs[pov_1]} "
                 "instead."
             ),
         )
@@ -63,7 +63,7 @@ def _of_question(question: ScenarioQuestion, spec: BuildSpec) -> Iterator[tuple[
             if says_you(text):
                 yield (
                     key,
-                    "the text contains “you”, also in the third person. Fix: if “you” means the reader, write "
+                    "in the third person, the text still contains “you”. Fix: if “you” means the reader, write "
                     "{vs[pov_1]} instead.",
                 )
 

@@ -83,7 +83,7 @@ def _dimension_problems(tables: Tables) -> Iterator[tuple[str, str]]:
         if name in _TAKEN:
             yield (
                 "line 1",
-                f"batteries or results already have a column `{name}`. Fix: rename this column.",
+                f"the name `{name}` is already a column of batteries or results. Fix: rename the dimension.",
             )
 
 

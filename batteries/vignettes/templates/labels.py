@@ -30,7 +30,7 @@ _VOWELS = tuple("aeiou")
 _CODAS = ("", "", "", "b", "d", "k", "l", "m", "n", "p", "rn", "sk")
 _TRIES = 1000
 _MOST_LEFT = 100_000
-"""If `_TRIES` random draws find no unused draw, the unused draws are listed, up to this number."""
+"""Maximum number of unused combinations to list, if `_TRIES` random draws find no unused combination."""
 
 
 @dataclass(frozen=True)
@@ -95,9 +95,9 @@ def shown_keys(story: ContextVersion, levels: Iterable[int]) -> set[str]:
 def shortages(story: ContextVersion, slots: list[LabelSlot], n_variants: int, levels: Iterable[int]) -> dict[str, str]:
     """Return a sentence for each key with a pool that is too small. Return no sentence if no draw can fail.
 
-    Earlier slots can use labels of a slot's pool. So the pool must have more labels than the number of these earlier
-    slots. Also, every variant needs a different story. So the labels that appear in every instance must have enough
-    different combinations.
+    Earlier slots can use up labels from the pool of a later slot. So this pool must have more labels than there are
+    such earlier slots. Also, every variant needs a different story. So the labels that appear in every instance must
+    have enough different combinations.
     """
     found = {}
     for place, slot in enumerate(slots):

@@ -42,7 +42,7 @@ class Metadata(_Template):
         default_factory=list, description="Demands for which the story contains the information."
     )
     required: list[str] = Field(
-        default_factory=list, description="Demands that need background knowledge of the reader."
+        default_factory=list, description="Demands for which the reader needs background knowledge."
     )
 
     @field_validator("provided", "required", mode="after")

@@ -83,7 +83,7 @@ def read_template_set(folder: Path, tables_folder: Path | None, problems: Proble
                 problems.add(
                     surplus,
                     "",
-                    (f"the folder also has the context template {path.name}. Fix: delete one of the two."),
+                    (f"the folder has a second context template, {path.name}. Fix: delete one of the two."),
                 )
         if not contexts:
             problems.add(

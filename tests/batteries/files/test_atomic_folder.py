@@ -74,7 +74,7 @@ def test_an_outdated_file_that_the_researcher_changed_is_kept(tmp_path):
 def test_a_file_that_is_not_of_an_analysis_is_never_overwritten(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "report.html").write_text("my thesis")
-    with pytest.raises(InputError, match=r"report\.html: no analysis wrote this file"):
+    with pytest.raises(InputError, match=r"report\.html: this file is not from an analysis"):
         write_together(tmp_path / "out", FIRST, {})
     assert files_in(tmp_path) == {"out/report.html": b"my thesis"}
     (tmp_path / "file").write_text("x")
@@ -82,7 +82,7 @@ def test_a_file_that_is_not_of_an_analysis_is_never_overwritten(tmp_path):
         write_together(tmp_path / "file", FIRST, {})
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / MANIFEST).write_text('{"mine": 1}')
-    with pytest.raises(InputError, match="it is not such a list"):
+    with pytest.raises(InputError, match="does not list the files of an analysis"):
         write_together(tmp_path / "other", FIRST, {})
 
 

@@ -290,12 +290,12 @@ LAUGHS = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]\n" + "".joi
     [
         (
             LAUGHS,
-            r"line 6: the references of the file .* up to `\*a4`, would be replaced by more than 1,000,000 .*\. Fix: ",
+            r"line 6: the references in this file \(such as `\*a4`\) repeat more than 1,000,000 .*\. Fix: ",
         ),
         (LAUGHS.replace("[", "{<<: [").replace("]", "]}"), r"line \d+: .* Fix: "),
         (
             f"a: &a {'x' * 200_000}\nb: [*a, *a, *a, *a, *a, *a]\n",
-            r"line 2: the references of the file \(`\*name`\), up to `\*a`, would .* Fix: ",
+            r"line 2: the references in this file \(such as `\*a`\) repeat .* Fix: ",
         ),
         ("a: &a [1, *a]\n", r"line 1: the value with the name `&a` contains a reference to itself \(`\*a`\)\. Fix: "),
         ("a: " + "[" * 60_000, r"line 1: the file has more than 50 levels of nesting\. Fix: "),

@@ -161,7 +161,7 @@ def test_a_battery_that_cannot_have_variants_is_refused() -> None:
     for battery, arguments, message in (
         (twice, ([], None, None, []), "the battery has variants already"),
         (battery_of(choice()), ([], 1, None, []), "no item has a variant"),
-        (battery_of(choice(), choice("q1-order2")), ([], None, None, []), "`q1-order2`, which a variant would get"),
+        (battery_of(choice(), choice("q1-order2")), ([], None, None, []), "a variant would get the id `q1-order2`"),
         (battery_of(choice("q" * 200)), ([], None, None, []), "more than 200 characters"),
         (battery_of(choice()), ([], None, None, ["q2"]), "no item `q2`"),
     ):
