@@ -68,7 +68,7 @@ class UploadedSession(_Request):
 
     session: str = Field(pattern=r"^[0-9a-f]{16}$", description="Name of the session.")
     participant: str = Field(
-        pattern=r"^p-[0-9a-f]{12}$", description="The participant's pseudonym on the other machine."
+        pattern=r"^p-[0-9a-f]{12}$", description="The participant's pseudonym on the machine that ran the session."
     )
     group: int = Field(description="Counterbalance group of the session.")
     seed: int = Field(ge=0, le=LARGEST_SEED, description="Seed of the session plan.")
@@ -80,7 +80,8 @@ class UploadedSession(_Request):
     )
     is_withdrawn: bool = Field(
         default=False,
-        description="True if the participant withdrew on the other machine. The server then withdraws the session too.",
+        description="True if the participant withdrew on the machine that ran the session. The server then withdraws "
+        "the session too.",
     )
 
 

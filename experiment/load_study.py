@@ -132,7 +132,7 @@ def _check_practice(definition: StudyDefinition) -> None:
         answers = "right answer" if criterion.correct == 1 else "right answers"
         items = "is 1 practice item" if n_practice == 1 else f"are {n_practice} practice items"
         raise InputError(
-            f"`practice_criterion` asks for {criterion.correct} {answers} in one round of the practice trials, and "
+            f"`practice_criterion` asks for {criterion.correct} {answers} in one round of the practice trials, but "
             f"there {items}. Fix: lower `correct` or name more items under `practice`."
         )
 

@@ -152,6 +152,6 @@ def variants(source: Path, output: Path, orders: str, paraphrases: Path | None, 
     click.echo(f"Made {output} with {len(made.battery.items):,} items: {counts}.")
     if made.in_one_order:
         click.echo(
-            "Only in the original order, because an option refers to other options by place, letter or number: "
+            "These items have no other order, because an option refers to other options by place, letter or number: "
             f"{', '.join(made.in_one_order)}."
         )

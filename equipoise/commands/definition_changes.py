@@ -23,7 +23,9 @@ class SinceSessions:
     notes: list[str]
     """A sentence for each change of the study since its sessions began."""
     registered: RegisteredPlan | None
-    """The plan of the first registered version among the analyzed sessions; the others are compared in the notes.
+    """The plan of the first registered version among the analyzed sessions.
+
+    The notes compare the other plans.
 
     None if there is a lock, or if the sessions began before the registration, as uploaded sessions can.
     """

@@ -158,7 +158,7 @@ class PlannedTest(_Planned):
         default=None,
         description=(
             "A number, instead of `between` or `within`: the test compares the values of the units with this number. "
-            "`chance`: it compares each unit's accuracy with the mean chance level of the same rows."
+            "`chance`: the test compares each unit's accuracy with the mean chance level of the same rows."
         ),
     )
     levels: tuple[Level, ...] = Field(

@@ -70,7 +70,7 @@ def models_run(
         itself, and gets the feedback that people get. The default style is then `human-equivalent`. By default, each
         item is asked afresh.
     limit
-        Number of items to ask, as a trial. The replies are kept, but no run is stored.
+        Number of items to ask, to try the command. The replies are kept, but no run is stored.
     max_connections
         Number of requests at the same time; by default, Inspect chooses the number.
     max_retries
@@ -151,7 +151,7 @@ def models_run(
     else:
         sentences = [f"{run.run}: {run_summary(study, run)}" for run in result.runs]
         sentences.append(
-            f"This was a trial with --limit {limit}, so no run is stored. The replies are kept. Fix: run the command "
+            f"With --limit {limit}, no run is stored. The replies are kept. Fix: run the command "
             "without --limit to ask the other items and to store the run."
         )
     usage = f"{result.usage} {result.price_to_come}".rstrip()

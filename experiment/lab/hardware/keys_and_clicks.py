@@ -37,7 +37,7 @@ KEYPAD_WITHOUT_NUM_LOCK = {
     "num_prior": "num_9",
     "num_delete": "num_decimal",
 }
-"""A dictionary from the window's name of a keypad key without Num Lock to its name with Num Lock.
+"""Names of keypad keys: from the window's name without Num Lock to the name with Num Lock.
 
 The names from psychtoolbox do not depend on Num Lock.
 """

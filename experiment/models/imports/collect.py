@@ -194,7 +194,7 @@ def _add_reply(
 def _checked_problem(problem: Problem, items: StudyItems, spool: Spool) -> Problem:
     """Return the problem of a line. A failed request of this study is also noted in the database.
 
-    If a failed request does not belong to this study, this second problem is returned, because it is more important.
+    If a failed request does not belong to this study, return this more important problem instead of the failure.
     """
     if problem.kind is not ProblemKind.FAILED or problem.request is None:
         return problem

@@ -50,8 +50,8 @@ class ColumnMap(RunColumns):
 
     item: str | tuple[str, ...] | dict[str, str] | None = Field(
         default=None,
-        description="Column with the id of the item or request, a list of columns that have the names of factors, or "
-        "{factor: column}.",
+        description="The item of each reply: the column with the id of the item or request, a list of columns with "
+        "the names of factors, or {factor: column}.",
     )
     values: dict[str, str | int] = Field(
         default_factory=dict,

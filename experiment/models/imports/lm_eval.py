@@ -5,7 +5,7 @@ or item in a field `item_id`, `custom_id` or `id`. If the model wrote a text (ou
 the reply. If a sample has several texts, each text is one epoch. If the harness computed the log-likelihood of each
 option, the response is the option with the largest log-likelihood.
 
-The file does not name the model. Its name comes from the file `results_*.json` in the same folder, or from a map
+The file does not name the model. The name comes from the file `results_*.json` in the same folder, or from a map
 (`--map model==NAME`).
 """
 
@@ -56,7 +56,7 @@ def read(path: Path, items: StudyItems, model: str | None) -> Records:
 
 
 def _results(path: Path) -> Fields:
-    """Return the content of the file `results_*.json` whose name has the same time as the name of the samples' file.
+    """Return the content of the file `results_*.json` with the same time in its name as the file of samples.
 
     If there is no such file, the only file `results_*.json` in the folder is used.
     """

@@ -1,7 +1,7 @@
 """The choice of an option by log-probability, from the log-probabilities of a reply's tokens.
 
-This choice is a second reading of a reply. It is read only at the token with the number or letter that the model wrote
-as its answer. The option whose tokens have the largest probability there is the response.
+This choice is a second reading of a reply. The choice is read at one token only: the number or letter that the model
+wrote as its answer. The option whose tokens have the largest probability there is the response.
 """
 
 import json
@@ -136,9 +136,9 @@ def _log_sum(values: Sequence[float]) -> float | None:
 def _choice(values: Sequence[Sequence[float]], listed: Sequence[float], least: float) -> tuple[int | None, str]:
     """Return the option with the largest probability and the rule, or None and the reason.
 
-    A token that is not listed is at most as likely as each of the most likely tokens, and all tokens that are not
-    listed share the rest of the probability. If such tokens could make another option the most likely one, there is no
-    choice.
+    The file lists only the most likely tokens. An unlisted token is at most as likely as the least likely of these
+    tokens. All unlisted tokens share the rest of the probability. If unlisted tokens could make another option the most
+    likely one, there is no choice.
     """
     rest = max(0.0, 1.0 - sum(map(math.exp, listed)))
     sums = [sum(map(math.exp, each)) for each in values]

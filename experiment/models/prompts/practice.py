@@ -129,8 +129,8 @@ def practice_heading(study: Study, item: Item) -> str:
 def feedback_on_reply(study: Study, item: Item, reply: str) -> str:
     """Return the feedback on a model's own reply to a practice item, in the words that people get.
 
-    People cannot give an impossible response: their page asks for a possible response. So the feedback on an invalid
-    reply is this text of the page, and then the feedback on a wrong response.
+    If a person gives an impossible response, the page asks for a possible response. So the feedback on an invalid reply
+    is this text of the page, and then the feedback on a wrong response.
     """
     reading = task_named(item.task).read_reply(item.content, reply)
     if reading.is_valid:

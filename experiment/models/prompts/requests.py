@@ -44,7 +44,7 @@ class Exchange(NamedTuple):
     reply: str
     """The reply, or the words for a missing response if the reply is empty. Some providers refuse empty messages."""
     feedback: str
-    """The feedback on a practice trial, which the next user message begins with. Otherwise empty."""
+    """The feedback on a practice trial, at the beginning of the next user message; empty for any other trial."""
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ def _items(study: Study, group: int | None, seed: int | None, whole_session: boo
             "whole battery."
         )
     if seed < 0:
-        raise InputError(f"--seed {seed}: a seed is not negative. Fix: use 0 or a larger number.")
+        raise InputError(f"--seed {seed}: a seed must not be negative. Fix: use 0 or a larger number.")
     try:
         trials = plan_session(study, group, seed).trials
     except ValueError as error:
@@ -251,9 +251,11 @@ def _checked(temperatures: Sequence[float]) -> tuple[float | None, ...]:
     for temperature in temperatures:
         if not math.isfinite(temperature) or not 0 <= temperature < 10 or round(temperature, 2) != temperature:
             raise InputError(
-                f"--temperature {temperature}: this is not a temperature with at most two decimals. Fix: write a "
-                "number such as 0.7."
+                f"--temperature {temperature}: this is not a number from 0 to 9.99 with at most two decimals. Fix: "
+                "write a number such as 0.7."
             )
     if len(set(temperatures)) < len(temperatures):
-        raise InputError("a temperature is given twice. Fix: give each temperature once, and use --epochs to repeat.")
+        raise InputError(
+            "a temperature is given twice. Fix: give each temperature once, and use --epochs to repeat requests."
+        )
     return tuple(float(temperature) for temperature in temperatures) or (None,)

@@ -31,7 +31,10 @@ MOST_FAILURES = 20
 """After this number of failed requests without a reply in between, no more requests are sent."""
 
 _PACKAGES_THAT_RETRY = frozenset({"openai", "openai-api", "anthropic"})
-"""Providers whose packages send a failed request again. Inspect sends it again too, and only Inspect counts this."""
+"""Providers whose packages send a failed request again.
+
+Inspect also sends it again, and counts only its own attempts.
+"""
 
 Advance = Callable[[str], None]
 """Function to call after each request, with the tokens and the price so far, and the expected price to come."""
@@ -258,7 +261,7 @@ class _Asking:
 
 
 def _kept(output: ModelOutput, condition: str, item_id: str, request_id: RequestId) -> KeptReply:
-    """Return the reply to a request. Condition and request have the temperature that was sent.
+    """Return the reply to a request. `condition` and `request_id` have the temperature that was sent.
 
     Raises
     ------

@@ -112,7 +112,7 @@ class KeptReplies:
             self._connection.executemany(_INSERT, map(astuple, replies))
 
     def describe(self, conditions: Iterable[KeptCondition]) -> None:
-        """Store descriptions of conditions. `runs` adds them to the replies."""
+        """Store descriptions of conditions, which `runs` returns together with the numbers of replies."""
         rows = map(astuple, conditions)
         self._connection.executemany("INSERT OR IGNORE INTO conditions VALUES (?, ?, ?, ?, ?, ?)", rows)
 

@@ -46,8 +46,8 @@ def write_run_log(
     failures
         The errors of failed requests.
     run
-        The run if all its replies are on disk, else None. The log describes it, so that `models import` makes the same
-        run from the log.
+        The run if all its replies are on disk, else None. The log describes the run, so that `models import` makes the
+        same run from the log.
     """
     condition = settings.condition(temperature)
     samples = []

@@ -16,7 +16,7 @@ _KEY = "equipoise_request_without_temperature"
 
 
 def note_sent_temperature(model: Model, provider: str) -> None:
-    """Let each output of the model say if its request had no temperature."""
+    """Add a mark to each output of the model whose request had no temperature."""
     if provider not in _CHECKED:
         return
     send = model.api.generate

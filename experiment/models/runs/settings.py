@@ -142,7 +142,7 @@ def checked_prices(price_in: float | None, price_out: float | None, max_cost: fl
         return Prices(price_in, price_out)
     if len(missing) == 2 and max_cost is None:
         return None
-    reason = "--max-cost needs the model's prices" if max_cost is not None else "a price needs the other price"
+    reason = "--max-cost needs the model's prices" if max_cost is not None else "both prices are needed"
     raise InputError(
         f"{reason}, because providers do not send prices. Fix: add {' and '.join(missing)}, in USD per million tokens."
     )

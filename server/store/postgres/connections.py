@@ -42,8 +42,8 @@ class Limits:
     def begin(self, mode: str = "") -> bytes:
         """Return one message with the statements that begin a transaction and set these limits.
 
-        By default, a server's commits may not wait for the disk. In this case, one of the statements makes the commit
-        of this transaction wait.
+        If the server is set so that commits do not wait for the disk, one of the statements makes the commit of this
+        transaction wait.
         """
         return (
             f"BEGIN {mode}; SET LOCAL statement_timeout = {_ms(self.statement_s)}; "

@@ -49,7 +49,7 @@ class _State:
     n_answered: int
     checksum: str
     known_ids: set[str] = field(default_factory=set)
-    """Response ids of the present requests that are already in use by a stored or accepted response of this session."""
+    """Response ids of the present requests that a stored or accepted response of this session has already."""
 
 
 def add(db: Database, batch: Sequence[ResponseBatch]) -> list[list[bool] | Conflict]:

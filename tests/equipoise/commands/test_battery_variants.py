@@ -48,7 +48,7 @@ def test_items_that_keep_their_order_are_named(tmp_path: Path) -> None:
     printed = done("battery", "variants", file, "-o", output, "--orders", 2)
     assert printed.splitlines() == [
         f"Made {output} with 3 items: 1 with another order of options, 0 paraphrased.",
-        "Only in the original order, because an option refers to other options by place, letter or number: grass.",
+        "These items have no other order, because an option refers to other options by place, letter or number: grass.",
     ]
     assert "no item has a variant" in refused("battery", "variants", file, "-o", output, "--keep-order", "sky")
     for orders in ("0", "some", "-1"):

@@ -113,7 +113,7 @@ def test_a_trial_asks_the_first_items_and_stores_no_run(study: Path) -> None:
     with fake_provider(lambda *_: Sent("1")) as provider:
         lines = run(provider, study, "--model", MODEL, "--limit", 3, "--price-in", 1000, "--price-out", 1000)
         assert "3 responses" in lines[0]
-        assert lines[1].startswith("This was a trial with --limit 3, so no run is stored.")
+        assert lines[1].startswith("With --limit 3, no run is stored.")
         # A reply has 100 tokens in and 10 tokens out.
         assert lines[2].endswith("0.3300 USD. The 141 other replies would cost about 15.5100 USD.")
         assert not (study / "data" / "equipoise.db").exists()
