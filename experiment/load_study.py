@@ -9,6 +9,7 @@ from batteries.files.file_reading import line_of, parse_yaml, read_text, read_ya
 from batteries.items import Battery, Item, load_battery
 from batteries.tasks.jspsych_plugin import JsPsychPlugin
 from experiment.plan import plan_session
+from experiment.study.analysis_plan import OF_RUNS
 from experiment.study.definition import Study, StudyDefinition
 from experiment.study.demographics import DemographicQuestion, Questionnaire
 from experiment.study.published_files import files_named_in, is_in_folder, may_be_published
@@ -156,7 +157,8 @@ def _check_plugins(definition: StudyDefinition, battery: Battery, texts: Mapping
 def _named_factors(definition: StudyDefinition) -> dict[str, tuple[str, ...]]:
     """Return the factors that each field of `study.yaml` names. The keys are names of fields."""
     design, max_run = definition.design, definition.order.max_run
-    named = {"analysis.by": definition.analysis.by, "order.max_run.of": max_run.of if max_run else ()}
+    of_items = tuple(factor for factor in definition.analysis.by if factor not in OF_RUNS)
+    named = {"analysis.by": of_items, "order.max_run.of": max_run.of if max_run else ()}
     if isinstance(design, LatinSquare):
         versions = (design.versions,) if design.versions else ()
         return named | {"design.rows": design.rows, "design.cells": design.cells, "design.versions": versions}

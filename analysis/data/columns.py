@@ -45,8 +45,10 @@ AFTER_FACTORS = ("content", "key", "response", "missing", "correct", "score", "c
                  "fixation_frames", "fixation_frames_intended", "frame_ms", "shown_at", "onset_source", "received_at",
                  "frames_dropped", "attempt", "visit", "focus_lost", *SIGNALS, *PATTERNS, *JSPSYCH, "model",
                  "model_version", "temperature", "run", "prompt_digest", "valid", "imported_correct", "reading_rule",
-                 "stop_reason", "input_tokens", "output_tokens", "subject", "run_epoch")  # fmt: skip
-DERIVED = ("correct", "score", "chance", "excluded_by", "counted_as", *PATTERNS, "rt", "subject", "run_epoch")
+                 "stop_reason", "input_tokens", "output_tokens", "prompt", "thinking", "thinking_budget", "epoch",
+                 "subject")  # fmt: skip
+DERIVED = ("correct", "score", "chance", "excluded_by", "counted_as", *PATTERNS, "rt", "prompt", "thinking",
+           "thinking_budget", "epoch", "subject")  # fmt: skip
 """Columns that are computed from the raw data. The data digest does not include these columns."""
 
 SINCE_THE_DIGEST = ("session_number", "study_revision", "excluded_at", "excluded_reason", "reading_rule",

@@ -21,6 +21,8 @@ _TEMPERATURE_IN_LABEL = re.compile(r", temperature [0-9.e+-]+(?=$|, | \([0-9]+\)
 _TEMPLATE_IN_LABEL = re.compile(r", template ([0-9a-f]{8})(?=$|, | \([0-9]+\)$)")
 _EPOCH_IN_LABEL = re.compile(r", epoch [0-9]+(?=$| \([0-9]+\)$)")
 """The epoch at the end of a label. The store adds a number in parentheses if another run has the same label."""
+_THINKING = re.compile(r"thinking(?: ([0-9]+))?")
+"""The word for thinking in the condition of a stored Black Box run, with the limit in tokens if there was one."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,39 @@ class DescribedRun:
         """The number of the repetition, from 1; None if the run was not repeated."""
         epoch = self.parameters.get("epoch")
         return epoch if isinstance(epoch, int) and not isinstance(epoch, bool) else None
+
+    @property
+    def prompt(self) -> str | None:
+        """The name of the prompt, or of the prompts of all tasks; None if it was not recorded.
+
+        Stored Black Box runs have a list of words instead: the prompt, its options, and the thinking.
+        """
+        words = [word for word in self._words_of_condition if not _THINKING.fullmatch(word)]
+        prompt = self.parameters.get("prompt", ", ".join(words))
+        return prompt if isinstance(prompt, str) and prompt else None
+
+    @property
+    def thinking(self) -> bool | None:
+        """True if the model was asked to think before its reply; None if this was not recorded."""
+        thinking = self.parameters.get("thinking")
+        if isinstance(thinking, bool):
+            return thinking
+        words = self._words_of_condition
+        return any(_THINKING.fullmatch(word) for word in words) if words else None
+
+    @property
+    def thinking_budget(self) -> int | None:
+        """The limit of the thinking, in tokens; None if there was no thinking, or no recorded limit."""
+        matches = [_THINKING.fullmatch(word) for word in self._words_of_condition]
+        budgets = [int(match[1]) for match in matches if match and match[1]]
+        budget = self.parameters.get("thinking_budget", *budgets[:1])
+        is_number = isinstance(budget, int) and not isinstance(budget, bool)
+        return budget if is_number and self.thinking else None
+
+    @property
+    def _words_of_condition(self) -> list[str]:
+        words = self.parameters.get("condition")
+        return [word for word in words if isinstance(word, str)] if isinstance(words, list) else []
 
     @property
     def label_of_condition(self) -> str:

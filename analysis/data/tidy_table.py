@@ -49,7 +49,8 @@ def read_trials(path: Path) -> pd.DataFrame:
     is false and `score` is 0. `chance` is the accuracy of a random response.
 
     `subject` is `people`, `simulated participants`, or a model under one condition. Runs that differ only in the epoch
-    have the same subject (`analysis.data.subjects`), and `run_epoch` is the number of the repetition.
+    have the same subject (`analysis.data.subjects`), and `epoch` is the number of the repetition. `prompt`, `thinking`
+    and `thinking_budget` are settings of the run. People have no epoch and no settings.
 
     Columns of text are categories in alphabetical order. `shown_at` and `received_at` are UTC times. If a time in such
     a column is not written as in the store (`2026-03-02T10:00:00.000+00:00`), the column contains texts. Factors keep
@@ -207,7 +208,7 @@ def _refuse_contradictions(cells: dict[str, Cells], trial_index: pd.Series, wher
 
 
 def _subjects(cells: dict[str, Cells], table: dict[str, pd.Series], where: str) -> dict[str, pd.Series]:
-    """Return the subject of each trial, and the epoch of each trial of a model."""
+    """Return the subject of each trial, and the epoch and the settings of each trial of a model."""
     parameters = cells["run_parameters"].converted(json_object, "a JSON object", where)
     names, run = cells["run"].distinct, cells["run"].number
     with_run = np.flatnonzero(run >= 0)
@@ -235,8 +236,14 @@ def _subjects(cells: dict[str, Cells], table: dict[str, pd.Series], where: str) 
     is_model = cells["kind"].spread([kind == "model" for kind in kinds], "bool", empty=False).to_numpy()
     subjects = [*(PEOPLE.get(kind, kind) for kind in kinds), *subjects_of_runs(runs)]
     number = np.where(is_model, len(kinds) + run.astype("int64"), cells["kind"].number)
-    epochs = cells["run"].spread([described.epoch for described in runs], "Int64")
-    return {"subject": _texts(subjects, number), "run_epoch": epochs.where(is_model)}
+    of_model = Cells("run", names, np.where(is_model, run, -1))
+    settings = {
+        "thinking": of_model.spread([described.thinking for described in runs], "boolean"),
+        "thinking_budget": of_model.spread([described.thinking_budget for described in runs], "Int64"),
+        "epoch": of_model.spread([described.epoch for described in runs], "Int64"),
+    }
+    prompts = _texts([*(described.prompt for described in runs), None], of_model.number)  # -1: people have no prompt.
+    return {"subject": _texts(subjects, number), "prompt": prompts} | settings
 
 
 def _factors(cells: Cells, distinct: list[Any], item_ids: pd.Series, where: str) -> dict[str, pd.Series]:

@@ -15,7 +15,7 @@ from analysis.statistics.intervals import Interval, weighted_accuracy
 from analysis.statistics.participant_intervals import proportion_interval
 from analysis.statistics.random_items import CrossedProportion, crossed_proportion
 from batteries.errors import InputError
-from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.analysis_plan import OF_RUNS, AnalysisPlan
 
 MEASURES = ("n_participants", "n_trials", "n_correct", "accuracy", "ci_low", "ci_high")
 COUNTED_COLUMNS = ("kind", "subject", "participant", "correct", "counted_as")
@@ -36,7 +36,8 @@ def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.
     trials : DataFrame
         The tidy table with `excluded_by`, from `apply_exclusions`; only trials in the analysis are counted.
     by : sequence of str
-        Factors. If there are no factors, the table has one row per subject.
+        Factors of the items, or settings of runs (`OF_RUNS`). If there are no factors, the table has one row per
+        subject.
     plan : AnalysisPlan
         The plan states the confidence level.
 
@@ -51,7 +52,8 @@ def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.
         `participant_intervals.proportion_interval` computes the intervals of people; if the plan's `items` are
         `random`, `random_items.crossed_proportion` does. `intervals.weighted_accuracy` computes the intervals of
         models. These intervals take into account that the responses to the same item, or to
-        items of the same cluster (`item_cluster` of the plan), are not independent.
+        items of the same cluster (`item_cluster` of the plan), are not independent. If `by` has a setting of runs,
+        people have one row, in which the level of this setting is missing.
     """
     check_factors(trials, by)
     kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", *cluster_columns(plan), *by])
@@ -187,10 +189,13 @@ def cluster_labels(trials: pd.DataFrame, plan: AnalysisPlan) -> "pd.Series[str]"
 
 
 def check_factors(trials: pd.DataFrame, by: Sequence[str]) -> None:
-    """Raise InputError if a name in `by` is not a factor, occurs twice, or is a column name of the result tables."""
+    """Raise InputError if a name in `by` is not a factor, occurs twice, or is a column name of the result tables.
+
+    The settings of runs (`OF_RUNS`) are factors too.
+    """
     there = factor_columns(trials)
     for name in by:
-        if name not in there:
+        if name not in there and name not in OF_RUNS:
             have = (
                 f"choose one of the factors {', '.join(there)}"
                 if there
@@ -200,7 +205,7 @@ def check_factors(trials: pd.DataFrame, by: Sequence[str]) -> None:
         if name in TABLE_COLUMNS:
             raise InputError(
                 f"the factor `{name}` has the same name as a column of the result tables. Fix: remove `{name}` from "
-                "`by`, or rename the factor in the battery."
+                f"`by`, or {'write a table under `tables`' if name in OF_RUNS else 'rename the factor in the battery'}."
             )
     if len(set(by)) < len(by):
         raise InputError("`by` lists a factor twice. Fix: list each factor once.")

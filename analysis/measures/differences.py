@@ -25,7 +25,7 @@ from analysis.measures.shared_items import compared, of_responses
 from analysis.statistics.factor_levels import level_order
 from analysis.statistics.intervals import Interval, mover_difference, mover_ratio
 from analysis.statistics.random_items import correlation_over_items
-from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.analysis_plan import OF_RUNS, AnalysisPlan
 
 MEASURES = ("n_items", "accuracy_people", "accuracy_model", "difference", "ci_low", "ci_high", "accuracy_ratio",
             "accuracy_ratio_ci_low", "accuracy_ratio_ci_high", "n_items_only_model", "n_items_only_people")  # fmt: skip
@@ -39,7 +39,8 @@ def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> 
     trials : DataFrame
         The tidy table with `excluded_by`, from `apply_exclusions`.
     by : sequence of str
-        Factors. If there are no factors, the table has one row for each pair of people and model.
+        Factors of the items, or settings of runs (`OF_RUNS`). If there are no factors, the table has one row for each
+        pair of people and model. People have no settings, so their responses are compared with the runs at each level.
     plan : AnalysisPlan
         The plan states the confidence level.
 
@@ -69,21 +70,27 @@ def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> 
     check_factors(trials, by)
     kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", "response", *cluster_columns(plan), *by])
     models = kept[kept["kind"] == "model"]
+    of_items = [factor for factor in by if factor not in OF_RUNS]
     pairs = compared(kept)
     rows: list[tuple[Any, ...]] = []
     for pair, cells in zip(
-        pairs, of_responses(pairs, lambda responses: _people_cells(responses, by, plan)), strict=True
+        pairs, of_responses(pairs, lambda responses: _people_cells(responses, of_items, plan)), strict=True
     ):
-        ours = _by_cell(pair.asked, by)
         n_model = _n_items(models[models["subject"] == pair.model], by)
         n_people = {}
-        if pair.n_items_only_people:
-            n_people = _n_items(kept[(kept["kind"] == pair.kind) & kept["response"].notna()], by)
-        for cell in cells:
-            if cell.name in ours:
-                n_shared = len(cell.n_responses)
-                only = n_model[cell.name] - n_shared, n_people.get(cell.name, n_shared) - n_shared
-                rows.append((*pair.names.values(), *_compared(cell, ours[cell.name], plan), *only))
+        if pair.n_items_only_people or "epoch" in by:
+            n_people = _n_items(kept[(kept["kind"] == pair.kind) & kept["response"].notna()], of_items)
+        for name, asked in _by_cell(pair.asked, by).items():
+            cell = cells.get(tuple(level for level, factor in zip(name, by, strict=True) if factor in of_items))
+            if cell is None:
+                continue
+            if asked["item_id"].nunique() < len(cell.n_responses):  # Only some epochs have all items.
+                shared = pair.responses[pair.responses["item_id"].isin(asked["item_id"])]
+                cell = _people_cells(shared, of_items, plan)[cell.name]
+            n_shared = len(cell.n_responses)
+            only = n_model[name] - n_shared, n_people.get(cell.name, n_shared) - n_shared
+            levels = asked[list(by)].iloc[0].tolist() if by else []
+            rows.append((*pair.names.values(), *levels, *_compared(cell, asked, plan), *only))
     return ordered_table(rows, ["kind", "people", "model"], by, MEASURES, kept)
 
 
@@ -92,7 +99,6 @@ class _PeopleCell:
     """People's responses in one cell of the factors."""
 
     name: tuple[object, ...]
-    levels: list[Any]
     n_responses: pd.Series
     """Number of responses to each item."""
     accuracy: float
@@ -101,7 +107,9 @@ class _PeopleCell:
     """The accuracy with its precision over participants and items, if the plan's `items` are `random`."""
 
 
-def _people_cells(responses: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> list[_PeopleCell]:
+def _people_cells(
+    responses: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan
+) -> dict[tuple[object, ...], _PeopleCell]:
     sizes = (
         responses.groupby(["kind", *by, "item_id"], dropna=False, sort=False).size().rename("n_responses").reset_index()
     )
@@ -109,17 +117,16 @@ def _people_cells(responses: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan
     crossed = {}
     if plan.items == "random":
         crossed = {name: crossed_over_items(trials, plan) for name, trials in _by_cell(responses, by).items()}
-    return [
-        _PeopleCell(
+    return {
+        name: _PeopleCell(
             name,
-            counts[list(by)].iloc[0].tolist() if by else [],
             n_responses[name],
             float(counts["n_correct"].sum() / counts["n_trials"].sum()),
             crossed[name].pooled.interval(plan.confidence) if crossed else interval_of(counts, plan),
             crossed.get(name),
         )
         for name, counts in _by_cell(participant_counts(responses, by), by).items()
-    ]
+    }
 
 
 def _compared(cell: _PeopleCell, asked: pd.DataFrame, plan: AnalysisPlan) -> tuple[Any, ...]:
@@ -137,7 +144,7 @@ def _compared(cell: _PeopleCell, asked: pd.DataFrame, plan: AnalysisPlan) -> tup
     ratio = (math.nan,) * 3
     if cell.accuracy > 0:
         ratio = (accuracy / cell.accuracy, *mover_ratio(accuracy, interval, cell.accuracy, cell.interval, r))
-    return (*cell.levels, len(cell.n_responses), cell.accuracy, accuracy, cell.accuracy - accuracy, *difference, *ratio)
+    return (len(cell.n_responses), cell.accuracy, accuracy, cell.accuracy - accuracy, *difference, *ratio)
 
 
 def _n_items(trials: pd.DataFrame, by: Sequence[str]) -> dict[tuple[object, ...], int]:

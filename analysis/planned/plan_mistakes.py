@@ -15,7 +15,7 @@ from analysis.statistics.factor_levels import level_order, level_text
 from analysis.statistics.mixed_models.formulas import parse_formula
 from batteries.errors import InputError
 from batteries.items import Item
-from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.analysis_plan import OF_RUNS, AnalysisPlan
 from experiment.study.planned_analyses import Level, PlannedAnalyses, PlannedModel, PlannedTable, PlannedTest, Where
 
 Place = tuple[str | int, ...]
@@ -176,6 +176,8 @@ class _Check:
                 self.factor((key,), factor)
         for name, compared in plan.comparisons.items():
             for index, factor in enumerate(compared.by):
+                if factor in OF_RUNS:
+                    continue
                 self.factor(("comparisons", name, "by", index), factor)
         for name, signal in plan.signals.items():
             for key, where in (("signal", signal.signal), ("noise", signal.noise)):

@@ -17,7 +17,7 @@ from analysis.report.references import references
 from analysis.sentences import count, invalid_words, item_units, percent, programs_words, source_words
 from analysis.statistics.factor_levels import level_order, level_text
 from analysis.statistics.permutation_tests import MEAN_DIFFERENCE
-from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.analysis_plan import OF_RUNS, AnalysisPlan
 from experiment.study.planned_analyses import PlannedAnalyses
 
 ADJUSTMENTS = {
@@ -172,8 +172,10 @@ def _items(trials: pd.DataFrame, plan: AnalysisPlan) -> list[str]:
         low, high = int(n_trials.min()), int(n_trials.max())
         sentences.append(f"A session of a participant has {low if low == high else f'{low} to {high}'} test trials.")
     if plan.by:
-        levels = [f"{factor} ({test[factor].nunique()} levels)" for factor in plan.by if factor in test]
-        sentences.append(f"Factors of the items: {', '.join(levels)}.")
+        for what, are_of_runs in (("items", False), ("models' runs", True)):
+            factors = [factor for factor in plan.by if factor in test and (factor in OF_RUNS) == are_of_runs]
+            levels = [f"{factor} ({count(test[factor].nunique(), 'level')})" for factor in factors]
+            sentences += [f"Factors of the {what}: {', '.join(levels)}."] if levels else []
     return sentences
 
 

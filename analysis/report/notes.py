@@ -16,7 +16,8 @@ from analysis.planned.named_columns import named_columns
 from analysis.provenance.changed_items import notes_on_rewording
 from analysis.provenance.study_versions import notes_on_revisions, notes_on_versions
 from analysis.sentences import count, invalid_words
-from experiment.study.analysis_plan import AnalysisPlan
+from analysis.statistics.factor_levels import level_order
+from experiment.study.analysis_plan import OF_RUNS, AnalysisPlan
 from experiment.study.planned_analyses import PlannedModel, PlannedTable, PlannedTest
 
 
@@ -39,7 +40,7 @@ _ONLY = {
 def study_notes(exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> list[str]:
     """Return the notes on the trials in the analysis, the exclusions and the tables."""
     trials, notes = exclusions.trials, []
-    kept = kept_trials(trials, ["kind", "item_id", "correct", *plan.by])
+    kept = kept_trials(trials, ["kind", "subject", "item_id", "correct", *plan.by])
     reworded = notes_on_rewording(trials)
     if trials["battery"].nunique() > 1 and not reworded:
         notes.append(
@@ -71,7 +72,8 @@ def study_notes(exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: A
             "In statistical models and tests, invalid and missing responses of models count as not correct, because an "
             "outcome is 0 or 1."
         )
-    for factor in (name for name in plan.by if kept[name].isna().any()):
+    notes += _notes_on_missing_settings(kept, plan)
+    for factor in (name for name in plan.by if name not in OF_RUNS and kept[name].isna().any()):
         without = kept[kept[factor].isna()]
         notes.append(
             f"{count(without['item_id'].nunique(), 'test item does', 'test items do')} not have the factor {factor}. "
@@ -89,6 +91,25 @@ def study_notes(exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: A
     extra = [name for name in factor_columns(trials) if name not in used]
     if extra:
         notes.append(f"Item factors that the plan does not use: {', '.join(extra)}.")
+    return notes
+
+
+def _notes_on_missing_settings(kept: pd.DataFrame, plan: AnalysisPlan) -> list[str]:
+    """Return notes on settings of runs in the plan's `by` that people do not have, or that were not recorded."""
+    notes = []
+    for setting in (name for name in plan.by if name in OF_RUNS):
+        without = kept[kept[setting].isna()]
+        unrecorded = sorted(without.loc[without["kind"] == "model", "subject"].unique(), key=level_order)
+        if unrecorded:
+            notes.append(
+                f"These models have runs without a recorded {setting}, which have an empty level in the tables: "
+                f"{'; '.join(unrecorded)}."
+            )
+        if (without["kind"] != "model").any():
+            notes.append(
+                f"People have no {setting}. In the tables of accuracy, they have one row with an empty level. In the "
+                "tables of differences, they are compared with the runs at each level."
+            )
     return notes
 
 

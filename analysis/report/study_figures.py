@@ -23,7 +23,7 @@ from analysis.figures.item_scatter import MOST_SCATTERS
 from analysis.measures.accuracy import FactorAccuracy, kept_trials
 from analysis.measures.models import accuracy_by_temperature
 from analysis.sentences import percent
-from experiment.study.analysis_plan import AnalysisPlan
+from experiment.study.analysis_plan import OF_RUNS, AnalysisPlan
 
 
 def study_figures(
@@ -78,8 +78,9 @@ def study_figures(
                 levels, "difficulty", of=plan.difficulty.replace("_", " "), confidence=plan.confidence, chance=chance
             )
         )
+    of_items = [factor for factor in plan.by if factor not in OF_RUNS]
     found.append(
-        counterbalance_matrix(exclusions.trials, "counterbalance", [*_row_factor(exclusions.trials, plan), *plan.by])
+        counterbalance_matrix(exclusions.trials, "counterbalance", [*_row_factor(exclusions.trials, plan), *of_items])
     )
     for kind in [kind for kind in PEOPLE if (exclusions.flow["kind"] == kind).any()]:
         found.append(exclusion_flow(exclusions.flow, kind, f"exclusion_flow_{kind}"))

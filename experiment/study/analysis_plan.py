@@ -15,8 +15,12 @@ from experiment.study.planned_analyses import Name, PlannedAnalyses, PlannedComp
 
 FORMER_NAMES = {"calibration": "difficulty"}
 """Renamed keys of an analysis plan: the former name and the present name of each key."""
-FORMER_COLUMNS = {"occasion": "session_number"}
+FORMER_COLUMNS = {"occasion": "session_number", "run_epoch": "epoch"}
 """Renamed columns of a study's data: the former name and the present name of each column."""
+
+OF_RUNS = ("model", "model_version", "temperature", "prompt", "thinking", "thinking_budget", "epoch")
+"""Columns with the settings of a model's run, and with the number of its repetition. A plan can use these columns like
+factors of the items. People and simulated participants have no values in these columns."""
 
 _COLUMNS = {"by", "of", "order_by", "per", "between", "within", "difficulty", "item_cluster", "subject"}
 """Keys of an analysis plan whose values are names of columns."""
@@ -69,7 +73,11 @@ class AnalysisPlan(PlannedAnalyses):
 
     exclusions: tuple[ExclusionRule, ...] = Field(default=(), description="Exclusion rules, applied in this order.")
     by: tuple[str, ...] = Field(
-        default=(), description="Factors of the tables and figures, which show each level separately."
+        default=(),
+        description=(
+            "Factors of the tables and figures, which show each level separately: factors of the items, or settings of "
+            "the models' runs, such as `prompt` and `temperature`."
+        ),
     )
     item_cluster: str | None = Field(
         default=None,

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from analysis.data.subjects import DescribedRun, subjects_of_runs
 from analysis.data.tidy_table import tidy_trials
+from experiment.study.analysis_plan import OF_RUNS
 
 RUN = {"source": "api", "model": "gpt", "model_version": "gpt-1", "temperature": 0.5, "prompt_digest": "d"}
 
@@ -102,5 +103,37 @@ def test_the_tidy_table_has_the_subject_and_the_epoch_of_each_trial(view, sessio
         session(kind="model", run="old"),
     )  # fmt: skip
     trials = tidy_trials(rows)
-    found = trials[["subject", "run_epoch"]].drop_duplicates().astype(object).fillna(0).to_numpy().tolist()
+    found = trials[["subject", "epoch"]].drop_duplicates().astype(object).fillna(0).to_numpy().tolist()
     assert found == [["people", 0], ["simulated participants", 0], ["M", 1], ["M", 2], ["old", 0]]
+
+
+def test_the_prompt_and_the_thinking_are_settings_of_a_run():
+    recorded = run("gpt", parameters={"prompt": "three-lines", "thinking": True, "thinking_budget": 2048})
+    assert (recorded.prompt, recorded.thinking, recorded.thinking_budget) == ("three-lines", True, 2048)
+    unknown = run("gpt")
+    assert (unknown.prompt, unknown.thinking, unknown.thinking_budget) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["baseline"], ("baseline", False, None)),
+        (["baseline", "thinking"], ("baseline", True, None)),
+        (["vot", "thinking 10000", "grid state"], ("vot, grid state", True, 10_000)),
+    ],
+)
+def test_a_stored_black_box_run_has_its_settings_in_words(words, expected):
+    stored = run("Haiku 4.5", parameters={"condition": words})
+    assert (stored.prompt, stored.thinking, stored.thinking_budget) == expected
+
+
+def test_the_tidy_table_has_the_settings_of_models_and_no_settings_of_people(view, session):
+    rows = view(
+        session(participant="A"),
+        session(kind="model", run="M", model="M", run_parameters=json.dumps({"condition": ["cot", "thinking 9"]})),
+        session(kind="model", run="old"),
+    )
+    trials = tidy_trials(rows)
+    settings = trials[["prompt", "thinking", "thinking_budget"]].drop_duplicates().astype(object)
+    assert settings.fillna("").to_numpy().tolist() == [["", "", ""], ["cot", True, 9]]
+    assert trials.loc[trials["run"].isna(), list(OF_RUNS)].isna().all(axis=None)
