@@ -180,6 +180,24 @@ def difference_sentence(row: dict[str, Any], plan: AnalysisPlan) -> str:
     return f"{people} were {size} {_side(row)} {model}, {ci}."
 
 
+def run_sentence(row: dict[str, Any]) -> str:
+    r"""Return the variation between the runs of a model, a row of the table `models`, as a sentence.
+
+    Examples
+    --------
+    >>> row = {"subject": "M", "n_runs": 5, "sd_between_runs": 0.0412, "sd_between_runs_by_chance": 0.02}
+    >>> run_sentence(row).replace(" ", " ")
+    'M: the accuracies of 5 runs have a standard deviation of 4.1 points; chance in the replies would give 2.0 points.'
+    """
+    observed, expected = (
+        f"{100 * row[name]:.1f}\u00a0points" for name in ("sd_between_runs", "sd_between_runs_by_chance")
+    )
+    return (
+        f"{row['subject']}: the accuracies of {count(row['n_runs'], 'run')} have a standard deviation of {observed}; "
+        f"chance in the replies would give {expected}."
+    )
+
+
 def comparison_sentence(row: dict[str, Any], planned: PlannedComparison, plan: AnalysisPlan) -> str:
     """Return one row of a planned comparison as a sentence.
 

@@ -3,18 +3,20 @@
 import math
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from analysis.data.subjects import without_temperature
 from analysis.measures.accuracy import accuracy_of_items, cluster_columns, item_counts, kept_trials
 from analysis.statistics.agreement_measures import mean_agreement_interval, repeated_agreement
 from analysis.statistics.factor_levels import level_order
+from analysis.statistics.run_variance import run_variance
 from experiment.study.analysis_plan import AnalysisPlan
 
 MODEL_COLUMNS = [
     "subject", "model", "model_version", "temperature", "n_runs", "n_items", "n_trials", "accuracy", "ci_low",
-    "ci_high", "lowest_accuracy_of_a_run", "highest_accuracy_of_a_run", "n_items_repeated", "consistency",
-    "consistency_ci_low", "consistency_ci_high",
+    "ci_high", "lowest_accuracy_of_a_run", "highest_accuracy_of_a_run", "sd_between_runs", "sd_between_runs_by_chance",
+    "p_between_runs", "n_items_repeated", "consistency", "consistency_ci_low", "consistency_ci_high",
 ]  # fmt: skip
 _NEEDED = ["kind", "subject", "participant", "model", "model_version", "temperature", "item_id", "response", "valid",
            "correct", "counted_as"]  # fmt: skip
@@ -34,15 +36,19 @@ def models_table(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     -------
     DataFrame
         `MODEL_COLUMNS`. `n_runs` is the number of runs, one for each epoch. `accuracy` and its interval are those of
-        the table `accuracy_overall`. `consistency` is the probability that two replies to the same item contain the
+        the table `accuracy_overall`. `sd_between_runs` is the standard deviation of the accuracies of the runs over
+        the items that all runs were asked. `sd_between_runs_by_chance` is the standard deviation that is expected if
+        the runs differ only by chance in their replies, and `p_between_runs` tests this. The three values are missing
+        if there is only one run. `consistency` is the probability that two replies to the same item contain the
         same response, as a mean over the `n_items_repeated` items with several replies. An invalid or missing reply
         counts as different from every other reply, even from another invalid or missing reply. `consistency` is missing
         if no item has several replies.
 
     Notes
     -----
-    See `agreement_measures.repeated_agreement`, and `agreement_measures.mean_agreement_interval` for the interval of
-    `consistency`. It generalizes to other items, or to other clusters of items (`item_cluster` of the plan).
+    See `run_variance.run_variance`, `agreement_measures.repeated_agreement`, and
+    `agreement_measures.mean_agreement_interval` for the interval of `consistency`. It generalizes to other items, or to
+    other clusters of items (`item_cluster` of the plan).
     """
     kept = kept_trials(trials, [*_NEEDED, *cluster_columns(plan)])
     rows = []
@@ -53,11 +59,18 @@ def models_table(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
         first = asked.iloc[0]
         described = (subject, first["model"], first["model_version"], first["temperature"])
         counts = (len(of_runs), len(of_items), len(asked))
-        measures = (accuracy, *interval, of_runs.min(), of_runs.max(), *_consistency(asked, of_items, plan))
+        over_runs = (of_runs.min(), of_runs.max(), *run_variance(_values_of_runs(asked)))
+        measures = (accuracy, *interval, *over_runs, *_consistency(asked, of_items, plan))
         rows.append((*described, *counts, *measures))
     rows.sort(key=lambda row: level_order(row[0]))
     counted = {name: "int64" for name in MODEL_COLUMNS if name.startswith("n_")}
     return pd.DataFrame(rows, columns=MODEL_COLUMNS).astype(counted)
+
+
+def _values_of_runs(asked: pd.DataFrame) -> npt.NDArray[np.float64]:
+    """Return the value of each run at each item, for the items that all runs were asked; shape (runs, items)."""
+    of_runs = asked.groupby(["participant", "item_id"], observed=True)["counted_as"].mean().unstack()
+    return of_runs.dropna(axis="columns").to_numpy(dtype="float64")
 
 
 def _consistency(asked: pd.DataFrame, of_items: pd.DataFrame, plan: AnalysisPlan) -> tuple[int, float, float, float]:

@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from analysis.planned.run_groups import run_groups_of, run_warnings
 from analysis.statistics.mixed_models.formulas import Formula, parse_formula
 
 GROUPINGS = {"participant": "of the same participant", "item_id": "to the same item"}
@@ -15,7 +16,7 @@ def grouping_warnings(rows: pd.DataFrame, formula: str) -> tuple[str, ...]:
     ----------
     rows
         The rows that the model uses. Columns of `GROUPINGS` that the rows lack are not checked. `kind` says which rows
-        are those of language models.
+        are those of language models. The groups of these rows are the runs (`run_warnings`).
     formula
         The model, such as `correct ~ condition + (1 | participant) + (1 | item_id)`.
 
@@ -41,10 +42,15 @@ def grouping_warnings(rows: pd.DataFrame, formula: str) -> tuple[str, ...]:
     """
     model = parse_formula(formula)
     used = rows.dropna(subset=[column for column in model.columns if column in rows])
+    has_kinds = {"kind", "participant"}.issubset(used.columns)
+    modelled = {*model.predictors, *(column for random in model.random for column in random.group)}
+    modelled |= {"participant"} if has_kinds and run_groups_of(model) else set()
     said, constant = [], []
     for grouping, related in GROUPINGS.items():
-        is_modelled = grouping in model.predictors or any(grouping in random.group for random in model.random)
-        if grouping in used and not is_modelled and _is_grouping(used[grouping]):
+        groups = used[grouping] if grouping in used else pd.Series()
+        if has_kinds and grouping == "participant":
+            groups = groups[used["kind"] != "model"]
+        if grouping not in modelled and _is_grouping(groups):
             said.append(
                 f"The formula has no random effect for `{grouping}`, but treats the responses {related} as "
                 f"independent, so p values can be far too small. Fix: add `(1 | {grouping})`."
@@ -54,12 +60,8 @@ def grouping_warnings(rows: pd.DataFrame, formula: str) -> tuple[str, ...]:
             slopes = {variable for slope in random.slopes for variable in slope}
             varying = _varying(used, random.group_name, model)
             constant += [(name, random.group_name) for name in varying if name not in slopes]
-    has_participants = any("participant" in random.group for random in model.random)
-    if has_participants and "kind" in used and (used["kind"] == "model").any():
-        said.append(
-            "For models, each run is one level of `participant`. So the statistical model assumes that runs differ as "
-            "much as participants do, and its results on models can differ from the table of differences."
-        )
+    if has_kinds and not any("`participant`" in sentence for sentence in said):
+        said += run_warnings(used, model)
     if constant:
         name, grouping = constant[0]
         said.append(

@@ -6,6 +6,7 @@ import pandas as pd
 
 from analysis.data.row_filters import chosen_rows
 from analysis.planned.grouping_warnings import grouping_warnings
+from analysis.planned.run_groups import with_people_as_groups
 from analysis.statistics.mixed_models.contrasts import pairwise_contrasts
 from analysis.statistics.mixed_models.fit import MixedModel, fit_mixed_model, odds_ratios, standardized_coefficients
 from analysis.statistics.mixed_models.marginal_means import marginal_means
@@ -62,6 +63,7 @@ def fit_planned_model(data: pd.DataFrame, name: str, planned: PlannedModel, conf
     what = f"the model `{name}`"
     rows = chosen_rows(data, planned.where, what)
     try:
+        rows = with_people_as_groups(rows, planned.formula)
         model = fit_mixed_model(
             rows,
             planned.formula,

@@ -32,14 +32,16 @@ HEADINGS = {
     "n_trials_changed": "trials in or out without the rule",
     "n_unit": "unit of n",
     "estimate_unit": "unit of estimate and CI", "d_prime": "d'",
-    "n_completed": "completed", "n_included": "in the analysis",
+    "n_completed": "completed", "n_included": "in the analysis", "sd_between_runs": "SD between runs",
+    "sd_between_runs_by_chance": "SD between runs, by chance", "p_between_runs": "p, runs differ",
 }  # fmt: skip
 
 
 SHARES = {"accuracy", "accuracy_people", "accuracy_model", "accuracy_1", "accuracy_2", "lowest_accuracy_of_a_run",
-          "highest_accuracy_of_a_run", "consistency", "accuracy_if_wrong", "accuracy_if_left_out", "accuracy_if_chance",
-          "accuracy_original", "accuracy_variants", "surviving_accuracy", "chosen", "right", "accuracy_perturbed",
-          "accuracy_unperturbed", "observed", "expected", "hit_rate", "false_alarm_rate", "accuracy_ratio"}  # fmt: skip
+          "highest_accuracy_of_a_run", "sd_between_runs", "sd_between_runs_by_chance", "consistency",
+          "accuracy_if_wrong", "accuracy_if_left_out", "accuracy_if_chance", "accuracy_original", "accuracy_variants",
+          "surviving_accuracy", "chosen", "right", "accuracy_perturbed", "accuracy_unperturbed", "observed", "expected",
+          "hit_rate", "false_alarm_rate", "accuracy_ratio"}  # fmt: skip
 """Measures of a study that are shares; the report shows them as percentages."""
 DIFFERENCES_OF_SHARES = {"difference", "change", "slope", "slope_difference", "equivalence"}
 """Measures of a study that are differences of shares; the report shows them in percentage points."""
@@ -173,7 +175,7 @@ def cell_words(column: str, cell: Any) -> str:
         return ""
     if isinstance(cell, (str, bool)):
         return level_words(cell)
-    if column in {"p_value", "p_holm", "p_bh", "p_adjusted"}:
+    if column in {"p_value", "p_holm", "p_bh", "p_adjusted", "p_between_runs"}:
         return p_words(float(cell))
     if isinstance(cell, int) and column != "n" and not column.startswith("n_"):
         return str(cell)

@@ -116,9 +116,13 @@ def _add_consistency(methods: Methods, trials: pd.DataFrame, plan: AnalysisPlan)
                 "The consistency of a model is the probability that two replies to the same item contain the same "
                 "response (Fleiss, 1971), as a mean over items. Its intervals are Wilson intervals with an effective "
                 f"number of pairs of replies from the variance between {item_units(plan)}, at most half the number of "
-                "replies, and with the quantile of the t distribution."
+                "replies, and with the quantile of the t distribution.",
+                "The standard deviation between the runs of a model is compared with the one that is expected if the "
+                "replies are independent and each item has the same probability of a correct reply in all runs. The "
+                "test of this hypothesis is Cochran's Q (Cochran, 1950).",
             ],
             "fleiss",
+            "cochran_q",
         )
 
 

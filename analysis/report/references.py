@@ -8,6 +8,7 @@ REFERENCES = {
     "brown": "Brown, W. (1910). Some experimental results in the correlation of mental abilities. British Journal of "
     "Psychology, 3, 296-322.",
     "cochran": "Cochran, W. G. (1977). Sampling techniques (3rd ed.). Wiley.",
+    "cochran_q": "Cochran, W. G. (1950). The comparison of percentages in matched samples. Biometrika, 37, 256-266.",
     "cameron": "Cameron, A. C., Gelbach, J. B., & Miller, D. L. (2011). Robust inference with multiway clustering. "
     "Journal of Business & Economic Statistics, 29, 238-249.",
     "cohen_kappa": "Cohen, J. (1960). A coefficient of agreement for nominal scales. Educational and Psychological "

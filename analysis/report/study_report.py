@@ -28,6 +28,7 @@ from analysis.sentences import (
     percent,
     programs_words,
     rule_sentences,
+    run_sentence,
     simulated_words,
 )
 from experiment.study.analysis_plan import AnalysisPlan
@@ -146,10 +147,12 @@ def _accuracy(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, 
 def _models(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, Any]:
     """Return the table of models under each condition, and the table of invalid responses."""
     models, invalid = tables["models"], tables["invalid"]
+    repeated = records(models[models["sd_between_runs"].notna()])
     has_invalid = bool((invalid["n_unanswered"] + invalid["n_invalid"]).sum())
     return {
         "models": shown(models.drop(columns=NOT_SHOWN_OF_MODELS), plan.confidence, of_study=True),
         "is_repeated": bool(models["consistency"].notna().any()),
+        "run_sentences": [run_sentence(row) for row in repeated] if len(repeated) <= MOST_GAP_SENTENCES else [],
         "invalid": shown(invalid.drop(columns=["model"]), of_study=True) if has_invalid else None,
     }
 

@@ -142,6 +142,23 @@ def test_a_model_with_one_run_has_no_consistency(view, epochs):
     assert np.isnan(line["consistency"])
 
 
+def test_the_variation_between_runs_is_beside_the_variation_by_chance(view, epochs):
+    """The runs have 12, 12 and 11 of 20 items right. Only one item varies, with a variance of 1/3."""
+    line = models_table(marked(view(epochs(SAME, SAME, [2, *SAME[1:]]))), PLAN).iloc[0]
+    assert line["sd_between_runs"] == pytest.approx(np.std([12, 12, 11], ddof=1) / 20)
+    assert line["sd_between_runs_by_chance"] == pytest.approx(np.sqrt(1 / 3) / 20)
+    assert line["p_between_runs"] == pytest.approx(np.exp(-1)), "chi-square 2 with 2 degrees of freedom"
+    once = models_table(marked(view(epochs(SAME))), PLAN).iloc[0]
+    assert once[["sd_between_runs", "sd_between_runs_by_chance", "p_between_runs"]].isna().all()
+
+
+def test_the_variation_between_runs_is_over_the_items_of_all_runs(view, epochs):
+    line = models_table(marked(view(epochs(SAME, SAME[:10]))), PLAN).iloc[0]
+    assert (line["lowest_accuracy_of_a_run"], line["highest_accuracy_of_a_run"]) == (0.6, 1)
+    assert (line["sd_between_runs"], line["sd_between_runs_by_chance"]) == (0, 0)
+    assert np.isnan(line["p_between_runs"])
+
+
 def test_people_have_no_row(view, session):
     assert models_table(marked(view(session())), PLAN).empty
 

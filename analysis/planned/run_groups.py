@@ -1,0 +1,101 @@
+"""Runs of models, and people beside them, as groups of random effects, such as `(1 | run)` and `(1 | model)`."""
+
+import pandas as pd
+
+from analysis.statistics.mixed_models.formulas import Formula, parse_formula
+from experiment.study.analysis_plan import OF_RUNS
+
+RUN_GROUPS = ("run", *OF_RUNS)
+"""Columns in which the rows of people have no values."""
+_NAMES = {"participant": "runs", "run": "runs", "model": "models"}
+"""Names of the levels of the models' rows, in sentences."""
+
+
+def with_people_as_groups(rows: pd.DataFrame, formula: str) -> pd.DataFrame:
+    """Return the rows of a study, in which each person is one level of the formula's groups of runs.
+
+    People have no run and no settings. Without this, a formula with `(1 | run)` would leave out all rows of people.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows with `kind` and `participant`. Other rows are returned unchanged.
+    formula : str
+        The model, such as `correct ~ subject * condition + (1 | run)`.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"kind": ["human", "model"], "participant": ["P1", "x"], "run": [None, "gpt"], "y": [0, 1]})
+    >>> with_people_as_groups(rows, "y ~ 1 + (1 | run)")["run"].tolist()
+    ['participant P1', 'gpt']
+    """
+    if not {"kind", "participant"}.issubset(rows.columns):
+        return rows
+    columns = [column for column in run_groups_of(parse_formula(formula)) if column in rows]
+    names = "participant " + rows["participant"].astype("str")
+    return rows.assign(**{column: rows[column].astype(object).where(rows["kind"] == "model", names)
+                          for column in columns})  # fmt: skip
+
+
+def run_groups_of(formula: Formula) -> list[str]:
+    """Return the columns of `RUN_GROUPS` that are groups of a random effect, and not predictors."""
+    groups = {column for random in formula.random for column in random.group}
+    return [column for column in RUN_GROUPS if column in groups and column not in formula.predictors]
+
+
+def run_warnings(used: pd.DataFrame, formula: Formula) -> list[str]:
+    """Return sentences on runs that a formula pools, or that it cannot distinguish from another effect.
+
+    Parameters
+    ----------
+    used : DataFrame
+        The rows that the model uses (`with_people_as_groups`), with `kind` and `participant`.
+    formula : Formula
+        The model.
+    """
+    is_model = used["kind"] == "model"
+    runs = used[is_model]
+    run = "run" if "run" in used else "participant"
+    groups = [name for name in ("participant", *run_groups_of(formula)) if _is_group(name, formula)]
+    said = []
+    if is_model.any() and not is_model.all():
+        said = [_shared_variance(name) for name in groups]
+    n_runs = runs[run].nunique()
+    if {"participant", run}.intersection(groups):
+        fixed = _constant_in_runs(runs, run, formula.predictors)
+        if is_model.all() and fixed and len(runs[fixed].drop_duplicates()) == n_runs:
+            said.append(
+                f"Each combination of levels of {', '.join(f'`{name}`' for name in fixed)} has only one run. So the "
+                "statistical model cannot distinguish the variance between runs from these effects: do not rely on its "
+                "p values of these effects. Fix: collect several runs (`--epochs`)."
+            )
+    elif n_runs > 1 and runs[run].value_counts().median() > 1:
+        columns = [*formula.predictors, *(column for random in formula.random for column in random.group)]
+        known = _constant_in_runs(runs, run, columns)
+        if not known or len(runs[known].drop_duplicates()) < n_runs:
+            said.append(
+                "The formula has no random effect for `run`, but treats the responses of the same run as independent, "
+                "so p values can be far too small. Fix: add `(1 | run)`."
+            )
+    return said
+
+
+def _is_group(name: str, formula: Formula) -> bool:
+    return any(name in random.group for random in formula.random)
+
+
+def _shared_variance(name: str) -> str:
+    """Return a sentence on a group whose levels are people and runs, with one variance for both."""
+    who, each = ("models", "run") if name == "participant" else ("people", "participant")
+    return (
+        f"For {who}, each {each} is one level of `{name}`. So the statistical model assumes that "
+        f"{_NAMES.get(name, f'levels of `{name}`')} differ as much as participants do, and its results on models can "
+        "differ from the table of differences."
+    )
+
+
+def _constant_in_runs(runs: pd.DataFrame, run: str, columns: list[str] | tuple[str, ...]) -> list[str]:
+    """Return the columns that have only one value in each run."""
+    names = list(dict.fromkeys(columns))
+    counts = runs.groupby(run, observed=True)[names].nunique()
+    return [name for name in names if (counts[name] <= 1).all()]
