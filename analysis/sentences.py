@@ -1,6 +1,6 @@
 """Numbers in words, for the report and the figures. The tables keep every digit."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -178,6 +178,18 @@ def difference_sentence(row: dict[str, Any], plan: AnalysisPlan) -> str:
         found = "had the same accuracy as" if size.startswith("0.0") else f"were {size} {_side(row)}"
         return f"{people} {found} {model}, {ci}. The CI includes zero: the direction of the difference is uncertain."
     return f"{people} were {size} {_side(row)} {model}, {ci}."
+
+
+def demands_sentence(n_items: Mapping[str, int]) -> str:
+    """Return a sentence on the numbers of items with each demand.
+
+    Examples
+    --------
+    >>> demands_sentence({"beliefs": 12, "feelings": 1})
+    'Items with each demand: beliefs 12, feelings 1. An item can have several demands, so the accuracies overlap.'
+    """
+    counts = ", ".join(f"{demand} {n}" for demand, n in n_items.items())
+    return f"Items with each demand: {counts}. An item can have several demands, so the accuracies overlap."
 
 
 def run_sentence(row: dict[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """The figures. Each figure is a `Drawing`: SVG for a page, PDF for a journal, alternative text, and the drawn numbers.
 
     accuracy.py              `accuracy_figure`: one panel per level, one row per subject
+    accuracy_bars.py         `accuracy_bars`: accuracy as bars in panels of a factor, such as the demand of the items
     accuracy_panels.py       `accuracy_panels`: accuracy by one factor in panels of a second factor
     condition_by_subject.py  `condition_by_subject`: accuracy in cells that are coloured by the distance from chance
     difficulty.py            `difficulty_figure`: accuracy over ordered levels
@@ -18,6 +19,7 @@ draw, or if the drawing would not fit on a page. The docstring of the function l
 """
 
 from analysis.figures.accuracy import MOST_LEVELS, accuracy_figure
+from analysis.figures.accuracy_bars import accuracy_bars
 from analysis.figures.accuracy_panels import accuracy_panels
 from analysis.figures.condition_by_subject import condition_by_subject
 from analysis.figures.counterbalance import counterbalance_matrix
@@ -32,6 +34,7 @@ from analysis.figures.response_times import response_times_figure, rt_distributi
 __all__ = [
     "MOST_LEVELS",
     "Drawing",
+    "accuracy_bars",
     "accuracy_figure",
     "accuracy_panels",
     "condition_by_subject",

@@ -12,6 +12,7 @@ import pandas as pd
 from analysis.figures.drawing.axes import label_x
 from analysis.figures.drawing.lettering import LINE, SIZE, SMALL, distinct_labels, printable, shortened, text_width
 from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Drawing, FigureSheet, finished, style
+from analysis.figures.drawing.subject_key import CHANCE_DASHES
 from analysis.figures.drawing.subject_styles import Subject, draw_marker, looks, subjects_of
 from analysis.sentences import level_words, percent
 from analysis.statistics.factor_levels import level_order
@@ -20,7 +21,6 @@ MOST_LEVELS = 24
 """Greatest number of levels in a readable figure. A factor with more levels has only a table."""
 
 PERCENT_TICKS, PERCENT_LABELS = [0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100"]
-CHANCE_DASHES = (0, (4, 3))
 MOST_IN_WORDS = 40
 """Greatest number of accuracies in a description. If there are more, the description has only the lowest and the
 highest accuracy, because a longer text would tire a person who listens to a screen reader."""
@@ -54,7 +54,7 @@ def accuracy_figure(table: pd.DataFrame, by: str | None, chance: float, confiden
             x_title = f"percent correct, {percent(confidence, 0)} CI" if last else ""
             _subject_rows(sheet, layout, place, cells, subjects, chance, title, x_title)
         title = "Accuracy by subject" if by is None else f"Accuracy by subject and {by}"
-        return finished(sheet, name, title, _words(table, by, chance, confidence), table)
+        return finished(sheet, name, title, accuracy_words(table, by, chance, confidence), table)
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,8 @@ def cells_of(table: pd.DataFrame, factor: str, level: Any) -> pd.DataFrame:
     return table[table[factor].isna() if pd.isna(level) else table[factor].eq(level)]
 
 
-def _words(table: pd.DataFrame, by: str | None, chance: float, confidence: float) -> str:
+def accuracy_words(table: pd.DataFrame, by: str | None, chance: float, confidence: float) -> str:
+    """Return the accuracies of a table in words, as the description of a figure."""
     rows = [
         f"{row['subject']}{'' if by is None else f', {level_words(row[by])}'}: {estimate_words(row)}"
         for row in table.to_dict("records")

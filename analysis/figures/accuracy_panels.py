@@ -1,13 +1,12 @@
 """Accuracy by one factor, in one panel for each level of a second factor. People and models are side by side."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis.figures.accuracy import (
-    CHANCE_DASHES,
     MOST_IN_WORDS,
     MOST_LEVELS,
     PERCENT_LABELS,
@@ -16,16 +15,23 @@ from analysis.figures.accuracy import (
     estimate_words,
 )
 from analysis.figures.drawing.axes import LevelNames, label_y
-from analysis.figures.drawing.lettering import distinct_labels, printable, shortened, text_width
+from analysis.figures.drawing.lettering import printable, shortened
 from analysis.figures.drawing.lines import MOST_LINES
 from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Drawing, FigureSheet, finished, style
-from analysis.figures.drawing.subject_styles import Look, Subject, draw_marker, looks, subjects_of
+from analysis.figures.drawing.subject_key import CHANCE_DASHES, draw_key, key_of
+from analysis.figures.drawing.subject_styles import Subject, draw_marker, looks, subjects_of
 from analysis.sentences import level_words, percent
 from analysis.statistics.factor_levels import level_order
 
 
 def accuracy_panels(
-    table: pd.DataFrame, by: str, panel_by: str, chance: float, confidence: float, name: str
+    table: pd.DataFrame,
+    by: str,
+    panel_by: str,
+    chance: float,
+    confidence: float,
+    name: str,
+    panels: Sequence[Any] = (),
 ) -> Drawing | None:
     """Draw accuracy by one factor, in one panel for each level of a second factor.
 
@@ -45,6 +51,8 @@ def accuracy_panels(
         Coverage of the intervals, for the axis.
     name : str
         The name of the figure's files, without the ending.
+    panels : sequence
+        The levels of `panel_by`, in the order of the panels; if empty, all levels in natural order.
 
     Returns
     -------
@@ -61,7 +69,7 @@ def accuracy_panels(
         return None
     subjects, look = subjects_of(table), looks(subjects_of(table))
     levels = sorted(table[by].drop_duplicates().tolist(), key=level_order)
-    panels = sorted(table[panel_by].drop_duplicates().tolist(), key=level_order)
+    panels = panels or sorted(table[panel_by].drop_duplicates().tolist(), key=level_order)
     least = len(levels) * max(_PITCH * (len(subjects) + 2), 14.0)
     width = SINGLE if len(panels) == 1 and least <= _panel_width(1, SINGLE) else DOUBLE
     n_columns = next((n for n in _columns(len(panels)) if _panel_width(n, width) >= least), 0)
@@ -69,11 +77,11 @@ def accuracy_panels(
         return None
     panel_width = _panel_width(n_columns, width)
     names = LevelNames.of(levels, panel_width / len(levels))
-    key = _key(subjects, f"chance {percent(chance)}", width)
+    key = key_of(subjects, f"chance {percent(chance)}", width)
     top_of_panels, row_height = 12.0 * (key[-1].row + 1) + 2, _ABOVE + _PANEL_HEIGHT + names.height
     with style():
         sheet = FigureSheet(width, top_of_panels + -(-len(panels) // n_columns) * row_height + 13)
-        _draw_key(sheet, key, look)
+        draw_key(sheet, key, look)
         for place, panel in enumerate(panels):
             row, column = divmod(place, n_columns)
             left = _LEFT + column * (panel_width + _GAP)
@@ -123,43 +131,8 @@ def _side_by_side(
             draw_marker(axes, x, cell["accuracy"], look[who], size=min(4.8, step))
 
 
-@dataclass(frozen=True)
-class _KeyEntry:
-    row: int
-    x: float
-    words: str
-    subject: Subject | None
-    """The subject of the entry; None for the line at chance."""
-
-
-def _key(subjects: list[Subject], chance: str, width: float) -> list[_KeyEntry]:
-    """Return the entries of the legend, row by row."""
-    entries: list[_KeyEntry] = []
-    row, x = 0, 4.0
-    labels = [line for (line,) in distinct_labels([name for _, name in subjects], 200, most_lines=1)]
-    for subject, words in [*zip(subjects, labels, strict=True), (None, chance)]:
-        room = text_width(words) + (24 if subject else 33)
-        if x + room > width and x > 4:
-            row, x = row + 1, 4.0
-        entries.append(_KeyEntry(row, x, words, subject))
-        x += room
-    return entries
-
-
-def _draw_key(sheet: FigureSheet, key: list[_KeyEntry], look: dict[Subject, Look]) -> None:
-    axes = sheet.paper()
-    for entry in key:
-        y = 8 + 12 * entry.row
-        if entry.subject is None:
-            axes.plot([entry.x, entry.x + 15], [y, y], color=SOFT, linestyle=CHANCE_DASHES, linewidth=0.9)
-            sheet.write(entry.x + 18, y, entry.words)
-        else:
-            draw_marker(axes, entry.x + 2, y, look[entry.subject])
-            sheet.write(entry.x + 9, y, entry.words)
-
-
 def _panel_words(
-    table: pd.DataFrame, by: str, panel_by: str, panels: list[Any], chance: float, confidence: float
+    table: pd.DataFrame, by: str, panel_by: str, panels: Sequence[Any], chance: float, confidence: float
 ) -> str:
     opening = f"Chance is {percent(chance)}; {percent(confidence, 0)} CIs are in parentheses."
     parts = []

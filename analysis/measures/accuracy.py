@@ -88,11 +88,11 @@ class FactorAccuracy:
 
 def accuracy_by_factor(trials: pd.DataFrame, plan: AnalysisPlan) -> list[FactorAccuracy]:
     """Return the table of `accuracy` for each factor in the plan's `by`."""
-    names = _file_names(plan.by)
+    names = file_names(plan.by)
     return [FactorAccuracy(factor, name, accuracy(trials, [factor], plan)) for factor, name in names.items()]
 
 
-def _file_names(factors: Sequence[str]) -> dict[str, str]:
+def file_names(factors: Sequence[str]) -> dict[str, str]:
     """Return a valid file name for each factor. If two names are equal, add a number to all names."""
     names = [re.sub(r"[^A-Za-z0-9_-]+", "_", factor).strip("_").lower() or "factor" for factor in factors]
     if len(set(names)) < len(names):

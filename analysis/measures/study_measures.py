@@ -3,6 +3,7 @@
 import pandas as pd
 
 from analysis.data.columns import PEOPLE, factor_columns
+from analysis.measures.demands import demand_tables
 from analysis.measures.difficulty import accuracy_by_level, trends
 from analysis.measures.error_consistency import FEWEST_ITEMS, error_agreement
 from analysis.measures.item_agreement import item_agreement, item_table
@@ -66,9 +67,9 @@ def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[
     trials : DataFrame
         The tidy table with `excluded_by`.
     plan : AnalysisPlan
-        `difficulty` states the factor of difficulty, and `signals` states the responses to measure. Agreement on items,
-        agreement in errors, differences between models, and the effects of perturbations and of variants of items are
-        measured if the data allow it.
+        `demands` has the demands of items, `difficulty` states the factor of difficulty, and `signals` states the
+        responses to measure. Agreement on items, agreement in errors, differences between models, and the effects of
+        perturbations and of variants of items are measured if the data allow it.
     not_computed : list of str
         A list; this function appends a sentence about each result that cannot be computed.
     """
@@ -81,6 +82,7 @@ def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[
         tables["error_agreement"] = error_agreement(trials, plan)
     if trials.loc[trials["kind"] == "model", "subject"].nunique() > 1:
         tables["model_differences"] = model_differences(trials, plan)
+    tables |= demand_tables(trials, plan, not_computed)
     if plan.difficulty is not None:
         with collect_input_error(not_computed), input_error_about(f"the difficulty `{plan.difficulty}`"):
             tables["difficulty"] = accuracy_by_level(trials, plan.difficulty, plan)

@@ -174,6 +174,8 @@ class _Check:
         for key, factor in (("item_cluster", plan.item_cluster), ("difficulty", plan.difficulty)):
             if factor is not None:
                 self.factor((key,), factor)
+        for index, demand in enumerate(plan.demands):
+            self.factor(("demands", index), demand)
         for name, compared in plan.comparisons.items():
             for index, factor in enumerate(compared.by):
                 if factor in OF_RUNS:

@@ -115,7 +115,7 @@ def _notes_on_missing_settings(kept: pd.DataFrame, plan: AnalysisPlan) -> list[s
 
 def _used_columns(plan: AnalysisPlan) -> set[str]:
     """Return the columns that the plan uses for factors, conditions of rows, measures, tables, tests and models."""
-    used = {*plan.by, *(name for name in (plan.item_cluster, plan.difficulty) if name)}
+    used = {*plan.by, *plan.demands, *(name for name in (plan.item_cluster, plan.difficulty) if name)}
     for where in plan.flags.values():
         used |= set(where)
     for signal in plan.signals.values():

@@ -7,6 +7,7 @@ from analysis.exclusions.flow import Exclusions
 from analysis.figures import (
     MOST_LEVELS,
     Drawing,
+    accuracy_bars,
     accuracy_figure,
     accuracy_panels,
     condition_by_subject,
@@ -21,6 +22,7 @@ from analysis.figures import (
 from analysis.figures.counterbalance import MOST_ROWS
 from analysis.figures.item_scatter import MOST_SCATTERS
 from analysis.measures.accuracy import FactorAccuracy, kept_trials
+from analysis.measures.demands import DEMAND
 from analysis.measures.models import accuracy_by_temperature
 from analysis.sentences import percent
 from experiment.study.analysis_plan import OF_RUNS, AnalysisPlan
@@ -61,6 +63,7 @@ def study_figures(
         found.append(
             accuracy_panels(tables["accuracy"], plan.by[0], plan.by[1], chance, plan.confidence, "accuracy_panels")
         )
+    found += _demands(tables, by_factor, chance, plan)
     found.append(response_times_figure(trials, plan, "response_times"))
     found.append(rt_distributions(exclusions.trials, None, "rt_distributions"))
     found.append(_differences(tables["differences_overall"], plan))
@@ -85,6 +88,21 @@ def study_figures(
     for kind in [kind for kind in PEOPLE if (exclusions.flow["kind"] == kind).any()]:
         found.append(exclusion_flow(exclusions.flow, kind, f"exclusion_flow_{kind}"))
     return {drawing.name: drawing for drawing in found if drawing is not None}
+
+
+def _demands(
+    tables: dict[str, pd.DataFrame], by_factor: list[FactorAccuracy], chance: float, plan: AnalysisPlan
+) -> list[Drawing | None]:
+    """Draw the accuracy at the items with each demand: bars, and one figure for each factor of the plan."""
+    if "demands" not in tables:
+        return []
+    demands = tables["demands"][DEMAND].drop_duplicates().tolist()
+    figures = [accuracy_bars(tables["demands"], DEMAND, demands, chance, plan.confidence, "demands")]
+    for one in by_factor:
+        name = one.name.replace("accuracy", "demands", 1)
+        if tables[name][one.factor].nunique(dropna=False) <= MOST_LEVELS:
+            figures.append(accuracy_panels(tables[name], one.factor, DEMAND, chance, plan.confidence, name, demands))
+    return figures
 
 
 def _items(items: pd.DataFrame, plan: AnalysisPlan) -> list[Drawing | None]:

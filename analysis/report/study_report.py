@@ -7,7 +7,8 @@ import pandas as pd
 
 from analysis.data.columns import PEOPLE
 from analysis.data.subjects import names_of_models, programs_among
-from analysis.measures.accuracy import FactorAccuracy
+from analysis.measures.accuracy import FactorAccuracy, kept_trials
+from analysis.measures.demands import DEMAND, has_demand
 from analysis.measures.study_measures import EXPLANATIONS, TITLES
 from analysis.planned.sensitivity import overlap_sentences
 from analysis.planned.study_rows import plan_for
@@ -22,6 +23,7 @@ from analysis.result import Analysis
 from analysis.sentences import (
     accuracy_summary,
     comparison_sentence,
+    demands_sentence,
     difference_sentence,
     item_units,
     level_words,
@@ -80,6 +82,7 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
             **_items(exclusions.trials),
             **participants_section(exclusions, analysis.tables),
             **_accuracy(analysis.tables, plan),
+            demands=_demands(exclusions.trials, analysis.tables, plan),
             **_models(analysis.tables, plan),
             **_measures(analysis.tables, plan, figures),
         )
@@ -141,6 +144,22 @@ def _accuracy(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, 
         "cell_gaps": records(tables["differences"]) if plan.by else [],
         "stored": records(tables["stored_scoring"]),
         "regraded": records(tables["regraded"]),
+    }
+
+
+def _demands(trials: pd.DataFrame, tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, Any] | None:
+    """Return the tables of accuracy by demand, with a sentence on the numbers of items."""
+    if "demands" not in tables:
+        return None
+    items = kept_trials(trials, ["item_id", *plan.demands]).drop_duplicates("item_id")
+    n_items = {demand: int(has_demand(items[demand]).sum()) for demand in tables["demands"][DEMAND].drop_duplicates()}
+    return {
+        "sentence": demands_sentence(n_items),
+        "tables": [
+            (name, shown(table.drop(columns="kind"), plan.confidence, of_study=True))
+            for name, table in tables.items()
+            if name == "demands" or name.startswith("demands_by_")
+        ],
     }
 
 

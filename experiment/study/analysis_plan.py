@@ -22,7 +22,7 @@ OF_RUNS = ("model", "model_version", "temperature", "prompt", "thinking", "think
 """Columns with the settings of a model's run, and with the number of its repetition. A plan can use these columns like
 factors of the items. People and simulated participants have no values in these columns."""
 
-_COLUMNS = {"by", "of", "order_by", "per", "between", "within", "difficulty", "item_cluster", "subject"}
+_COLUMNS = {"by", "demands", "of", "order_by", "per", "between", "within", "difficulty", "item_cluster", "subject"}
 """Keys of an analysis plan whose values are names of columns."""
 _LEVELS = {"where", "reference", "signal", "noise"}
 """Keys of an analysis plan whose values are mappings. The keys of these mappings are names of columns."""
@@ -77,6 +77,14 @@ class AnalysisPlan(PlannedAnalyses):
         description=(
             "Factors of the tables and figures, which show each level separately: factors of the items, or settings of "
             "the models' runs, such as `prompt` and `temperature`."
+        ),
+    )
+    demands: tuple[str, ...] = Field(
+        default=(),
+        description=(
+            "Factors that count the demands of an item, such as `beliefs`: an item has the demand if the number is at "
+            "least 1. The accuracy is reported for the items with each demand, also by the factors in `by`. An item "
+            "can have several demands."
         ),
     )
     item_cluster: str | None = Field(
@@ -145,7 +153,7 @@ class AnalysisPlan(PlannedAnalyses):
                 raise ValueError(f"duplicate rule {name} ({count} times). Fix: state the rule once.")
         return rules
 
-    @field_validator("by")
+    @field_validator("by", "demands")
     @classmethod
     def _each_factor_once(cls, factors: tuple[str, ...]) -> tuple[str, ...]:
         if len(set(factors)) < len(factors):

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from analysis.data.tidy_table import tidy_trials
 from analysis.exclusions.flow import apply_exclusions
-from analysis.figures import accuracy_figure, accuracy_panels
+from analysis.figures import accuracy_bars, accuracy_figure, accuracy_panels
 from analysis.measures.accuracy import accuracy
 from experiment.study.analysis_plan import AnalysisPlan
 from tests.analysis.figures.layout import height_of, points, segments, texts
@@ -173,3 +173,29 @@ def test_in_panels_each_interval_lies_at_its_level_and_in_its_panel(readable):
             assert (x, round(row["ci_low"], 6), x, round(row["ci_high"], 6)) in segments(axes)
         order = [round(row["accuracy"], 6) for row in own[own["condition"] == "A"].to_dict("records")]
         assert [y for x, y in sorted(points(axes)) if x < 0.5] == order, "subjects from left to right as in the table"
+
+
+def test_six_demands_are_two_rows_of_three_panels_of_bars(readable):
+    table = accuracy_table(demand=DEMANDS)
+    drawing = readable(accuracy_bars(table, "demand", DEMANDS, 0.25, 0.95, "a"))
+    words = texts(drawing)
+    assert [word for word in words if word in DEMANDS] == list(DEMANDS), "in the order of the plan"
+    assert words.count("people") == 1, "one key for all panels"
+    assert "chance 25.0\u00a0%" in words
+    assert words.count("percent correct, 95\u00a0% CI") == 2, "two rows of panels"
+    assert drawing.data.equals(table)
+
+
+def test_bars_of_hard_tables_can_be_read_or_are_left_out(readable):
+    readable(accuracy_bars(hard_table(demand=LONG_LEVELS[:4]), "demand", LONG_LEVELS[:4], 0.25, 0.95, "a"))
+    many = accuracy_table([f"model {n}" for n in range(40)], demand=("x",))
+    assert accuracy_bars(many, "demand", ("x",), 0.25, 0.95, "a") is None
+    assert accuracy_bars(many.head(0), "demand", (), 0.25, 0.95, "a") is None
+
+
+def test_panels_have_the_order_that_is_asked_for(readable):
+    table = accuracy_table(condition=("A", "B"), demand=DEMANDS)
+    drawing = readable(accuracy_panels(table, "condition", "demand", 0.25, 0.95, "a", DEMANDS))
+    assert [word for word in texts(drawing) if word.startswith("demand: ")] == [
+        f"demand: {demand}" for demand in DEMANDS
+    ]
