@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from equipoise.commands.models.run import models_run as models_run
     from equipoise.commands.new import new as new
     from equipoise.commands.new import schema as schema
-    from equipoise.commands.power import power as power
+    from equipoise.commands.power.power import power as power
     from equipoise.commands.server_process import serve as serve
     from equipoise.commands.server_process import simulate as simulate
     from equipoise.commands.store.assignment import assignment_close as assignment_close
@@ -100,7 +100,7 @@ _COMMANDS = {
     "models_prompts": "equipoise.commands.models.prompts",
     "models_run": "equipoise.commands.models.run",
     "new": "equipoise.commands.new",
-    "power": "equipoise.commands.power",
+    "power": "equipoise.commands.power.power",
     "revise": "equipoise.commands.store.study_changes",
     "schema": "equipoise.commands.new",
     "serve": "equipoise.commands.server_process",

@@ -10,9 +10,10 @@ import pandas as pd
 from analysis.data.row_filters import add_flags, matching, ordered_levels
 from analysis.planned.grouping_warnings import grouping_warnings
 from analysis.planned.named_columns import named_columns
-from analysis.planned.tests import AS_PLANNED, rows_of_test
+from analysis.planned.tests import AS_PLANNED, EQUIVALENCE, rows_of_test
+from analysis.power.contrasts import paired_contrast
 from analysis.power.simulated_responses import Bools, Floats, PlannedTrials
-from analysis.power.simulation import NOT_CONVERGED, SINGULAR, Outcome, PowerAnalysis, Run, paired_contrast
+from analysis.power.simulation import NOT_CONVERGED, SINGULAR, Equivalence, Outcome, PowerAnalysis, Run
 from analysis.statistics.corrections import benjamini_hochberg, holm
 from analysis.statistics.mixed_models.design_matrix import design_columns
 from analysis.statistics.mixed_models.fit import MixedModel, fit_mixed_model
@@ -30,7 +31,9 @@ Planned = TypeVar("Planned", PlannedTest, PlannedModel)
 CORRECTIONS = {"holm": holm, "bh": benjamini_hochberg}
 
 
-def planned_test_analysis(trials: PlannedTrials, plan: PlannedAnalyses, name: str) -> PowerAnalysis:
+def planned_test_analysis(
+    trials: PlannedTrials, plan: PlannedAnalyses, name: str, *, is_equivalence: bool = False
+) -> PowerAnalysis:
     """Return the power analysis of the test `name` of a plan, with the plan's correction for several tests.
 
     Parameters
@@ -41,16 +44,19 @@ def planned_test_analysis(trials: PlannedTrials, plan: PlannedAnalyses, name: st
         The plan.
     name : str
         The test.
+    is_equivalence : bool
+        True for the equivalence test, with the `equivalence_margin` of the test.
 
     Raises
     ------
     InputError
-        The plan does not have the test, or the test needs data that are not simulated.
+        The plan does not have the test, the test needs data that are not simulated, or it has no margin.
 
     Notes
     -----
     The other tests of the test's family are run on the same responses, to correct the p value. Tests of the family that
-    need other data than the simulated data count as not significant. So the power is then a lower bound.
+    need other data than the simulated data count as not significant. So the power is then a lower bound. The family of
+    an equivalence test has only equivalence tests.
 
     Examples
     --------
@@ -69,18 +75,23 @@ def planned_test_analysis(trials: PlannedTrials, plan: PlannedAnalyses, name: st
     why_not = _why_not(trials, plan, planned)
     if why_not:
         raise InputError(f"the test `{name}` {why_not}")
+    if is_equivalence and planned.equivalence_margin is None:
+        raise InputError(f"the test `{name}` has no margin. Fix: add `equivalence_margin` to this test in the plan.")
     family = {
         other: test
         for other, test in plan.tests.items()
-        if (test.family, test.exploratory) == (planned.family, planned.exploratory) and plan.correction != "none"
+        if (test.family, test.exploratory) == (planned.family, planned.exploratory)
+        and plan.correction != "none"
+        and (test.equivalence_margin is not None or not is_equivalence)
     } or {name: planned}
     simulated = {other: test for other, test in family.items() if not _why_not(trials, plan, test)}
     needed = {column for test in simulated.values() for column in named_columns(test)}
     table = _with_flags(trials, plan, needed)
     table = table[[column for column in table.columns if column in needed]]
 
-    run_it = _test_run(trials, table, plan, name)
-    others = [_test_run(trials, table, plan, other) for other in simulated if other != name]
+    form = EQUIVALENCE if is_equivalence else AS_PLANNED
+    run_it = _test_run(trials, table, plan, name, form)
+    others = [_test_run(trials, table, plan, other, form) for other in simulated if other != name]
 
     def run(correct: Floats, kept: Bools) -> Outcome:
         outcome = run_it(correct, kept)
@@ -104,20 +115,49 @@ def planned_test_analysis(trials: PlannedTrials, plan: PlannedAnalyses, name: st
             f"({plan.correction}).{unknown}"
         )
     unit = "correct responses" if planned.summary == "sum" else "accuracy"
-    notes += _notes_on_test(table, planned)
+    notes += _notes_on_test(table, planned, is_equivalence=is_equivalence)
+    equivalence = _equivalence(table, planned, f"the test `{name}`") if is_equivalence else None
+    title = f"{'equivalence in ' if is_equivalence else ''}the plan's test `{name}`"
+    remedy = "use more items, or show each item at both levels" if is_equivalence else PowerAnalysis.remedy
     if planned.against is None:
-        return PowerAnalysis(f"the plan's test `{name}`", run, unit, tuple(notes))
-    value, null = "chance", "With an accuracy at chance"
-    null_accuracy = trials.table["chance"].to_numpy(dtype="float64")
+        return PowerAnalysis(title, run, unit, tuple(notes), equivalence=equivalence, remedy=remedy)
+    value, equal = "chance", "With an accuracy at chance"
+    equal_accuracy = trials.table["chance"].to_numpy(dtype="float64")
     if planned.against != "chance":
-        value, null = f"{planned.against:g}", f"With an accuracy of {planned.against:g}"
-        null_accuracy = np.full(len(trials.table), planned.against)
+        value, equal = f"{planned.against:g}", f"With an accuracy of {planned.against:g}"
+        equal_accuracy = np.full(len(trials.table), planned.against)
     return PowerAnalysis(
-        f"the plan's test `{name}` against {value}", run, f"{unit}, minus {value}", tuple(notes), null, null_accuracy
-    )
+        f"{title} against {value}", run, f"{unit}, minus {value}", tuple(notes), equal, equal_accuracy,
+        equivalence=equivalence, remedy=remedy,
+    )  # fmt: skip
 
 
-def _test_run(trials: PlannedTrials, table: pd.DataFrame, plan: PlannedAnalyses, name: str) -> Run:
+def _equivalence(table: pd.DataFrame, planned: PlannedTest, what: str) -> Equivalence:
+    """Return the margin of a test as a difference in accuracy, and the trials that the test compares."""
+    chosen = matching(table, planned.where, what).to_numpy(dtype=bool)
+    first, second, margin = chosen, None, planned.equivalence_margin or 0.0
+    if planned.factor:
+        levels = ordered_levels(table[chosen], planned.factor, planned.levels, what)
+        if len(levels) != 2:
+            raise InputError(
+                f"{what} has {len(levels)} levels of `{planned.factor}`. Fix: name two levels in `levels`."
+            )
+        first, second = (
+            chosen & table[planned.factor].eq(level).fillna(False).to_numpy(dtype=bool) for level in levels
+        )
+    if planned.summary == "sum":
+        parts = [first] if second is None else [first, second]
+        n_rows = {n for part in parts for n in table[part].groupby(planned.per).size()}
+        if len(n_rows) != 1:
+            raise InputError(
+                f"{what} compares sums, but the units have {min(n_rows)} to {max(n_rows)} trials at a level. Fix: set "
+                "`summary: mean` in this test."
+            )
+        margin /= n_rows.pop()
+    return Equivalence(margin, first, second)
+
+
+def _test_run(trials: PlannedTrials, table: pd.DataFrame, plan: PlannedAnalyses, name: str, form: str) -> Run:
     """Return the function that runs one test, without correction for several tests.
 
     Paired t tests of participants use a faster computation.
@@ -130,22 +170,30 @@ def _test_run(trials: PlannedTrials, table: pd.DataFrame, plan: PlannedAnalyses,
         first, second = (
             (chosen & table[planned.factor].eq(level).fillna(False)).to_numpy(dtype=bool) for level in levels
         )
+        margin = planned.equivalence_margin if form == EQUIVALENCE else None
         return paired_contrast(
-            trials, first - second.astype(float), second.astype(np.intp), 2, sums=planned.summary == "sum"
+            trials,
+            first - second.astype(float),
+            second.astype(np.intp),
+            2,
+            sums=planned.summary == "sum",
+            margin=margin,
         )[0]
 
     def run(correct: Floats, kept: Bools) -> Outcome:
         rows = rows_of_test(_answered(table, correct, kept), name, planned, plan)
-        found = next(row for row in rows if row["form"] == AS_PLANNED)
+        found = next(row for row in rows if row["form"] == form)
         return Outcome(found["p_value"], found["estimate"])
 
     return run
 
 
-def _notes_on_test(table: pd.DataFrame, planned: PlannedTest) -> list[str]:
+def _notes_on_test(table: pd.DataFrame, planned: PlannedTest, *, is_equivalence: bool) -> list[str]:
     notes = []
-    if planned.equivalence_margin is not None:
-        notes.append("This is the power of the test of a difference, not of the test of equivalence.")
+    if planned.equivalence_margin is not None and not is_equivalence:
+        notes.append(
+            "This is the power of the test of a difference. For the power of the equivalence test, use --equivalence."
+        )
     if planned.between is not None and planned.per is not None:
         levels = table.groupby(planned.per, observed=True)[planned.between].nunique()
         if (levels > 1).any():

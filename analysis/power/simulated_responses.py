@@ -101,15 +101,15 @@ def planned_trials(design: pd.DataFrame, n_participants: int) -> PlannedTrials:
     return PlannedTrials(table, participants)
 
 
-def accuracies(design: pd.DataFrame, baseline: float, effects: Sequence[Effect]) -> Floats:
+def accuracies(design: pd.DataFrame, baseline: float | Floats, effects: Sequence[Effect]) -> Floats:
     """Return the population's accuracy at each row: the baseline plus the differences of all effects at this row.
 
     Parameters
     ----------
     design : DataFrame
         Rows with `chance` and factors; see `planned_trials`.
-    baseline : float
-        The accuracy without any effect.
+    baseline : float or array of float, shape (rows,)
+        The accuracy without any effect, of all rows or of each row.
     effects : sequence of Effect
         The effects. The differences of all effects are added to the baseline.
 
@@ -125,7 +125,7 @@ def accuracies(design: pd.DataFrame, baseline: float, effects: Sequence[Effect])
     >>> accuracies(design, 0.8, effects).tolist()
     [0.8, 0.7, 0.55]
     """
-    found = np.full(len(design), baseline)
+    found: Floats = np.full(len(design), baseline)
     for effect in effects:
         found[_rows_with(design, effect)] += effect.difference
     found = np.round(found, 12)  # So that 0.8 - 0.55 is 0.25.
@@ -161,7 +161,7 @@ def conditional_logits(accuracy: Floats, sd: float) -> Floats:
     Parameters
     ----------
     accuracy : array of float
-        Averages over the population, between 0 and 1.
+        Averages over the population, from 0 to 1. The logits of 0 and 1 are infinite.
     sd : float
         Standard deviation of the logits, at most 10.
 
@@ -200,19 +200,29 @@ def conditional_logits(accuracy: Floats, sd: float) -> Floats:
     if not 0 <= sd <= 10:
         raise InputError(f"the standard deviation of the log-odds is {sd:g}. Fix: give a number from 0 to 10.")
     wanted, place = np.unique(accuracy, return_inverse=True)
+    limits = {0.0: -np.inf, 1.0: np.inf}
 
     def average(logit: float, target: float) -> float:
         return float(_DENSITY @ expit(logit + sd * _Z)) - target
 
     solved = [
-        brentq(average, -_FURTHEST_LOGIT, _FURTHEST_LOGIT, args=(float(target),), xtol=1e-12) for target in wanted
+        limits[target]
+        if target in limits
+        else brentq(average, -_FURTHEST_LOGIT, _FURTHEST_LOGIT, args=(target,), xtol=1e-12)
+        for target in wanted.tolist()
     ]
     return np.array(solved)[place]
 
 
 def simulated_responses(
-    trials: PlannedTrials, accuracy: Floats, population: Population, *, simulations: int, seed: int
-) -> Iterator[tuple[Floats, Bools]]:
+    trials: PlannedTrials,
+    accuracy: Floats,
+    population: Population,
+    *,
+    simulations: int,
+    seed: int,
+    model_accuracy: Floats | None = None,
+) -> Iterator[tuple[Floats, Bools] | tuple[Floats, Bools, Floats]]:
     r"""Yield the correctness of each trial of each simulated study, and whether the trial is in the analysis.
 
     Parameters
@@ -226,12 +236,16 @@ def simulated_responses(
     simulations, seed : int
         Number of studies, and the seed. With the same seed, the responses of the first participants do not depend on
         the number of participants or studies.
+    model_accuracy : array of float, shape (trials,), optional
+        For studies with a language model: the model's average accuracy at each trial. The model responds once to each
+        item.
 
     Yields
     ------
-    tuple of array of float and array of bool, shape (trials,)
+    tuple of arrays, shape (trials,)
         The first array has 1 for a correct response and 0 for a wrong response. The second array is true if the trial
-        is in the analysis, and false if the participant is excluded.
+        is in the analysis, and false if the participant is excluded. If there is a model, a third array has 1 if the
+        model responds correctly to the item of the trial, and 0 otherwise.
 
     Notes
     -----
@@ -243,7 +257,8 @@ def simulated_responses(
         u_p \sim N(0, \sigma_u^2), \; w_i \sim N(0, \sigma_w^2),
 
     where `conditional_logits` returns :math:`\eta` for the standard deviation
-    :math:`\sqrt{\sigma_u^2 + \sigma_w^2}`.
+    :math:`\sqrt{\sigma_u^2 + \sigma_w^2}`. A model has the same item intercepts, without a participant's intercept. So
+    items that are easy for people are easy for the model too.
 
     References
     ----------
@@ -266,14 +281,21 @@ def simulated_responses(
             )
     items = trials.table.groupby(list(population.item), sort=False, dropna=False).ngroup().to_numpy()
     logits = conditional_logits(accuracy, population.sd)
+    if model_accuracy is not None:
+        model_logits = conditional_logits(model_accuracy, population.item_sd)
+        texts = trials.table.groupby("item_id", sort=False).ngroup().to_numpy()
     for simulation in range(simulations):
         # A separate random stream for each kind of number, so that more participants do not change the other kinds.
-        of_people, of_items, of_responses, of_losses = (
-            np.random.default_rng([seed, simulation, stream]) for stream in range(4)
+        of_people, of_items, of_responses, of_losses, of_model = (
+            np.random.default_rng([seed, simulation, stream]) for stream in range(5)
         )
         abilities = population.participant_sd * of_people.standard_normal(trials.n)
         easiness = population.item_sd * of_items.standard_normal(int(items.max()) + 1)
         p_correct = expit(logits + abilities[trials.participants] + easiness[items])
         correct = (of_responses.random(len(p_correct)) < p_correct).astype(float)
         stays = of_losses.random(trials.n) >= population.excluded
-        yield correct, stays[trials.participants]
+        if model_accuracy is None:
+            yield correct, stays[trials.participants]
+        else:
+            is_right = of_model.random(int(texts.max()) + 1)[texts] < expit(model_logits + easiness[items])
+            yield correct, stays[trials.participants], is_right.astype(float)

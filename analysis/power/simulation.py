@@ -7,16 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from analysis.data.row_filters import levels_of
-from analysis.power.simulated_responses import Bools, Effect, Floats, PlannedTrials, Population, simulated_responses
-from analysis.statistics.factor_levels import level_text
+from analysis.power.simulated_responses import Bools, Floats, PlannedTrials, Population, simulated_responses
 from analysis.statistics.intervals import wilson
-from analysis.statistics.t_tests import one_sample_t
 from batteries.errors import InputError
-from experiment.study.planned_analyses import Level
 
 NOT_CONVERGED, SINGULAR, NOT_COMPUTABLE = "not_converged", "singular", "not_computable"
 """Reasons why an analysis of a simulated study counts as not significant, whatever its p value."""
@@ -30,16 +25,35 @@ class Outcome:
     """Result of an analysis of one simulated study."""
 
     p_value: float
+    """The p value; missing if the analysis decides by an interval."""
     estimate: float | None = None
     """The estimated effect; missing if the analysis does not test a single number."""
     flaw: str | None = None
     """`NOT_CONVERGED` or `SINGULAR`; None if the fit has neither problem."""
+    interval_decides: bool | None = None
+    """For an analysis that decides by an interval: True if the interval shows the difference, or the equivalence."""
+
+    def is_positive(self, alpha: float) -> bool:
+        """Return True if the analysis finds what it tests. A missing p value is not below alpha."""
+        return self.p_value < alpha if self.interval_decides is None else self.interval_decides
 
 
-Run = Callable[[Floats, Bools], Outcome]
+Run = Callable[..., Outcome]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Equivalence:
+    """The margin of an equivalence test, and the trials that it compares."""
+
+    margin: float
+    """Largest difference in accuracy that counts as no difference."""
+    first: Bools
+    """Trials whose accuracy is the first part of the tested difference, shape (trials,)."""
+    second: Bools | None = None
+    """Trials whose accuracy is subtracted. None if a given accuracy is subtracted (`PowerAnalysis.equal_accuracy`)."""
+
+
+@dataclass(frozen=True, eq=False)
 class PowerAnalysis:
     """An analysis that can be run on the responses of simulated studies."""
 
@@ -47,153 +61,55 @@ class PowerAnalysis:
     """The tested effect, in words."""
     run: Run
     """Function of two arrays. The first array has the correctness of each trial; the second array is true for each
-    trial in the analysis. The function raises InputError if these responses cannot be analysed.
+    trial in the analysis. If `model_accuracy` is given, a third array has the model's correctness at the item of each
+    trial. The function raises InputError if these responses cannot be analysed.
     """
     unit: str = "accuracy"
     """Unit of the estimate."""
     notes: tuple[str, ...] = ()
     """Notes on the analysis, one sentence each."""
-    null: str = "Without any effect"
-    """The null hypothesis of the analysis, as the beginning of a sentence."""
-    null_accuracy: Floats | None = None
-    """For a test against a number: the accuracy at each trial if the tested difference is 0. None for an analysis whose
-    null hypothesis is true without the effects."""
+    equal: str = "Without any effect"
+    """The condition that the tested difference is 0, as the beginning of a sentence."""
+    equal_accuracy: Floats | None = None
+    """For a comparison with a number or a model: the accuracy of people at each trial if the tested difference is 0.
+    None if the tested difference is 0 without the effects."""
+    model_accuracy: Floats | None = None
+    """For a comparison with a simulated model: the accuracy of the model at each trial."""
+    equivalence: Equivalence | None = None
+    """For an equivalence test: its margin. None for a test of a difference."""
+    remedy: str = "plan a mixed model with random effects of participants and items"
+    """Instruction for the case that the rate of false positives is too high."""
 
+    def null_accuracy(self, without_effects: Floats) -> Floats:
+        """Return the accuracy at each trial if the null hypothesis is true.
 
-def contrast_t(trials: PlannedTrials, effects: Sequence[Effect]) -> PowerAnalysis:
-    r"""Return the power analysis of a t test of the first effect, with one contrast per participant.
+        For a test of a difference, the tested difference is then 0. For an equivalence test, it is as large as the
+        margin: the accuracy at the first part of the difference is lower by the margin. If it cannot be lower, it is
+        higher.
 
-    For an effect at a level of one factor, this is the paired t test of the participants' accuracies at this level and
-    at the reference level. For an effect at levels of several factors, this is the t test of their interaction, such as
-    the difference between differences. The reference level of a factor is its first level without an effect.
-
-    Parameters
-    ----------
-    trials : PlannedTrials
-        The trials.
-    effects : sequence of Effect
-        The effects. The first effect is tested.
-
-    Raises
-    ------
-    InputError
-        Every level of a factor has an effect, so that there is no reference level. Or no participant sees all compared
-        items.
-
-    Notes
-    -----
-    In a cell :math:`c`, each factor has either the effect's level or the reference level. Let :math:`k_c` be the number
-    of reference levels in cell :math:`c`, and :math:`m_{pc}` the accuracy of participant :math:`p` in cell :math:`c`. A
-    one-sample t test compares the contrast :math:`\sum_c (-1)^{k_c} m_{pc}` with 0. Participants who lack trials in a
-    cell are left out.
-
-    Examples
-    --------
-    >>> from analysis.power.simulated_responses import planned_trials
-    >>> design = pd.DataFrame({"group": 1, "item_id": ["a", "b", "c"], "condition": ["A", "A", "B"]})
-    >>> test = contrast_t(planned_trials(design, 3), [Effect({"condition": "B"}, -0.1)])
-    >>> test.title
-    'paired t test of accuracy at condition = B against condition = A'
-
-    The participants' differences are 1/2, 1/2 and -1, so t is 0.
-
-    >>> outcome = test.run(np.array([1, 0, 1, 0, 1, 1, 1, 1, 0]), np.full(9, True))
-    >>> outcome.estimate, outcome.p_value
-    (0.0, 1.0)
-    """
-    effect = effects[0]
-    signs, cells = np.ones(len(trials.table)), np.zeros(len(trials.table), dtype=np.intp)
-    reference = {factor: _reference_level(trials, factor, effects) for factor in effect.levels}
-    for factor, level in effect.levels.items():
-        texts = trials.table[factor].map(level_text, na_action="ignore")
-        there, at_reference = (
-            texts.eq(level_text(one)).fillna(False).to_numpy(bool) for one in (level, reference[factor])
-        )
-        signs *= there.astype(float) - at_reference
-        cells = 2 * cells + at_reference
-    run, complete = paired_contrast(trials, signs, cells, 2 ** len(effect.levels))
-    against = Effect(reference, 0.0).place
-    title = (
-        f"paired t test of accuracy at {effect.place} against {against}"
-        if len(effect.levels) == 1
-        else f"t test of the participants' interaction contrast at {effect.place} against {against}"
-    )
-    missing = 1 - complete
-    note = (
-        f"{100 * missing:.0f} % of the participants have no trials in at least one cell of the comparison. These "
-        "participants are left out."
-    )
-    return PowerAnalysis(title, run, notes=(note,) if missing else ())
-
-
-def paired_contrast(
-    trials: PlannedTrials, signs: Floats, cells: npt.NDArray[np.intp], n_cells: int, *, sums: bool = False
-) -> tuple[Run, float]:
-    """Return the function that runs the t test of a contrast, and the share of participants with trials in all cells.
-
-    The contrast of a participant is the sum of the cell means, each multiplied by the sign of the cell.
-
-    Parameters
-    ----------
-    trials : PlannedTrials
-        The trials.
-    signs : array of float, shape (trials,)
-        1 or -1, the sign of the trial's cell; 0 for a trial outside the contrast.
-    cells : array of int, shape (trials,)
-        The number of the trial's cell, from 0.
-    n_cells : int
-        Number of cells.
-    sums : bool
-        True to use the sum of each cell instead of the mean.
-
-    Raises
-    ------
-    InputError
-        No participant has trials in all cells.
-
-    Examples
-    --------
-    There are two participants. Their differences between the cell means are 1 and 1/2.
-
-    >>> from analysis.power.simulated_responses import planned_trials
-    >>> trials = planned_trials(pd.DataFrame({"group": 1, "item_id": ["a", "b", "c"]}), 2)
-    >>> signs, cells = np.array([1.0, -1, -1] * 2), np.array([0, 1, 1] * 2)
-    >>> run, share = paired_contrast(trials, signs, cells, 2)
-    >>> run(np.array([1.0, 0, 0, 1, 1, 0]), np.full(6, True)).estimate, share
-    (0.75, 1.0)
-    """
-    compared: Bools = signs.astype(np.bool_)
-    places = trials.participants * n_cells + np.where(compared, cells, 0)
-    n_trials = np.bincount(places[compared], minlength=trials.n * n_cells)
-    complete: Bools = np.all(n_trials.reshape(trials.n, n_cells) > 0, axis=1)
-    if not complete.any():
+        Parameters
+        ----------
+        without_effects : array of float, shape (trials,)
+            The accuracy at each trial without the effects.
+        """
+        equal = without_effects if self.equal_accuracy is None else self.equal_accuracy
+        if self.equivalence is None:
+            return equal
+        shift: Floats = np.where(self.equivalence.first, self.equivalence.margin, 0.0)
+        for shifted in (equal - shift, equal + shift):
+            if shifted.min() > 0 and shifted.max() < 1:
+                return np.round(shifted, 12)
         raise InputError(
-            "a paired t test compares the same participants at several levels, but no participant has items at all "
-            "these levels. Fix: compute the power of a test that compares different participants, or of a statistical "
-            "model."
+            f"an accuracy cannot differ from {equal.mean():.3g} by the margin {self.equivalence.margin:g}. Fix: plan a "
+            "smaller margin."
         )
-    used: Bools = compared & complete[trials.participants]
-    weights = np.divide(signs, 1 if sums else n_trials[places], out=np.zeros(len(signs)), where=used)
 
-    def run(correct: Floats, kept: Bools) -> Outcome:
-        contrasts = np.bincount(trials.participants, weights * correct * kept, minlength=trials.n)
-        there = np.bincount(trials.participants, used & kept, minlength=trials.n) > 0
-        result = one_sample_t(contrasts[there].astype(float), 0.0)
-        return Outcome(result.p_value, result.estimate)
-
-    return run, float(complete.mean())
-
-
-def _reference_level(trials: PlannedTrials, factor: str, effects: Sequence[Effect]) -> Level:
-    named = {level_text(effect.levels[factor]) for effect in effects if factor in effect.levels}
-    for text, level in levels_of(trials.table, factor, "the effect").items():
-        if text not in named:
-            known: Level = level
-            return known
-    raise InputError(
-        f"every level of `{factor}` has an effect, so there is no reference level for the comparison. Fix: remove the "
-        "effect of one level."
-    )
+    def true_difference(self, accuracy: Floats) -> float:
+        """Return the difference that an equivalence test is about, in the population with these accuracies."""
+        assert self.equivalence is not None
+        first, second = self.equivalence.first, self.equivalence.second
+        subtracted = self.equal_accuracy if self.equal_accuracy is not None else accuracy
+        return float(accuracy[first].mean() - subtracted[first if second is None else second].mean())
 
 
 def simulated_power(
@@ -230,8 +146,8 @@ def simulated_power(
     seed : int
         Seed of the responses; the same for each number of participants.
     null_accuracy : array of float, optional
-        Accuracies without any effect. These accuracies are simulated with the largest number in `ns`, to estimate the
-        false-positive rate.
+        Accuracies if the null hypothesis is true (`PowerAnalysis.null_accuracy`). These accuracies are simulated with
+        the largest number in `ns`, to estimate the false-positive rate.
     on_done : callable
         A function that is called after each simulated study. Studies that are simulated without an effect are included.
 
@@ -243,9 +159,10 @@ def simulated_power(
         - `effect`: `as given` or `none`
         - `n_participants`: number of participants before exclusion
         - `n_analysed_mean`: mean number of participants after exclusion
-        - `simulations`, `n_significant`: number of studies, and of studies with a significant result
-        - `power`, `ci_low`, `ci_high`: share of significant studies with Wilson's 95 % score interval. Without
-          an effect, this share is the false-positive rate
+        - `simulations`, `n_significant`: number of studies, and of studies with a significant result (for an
+          equivalence test, of studies that show equivalence)
+        - `power`, `ci_low`, `ci_high`: share of significant studies with Wilson's 95 % score interval. If the null
+          hypothesis is true, this share is the false-positive rate
         - `mean_estimate`: mean of the estimates
         - `power_with_singular`: the power if the p values of singular models are also counted
         - `not_converged`, `singular`, `not_computable`: shares of studies whose model did not converge or was singular,
@@ -270,7 +187,8 @@ def simulated_power(
     --------
     The accuracy is 90 % in A and 50 % in B. Every simulated study finds this difference.
 
-    >>> from analysis.power.simulated_responses import accuracies, planned_trials
+    >>> from analysis.power.contrasts import contrast_t
+    >>> from analysis.power.simulated_responses import Effect, accuracies, planned_trials
     >>> design = pd.DataFrame({"group": 1, "item_id": range(40), "condition": ["A", "B"] * 20, "chance": 0.25})
     >>> trials, effects = planned_trials(design, 20), [Effect({"condition": "B"}, -0.4)]
     >>> accuracy = accuracies(trials.table, 0.9, effects)
@@ -292,11 +210,14 @@ def simulated_power(
     for name, right, sizes in scenarios:
         found: dict[int, list[Outcome | InputError]] = {n: [] for n in sizes}
         n_analysed = dict.fromkeys(sizes, 0)
-        for correct, stays in simulated_responses(trials, right, population, simulations=simulations, seed=seed):
+        studies = simulated_responses(
+            trials, right, population, simulations=simulations, seed=seed, model_accuracy=analysis.model_accuracy
+        )
+        for correct, stays, *of_model in studies:
             for n in sizes:
                 kept = stays & (trials.participants < n)
                 n_analysed[n] += len(np.unique(trials.participants[kept]))
-                found[n].append(_outcome(analysis, correct, kept))
+                found[n].append(_outcome(analysis, correct, kept, *of_model))
             on_done()
         failures = [outcome for outcome in found[max(sizes)] if isinstance(outcome, InputError)]
         if len(failures) == simulations:
@@ -306,9 +227,9 @@ def simulated_power(
     return pd.DataFrame(rows)[COLUMNS]
 
 
-def _outcome(analysis: PowerAnalysis, correct: Floats, kept: Bools) -> Outcome | InputError:
+def _outcome(analysis: PowerAnalysis, correct: Floats, kept: Bools, *of_model: Floats) -> Outcome | InputError:
     try:
-        return analysis.run(correct, kept)
+        return analysis.run(correct, kept, *of_model)
     except InputError as error:
         return error
 
@@ -316,8 +237,7 @@ def _outcome(analysis: PowerAnalysis, correct: Floats, kept: Bools) -> Outcome |
 def _summary(found: Sequence[Outcome | InputError], alpha: float) -> dict[str, object]:
     outcomes = [outcome for outcome in found if isinstance(outcome, Outcome)]
     n = len(found)
-    # A missing p value is not below alpha.
-    significant = [outcome.flaw for outcome in outcomes if outcome.p_value < alpha]
+    significant = [outcome.flaw for outcome in outcomes if outcome.is_positive(alpha)]
     n_significant = significant.count(None)
     low, high = wilson(n_significant, n)
     estimates = [one.estimate for one in outcomes if one.estimate is not None and one.flaw != NOT_CONVERGED]

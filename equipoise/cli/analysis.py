@@ -116,10 +116,10 @@ def audit(
         context.exit(1)
 
 
-@click.command(epilog="Example: equipoise power my-study --effect condition=B:-0.10 -n 30 -n 60 -n 90")
+@click.command(epilog="Example: equipoise power my-study --effect condition=B:-0.10")
 @STUDY
 @click.option(
-    "--effect", "effects", metavar="EFFECT", multiple=True, required=True,
+    "--effect", "effects", metavar="EFFECT", multiple=True,
     help=(
         "Difference that is added to the accuracy in trials with certain levels, such as "
         "condition=B,inference_level=3:-0.15; may be repeated."
@@ -131,10 +131,34 @@ def audit(
     help="Name of a test in the analysis plan.  [default: a paired t test of the first effect]",
 )
 @click.option("--model", metavar="NAME", help="Name of a mixed model in the analysis plan, instead of --test.")
-@click.option("--term", metavar="TERM", help="Term or coefficient of the mixed model.  [default: the only term]")
 @click.option(
-    "--accuracy", metavar="SHARE", default=0.8, show_default=True, type=click.FloatRange(0, 1, True, True),
-    help="Accuracy in the population before the effects are added.",
+    "--term", metavar="TERM",
+    help=(
+        "Term or coefficient of the mixed model, or levels of a comparison, such as condition=B.  "
+        "[default: the only term]"
+    ),
+)  # fmt: skip
+@click.option(
+    "--against-model", metavar="MODEL",
+    help=(
+        "Compare people with a language model: its accuracy, such as 0.75, or the name of a model in the report, whose "
+        "stored responses are used."
+    ),
+)  # fmt: skip
+@click.option(
+    "--comparison", metavar="NAME",
+    help="Name of a comparison in the analysis plan, for --against-model.  [default: over all items]",
+)  # fmt: skip
+@click.option(
+    "--equivalence", is_flag=True,
+    help="Find the power to show equivalence, with the margin of the test or comparison.",
+)  # fmt: skip
+@click.option(
+    "--accuracy", metavar="SHARE", type=click.FloatRange(0, 1, True, True),
+    help=(
+        "People's accuracy in the population before the effects are added.  [default: 0.8; with --equivalence to a "
+        "model or a number, the same accuracy]"
+    ),
 )  # fmt: skip
 @click.option(
     "--participant-sd", metavar="SD", default=1.0, show_default=True, type=click.FloatRange(0, 5),
@@ -150,15 +174,23 @@ def audit(
 )  # fmt: skip
 @click.option(
     "-n", "ns", metavar="N", multiple=True, type=click.IntRange(2, 10_000),
-    default=(30, 60, 90), show_default=True, help="Number of participants to try; may be repeated.",
+    help="Number of participants to try; may be repeated.  [default: search the smallest N for each --power]",
+)  # fmt: skip
+@click.option(
+    "--power", "powers", metavar="SHARE", multiple=True, type=click.FloatRange(0, 1, True, True),
+    default=(0.8, 0.9), show_default=True, help="Power to reach; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--largest-n", metavar="N", default=1_000, show_default=True, type=click.IntRange(2, 10_000),
+    help="Largest N of the search.",
 )  # fmt: skip
 @click.option(
     "--simulations", metavar="NUMBER", default=1_000, show_default=True, type=click.IntRange(20, 1_000_000),
     help="Number of simulated studies for each N.",
 )  # fmt: skip
 @click.option(
-    "--alpha", metavar="SHARE", default=0.05, show_default=True, type=click.FloatRange(0, 1, True, True),
-    help="Level of significance, two-sided.",
+    "--alpha", metavar="SHARE", type=click.FloatRange(0, 1, True, True),
+    help="Level of significance, two-sided.  [default: 1 - confidence of the analysis plan, usually 0.05]",
 )  # fmt: skip
 @click.option(
     "--excluded", metavar="SHARE", default=0.0, show_default=True, type=click.FloatRange(0, 1, max_open=True),
@@ -172,22 +204,27 @@ def audit(
     type=click.IntRange(0),
     help="Seed of the simulated responses.",
 )
+@STORE
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder for power.csv and power.svg.")
 def power(
-    study: Path, effects: tuple[str, ...], test: str | None, model: str | None, term: str | None, accuracy: float,
-    participant_sd: float, item_sd: float, item_columns: tuple[str, ...], ns: tuple[int, ...], simulations: int,
-    alpha: float, excluded: float, seed: int, output: Path | None,
+    study: Path, effects: tuple[str, ...], test: str | None, model: str | None, term: str | None,
+    against_model: str | None, comparison: str | None, equivalence: bool, accuracy: float | None,
+    participant_sd: float, item_sd: float, item_columns: tuple[str, ...], ns: tuple[int, ...],
+    powers: tuple[float, ...], largest_n: int, simulations: int, alpha: float | None, excluded: float, seed: int,
+    store: str | None, output: Path | None,
 ) -> None:  # fmt: skip
     """Find how many participants a study needs: simulate the study many times, and analyze the simulated responses.
 
-    If several effects apply to a trial, their differences are added. If all effects are 0, the printed rates are
-    false-positive rates. No response is stored.
+    Without -n, the command searches the smallest number of participants for each power. If several effects apply to
+    a trial, their differences are added. If all effects are 0, give -n for the false-positive rates. No response is
+    stored.
     """
-    from equipoise.commands.power import power as find_power
+    from equipoise.commands.power.power import power as find_power
 
     found = find_power(
-        study, effects, test=test, model=model, term=term, accuracy=accuracy, participant_sd=participant_sd,
-        item_sd=item_sd, item_columns=item_columns, ns=ns, simulations=simulations, alpha=alpha, excluded=excluded,
-        seed=seed, output=output,
+        study, effects, test=test, model=model, term=term, against_model=against_model, comparison=comparison,
+        equivalence=equivalence, accuracy=accuracy, participant_sd=participant_sd, item_sd=item_sd,
+        item_columns=item_columns, ns=ns, powers=powers, largest_n=largest_n, simulations=simulations, alpha=alpha,
+        excluded=excluded, seed=seed, store=store, output=output,
     )  # fmt: skip
     click.echo(found)

@@ -180,7 +180,10 @@ def test_a_slot_is_released_only_for_a_return(stored: StoredStudy, reason: str) 
     [
         (lambda: eq.power("study", "outcome=absorbed:-0.1", accuracy=1.5), "accuracy 1.5"),
         (lambda: eq.power("study", "outcome=absorbed:-0.1", ns=[1]), "1 participant"),
-        (lambda: eq.power("study", "outcome=absorbed:-0.1", ns=[]), "no number of participants"),
+        (lambda: eq.power("study", "outcome=absorbed:-0.1", powers=[]), "no power"),
+        (lambda: eq.power("study", "outcome=absorbed:-0.1", powers=[1]), "power 1"),
+        (lambda: eq.power("study", "outcome=absorbed:-0.1", largest_n=1), "1 participant"),
+        (lambda: eq.power("study", against_model=1.5), "accuracy of the model is 1.5"),
         (lambda: eq.power("study", []), "no effect"),
         (lambda: eq.power("study", "outcome=absorbed:-0.1", simulations=0), "simulations"),
         (lambda: eq.power("study", "outcome=absorbed:-0.1", alpha=0), "alpha 0"),

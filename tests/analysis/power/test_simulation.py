@@ -10,6 +10,7 @@ from scipy.special import expit
 
 from analysis.data.row_filters import add_flags
 from analysis.planned.tests import planned_tests
+from analysis.power.contrasts import contrast_t
 from analysis.power.planned_analyses import planned_model_analysis, planned_test_analysis
 from analysis.power.simulated_responses import (
     Effect,
@@ -25,7 +26,6 @@ from analysis.power.simulation import (
     SINGULAR,
     Outcome,
     PowerAnalysis,
-    contrast_t,
     simulated_power,
 )
 from analysis.statistics.mixed_models.fit import fit_mixed_model
@@ -435,7 +435,8 @@ def test_a_planned_test_is_the_one_that_the_analysis_runs(name):
 def test_the_null_hypothesis_of_a_test_against_a_value_is_an_accuracy_of_this_value(against, null, rate):
     plan = plan_of(tests={"it": {"test": "t", "of": "correct", "per": "participant", "against": against}})
     analysis = planned_test_analysis(planned_trials(one_group(), 4), plan, "it")
-    assert (analysis.null, set(analysis.null_accuracy)) == (null, {rate})
+    assert analysis.equal == null
+    assert set(analysis.null_accuracy(np.full(96, 0.8))) == {rate}
 
 
 @pytest.mark.parametrize("changes", [{"against": 12, "summary": "sum"}, {"against": 1.0}, {"against": -2}])
@@ -482,7 +483,7 @@ def test_a_test_that_does_not_fit_the_design_has_a_note():
     trials = planned_trials(latin_square(), 6)
     plan = plan_of(tests={"welch": {**TESTS["welch"], "equivalence_margin": 0.1}})
     difference, between = planned_test_analysis(trials, plan, "welch").notes
-    assert "not of the test of equivalence" in difference
+    assert "the test of a difference. For the power of the equivalence test, use --equivalence" in difference
     assert "write `within` instead of `between`" in between
     assert not planned_test_analysis(trials, plan_of(tests={"items": TESTS["items"]}), "items").notes
 

@@ -8,7 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from equipoise.cli.main import main
-from equipoise.commands.power import design_of, parse_effect
+from equipoise.commands.power.request import parse_effect
+from equipoise.commands.power.simulator import design_of
 from equipoise.studies import copy_sample_study
 from experiment.load_study import load_study
 from experiment.plan import Phase, plan_session
@@ -214,7 +215,7 @@ def test_a_study_with_the_design_deal(sample_study):
         (["--effect", "condition=B:0.1", "--item", "tale"], "there is no column `tale` to identify the items"),
         (["--effect", "condition=B:0.1", "-n", "1"], "'-n'"),
         (["--effect", "condition=B:0.1", "--excluded", "1"], "'--excluded'"),
-        ([], "Missing option '--effect'"),
+        ([], "there is no effect. Fix: write at least one effect"),
     ],
 )
 def test_bad_input_is_refused_with_a_sentence(vignettes, arguments, message):
