@@ -274,6 +274,8 @@ def test_power_does_the_same(stored: StoredStudy) -> None:
     effect = "outcome=absorbed:-0.1"
     printed = done("power", "study", "--effect", effect, "-n", 8, "-n", 6, "--simulations", 20, "--seed", 4)
     assert _lines(printed) == _lines(eq.power("study", [effect], ns=[6, 8], simulations=20, seed=4))
+    searched = done("power", "study", "--against-model", 0.5, "--power", 0.7, "--largest-n", 20, "--simulations", 20)
+    assert _lines(searched) == _lines(eq.power("study", against_model=0.5, powers=[0.7], largest_n=20, simulations=20))
 
 
 def test_audit_does_the_same(stored: StoredStudy) -> None:

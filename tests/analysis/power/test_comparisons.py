@@ -125,10 +125,10 @@ def power_against_independent_model(people, model, n_items, n_responses):
     People have so many responses that their accuracy is nearly normal.
     """
     total = 0.0
-    p = stats.norm.ppf((np.arange(200) + 0.5) / 200, people, math.sqrt(people * (1 - people) / n_responses))
+    p = stats.norm.ppf((np.arange(100) + 0.5) / 100, people, math.sqrt(people * (1 - people) / n_responses))
+    of_people = np.array([wilson(one * n_responses, n_responses) for one in p])
     for right, weight in enumerate(stats.binom.pmf(np.arange(n_items + 1), n_items, model)):
         low, high = wilson(right, n_items)
-        of_people = np.array([wilson(one * n_responses, n_responses) for one in p])
         m = right / n_items
         below = np.hypot(p - of_people[:, 0], high - m)
         above = np.hypot(of_people[:, 1] - p, m - low)
@@ -138,7 +138,7 @@ def power_against_independent_model(people, model, n_items, n_responses):
 
 @pytest.mark.parametrize(("people", "model"), [(0.8, 0.6), (0.8, 0.67), (0.6, 0.6)])
 def test_the_power_is_that_of_independent_responses(people, model):
-    n, items, simulations = 40, 30, 500
+    n, items, simulations = 30, 30, 400
     trials = planned_trials(one_group(items), n)
     analysis = comparison_analysis(trials, plan_of(), model)
     found = simulated_power(

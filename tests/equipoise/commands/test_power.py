@@ -18,8 +18,11 @@ from tests.paths import ROOT
 STUDIES = ROOT / "equipoise" / "studies"
 PLAN = """
   tests:
-    conditions: {test: t, of: correct, per: participant, within: condition, levels: [B, A]}
-    chance: {test: t, of: correct, per: participant, against: chance, family: another}
+    conditions: {test: t, of: correct, per: participant, within: condition, levels: [B, A], equivalence_margin: 0.1}
+    chance: {test: t, of: correct, per: participant, against: chance, family: another, equivalence_margin: 0.1}
+  comparisons:
+    overall: {equivalence_margin: 0.2}
+    cells: {by: [condition]}
   models:
     answers:
       formula: correct ~ condition + (1 | participant) + (1 | item_id)
@@ -128,6 +131,7 @@ def test_a_test_against_chance_has_its_false_positives_at_chance(vignettes):
     """An accuracy of 0.8 without any further effect is above chance, so it is not a false positive."""
     arguments = ("--effect", "condition=B:0", "-n", 12, "--item-sd", 0, "--test", "chance")
     text = power_output(vignettes, *arguments, simulations=60)
+    assert rows_of(text) == rows_of(power_output(vignettes, *arguments[2:], simulations=60))
     assert "Analysis: the plan's test `chance` against chance; alpha 0.05" in text
     assert "mean estimate (accuracy, minus chance)" in text
     assert re.search(r"12 +12\.0 +1\.000 ", text)
@@ -216,6 +220,22 @@ def test_a_study_with_the_design_deal(sample_study):
         (["--effect", "condition=B:0.1", "-n", "1"], "'-n'"),
         (["--effect", "condition=B:0.1", "--excluded", "1"], "'--excluded'"),
         ([], "there is no effect. Fix: write at least one effect"),
+        (["--test", "conditions"], "there is no effect"),
+        (["--effect", "condition=B:0"], "the effect is 0, so no number of participants reaches the power"),
+        (["--effect", "condition=B:0.1", "--largest-n", "5"], "but the study has 6 groups. Fix: give --largest-n 6"),
+        (["--effect", "condition=B:0.1", "--power", "0.04"], "power 0.04: this value is outside the limits"),
+        (["--against-model", "1.2"], "the accuracy of the model is 1.2. Fix: give a number of more than 0"),
+        (["--against-model", "gpt"], "there are no responses yet. Fix: import or run the model first"),
+        (["--against-model", "0.7", "--test", "conditions"], "a test or a mixed model is named too"),
+        (["--comparison", "overall", "--effect", "condition=B:0.1"], "a comparison is named, but no model"),
+        (["--against-model", "0.7", "--comparison", "x"], "has no comparison `x`. Fix: choose one of overall, cells."),
+        (["--against-model", "0.7", "--comparison", "cells", "--term", "B"], "the term `B` cannot be read"),
+        (["--equivalence", "--effect", "condition=B:0.1"], "equivalence needs a margin. Fix: name a test"),
+        (["--equivalence", "--against-model", "0.7"], "equivalence needs a margin"),
+        (
+            ["--equivalence", "--test", "conditions", "--effect", "condition=B:0.1"],
+            "the true difference is +0.1, which is not within the margin of 0.1",
+        ),
     ],
 )
 def test_bad_input_is_refused_with_a_sentence(vignettes, arguments, message):
@@ -230,6 +250,114 @@ def test_too_few_remaining_participants_are_refused_with_a_sentence(vignettes):
 def test_an_effect_is_read_from_the_right():
     assert parse_effect("ratio=1:2, place = a b : +0.05").levels == {"ratio": "1:2", "place": "a b"}
     assert parse_effect("ratio=1:2:-.05").difference == -0.05
+
+
+def rows_of(text):
+    """Return the rows of the printed table: the number of participants, and the power as printed."""
+    return {int(n): float(power) for n, power in re.findall(r"^ *(\d+) +\d+\.\d +(\d\.\d{3}) ", text, re.MULTILINE)}
+
+
+def test_without_n_the_smallest_number_with_the_power_is_found(vignettes, tmp_path):
+    arguments = ("--effect", "condition=B:-0.1", "--item-sd", 0, "--seed", 3)
+    text = power_output(vignettes, *arguments, "-o", tmp_path / "out")
+    assert "Search: the smallest multiple of 6 (the number of groups) up to 1,000 with the power." in text
+    found = re.findall(
+        r"^(\d+) participants give a power of (\d+) % \(95 % CI (\d+) to (\d+) %\)\.$", text, re.MULTILINE
+    )
+    (n_80, power_80, low, high), (n_90, *_) = [[int(number) for number in one] for one in found]
+    rows = rows_of(text)
+    assert rows[n_80 - 6] < 0.8 <= rows[n_80]
+    assert rows[n_90 - 6] < 0.9 <= rows[n_90]
+    assert low < power_80 < high
+    assert all(n % 6 == 0 for n in rows)
+    assert f"studies with N = {n_90}" in text
+    with (tmp_path / "out" / "power.csv").open(encoding="utf-8", newline="") as file:
+        table = list(csv.DictReader(file))
+    assert [int(row["n_participants"]) for row in table if row["effect"] == "as given"] == sorted(rows)
+    assert [int(row["n_participants"]) for row in table if row["effect"] == "none"] == [n_90]
+    (at_80,) = (row for row in table if row["n_participants"] == str(n_80) and row["effect"] == "as given")
+    assert (f"{100 * float(at_80['power']):.0f}", f"{100 * float(at_80['ci_low']):.0f}") == (str(power_80), str(low))
+    assert "with the effect" in (tmp_path / "out" / "power.svg").read_text(encoding="utf-8")
+    assert f"{n_80} participants give a power of" in (tmp_path / "out" / "provenance.json").read_text(encoding="utf-8")
+    alone = power_output(vignettes, *arguments, "-n", n_80)
+    assert rows_of(alone) == {n_80: rows[n_80]}
+
+
+def test_the_search_says_how_far_the_largest_number_falls_short(vignettes):
+    text = power_output(
+        vignettes, "--effect", "condition=B:-0.03", "--largest-n", 40, "--power", 0.95, "--power", 0.7, simulations=100
+    )
+    power = re.search(r"A power of 70 % is not reached: with 36 participants the power is (\d+\.\d) % \(95 % CI", text)[
+        1
+    ]
+    assert float(power) == pytest.approx(100 * rows_of(text)[36], abs=0.06)
+    assert "95 % is" not in text
+    assert "participants give" not in text
+    assert "For a larger N, use --largest-n." in text
+
+
+def test_the_power_against_a_model_of_given_accuracy(vignettes):
+    text = power_output(vignettes, "--against-model", 0.45, "-n", 12, "-n", 24, simulations=100)
+    assert "people's accuracy against a model with an accuracy of 0.45; significant if the 95 % interval excl" in text
+    assert "If people are as accurate as the model, the analysis is significant in" in text
+    rows = rows_of(text)
+    assert 0.9 < rows[24] <= 1
+    assert not re.search(r"12\.0 .* -0\.", text)  # People are more accurate.
+    cell = power_output(
+        vignettes, "--against-model", 0.45, "--comparison", "cells", "--term", "condition=B", "-n", 24,
+        "--effect", "condition=B:-0.3", "--accuracy", 0.75, simulations=100,
+    )  # fmt: skip
+    assert "at condition = B, by the plan's comparison `cells`" in cell
+    assert rows_of(cell)[24] < 0.3
+
+
+def test_the_power_to_show_equivalence_with_a_model(vignettes):
+    arguments = ("--against-model", 0.9, "--comparison", "overall", "--equivalence", "-n", 48)
+    text = power_output(vignettes, *arguments, simulations=100)
+    assert "margin 0.2, alpha 0.05 in each of two one-sided tests (90 % interval)" in text
+    assert "Responses: accuracy 0.9." in text
+    assert "True difference: +0.000." in text
+    assert "that shows equivalence in at least 80 % of studies: 48" in text
+    (rate,) = re.findall(r"as large as the margin, the analysis shows equivalence in (\d+\.\d) % of studies", text)
+    assert float(rate) < 15
+    apart = power_output(vignettes, *arguments, "--accuracy", 0.8, simulations=100)
+    assert "True difference: -0.100." in apart
+    assert rows_of(apart)[48] < rows_of(text)[48]
+
+
+def test_the_power_to_show_equivalence_with_a_test(vignettes):
+    text = power_output(vignettes, "--test", "conditions", "--equivalence", "--item-sd", 0, "--power", 0.8)
+    assert "Analysis: equivalence in the plan's test `conditions`; margin 0.1" in text
+    assert re.search(r"^\d+ participants give a power of [89]\d % ", text, re.MULTILINE)
+    assert "Warning" not in text
+    chance = power_output(vignettes, "--test", "chance", "--equivalence", "-n", 30, "--item-sd", 0, simulations=60)
+    assert "Responses: accuracy 0.25." in chance
+    assert "True difference: +0.000." in chance
+
+
+@pytest.fixture(scope="module")
+def with_baselines(tmp_path_factory):
+    """Return a Black Box study with the responses of two baselines."""
+    folder = tmp_path_factory.mktemp("power") / "blackbox"
+    copy_sample_study("blackbox-predict", folder)
+    for model in ("tracer", "nearest-atom"):
+        done = CliRunner().invoke(main, ["models", "run", str(folder), "--model", f"baseline/{model}"])
+        assert done.exit_code == 0, done.output
+    return folder
+
+
+def test_the_power_against_the_stored_responses_of_a_model(with_baselines):
+    text = power_output(
+        with_baselines, "--against-model", "baseline/nearest-atom", "--accuracy", 0.9, "-n", 40, simulations=40
+    )
+    assert "people's accuracy against `baseline/nearest-atom` (accuracy 0.706)" in text
+    assert re.search(r"40 +40\.0 .*\+0\.19\d", text)
+    always_right = power_output(with_baselines, "--against-model", "baseline/tracer", "-n", 20, simulations=20)
+    assert "`baseline/tracer` (accuracy 1)" in always_right
+    assert "significant in 0.0 % of studies" in always_right
+    assert "Fix: name one of `baseline/nearest-atom`, `baseline/tracer`." in refused(
+        with_baselines, "--against-model", "tracer"
+    )
 
 
 @pytest.mark.parametrize("name", ["intuition-single", "blackbox-predict"])
