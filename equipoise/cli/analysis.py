@@ -174,7 +174,7 @@ def audit(
 )  # fmt: skip
 @click.option(
     "-n", "ns", metavar="N", multiple=True, type=click.IntRange(2, 10_000),
-    help="Number of participants to try; may be repeated.  [default: search the smallest N for each --power]",
+    help="Number of participants to try; may be repeated.  [default: search for the smallest N for each --power]",
 )  # fmt: skip
 @click.option(
     "--power", "powers", metavar="SHARE", multiple=True, type=click.FloatRange(0, 1, True, True),
@@ -215,9 +215,9 @@ def power(
 ) -> None:  # fmt: skip
     """Find how many participants a study needs: simulate the study many times, and analyze the simulated responses.
 
-    Without -n, the command searches the smallest number of participants for each power. If several effects apply to
-    a trial, their differences are added. If all effects are 0, give -n for the false-positive rates. No response is
-    stored.
+    Without -n, the command searches for the smallest number of participants for each power. If several effects
+    apply to a trial, their differences are added. If all effects are 0, give -n for the false-positive rates. No
+    response is stored.
     """
     from equipoise.commands.power.power import power as find_power
 

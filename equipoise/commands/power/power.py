@@ -79,7 +79,8 @@ def power(
     item_columns
         Factors that identify an item, such as `["scenario", "version"]`; by default `item_id`.
     ns
-        Numbers of participants to try. If there are none, the smallest number for each of `powers` is searched.
+        Numbers of participants to try. If there are none, the function searches for the smallest number for each of
+        `powers`.
     powers
         The powers to reach, more than `alpha` and less than 1.
     largest_n

@@ -71,8 +71,11 @@ def report(request: Request, studies: SimulatedStudies) -> str:
 def power_figure(studies: SimulatedStudies) -> Drawing | None:
     """Draw the power for each number of participants. Return None if there are too many numbers."""
     is_equivalence = studies.analysis.equivalence is not None
-    given = "with the true difference" if is_equivalence else "with the effect"
-    none = "with a difference as large as the margin" if is_equivalence else "without any effect"
+    given, none = "with the effect", "without any effect"
+    if is_equivalence:
+        given, none = "with the true difference", "with a difference as large as the margin"
+    elif studies.analysis.equal_accuracy is not None:
+        given, none = "with the difference", "without a difference"
     names = {"as given": given if studies.has_effect else none, "none": none}
     table = studies.table
     drawn = table.assign(participants=table["n_participants"], studies=table["effect"].map(names))
@@ -94,11 +97,12 @@ def _decision(request: Request, analysis: PowerAnalysis) -> str:
 
 
 def _search_words(request: Request, studies: SimulatedStudies) -> str:
-    step = f"multiple of {studies.n_groups} (the number of groups)" if studies.n_groups > 1 else "number"
-    words = f"Search: the smallest {step} up to {request.largest_n:,} with the power."
+    powers = " or ".join(f"{100 * target:g} %" for target in request.powers)
+    among = f"among multiples of {studies.n_groups} (the number of groups) " if studies.n_groups > 1 else ""
+    words = f"Search: the smallest N with a power of at least {powers}, {among}up to {request.largest_n:,}."
     n_simulations = studies.tried["simulations"]
     if (n_simulations < request.simulations).any():
-        words += f" The first steps of the search have {n_simulations.min():,} studies."
+        words += f" The first steps of the search simulate {n_simulations.min():,} studies."
     return words
 
 

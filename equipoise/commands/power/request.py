@@ -21,7 +21,8 @@ class Request:
     """People's accuracy in the population before the effects are added. None for the usual value."""
     population: Population
     ns: tuple[int, ...]
-    """Numbers of participants to try. If there are none, the smallest number for each power is searched."""
+    """Numbers of participants to try. If there are none, the smallest number for each power is
+    requested."""
     powers: tuple[float, ...]
     largest_n: int
     simulations: int

@@ -94,7 +94,7 @@ class Simulator:
         return self._studies(table, sized)
 
     def searched_sizes(self) -> SimulatedStudies:
-        """Search the smallest number of participants for each power.
+        """Search for the smallest number of participants for each power.
 
         The first steps have fewer simulated studies. The last steps have all of them, and begin at the result of the
         first steps.

@@ -4,9 +4,13 @@ import csv
 import json
 import re
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from analysis.power.comparisons import comparison_analysis
+from analysis.power.simulated_responses import Population, planned_trials
+from analysis.power.simulation import simulated_power
 from equipoise.cli.main import main
 from equipoise.commands.power.request import parse_effect
 from equipoise.commands.power.simulator import design_of
@@ -260,7 +264,10 @@ def rows_of(text):
 def test_without_n_the_smallest_number_with_the_power_is_found(vignettes, tmp_path):
     arguments = ("--effect", "condition=B:-0.1", "--item-sd", 0, "--seed", 3)
     text = power_output(vignettes, *arguments, "-o", tmp_path / "out")
-    assert "Search: the smallest multiple of 6 (the number of groups) up to 1,000 with the power." in text
+    assert (
+        "smallest N with a power of at least 80 % or 90 %, among multiples of 6 (the number of groups) up to 1,000."
+        in text
+    )
     found = re.findall(
         r"^(\d+) participants give a power of (\d+) % \(95 % CI (\d+) to (\d+) %\)\.$", text, re.MULTILINE
     )
@@ -311,9 +318,32 @@ def test_the_power_against_a_model_of_given_accuracy(vignettes):
     assert rows_of(cell)[24] < 0.3
 
 
-def test_the_power_to_show_equivalence_with_a_model(vignettes):
+def test_alpha_is_one_minus_the_confidence_of_the_plan(vignettes, tmp_path):
+    """A comparison with a model is significant if the interval with this confidence excludes 0."""
+    copy_sample_study("intuition-single", tmp_path / "study")
+    with (tmp_path / "study" / "study.yaml").open("a", encoding="utf-8") as file:
+        file.write("  confidence: 0.7\n")
+    arguments = ("--against-model", 0.7, "-n", 12)
+    usual = rows_of(power_output(vignettes, *arguments, simulations=60))
+    given = power_output(vignettes, *arguments, "--alpha", 0.3, simulations=60)
+    assert "significant if the 70 % interval excludes 0" in given
+    assert power_output(tmp_path / "study", *arguments, simulations=60) == given
+    assert rows_of(given)[12] > usual[12] + 0.1
+    study = load_study(tmp_path / "study")
+    trials = planned_trials(design_of(study), 12)
+    (power,) = simulated_power(
+        trials, np.full(len(trials.table), 0.8), comparison_analysis(trials, study.definition.analysis, 0.7, alpha=0.3),
+        Population(1.0, 0.5), ns=[12], simulations=60,
+    )["power"]  # fmt: skip
+    assert rows_of(given) == {12: round(power, 3)}
+
+
+def test_the_power_to_show_equivalence_with_a_model(vignettes, tmp_path):
     arguments = ("--against-model", 0.9, "--comparison", "overall", "--equivalence", "-n", 48)
-    text = power_output(vignettes, *arguments, simulations=100)
+    text = power_output(vignettes, *arguments, "-o", tmp_path / "out", simulations=100)
+    figure = (tmp_path / "out" / "power.svg").read_text(encoding="utf-8")
+    assert "Share of studies that show equivalence" in figure
+    assert "with a difference as large as the margin, participants 48" in figure
     assert "margin 0.2, alpha 0.05 in each of two one-sided tests (90 % interval)" in text
     assert "Responses: accuracy 0.9." in text
     assert "True difference: +0.000." in text
