@@ -74,7 +74,7 @@ def smallest_n(
     (32, 36, None)
     """
     largest = largest // step * step
-    low, high, n_guesses = 0, 0, 0
+    low, high, n_guesses = (1 if step == 1 else 0), 0, 0  # No study has fewer than two participants.
     n = min(_multiple(start, step), largest)
     while True:
         power = power_at(n)

@@ -66,6 +66,11 @@ def test_a_power_that_stops_increasing_is_not_extrapolated():
     assert smallest_n(lambda n: min(power(n), 0.75), 0.8) is None
 
 
+@pytest.mark.parametrize(("step", "smallest"), [(1, 2), (2, 2), (6, 6)])
+def test_the_smallest_study_has_two_participants(step, smallest):
+    assert smallest_n(lambda _: 1.0, 0.8, step=step) == smallest
+
+
 def test_a_jump_of_the_power_is_found():
     tried = []
     assert smallest_n(lambda n: tried.append(n) or float(n >= 437), 0.8) in range(437, 446)
