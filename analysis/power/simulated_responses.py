@@ -286,8 +286,8 @@ def simulated_responses(
         texts = trials.table.groupby("item_id", sort=False).ngroup().to_numpy()
     for simulation in range(simulations):
         # A separate random stream for each kind of number, so that more participants do not change the other kinds.
-        of_people, of_items, of_responses, of_losses, of_model = (
-            np.random.default_rng([seed, simulation, stream]) for stream in range(5)
+        of_people, of_items, of_responses, of_losses = (
+            np.random.default_rng([seed, simulation, stream]) for stream in range(4)
         )
         abilities = population.participant_sd * of_people.standard_normal(trials.n)
         easiness = population.item_sd * of_items.standard_normal(int(items.max()) + 1)
@@ -297,5 +297,6 @@ def simulated_responses(
         if model_accuracy is None:
             yield correct, stays[trials.participants]
         else:
+            of_model = np.random.default_rng([seed, simulation, 4])
             is_right = of_model.random(int(texts.max()) + 1)[texts] < expit(model_logits + easiness[items])
             yield correct, stays[trials.participants], is_right.astype(float)
