@@ -283,7 +283,7 @@ def simulated_responses(
     logits = conditional_logits(accuracy, population.sd)
     if model_accuracy is not None:
         model_logits = conditional_logits(model_accuracy, population.item_sd)
-        texts = trials.table.groupby("item_id", sort=False).ngroup().to_numpy()
+        item_codes = trials.table.groupby("item_id", sort=False).ngroup().to_numpy()
     for simulation in range(simulations):
         # A separate random stream for each kind of number, so that more participants do not change the other kinds.
         of_people, of_items, of_responses, of_losses = (
@@ -298,5 +298,5 @@ def simulated_responses(
             yield correct, stays[trials.participants]
         else:
             of_model = np.random.default_rng([seed, simulation, 4])
-            is_right = of_model.random(int(texts.max()) + 1)[texts] < expit(model_logits + easiness[items])
+            is_right = of_model.random(int(item_codes.max()) + 1)[item_codes] < expit(model_logits + easiness[items])
             yield correct, stays[trials.participants], is_right.astype(float)
