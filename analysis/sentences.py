@@ -148,7 +148,7 @@ def accuracy_sentence(row: dict[str, Any], plan: AnalysisPlan) -> str:
 
 
 MOST_MODELS_IN_SENTENCES = 2
-"""More models are one sentence with their range; a table has the numbers of each model."""
+"""Maximum number of models that have a sentence each. If there are more, one sentence states their range."""
 
 
 def accuracy_summary(rows: Sequence[dict[str, Any]], n_models: int, plan: AnalysisPlan) -> list[str]:

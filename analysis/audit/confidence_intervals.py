@@ -35,7 +35,7 @@ USUAL = 0.95
 """Confidence level of an interval whose level is not printed."""
 
 FEWEST_DF = 10
-"""If no degrees of freedom are printed, an interval by t with fewer degrees of freedom is not regarded as right."""
+"""If no degrees of freedom are printed, an interval can be right with this number of degrees of freedom or more."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def confidence_intervals(table: PublishedTable, _design: Design) -> Iterator[Fin
         return
     is_mean = "estimate" not in table.roles
     if not is_mean and {"mean", "mean_sd"} & set(table.roles):
-        words = "the table has means and estimates, so it is unknown to which of them the confidence intervals belong."
+        words = "the table has means and estimates. It is unknown whether the CIs are those of means or of estimates."
         yield Finding(THE_TABLE, "CI", "", "", NOT_CHECKABLE, words)
         return
     tests = {test.row.name: test for test in reported_tests(table)}
@@ -178,11 +178,14 @@ def _compared(
 
     for df, quantile in quantiles.items():
         if any(scale.fits(quantile) for scale in scales):
-            return finding(CONSISTENT, f"{printed} is the {named} of {center} by t with df = {df}.")
+            return finding(CONSISTENT, f"{printed} is the {named} of {center} (t distribution, df = {df}).")
     if any(scale.fits(z) for scale in scales):
         if not (is_mean and dfs):
-            return finding(CONSISTENT, f"{printed} is the {named} of {center} by z.")
-        words = f"{printed} is the {named} of {center} by z; by t with df = {next(iter(dfs))}, the CI is {expected}."
+            return finding(CONSISTENT, f"{printed} is the {named} of {center} (normal distribution).")
+        words = (
+            f"{printed} is the {named} of {center} with the normal distribution. With the t distribution "
+            f"(df = {next(iter(dfs))}), the CI is {expected}."
+        )
         return finding(SUSPICIOUS, words)
     if not any(scale.contains_center for scale in scales):
         return finding(INCONSISTENT, f"the {named} {printed} does not contain the {name} {center}.")
@@ -193,7 +196,9 @@ def _compared(
         )
         return finding(SUSPICIOUS, words)
     if not dfs and any(scale.fits(Interval(z.low, _quantile(confidence, _FEWEST).high)) for scale in scales):
-        return finding(CONSISTENT, f"{printed} can be the {named} of {center} by t; no degrees of freedom are printed.")
+        return finding(
+            CONSISTENT, f"{printed} can be the {named} of {center} (t distribution); no degrees of freedom are printed."
+        )
     words = f"the {named} of {center} is {expected}, but {printed} is printed"
     for other in (0.9, 0.95, 0.99):
         of_other = [_z(other), *(_quantile(other, df) for df in dfs.values())]

@@ -110,7 +110,7 @@ def _sum(row: Row, parts: list[Row], header: str, table: PublishedTable, of: str
             row.cells[header],
             "",
             NOT_CHECKABLE,
-            f"not every row of this total has a number in `{header}`.",
+            f"a row that belongs to this total has no number in `{header}`.",
         )
     numbers = [addend.number for addend in addends if addend is not None]
     expected, total = sum(numbers), printed.number

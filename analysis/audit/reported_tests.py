@@ -55,7 +55,7 @@ class ReportedTest:
 
     @property
     def df_bounds(self) -> list[Bounds]:
-        """The bounds of the degrees of freedom. A whole number without decimals is exact if no number was rounded."""
+        """The bounds of the degrees of freedom. If they cannot be rounded, both bounds are the printed number."""
         return [rounding_bounds(df) if self.has_rounded_df else (Fraction(df), Fraction(df)) for df in self.dfs]
 
     @property

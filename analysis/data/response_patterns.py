@@ -14,7 +14,7 @@ from batteries.errors import InputError
 from batteries.tasks import task_named
 
 FASTEST_CHOICE_MS = 200
-"""Shorter times are anticipations and fast guesses (Ratcliff, 1993, Psychological Bulletin 114, 510-532)."""
+"""Times below this limit are anticipations and fast guesses (Ratcliff, 1993, Psychological Bulletin 114, 510-532)."""
 FASTEST_MS_PER_WORD = 60
 """With this time per word, a person would read a thousand words a minute. People read 175 to 300 words a minute
 (Brysbaert, 2019)."""

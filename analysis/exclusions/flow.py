@@ -55,8 +55,8 @@ class Exclusions:
     trials: pd.DataFrame
     """The tidy table with the columns `excluded_by` and `counted_as`.
 
-    `excluded_by` is the step that excluded the trial; for a trial in the analysis, it is missing. `counted_as` is what
-    the trial counts in the accuracy: 1 if correct, 0 if not, and the chance of the item for an invalid or missing
+    `excluded_by` is the step that excluded the trial; for a trial in the analysis, it is missing. `counted_as` is the
+    value of the trial in the accuracy: 1 if correct, 0 if not, and the chance of the item for an invalid or missing
     response of a model if the plan has `invalid: chance`.
     """
     participants: pd.DataFrame

@@ -81,7 +81,8 @@ def _draw(places: pd.DataFrame, said: str, people: str, model: str, confidence: 
     words = [
         said,
         "Area: number of items at the same position." if (places["n_items"] > 1).any() else "",
-        f"Lines: {percent(confidence, 0)} CIs (Wilson) of an item with several responses; at one position, the widest."
+        f"Lines: {percent(confidence, 0)} CIs (Wilson) of items with several responses; for items at the same "
+        "position, the widest CI."
         if with_intervals
         else "",
         "Dashed: equal accuracies.",

@@ -56,11 +56,11 @@ def error_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     Notes
     -----
     See `agreement_measures.error_consistency`. The interval of the mean kappa is the mean ± t standard errors. With a
-    model, each participant has one kappa, and the standard error is that of their mean. Among people, the standard
-    error comes from the jackknife, which leaves out one participant at a time with all pairs of this participant. The
-    degrees of freedom are the number of participants in these pairs minus 1. There are four combinations of right and
-    wrong responses of both subjects. The interval is missing if fewer than `FEWEST_EXPECTED` items are expected for a
-    combination, over all pairs, because the distribution of kappa is then too skewed.
+    model, each participant has one kappa, and the standard error is that of the mean of these kappas. Among people, the
+    standard error comes from the jackknife, which leaves out one participant at a time with all pairs of this
+    participant. The degrees of freedom are the number of participants in these pairs minus 1. There are four
+    combinations of right and wrong responses of both subjects. The interval is missing if fewer than `FEWEST_EXPECTED`
+    items are expected for a combination, over all pairs, because the distribution of kappa is then too skewed.
 
     If there are more than `MOST_PAIRED` participants, `MOST_PAIRED` of them are chosen at random with the plan's seed.
     A model's unanswered and invalid trials count as not correct.
@@ -220,8 +220,8 @@ def _interval(
     if not found["n_pairs"]:
         return {}
     if error < _ROUNDING or n_participants < 3:
-        return {"reason": "too few participants differ for an interval"}
+        return {"reason": "no interval, because there are too few participants, or their kappas do not differ"}
     if fewest < FEWEST_EXPECTED:
-        return {"reason": "too few right or wrong responses for an interval"}
+        return {"reason": "no interval, because there are too few right or too few wrong responses"}
     kappa, half = float(found["kappa"]), error * float(stdtrit(n_participants - 1, 0.5 + plan.confidence / 2))
     return {"ci_low": max(kappa - half, -1.0), "ci_high": min(kappa + half, 1.0)}

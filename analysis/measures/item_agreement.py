@@ -19,7 +19,7 @@ AGREEMENT_COLUMNS = [
 ]  # fmt: skip
 _NEEDED = [*COUNTED_COLUMNS, "item_id", "response"]
 _CONSTANT = {0.0: "never right", 1.0: "always right"}
-"""Words for an accuracy that is the same at all items. A model is not right in invalid and missing responses."""
+"""Words for an accuracy that is the same at all items. Invalid and missing responses of a model are not right."""
 
 
 def item_table(trials: pd.DataFrame) -> pd.DataFrame:
@@ -95,7 +95,7 @@ def item_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     See `agreement_measures.pearson`, `spearman` and `split_half_reliability`. Every item has the same weight, whatever
     its number of responses. A model that was asked each item once has item accuracies of 0 or 1. The correlation of
     such a model stays below the ceiling even if the model is like people. Several runs of the same model would show how
-    much this lowers the correlation.
+    much single responses lower the correlation.
     """
     kept = kept_trials(trials, _NEEDED)
     pairs = compared(kept)

@@ -35,8 +35,8 @@ def model_differences(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     Notes
     -----
     See `paired_differences.paired_difference`. The models respond to the same items, so most of the variation between
-    items cancels. The interval generalizes to other items of the same kind (or other clusters of items). It is not
-    adjusted for the number of pairs.
+    items cancels. The interval generalizes to other items of the same kind (or other clusters of items). The interval
+    is not adjusted for the number of pairs.
     """
     kept = kept_trials(trials, [*_NEEDED, *cluster_columns(plan)])
     of_models = {

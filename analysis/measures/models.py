@@ -47,8 +47,8 @@ def models_table(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     Notes
     -----
     See `run_variance.run_variance`, `agreement_measures.repeated_agreement`, and
-    `agreement_measures.mean_agreement_interval` for the interval of `consistency`. It generalizes to other items, or to
-    other clusters of items (`item_cluster` of the plan).
+    `agreement_measures.mean_agreement_interval` for the interval of `consistency`. This interval generalizes to other
+    items, or to other clusters of items (`item_cluster` of the plan).
     """
     kept = kept_trials(trials, [*_NEEDED, *cluster_columns(plan)])
     rows = []

@@ -6,7 +6,7 @@ import pandas as pd
 UNIT = "participant"
 """Column with the participants, and with the runs of models. Without this column, the rows are the units."""
 OF_SEVERAL = ("participant", "run", "participant or run")
-"""Units with a variance between them that is not the variance between items."""
+"""Names of the units that are participants or runs, not items, clusters of items or rows."""
 
 
 def units_of(rows: pd.DataFrame, cells: pd.Series, item_cluster: str | None) -> pd.DataFrame:
@@ -45,6 +45,6 @@ def units_of(rows: pd.DataFrame, cells: pd.Series, item_cluster: str | None) -> 
 
 
 def _replaced(units: pd.DataFrame, chosen: pd.Series, name: str, numbers: pd.Series, cells: pd.Series) -> pd.DataFrame:
-    """Return the units with other units in the chosen cells, if such a cell has several of them."""
+    """Return the units. A chosen cell gets the units `numbers` with this `name`, if it has several of these units."""
     several = chosen & (numbers.groupby(cells).transform("nunique") > 1)
     return units.assign(unit=units["unit"].where(~several, name), number=units["number"].where(~several, numbers))

@@ -53,14 +53,15 @@ def planned_table(
 
     Notes
     -----
-    The units of the standard errors are the participants (`unit` is `participant`). For models, they are those of the
-    accuracy: in a cell with one model under one condition, the units are the items, or the groups of items in
-    `item_cluster`. In a cell with several models, the units are the runs. If the data have no items, the rows of a
+    The units of the standard errors are the participants (`unit` is `participant`). For models, the units are the same
+    as for the accuracy: in a cell with one model under one condition, the units are the items, or the groups of items
+    in `item_cluster`. In a cell with several models, the units are the runs. If the data have no items, the rows of a
     single run are the units, because one run has no standard error.
 
-    The mean of :math:`N` values of :math:`G` units is the ratio of the units' sums of values to their numbers of
-    values. Its standard error is that of a ratio estimator (Cochran, 1977, section 6.4; the same as a cluster-robust
-    standard error of the mean), where :math:`e_g` is the sum of the deviations of unit :math:`g` from the mean:
+    The mean of :math:`N` values of :math:`G` units is a ratio of two sums over units: the sum of the values, and the
+    number of values. Its standard error is that of a ratio estimator (Cochran, 1977, section 6.4; the same as a
+    cluster-robust standard error of the mean), where :math:`e_g` is the sum of the deviations of unit :math:`g` from
+    the mean:
 
     .. math:: SE = \frac{1}{N} \sqrt{\frac{G}{G - 1} \sum_g e_g^2}
 

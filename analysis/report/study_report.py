@@ -40,7 +40,7 @@ NOT_SHOWN_OF_MODELS = ["model", "model_version", "n_items", "n_trials", "ci_low"
 """Columns that the report omits from the table of models, so that it fits the page. The CSV file has these columns."""
 
 MOST_GAP_SENTENCES = 4
-"""More differences are only in the figure and the table."""
+"""Maximum number of differences that have a sentence. If there are more, they are only in the figure and the table."""
 
 
 def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy]) -> str:

@@ -133,8 +133,8 @@ def mean_agreement_interval(
 
     The interval is Wilson's interval with the effective number :math:`p (1 - p) / v` of pairs of responses, but at most
     half the number of responses, because two responses make one independent pair. The quantile is that of the t
-    distribution with :math:`C - 1` degrees of freedom. If :math:`v` is 0, it is unknown, and each cluster counts as one
-    pair. See `intervals.effective_trials` for the sources.
+    distribution with :math:`C - 1` degrees of freedom. If :math:`v` is 0, the true variance is unknown, and each
+    cluster counts as one pair. See `intervals.effective_trials` for the sources.
 
     Examples
     --------

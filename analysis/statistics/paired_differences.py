@@ -27,7 +27,7 @@ def paired_difference(
     Returns
     -------
     tuple of float and Interval
-        The interval always contains the mean, is never wider than [-1, 1], and always has a width.
+        The interval always contains the mean, and is within [-1, 1]. Its width is never 0.
 
     Notes
     -----

@@ -70,7 +70,7 @@ def pooled_proportions(n_correct: Counts | Floats, n_trials: Counts | Floats) ->
 
     If all participants have the same number of trials, :math:`v` is the variance of the mean of their proportions. The
     variance of :math:`N` independent trials is :math:`b = p (1 - p) / N`. Participants can hardly be more alike than
-    independent trials. Therefore, a smaller :math:`v` is chance, and the effective number of trials is
+    independent trials. So a :math:`v` below :math:`b` is due to chance, and the effective number of trials is
 
     .. math:: n^* = \frac{p (1 - p)}{\max(v, b)}.
 

@@ -22,7 +22,7 @@ class CrossedProportion:
     df: float
     """Degrees of freedom of the variance."""
     item_parts: Floats
-    """For each item, its contribution to the difference between the proportion and its expected value."""
+    """The contribution of each item to the difference between the proportion and the proportion's expected value."""
 
     def interval(self, confidence: float) -> Interval:
         """Return Wilson's interval, computed with the effective number of trials and the quantile of t."""
@@ -56,7 +56,7 @@ def crossed_proportion(correct: Floats, participants: Counts, items: Counts) -> 
     Let :math:`v_P` be the variance with the participants as groups, :math:`v_I` with the items, and :math:`v_{PI}` with
     the pairs of participant and item. The variance over both is :math:`v_P + v_I - v_{PI}` (Cameron et al., 2011). It
     is at least :math:`v_P`, :math:`v_I`, and the variance :math:`p (1 - p) / N` of independent trials, because a
-    smaller value is chance. The effective number of trials is :math:`p (1 - p)`, divided by this variance.
+    smaller value is due to chance. The effective number of trials is :math:`p (1 - p)`, divided by this variance.
 
     The degrees of freedom follow Satterthwaite's formula for :math:`v_P + v_I`. A group factor has :math:`N^2 / \sum
     n_g^2 - 1` degrees of freedom, with :math:`n_g` trials in each group.
@@ -110,8 +110,8 @@ def correlation_over_items(people: CrossedProportion, model_parts: Floats) -> fl
     people
         People's proportion.
     model_parts : array of float, shape (items,)
-        For each item of `people.item_parts`, its contribution to the difference between the model's proportion and its
-        expected value.
+        The contribution of each item of `people.item_parts` to the difference between the model's proportion and the
+        expected value of this proportion.
 
     Notes
     -----

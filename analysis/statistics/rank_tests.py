@@ -10,7 +10,7 @@ from batteries.errors import InputError
 EXACT_BELOW = 50
 """The exact distribution is used if each sample has fewer values than this, as in R's `wilcox.test`."""
 DIGITS = 12
-"""Values are rounded to this number of decimals of the largest value. Otherwise rounding errors would break ties."""
+"""Values are divided by the largest value and rounded to this number of decimals, so that equal values stay equal."""
 
 APPROXIMATION = "normal approximation, corrected for ties and continuity"
 
@@ -97,10 +97,10 @@ def mann_whitney(first: Floats, second: Floats) -> HypothesisTest:
     Returns
     -------
     HypothesisTest
-        `statistic` is U of the first group: the number of pairs of a value of each group in which the value of the
-        first group is larger, and half of the pairs with equal values. R calls this number W. `effect` is the
-        rank-biserial correlation, which is positive if the first group tends to have larger values. `test` says
-        whether the p value is exact.
+        `statistic` is U of the first group. A pair is one value of each group. U is the number of pairs in which the
+        value of the first group is larger, plus half the number of pairs with equal values. R calls this number W.
+        `effect` is the rank-biserial correlation, which is positive if the first group tends to have larger values.
+        `test` says whether the p value is exact.
 
     Raises
     ------

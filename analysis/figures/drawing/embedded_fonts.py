@@ -22,7 +22,10 @@ LAYOUT_TABLES = ("GSUB", "GPOS", "GDEF")
 COMMON = string.ascii_letters + string.digits + string.punctuation + " \N{NO-BREAK SPACE}−–—×·≤≥±°…‘’“”"
 
 Subset = Callable[[Any, Collection[int]], AbstractContextManager[Any]]
-"""The function of matplotlib that takes shapes out of a font: of the font's file, and the indexes of the shapes."""
+"""The function of matplotlib that takes shapes out of a font.
+
+Its arguments are the font's file and the shapes' indexes.
+"""
 
 
 @contextmanager

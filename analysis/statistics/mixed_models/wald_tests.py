@@ -14,7 +14,7 @@ Floats = npt.NDArray[np.float64]
 
 UNESTIMABLE_TOLERANCE = 1e-8
 DEPENDENT_SHARE = 1e-10
-"""A combination with a smaller share of the largest variance is a combination of the others."""
+"""A combination whose variance is below this share of the largest variance follows from the other combinations."""
 SAME_DEGREES = 1e-8
 """Degrees of freedom that differ by less than this number are equal."""
 
@@ -123,7 +123,7 @@ def wald_table(
 
 
 def is_estimable(rows: Floats, redundancies: Floats) -> npt.NDArray[np.bool_]:
-    """Return for each combination of the design's columns whether the data determine it.
+    """Return for each combination of the design's columns whether the data determine the combination.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def no_test(degrees: DegreesOfFreedom, rows: Floats) -> JointTest:
 def _combined_degrees(df: Floats) -> float:
     """Return the error's degrees of freedom of an F test from the degrees of freedom of independent t tests.
 
-    They are missing if those of a t test are missing.
+    If the degrees of freedom of a t test are missing, the result is missing.
     """
     if np.isnan(df).any():
         return np.nan
