@@ -32,9 +32,9 @@ class LatinSquare(_Design):
     as condition B with inference level 2. Every row must have exactly one item in each of the K cells. Then each item
     is in exactly one group, and each group sees each row once. In any K consecutive rows, a group sees each cell once.
 
-    If rows have V versions, each group sees all versions of each row. Let s be K / V, rounded down. For version v
-    (from 0), v times s is added to the number of the cell, modulo K. So no participant sees two versions of a row in
-    the same cell. With `offset_versions: false`, s is 0: a group sees all versions of a row in the same cell, as in the
+    If rows have V versions, each group sees all versions of each row. Let s be K / V, rounded down. For version v (from
+    0), v times s is added to the number of the cell, modulo K. So no participant sees two versions of a row in the same
+    cell. With `offset_versions: false`, s is 0. Then a group sees all versions of a row in the same cell, as in the
     published vignette experiments (Prunty et al., 2025).
     """
 

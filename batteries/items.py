@@ -90,8 +90,8 @@ def load_battery(path: Path) -> Battery:
     Raises
     ------
     InputError
-        If the file is missing or malformed, if two items have the same id, if an item lacks its key, or if the content
-        or key does not fit the task of the item. The message lists the mistakes of all items.
+        If the file is missing or malformed, or if two items have the same id. Also if an item lacks its key, or if the
+        content or key does not fit the task of the item. The message lists the mistakes of all items.
     """
     if path.suffix == ".jsonl":
         battery, places = _load_json_lines(path)

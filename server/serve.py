@@ -35,8 +35,9 @@ from server.store.open import is_address
 from server.worker import DROP_CONNECTIONS_AFTER_S, LONGEST_BACK_OFF_S, STOP_TIMEOUT_S, load_app, open_store_when_there
 
 HEADERS_TIMEOUT_S = 60
-"""Longest wait for a request's headers. It is also the longest idle time of a connection, so configure a proxy to close
-its idle connections earlier.
+"""Longest wait for a request's headers.
+
+An idle connection is closed after the same time, so configure a proxy to close its idle connections earlier.
 """
 HEADERS_BYTES = 32 * 1024
 """Largest size of a request's headers, in bytes."""

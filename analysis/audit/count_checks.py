@@ -225,8 +225,8 @@ def _most(row: Row, n_participants: int, n_trials: int, each: int) -> Finding:
 def _books(row: Row, n_participants: int, n_trials: int, each: int) -> Finding:
     """Check the numbers of trials.
 
-    The sum of the final and the excluded trials must be the number of all trials of the final participants, or the
-    number of all trials of the recruited participants.
+    The final and the excluded trials must add up to all trials of the final participants, or to all trials of the
+    recruited participants.
     """
     excluded, n_left_out = row.whole("excluded_trials") or 0, row.whole("excluded_participants") or 0
     whole, final, recruited = n_trials + excluded, n_participants * each, (n_participants + n_left_out) * each
@@ -369,8 +369,8 @@ def _common_divisor(table: PublishedTable) -> Iterator[Finding]:
 def _chance_of_divisor(divisor: int, n: int) -> Fraction:
     """Return an upper bound of the probability that `divisor` or a larger number divides all of `n` numbers.
 
-    A number d divides all n numbers with probability 1/d^n. The sum of these probabilities over d and all larger
-    numbers is at most the first probability plus the integral of 1/x^n from x = d to infinity.
+    A number d divides all n numbers with probability 1/d^n. The bound is the sum of these probabilities over d and all
+    larger numbers. This sum is at most 1/d^n plus the integral of 1/x^n from x = d to infinity.
     """
     return Fraction(1, divisor**n) * (1 + Fraction(divisor, n - 1))
 

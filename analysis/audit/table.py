@@ -127,8 +127,8 @@ def read_table(table: pd.DataFrame, columns: Mapping[str, str], totals: Sequence
     Raises
     ------
     InputError
-        If the table is empty, if a header is a duplicate, if a requested role, column or row does not exist, or if two
-        columns could have the same role.
+        If the table is empty, or a header is a duplicate. Also if a requested role, column or row does not exist, or if
+        two columns could have the same role.
     """
     headers = [str(header) for header in table.columns]
     if table.empty:

@@ -11,13 +11,13 @@ plan, `unanswered`, and `included`. The definitions are:
   whose remaining trials are all unanswered is in the row `unanswered`.
 - A rule uses only the trials that remain after the earlier steps. For instance, if the rule `median_rt` follows the
   rule `trial_rt`, the median is computed over the remaining trials.
-- Bounds are inclusive: a response time equal to `min_ms` or `max_ms` is not excluded. If a trial lacks the value that a
-  rule needs, the rule does not exclude the trial, and a note states the number of such trials.
+- Bounds are inclusive: a response time equal to `min_ms` or `max_ms` is not excluded. A rule does not exclude a trial
+that lacks the value that the rule needs. A note states the number of such trials.
 - Only the attention checks of completed sessions count. An unanswered attention check counts as failed.
 - A session that the researcher excluded counts as not completed. So the rule `duplicates` can keep another completed
   session of this participant.
-- No rule applies to models. `invalid` in the plan states what happens to the unanswered and invalid trials of a model:
-  they remain and count as not correct, they remain and count as chance, or they are excluded at the step `unanswered`.
+- No rule applies to models. `invalid` in the plan states what happens to the unanswered and invalid trials of a model.
+They remain and count as not correct, they remain and count as chance, or they are excluded at the step `unanswered`.
   A run that was not completed is excluded.
 - A person with several sessions is one participant. The trials of a withdrawn session are excluded at the step
   `withdrawn`, and the trials of an incomplete session are excluded at the step `not_completed`. The participant remains
@@ -56,8 +56,8 @@ class Exclusions:
     """The tidy table with the columns `excluded_by` and `counted_as`.
 
     `excluded_by` is the step that excluded the trial; for a trial in the analysis, it is missing. `counted_as` is the
-    value of the trial in the accuracy: 1 if correct, 0 if not, and the chance of the item for an invalid or missing
-    response of a model if the plan has `invalid: chance`.
+    value of the trial in the accuracy: 1 if correct, otherwise 0. If the plan has `invalid: chance`, an invalid or
+    missing response of a model has the chance level of its item.
     """
     participants: pd.DataFrame
     """One row per participant or run. `disposition` is the step that excluded the participant, or `included`.

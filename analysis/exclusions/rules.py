@@ -1,8 +1,8 @@
 """The exclusion rules. Each rule has a function, which returns the excluded trials and notes.
 
 A rule uses the trials that remain after the earlier steps. No rule applies to models. A trial may lack the value that a
-rule needs, such as the response time, or the number of times that the participant left the page. The rule does not
-exclude such a trial, and a note states the number of such trials.
+rule needs, such as the response time. The rule does not exclude such a trial, and a note states the number of such
+trials.
 """
 
 from collections.abc import Callable

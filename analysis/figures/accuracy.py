@@ -22,8 +22,11 @@ MOST_LEVELS = 24
 
 PERCENT_TICKS, PERCENT_LABELS = [0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100"]
 MOST_IN_WORDS = 40
-"""Greatest number of accuracies in a description. If there are more, the description has only the lowest and the
-highest accuracy, because a longer text would tire a person who listens to a screen reader."""
+"""Greatest number of accuracies in a description.
+
+If there are more, the description has only the lowest and the highest accuracy. A longer text would tire a person who
+listens to a screen reader.
+"""
 
 
 def accuracy_figure(table: pd.DataFrame, by: str | None, chance: float, confidence: float, name: str) -> Drawing:

@@ -57,8 +57,8 @@ def accuracy_panels(
     Returns
     -------
     Drawing or None
-        None if the table is empty, has more than `MOST_LEVELS` panels or has more than `MOST_LINES` subjects, or if the
-        page is too narrow to distinguish the markers of all levels and subjects.
+        None if the table is empty, has more than `MOST_LEVELS` panels or has more than `MOST_LINES` subjects. Also None
+        if the page is too narrow to distinguish the markers of all levels and subjects.
 
     References
     ----------

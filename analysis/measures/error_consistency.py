@@ -46,12 +46,12 @@ def error_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
         `CONSISTENCY_COLUMNS`. For each kind of people, one row compares people with each other (`compared_with` is
         `each other`). The kappa of this row is the reference for the kappas of models. For each model, one row compares
         the model with people. A pair is two participants, or a participant and the model. Each pair is compared only on
-        its shared items: the items that both participants responded to, or that the participant responded to and the
-        model was asked. `observed`, `expected` and `kappa` are means over pairs. There are two reasons why a pair
-        has no kappa and is left out: `n_pairs_few_items` pairs share fewer than `FEWEST_ITEMS` items. In
-        `n_pairs_always_right_or_wrong` pairs, a subject is always right or always wrong on the shared items, so kappa
-        is not defined. `n_participants` are the participants with a kappa, in at least one of the `n_pairs` pairs.
-        `reason` says why a value is missing.
+        its shared items. For two participants, these are the items that both responded to. For a participant and a
+        model, these are the items that the participant responded to and the model was asked. `observed`, `expected` and
+        `kappa` are means over pairs. There are two reasons why a pair has no kappa and is left out: `n_pairs_few_items`
+        pairs share fewer than `FEWEST_ITEMS` items. In `n_pairs_always_right_or_wrong` pairs, a subject is always right
+        or always wrong on the shared items, so kappa is not defined. `n_participants` are the participants with a
+        kappa, in at least one of the `n_pairs` pairs. `reason` says why a value is missing.
 
     Notes
     -----
@@ -116,8 +116,9 @@ def consistency_with_model(
     Parameters
     ----------
     n, agreed, right, right_of_model : array of float, shape (participants,)
-        Number of items that each participant shares with the model, and the numbers of these items on which both are
-        right or both are wrong, on which the participant is right, and on which the model is right.
+        One number for each participant. `n` is the number of items that the participant shares with the model. `agreed`
+        is the number of these items on which both are right or both are wrong. `right` and `right_of_model` are the
+        numbers of these items on which the participant or the model is right.
     plan : AnalysisPlan
         The plan states the confidence level.
     """

@@ -69,8 +69,7 @@ def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[
         The tidy table with `excluded_by`.
     plan : AnalysisPlan
         `demands` has the demands of items, `difficulty` states the factor of difficulty, and `signals` states the
-        responses to measure. Agreement on items, agreement in errors, differences between models, and the effects of
-        perturbations and of variants of items are measured if the data allow it.
+        responses to measure. All other measures, such as the agreement in errors, are computed if the data allow it.
     not_computed : list of str
         A list; this function appends a sentence about each result that cannot be computed.
     """

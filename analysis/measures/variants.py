@@ -53,11 +53,12 @@ def variant_accuracy(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     DataFrame
         `VARIANT_COLUMNS`, one row for each subject. `n_items` is the number of original items with variants that the
         subject was asked in any form. `accuracy_original` and `accuracy_variants` are means over these items.
-        `surviving_accuracy` is the share of items with correct responses to the original item and to all its variants,
-        among the `n_items_with_all_variants` items that one participant, or one run of a model, was asked in all these
-        forms. `consistency` is the probability that the responses to two orders of an item are the same option, as a
-        mean over these participants or runs and over items. The text of the option counts, not its position. An invalid
-        or missing response is not the same as any other response. `reason` says why a value is missing.
+        `n_items_with_all_variants` is the number of items that one participant, or one run of a model, was asked in all
+        forms (the original item and all its variants). `surviving_accuracy` is the share of these items with correct
+        responses to all forms. `consistency` is the probability that the responses to two orders of an item are the
+        same option. It is a mean over these participants or runs, and over items. The text of the option counts, not
+        its position. An invalid or missing response is not the same as any other response. `reason` says why a value is
+        missing.
 
     Raises
     ------

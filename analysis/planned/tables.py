@@ -44,17 +44,18 @@ def planned_table(
     DataFrame
         The factors, `n` (number of rows), and five columns for each column in `of`: `<column>_mean`, `<column>_sd`,
         `<column>_se`, `<column>_ci_low` and `<column>_ci_high`. If the data have the column `participant`, and this
-        column is not a factor of the table, there are also `n_participants`, `n_runs` (runs of models) and `unit`: the
-        unit of the standard errors in the cell. The standard deviation is that of the rows. It is computed with the
-        divisor n - 1, and is missing if there is only one value. The standard error and the interval are missing if
-        there is only one unit. If values are missing, `<column>_n` is the number of values that are not missing, and
-        `<column>_n_participants` and `<column>_n_runs` are the numbers of their participants and runs. The rows are in
-        the natural order of the levels, or in the order of `order_by`.
+        column is not a factor of the table, there are three more columns. `n_participants` and `n_runs` are numbers of
+        participants and of models' runs. `unit` is the unit of the standard errors in the cell. The standard deviation
+        is that of the rows. It is computed with the divisor n - 1, and is missing if there is only one value. The
+        standard error and the interval are missing if there is only one unit. If values are missing, `<column>_n` is
+        the number of values that are not missing. `<column>_n_participants` and `<column>_n_runs` are the numbers of
+        participants and runs with such values. The rows are in the natural order of the levels, or in the order of
+        `order_by`.
 
     Notes
     -----
     The units of the standard errors are the participants (`unit` is `participant`). For models, the units are the same
-    as for the accuracy: in a cell with one model under one condition, the units are the items, or the groups of items
+    as for the accuracy. In a cell with one model under one condition, the units are the items, or the groups of items
     in `item_cluster`. In a cell with several models, the units are the runs. If the data have no items, the rows of a
     single run are the units, because one run has no standard error.
 
@@ -67,8 +68,9 @@ def planned_table(
 
     If the units are the rows, this is the standard deviation divided by :math:`\sqrt{N}`. The interval is the mean,
     plus and minus the standard error times the quantile of t with G - 1 degrees of freedom. A yes-no column has the
-    intervals of the accuracy instead, which never leave the range from 0 to 1: `participant_intervals.
-    proportion_interval` for participants and runs, `intervals.weighted_accuracy` for items and rows.
+    intervals of the accuracy instead, which never leave the range from 0 to 1. They are
+    `participant_intervals.proportion_interval` for participants and runs, and `intervals.weighted_accuracy` for items
+    and rows.
 
     References
     ----------

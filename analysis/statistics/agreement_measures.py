@@ -132,9 +132,9 @@ def mean_agreement_interval(
     .. math:: v = \frac{C}{C - 1} \sum_c \left(\frac{\sum_{i \in c} (P_i - p)}{J}\right)^2.
 
     The interval is Wilson's interval with the effective number :math:`p (1 - p) / v` of pairs of responses, but at most
-    half the number of responses, because two responses make one independent pair. The quantile is that of the t
-    distribution with :math:`C - 1` degrees of freedom. If :math:`v` is 0, the true variance is unknown, and each
-    cluster counts as one pair. See `intervals.effective_trials` for the sources.
+    half the number of responses. The reason for this limit is that two responses make one independent pair. The
+    quantile is that of the t distribution with :math:`C - 1` degrees of freedom. If :math:`v` is 0, the true variance
+    is unknown, and each cluster counts as one pair. See `intervals.effective_trials` for the sources.
 
     Examples
     --------
@@ -192,8 +192,8 @@ def error_consistency(first: npt.ArrayLike, second: npt.ArrayLike) -> ErrorConsi
 
     This kappa is Cohen's kappa for the two categories right and wrong. Kappa is 0 if the errors are independent, and 1
     if both subjects make the same errors. Kappa is negative if the subjects make errors at different items more often
-    than by chance. If a subject is always right or always wrong, kappa is not defined: the formula gives 0 whatever the
-    other subject does, or 0 / 0.
+    than by chance. If a subject is always right or always wrong, kappa is not defined. The formula then gives 0 for any
+    responses of the other subject, or 0 / 0.
 
     References
     ----------

@@ -74,10 +74,10 @@ def pooled_proportions(n_correct: Counts | Floats, n_trials: Counts | Floats) ->
 
     .. math:: n^* = \frac{p (1 - p)}{\max(v, b)}.
 
-    The interval is Wilson's score interval with :math:`n^*` trials. Instead of the normal quantile, it has the quantile
-    of the t distribution with :math:`N^2 / \sum n_i^2 - 1` degrees of freedom (at least 1): the number of participants
-    minus 1, if all have the same number of trials. If all responses are correct, or all are incorrect, :math:`v` is
-    unknown, and :math:`n^* = N`.
+    The interval is Wilson's score interval with :math:`n^*` trials. Instead of the normal quantile, the interval has
+    the quantile of the t distribution with :math:`N^2 / \sum n_i^2 - 1` degrees of freedom (at least 1). If all
+    participants have the same number of trials, this is the number of participants minus 1. If all responses are
+    correct, or all are incorrect, :math:`v` is unknown, and :math:`n^* = N`.
 
     For one participant, the interval is Wilson's score interval over the trials.
 

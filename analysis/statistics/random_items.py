@@ -117,7 +117,7 @@ def correlation_over_items(people: CrossedProportion, model_parts: Floats) -> fl
     -----
     With the contributions :math:`a_j` and :math:`b_j` of :math:`J` items, the covariance is :math:`J / (J - 1) \sum_j
     a_j b_j`. The correlation is the covariance, divided by people's standard error and the model's standard error over
-    items. It is 0 if one of them is unknown.
+    items. The correlation is 0 if one of these standard errors is unknown.
     """
     n_items = len(model_parts)
     scale = math.sqrt(people.variance * _variance(model_parts)) if n_items > 1 else 0.0

@@ -33,8 +33,8 @@ def write_together(out: Path, files: Mapping[str, Content], manifest: Mapping[st
     Raises
     ------
     InputError
-        If `out` or a folder inside `out` is a file, if a new file would replace a file that no analysis wrote, or if
-        a file cannot be written.
+        If `out` or a folder inside `out` is a file, or if a file cannot be written. Also if a new file would replace a
+        file that is not from an analysis.
     """
     out = out.absolute()
     try:

@@ -53,8 +53,8 @@ def with_variants(
     Raises
     ------
     InputError
-        If the battery has variants already, if the paraphrases have mistakes, if `keep_order` has an unknown id, if no
-        item has a variant, or if the id of a variant is too long or is that of another item.
+        If the battery has variants already, if the paraphrases have mistakes, or if `keep_order` has an unknown id.
+        Also if no item has a variant, or if the id of a variant is too long or belongs to another item.
     """
     unknown = [item_id for item_id in keep_order if item_id not in battery.by_id]
     if unknown:

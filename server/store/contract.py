@@ -86,9 +86,9 @@ class Store(ABC):
         made again without the data. A seed is skipped if an uploaded session has this seed already.
 
         A start that is sent twice begins one session. If a participant with the same identity and the same session
-        number starts again, the first session is resumed: from then on only the token of the later start is valid, and
-        the study's rules for resuming apply (`open_session`). With a new session number, the participant begins a
-        further session. A participant who has withdrawn cannot begin any further session.
+        number starts again, the first session is resumed. From then on only the token of the later start is valid. The
+        study's rules for resuming apply (`open_session`). With a new session number, the participant begins a further
+        session. A participant who has withdrawn cannot begin any further session.
 
         A panel id alone is not enough to resume a session. The client must also have the token of the session, the id
         of the start that began the session, or a signature of the panel that is newer than the last visit. Without
@@ -259,7 +259,7 @@ class Store(ABC):
     def release_slot(self, session: str, reason: Release) -> bool:
         """Release a reserved or confirmed slot by the researcher's decision; return True if there was a slot.
 
-        If the session has no slot, nothing changes, with one exception: if the reason is a rule of the study
+        If the session has no slot, nothing changes, with one exception. If the reason is a rule of the study
         (`ENDED_FOR`), the reason is recorded, and the session ends.
         """
 
@@ -336,7 +336,7 @@ class Store(ABC):
         Raises
         ------
         Conflict
-            If some responses of a run are stored already, as part of another run; or if the run is imported, and the
+            If some responses of a run are stored already, as part of another run. For an imported run, also if the
             store has a different import of the same model under the same condition.
         """
 

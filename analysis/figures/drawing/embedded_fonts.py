@@ -4,8 +4,8 @@ A PDF contains the shapes of the characters that it uses. For every PDF, matplot
 out these shapes, which was a quarter of the time of an analysis. Here the shapes of the common characters are taken out
 once, and every PDF that needs no other characters contains all of them.
 
-The fonts also lose their layout tables, which state how shapes are substituted and positioned. matplotlib has already
-laid out every text when it embeds a font, so the PDF does not need these tables.
+The fonts also lose their layout tables, which state how shapes are substituted and positioned. The PDF does not need
+these tables, because matplotlib has already laid out every text when it embeds a font.
 """
 
 import string

@@ -40,7 +40,8 @@ def models_import(
         The columns of any other CSV or JSON Lines file: a YAML file, or a text such as
         `item=scene_id,reply=answer,model==gpt-4`.
     training_cutoff
-        Month or day at which the training data of the model end, such as `2024-06`. It is stored with each new run.
+        Month or day at which the training data of the model end, such as `2024-06`. The store has this date for each
+        new run.
     choice
         `logprob` for the choice by log-probability: the response is the option whose token has the largest probability
         at the place of the answer. By default, the response is read in the reply.
@@ -53,9 +54,9 @@ def models_import(
     Raises
     ------
     InputError
-        If a file cannot be read, its format is unknown, no line belongs to the study, the training cutoff is not a
-        date, or some responses of a run are already stored as part of another run. With `choice`, the error is also
-        raised if a file has no log-probabilities.
+        If a file cannot be read, its format is unknown, no line belongs to the study, or the training cutoff is not a
+        date. Also if some responses of a run are already stored as part of another run. With `choice`, the error is
+        also raised if a file has no log-probabilities.
     """
     study = loaded(study)
     if choice not in {None, LOGPROB}:

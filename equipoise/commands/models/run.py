@@ -65,10 +65,10 @@ def models_run(
         Group and seed of one session, to ask only the test items of this session. By default, all test items of the
         battery are asked.
     whole_session
-        True to go through the session as one conversation: in the order of its plan, with one round of its practice,
-        with its attention checks, and with the model's earlier replies in each request. The model answers the practice
-        itself, and gets the feedback that people get. The default style is then `human-equivalent`. By default, each
-        item is asked afresh.
+        True to go through the session as one conversation, in the order of its plan. It has one round of practice and
+        the attention checks, and each request has the model's earlier replies. The model answers the practice itself,
+        and gets the feedback that people get. The default style is then `human-equivalent`. By default, each item is
+        asked afresh.
     limit
         Number of items to ask, to try the command. The replies are kept, but no run is stored.
     max_connections
@@ -80,7 +80,8 @@ def models_run(
     price_in, price_out
         Prices of the model for prompts and replies, in USD per million tokens.
     training_cutoff
-        Month or day at which the training data of the model end, such as `2024-06`. It is stored with each new run.
+        Month or day at which the training data of the model end, such as `2024-06`. The store has this date for each
+        new run.
 
     Returns
     -------

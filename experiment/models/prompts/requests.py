@@ -80,8 +80,11 @@ class Requests:
     temperatures: tuple[float | None, ...]
     epochs: int
     session_order: str | None = None
-    """SHA-256 of the ids of a session's items in their order, and of the study's own texts, if the model goes through
-    the whole session as one conversation. None if each item is asked afresh."""
+    """None if each item is asked afresh.
+
+    If the model goes through a whole session as one conversation: SHA-256 of the ids of the session's items in their
+    order, and of the study's own texts.
+    """
 
     def __len__(self) -> int:
         return len(self.items) * len(self.temperatures) * self.epochs

@@ -88,8 +88,9 @@ class Budget:
         Returns
         -------
         str
-            For example `the 120 other replies would cost about 0.3600 USD`, with `at least` if the requests grow; an
-            empty text if the prices are unknown, there is no reply yet, or no reply is missing.
+            For example `the 120 other replies would cost about 0.3600 USD`. If the requests grow, the text has `at
+            least` instead of `about`. It is empty if the prices are unknown, there is no reply yet, or no reply is
+            missing.
         """
         n_missing = n_total - self.n_replies
         if self.cost is None or not self.n_replies or n_missing <= 0:
