@@ -34,8 +34,9 @@ EXPLANATIONS = {
     "item_agreement": (
         "Every item has the same weight. In Spearman's rho, items with the same accuracy have the mean of their ranks. "
         "The ceiling is the largest correlation that can be expected of a subject whose accuracies have no random "
-        "error. The accuracies of a model with few replies per item have a large random error, so its expected "
-        "correlation is far below the ceiling, even if the model is like the participants. There is no correlation "
+        "error. The accuracies of a model with few replies per item have a large random error. So the expected "
+        "correlation of such a model is far below the ceiling, even if the model is like the participants. There is "
+        "no correlation "
         "with a subject that has the same "
         "accuracy at all items. The intervals treat items as independent."
     ),
@@ -44,9 +45,9 @@ EXPLANATIONS = {
         "Expected: this share if they were right independently, each with its own accuracy. Kappa: (observed − "
         "expected) / (1 − expected). Each column is a mean over pairs, so the mean kappa does not follow from the "
         "other two means. A pair is two participants, or a participant and the model. n participants: participants "
-        "with a kappa in at least one pair. Pairs are left out for one of two reasons: they share fewer than "
-        f"{FEWEST_ITEMS} items, or a subject is always right or always wrong on the shared items, so that kappa is not "
-        "defined."
+        "with a kappa in at least one pair. Pairs are left out for one of two reasons. They share fewer than "
+        f"{FEWEST_ITEMS} items, or kappa is not defined, because a subject is always right or always wrong on the "
+        "shared items."
     ),
     "variants": (
         "Surviving accuracy: share of items with correct responses to the original item and to all its variants (other "

@@ -133,8 +133,8 @@ def _trials_with_variants(trials: pd.DataFrame, plan: AnalysisPlan) -> tuple[pd.
     n_forms = n_forms[n_forms > 1]
     if n_forms.empty:
         raise InputError(
-            "every item was asked in one form only, so the variants of items cannot be compared. Fix: ask the items of "
-            "the battery in all their variants."
+            "every item was asked in one form only, so the variants of items cannot be compared. Fix: ask all "
+            "variants of the items in the battery."
         )
     kept = kept_trials(trials, [*_NEEDED, ORIGINAL_ITEM, ITEM_VARIANT, *cluster_columns(plan)])
     kept = kept[kept[ORIGINAL_ITEM].astype("str").isin(n_forms.index)]

@@ -42,7 +42,10 @@ def model_figures(fitted: FittedModel, confidence: float) -> list[Drawing]:
 
 
 def _lines(means: pd.DataFrame, factors: list[str]) -> list[str]:
-    """Return the name of the line of each marginal mean. A level `yes` or `no` follows the name of its factor."""
+    """Return the name of the line of each marginal mean.
+
+    The levels `yes` and `no` have the factor's name before them.
+    """
     words = [
         means[factor].map(
             lambda level, factor=factor: f"{factor}: {level_words(level)}" if _is_yes_no(level) else level_words(level)

@@ -31,7 +31,7 @@ FORMS = ("csv", "gorilla", "jspsych")
 
 
 def templates_folder(given: Path | str) -> Path:
-    """Return the folder of the templates. `intuition` means the templates of Equipoise, unless this folder exists."""
+    """Return the folder of the templates. `intuition` means Equipoise's templates, unless a folder has this name."""
     return intuition.FOLDER if str(given) == INTUITION and not Path(given).exists() else Path(given)
 
 

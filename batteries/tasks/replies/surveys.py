@@ -46,7 +46,7 @@ def _survey(scopes: Scopes, mentions: Sequence[Mention], n_outcomes: int) -> ran
 
 
 def _outcome(mention: Mention) -> str | int | None:
-    """Return the one outcome that a mention means; a number is a position."""
+    """Return the one outcome that a mention means. A number is read as the position of an option."""
     if mention.problem is not None:
         return None
     if mention.position is not None:

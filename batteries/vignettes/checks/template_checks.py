@@ -434,7 +434,7 @@ def _link_problems(qa: QATemplate, story: ContextVersion | None) -> Iterator[tup
             )
         for position, (name, texts) in zip(link, story.switches.items(), strict=False):
             if texts and not 0 <= position < len(texts):
-                yield key, f"{name} has no text number {position}. Fix: use a number from 0 to {len(texts) - 1}."
+                yield key, f"{name} has no text with number {position}. Fix: use a number from 0 to {len(texts) - 1}."
 
 
 def _answer_problems(qa: QATemplate) -> Iterator[tuple[str, str]]:

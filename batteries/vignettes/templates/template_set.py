@@ -107,8 +107,8 @@ def read_template_set(folder: Path, tables_folder: Path | None, problems: Proble
                     qa_path,
                     "",
                     (
-                        "this file is not a QA template, but every other JSON file in this folder must be a QA "
-                        "template. Fix: move this file to another folder."
+                        "this file is not a QA template. Besides the context template, the folder may contain only "
+                        "QA templates as JSON files. Fix: move this file to another folder."
                     ),
                 )
                 continue

@@ -76,9 +76,9 @@ def added_runs(
 
 
 class _Summarised(Sequence[Run]):
-    """A sequence of runs, which adds the training cutoff and makes the summary of a run when the store reads the run.
+    """A sequence of runs. When the store reads a run, the training cutoff is added, and the summary is made.
 
-    An import has only one run in memory, so the summaries are not made later.
+    The summaries are not made later, because an import has only one run in memory at a time.
     """
 
     def __init__(

@@ -90,7 +90,7 @@ def refuse_missing(path: Path, must_exist: bool) -> None:
     if size_of(log):
         raise InputError(
             f"{path}: the database file is missing or empty, but its log {log.name} contains responses. Fix: put the "
-            f"database file back beside {log.name}; if you no longer have the file, move {log.name} to another folder, "
+            f"database file back beside {log.name}. If you no longer have the file, move {log.name} to another folder, "
             "keep the log, and put your latest backup in the database file's place."
         )
     if must_exist:

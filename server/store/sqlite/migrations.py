@@ -284,7 +284,7 @@ def m010_plain_words(db: Database) -> None:
 
 @migrations()
 def m011_replies_of_models(db: Database) -> None:
-    """Add columns for the replies of models: the reading rule, why the reply ended, the tokens, and the thinking."""
+    """Add columns for the replies of models: the reading rule, the reason of the end, the tokens, and the thinking."""
     kinds = {"reading_rule": str, "stop_reason": str, "input_tokens": int, "output_tokens": int, "thinking": str}
     for column, kind in kinds.items():
         db.table("responses").add_column(column, kind)

@@ -146,7 +146,7 @@ class SqliteStore(SqlStore):
         if self._must_empty_log:
             traces.append(
                 f"{log_beside(self.path)}: this log still contains deleted data, because a program reads the store. "
-                "Fix: wait until that program (such as a backup) has ended; a running server then empties the log "
+                "Fix: wait until that program (such as a backup) has ended. A running server then empties the log "
                 "within a minute, and the next command on this store empties the log too."
             )
         name = glob.escape(self.path.name)
