@@ -56,8 +56,8 @@ class Exclusions:
     """The tidy table with the columns `excluded_by` and `counted_as`.
 
     `excluded_by` is the step that excluded the trial; for a trial in the analysis, it is missing. `counted_as` is the
-    value of the trial in the accuracy: 1 if correct, otherwise 0. If the plan has `invalid: chance`, an invalid or
-    missing response of a model has the chance level of its item.
+    value of the trial in the accuracy: 1 if correct, otherwise 0. If the plan has `invalid: chance`, the value of an
+    invalid or missing response of a model is the item's chance level.
     """
     participants: pd.DataFrame
     """One row per participant or run. `disposition` is the step that excluded the participant, or `included`.

@@ -27,8 +27,10 @@ class PlannedResults:
     tests: pd.DataFrame = field(default_factory=pd.DataFrame)
     """One row for each form of each test (see `planned_tests`); empty if the plan has no tests."""
     not_computed: list[str] = field(default_factory=list)
-    """One sentence for each requested result that cannot be computed from the present data. It begins with the name of
-    the result."""
+    """One sentence for each requested result that cannot be computed from the present data.
+
+    The sentence begins with the name of the result.
+    """
 
     def files(self) -> dict[str, pd.DataFrame]:
         """Return all tables. The keys are paths without `.csv`."""

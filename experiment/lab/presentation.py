@@ -21,7 +21,7 @@ class Onset:
     onset_ns: int
     """Time of the flip that showed the stimulus, by `time.perf_counter_ns`."""
     shown_at: datetime
-    """Time of the same flip, in UTC."""
+    """Time of the flip that showed the stimulus, in UTC."""
     fixation_ms: float
     """Time from the flip that showed the fixation to the flip that showed the stimulus; 0 without a fixation."""
     fixation_frames: int

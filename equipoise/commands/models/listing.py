@@ -31,7 +31,7 @@ class ListedRun:
     run: str
     """The run's label."""
     is_stored: bool
-    """False if the replies are only on disk, because the run is not finished."""
+    """False if the run is not finished, so that its replies are not in the store."""
     model: str | None
     model_version: str
     """The provider's exact name of the model."""

@@ -48,8 +48,9 @@ Result = TypeVar("Result")
 Job = Callable[[Database], Any]
 
 LEAST_ROOM_BYTES = 128 * 1024
-"""If the disk has less free space, the health check reports that the store cannot be used. The start of a session needs
-about 40 KB in the log.
+"""If the disk has less free space than this, the health check reports that the store cannot be used.
+
+The start of a session needs about 40 KB in the log.
 """
 WRITER_CACHE_KB = 16 * 1024
 """Memory of the writer, enough for the upper levels of the trees of many millions of responses."""
