@@ -36,13 +36,13 @@ def models_table(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     -------
     DataFrame
         `MODEL_COLUMNS`. `n_runs` is the number of runs, one for each epoch. `accuracy` and its interval are those of
-        the table `accuracy_overall`. `sd_between_runs` is the standard deviation of the accuracies of the runs over
-        the items that all runs were asked. `sd_between_runs_by_chance` is the standard deviation that is expected if
-        the runs differ only by chance in their replies, and `p_between_runs` tests this. The three values are missing
-        if there is only one run. `consistency` is the probability that two replies to the same item contain the
-        same response, as a mean over the `n_items_repeated` items with several replies. An invalid or missing reply
-        counts as different from every other reply, even from another invalid or missing reply. `consistency` is missing
-        if no item has several replies.
+        the table `accuracy_overall`. `sd_between_runs` is the standard deviation of the accuracies of the runs over the
+        items that all runs were asked. `sd_between_runs_by_chance` is the standard deviation that is expected if the
+        runs differ only by chance in their replies, and `p_between_runs` is the p value of the test of this hypothesis.
+        The three values are missing if there is only one run. `consistency` is the probability that two replies to the
+        same item contain the same response, as a mean over the `n_items_repeated` items with several replies. An
+        invalid or missing reply counts as different from every other reply, even from another invalid or missing reply.
+        `consistency` is missing if no item has several replies.
 
     Notes
     -----

@@ -14,7 +14,8 @@ _NAMES = {"participant": "runs", "run": "runs", "model": "models"}
 def with_people_as_groups(rows: pd.DataFrame, formula: str) -> pd.DataFrame:
     """Return the rows of a study, in which each person is one level of the formula's groups of runs.
 
-    People have no run and no settings. Without this, a formula with `(1 | run)` would leave out all rows of people.
+    People have no run and no settings. Without such levels, a formula with `(1 | run)` would leave out all rows of
+    people.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ def run_groups_of(formula: Formula) -> list[str]:
 
 
 def run_warnings(used: pd.DataFrame, formula: Formula) -> list[str]:
-    """Return sentences on runs that a formula pools, or that it cannot distinguish from another effect.
+    """Return sentences on runs that a formula pools, or that the formula cannot distinguish from another effect.
 
     Parameters
     ----------

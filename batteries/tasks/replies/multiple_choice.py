@@ -118,7 +118,7 @@ def _outcomes(texts: tuple[str, ...]) -> ChoiceOutcomes:
 
 @lru_cache(32_768)
 def _has_plain_text(options: ChoiceOutcomes, number: int) -> bool:
-    """Return False if an option's text is read as more than the option, such as the text "not 3"."""
+    """Return True if an option's number and text are read as this option. This is not so for the text "not 3"."""
     strict = f"{number}\n{options.texts[number - 1]}"
     return read_reply(options, strict) == Reading(number, "three_lines")
 
