@@ -214,8 +214,8 @@ header, and each further line is one item. In YAML, the header's fields are at t
 JSON Schema of an item.
 
 The digest identifies a battery. The digest is the SHA-256 of the canonical JSON (RFC 8785) of name, version and items.
-A changed letter of a text changes the digest. The order of the items, the order of the fields and the form of the file
-do not change the digest. The description and the canary are not part of the digest.
+If one letter of a text changes, the digest changes. The order of the items, the order of the fields and the form of
+the file do not change the digest. The description and the canary are not part of the digest.
 """
 
 SPEC_INTRO = """# SPEC.yaml
@@ -223,8 +223,8 @@ SPEC_INTRO = """# SPEC.yaml
 `equipoise battery build TEMPLATES --spec SPEC.yaml` builds the battery of this specification. `equipoise battery check
 TEMPLATES --spec SPEC.yaml` checks only the selected templates. Every field may be omitted. Without any field, the
 battery has every template at all four inference levels, in the first person, in five variants.
-[Build a vignette battery](../how-to/build-a-vignette-battery.md) has an example; `equipoise schema spec` prints its
-JSON Schema for editors.
+[Build a vignette battery](../how-to/build-a-vignette-battery.md) has an example. `equipoise schema spec` prints
+the JSON Schema of the specification, for editors.
 """
 
 SETTINGS_INTRO = """# Settings of a server

@@ -48,8 +48,8 @@ def sensitivity(
         tables `sensitivity_tests` and `sensitivity_models`. The first column is `rules`: `with all rules`, `as locked`
         or `as registered` (with the earlier rules), `without <rule>`, or `without any rule`. A result that cannot
         be computed has no row. The table `sensitivity_rules` has one row for each rule of the plan: the numbers of
-        participants and test trials that the rule excludes in the plan, and how many of these other steps
-        (`other_steps`) exclude without the rule. `n_trials_changed` is the number of test trials that enter or leave
+        participants and test trials that the rule excludes. Without the rule, other steps (`other_steps`) exclude some
+        of them; the table has these numbers too. `n_trials_changed` is the number of test trials that enter or leave
         the analysis without the rule. The dictionary is empty if neither plan has exclusion rules.
     """
     if not plan.exclusions and not earlier_rules:

@@ -129,7 +129,7 @@ def export(source: Path, form: str, answers: bool, output: Path) -> None:
     "--orders",
     default="all",
     show_default=True,
-    help="Number of orders of the options of each item, with the original order; or `all`.",
+    help="Number of orders of the options of each item, including the original order; or `all`.",
 )
 @click.option(
     "--paraphrases",
@@ -137,7 +137,7 @@ def export(source: Path, form: str, answers: bool, output: Path) -> None:
     help="CSV file with other wordings: item_id, and text, prompt, option_1, option_2, ...",
 )
 @click.option(
-    "--keep-order", multiple=True, metavar="ITEM", help="Item whose options keep their order, such as a scale; repeat."
+    "--keep-order", multiple=True, metavar="ITEM", help="Id of an item whose options keep their order; may be repeated."
 )
 def variants(source: Path, output: Path, orders: str, paraphrases: Path | None, keep_order: tuple[str, ...]) -> None:
     """Write a battery with each item in several orders of options and in other words.

@@ -13,7 +13,7 @@ _PROMPT_OPTIONS = (
         "--temperature",
         multiple=True,
         type=click.FloatRange(0),
-        help="Sampling temperature; repeat for several.  [default: not sent]",
+        help="Sampling temperature; may be repeated.  [default: not sent]",
     ),
     click.option(
         "--epochs",

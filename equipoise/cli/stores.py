@@ -43,8 +43,8 @@ def store() -> None:
 def back_up(study: Path, store: str | None, output: Path) -> None:
     """Write a backup of all responses to a new file; the server may be running.
 
-    A backup is a complete store. To use a backup, give its file with --store, or put the file in the place of
-    the store.
+    A backup is a complete store. To use a backup, name its file with --store, or replace the file of the store by the
+    backup.
     """
     from equipoise.commands.store.store import store_backup
 
@@ -182,7 +182,7 @@ def reopen(study: Path, store: str | None, group: int) -> None:
 def release(
     study: Path, store: str | None, session: str | None, panel_id: str | None, participant: str | None, reason: str
 ) -> None:
-    """Release a participant's slot, so that another participant is recruited. The responses stay.
+    """Release a participant's slot, so that another participant can take the slot. The responses stay.
 
     The slot of a completed session can be released too.
     """

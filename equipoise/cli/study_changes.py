@@ -56,7 +56,7 @@ def exclude(
     study: Path, store: str | None, session: str | None, panel_id: str | None, participant: str | None, reason: str,
     undo: bool,
 ) -> None:  # fmt: skip
-    """Exclude a participant's session from the analysis; the responses stay, and another participant is recruited.
+    """Exclude a participant's session from the analysis. The responses stay, and the slot is released.
 
     --session selects one session. --panel-id and --participant select all sessions of the participant. The report has a
     row for these exclusions, and states every reason.

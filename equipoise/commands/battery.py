@@ -230,8 +230,8 @@ def battery_variants(
     output
         File to write, .jsonl.
     orders
-        Number of orders of the options of each item, with the original order; or `all` for as many orders as the item
-        has options, so that the right option is in each position once.
+        Number of orders of the options of each item, including the original order; or `all` for as many orders as the
+        item has options, so that the right option is in each position once.
     paraphrases
         CSV file with other wordings of items: the column `item_id`, and one or more of `text`, `prompt`, `option_1`,
         `option_2`, and so on.
@@ -242,7 +242,7 @@ def battery_variants(
     Returns
     -------
     Variants
-        The battery, the numbers of variants, and the items whose options refer to the place of other options. These
+        The battery, the numbers of variants, and the items whose options refer to the position of other options. These
         items have no other order.
 
     Raises

@@ -209,8 +209,9 @@ class Store(ABC):
 
         `completed_at` is only for laboratory sessions, because a laboratory may upload a session after its completion.
 
-        If `passed_checks` is False, the slot is released instead, so that another participant is recruited. If another
-        participant got the slot after a time-out, the session is completed without a slot (`surplus` in the log).
+        If `passed_checks` is False, the slot is released instead, so that another participant can take the slot. If
+        another participant got the slot after a time-out, the session is completed without a slot (`surplus` in the
+        log).
 
         Raises
         ------
@@ -267,7 +268,7 @@ class Store(ABC):
     def exclude_sessions(self, sessions: Sequence[str], reason: str) -> None:
         """Exclude participants' sessions from the analysis by the researcher's decision, all of them or none.
 
-        The responses stay. The slot of each session is released, so that another participant is recruited.
+        The responses stay. The slot of each session is released, so that another participant can take the slot.
 
         Raises
         ------

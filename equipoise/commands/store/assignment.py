@@ -111,7 +111,7 @@ def assignment_release(
     participant: str | None = None,
     store: StoreAddress | None = None,
 ) -> SessionFound:
-    """Release the slot of a session, so that another participant is recruited.
+    """Release the slot of a session, so that another participant can take the slot.
 
     Parameters
     ----------

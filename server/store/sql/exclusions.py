@@ -1,6 +1,6 @@
 """Sessions that the researcher excludes from the analysis by name, with a reason, or includes again.
 
-The responses stay. Excluding a session releases its slot, so that another participant is recruited. Including the
+The responses stay. Excluding a session releases its slot, so that another participant can take the slot. Including the
 session again reserves a slot, if there is a free slot. Both actions are written to the log of decisions.
 """
 
