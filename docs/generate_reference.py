@@ -173,6 +173,9 @@ which `equipoise new` writes into the same folder; `equipoise schema study` prin
 
 In YAML 1.2 an unquoted `no` is a text, and `1.0` is a number; put versions in quotes.
 
+In the column *type*, *fields* are entries with a name and a value, such as `{condition: B, version: 2}`. A *level* is
+the value of a factor: a text, a number, or yes or no (`true` or `false`).
+
 [Design a participant's session](../how-to/design-a-session.md) shows most fields in an example. The file of
 `timeline.demographics` has [other fields](#the-demographics-file).
 """
@@ -463,10 +466,14 @@ def _annotation_words(annotation: Any) -> str:
     if origin is tuple:
         if parts[-1] is not Ellipsis:
             return f"[{', '.join(_annotation_words(part) for part in parts)}]"
-        return f"list of {_annotation_words(parts[0])}"
+        words = _annotation_words(parts[0])
+        return f"list of {words}s" if words in {"text", "whole number", "level"} else f"list of {words}"
     if origin is dict:
-        return f"fields, each {_annotation_words(parts[1]).replace('fields, see', 'with fields, see')}"
+        words = _annotation_words(parts[1])
+        return f"fields; each value: {f'({words})' if words.startswith('fields; ') else words}"
     if origin in {Union, types.UnionType}:
+        if set(get_args(Level)) <= set(parts):
+            parts = [Level, *(part for part in parts if part not in get_args(Level))]
         words = dict.fromkeys(_annotation_words(part) for part in parts)
         return " or ".join(words)
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
