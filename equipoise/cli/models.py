@@ -179,8 +179,8 @@ def run_model(
 ) -> None:  # fmt: skip
     """Run a language model or a computational baseline on the test items of a study, and store the responses.
 
-    Language models need the extra `models` and the provider's access key. Replies are kept as they arrive. After an
-    interruption, run the same command again: the command asks only for the missing replies.
+    Language models need the extra `models` and the provider's access key. Each reply is stored when it arrives. After
+    an interruption, run the same command again: the command asks only for the missing replies.
     """
     from equipoise.commands.models.run import models_run
 

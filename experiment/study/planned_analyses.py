@@ -175,7 +175,10 @@ class PlannedTest(_Planned):
         ),
     )
     bayes_factor: bool = Field(
-        default=False, description="true: report a Bayes factor for no difference (t tests only)."
+        default=False,
+        description=(
+            "true: report a Bayes factor for a difference (t tests only). A value below 1 favours no difference."
+        ),
     )
     family: str = Field(
         default="tests",
