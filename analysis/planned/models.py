@@ -10,6 +10,7 @@ from analysis.planned.run_groups import with_people_as_groups
 from analysis.statistics.mixed_models.contrasts import pairwise_contrasts
 from analysis.statistics.mixed_models.fit import MixedModel, fit_mixed_model, odds_ratios, standardized_coefficients
 from analysis.statistics.mixed_models.marginal_means import marginal_means
+from analysis.statistics.mixed_models.term_tests import effect_sizes_of_terms
 from batteries.errors import InputError
 from experiment.study.planned_analyses import PlannedModel
 
@@ -29,6 +30,8 @@ class FittedModel:
     """Standardized coefficients: outcome and covariates are in standard deviations."""
     odds_ratios: pd.DataFrame | None
     """Odds ratios of a logistic model; None for a linear model."""
+    effect_sizes: pd.DataFrame | None
+    """Effect sizes of the terms of a linear model; None if the terms have no F tests."""
     warnings: tuple[str, ...]
     """Warnings about the formula and the fit, as sentences."""
 
@@ -41,6 +44,8 @@ class FittedModel:
             tables["correlations"] = model.correlations
         if self.odds_ratios is not None:
             tables["odds_ratios"] = self.odds_ratios
+        if self.effect_sizes is not None:
+            tables["effect_sizes"] = self.effect_sizes
         for place, (means, contrasts) in enumerate(zip(self.means, self.contrasts, strict=True), start=1):
             number = f"_{place}" if len(self.means) > 1 else ""
             tables |= {f"means{number}": means, f"contrasts{number}": contrasts}
@@ -82,6 +87,14 @@ def fit_planned_model(data: pd.DataFrame, name: str, planned: PlannedModel, conf
         )
     except InputError as error:
         raise InputError(f"{what}: {error}") from None
-    ratios = odds_ratios(model, confidence=confidence) if planned.family == "binomial" else None
-    warnings = (*model.warnings, *grouping_warnings(rows, planned.formula))
-    return FittedModel(name, planned, model, tuple(means), tuple(contrasts), standardized, ratios, warnings)
+    return FittedModel(
+        name=name,
+        planned=planned,
+        model=model,
+        means=tuple(means),
+        contrasts=tuple(contrasts),
+        standardized=standardized,
+        odds_ratios=odds_ratios(model, confidence=confidence) if planned.family == "binomial" else None,
+        effect_sizes=effect_sizes_of_terms(model.anova, confidence),
+        warnings=(*model.warnings, *grouping_warnings(rows, planned.formula)),
+    )

@@ -34,6 +34,7 @@ HEADINGS = {
     "estimate_unit": "unit of estimate and CI", "d_prime": "d'",
     "n_completed": "completed", "n_included": "in the analysis", "sd_between_runs": "SD between runs",
     "sd_between_runs_by_chance": "SD between runs, by chance", "p_between_runs": "p, runs differ",
+    "partial_eta_squared": "partial η²", "partial_omega_squared": "partial ω²", "cohens_f": "Cohen's f",
 }  # fmt: skip
 
 

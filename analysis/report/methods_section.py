@@ -228,6 +228,14 @@ def add_planned(methods: Methods, plan: PlannedAnalyses, results: PlannedResults
         if ("gaussian", True) in forms:
             sentences.append("In linear mixed models, the degrees of freedom follow Satterthwaite (1946).")
             cited.add("satterthwaite")
+        if with_sizes := [name for name, model in results.models.items() if model.effect_sizes is not None]:
+            of = "" if len(with_sizes) == len(results.models) else f" of {', '.join(with_sizes)}"
+            sentences.append(
+                f"The effect sizes of the terms{of} are partial eta squared, partial omega squared and Cohen's f, "
+                "computed from F and its degrees of freedom (Ben-Shachar et al., 2020). Their two-sided confidence "
+                f"intervals ({percent(plan.confidence, 0)}) use the noncentral F distribution (Steiger, 2004)."
+            )
+            cited |= {"effectsize", "steiger"}
         adjusted = {asked.adjust for model in results.models.values() for asked in model.planned.contrasts}
         used = [ADJUSTMENTS[adjust] for adjust in ADJUSTMENTS if adjust in adjusted]
         if used:

@@ -28,6 +28,12 @@ TERM_TESTS = {
 
 PARTS = {
     "anova": ("Terms", ""),
+    "effect_sizes": (
+        "Effect sizes of terms",
+        "Effect sizes are computed from F and its degrees of freedom, as in R's effectsize. In a mixed model, this is "
+        "an approximation. The CIs are two-sided. The F test is one-sided, so a CI can include 0 although the term is "
+        "significant.",
+    ),
     "means": (
         "Estimated marginal means",
         "Each mean is averaged over the other factors with equal weights. Covariates are set to their means, and "

@@ -150,7 +150,8 @@ def term_sentences(fitted: FittedModel, confidence: float) -> list[str]:
     terms = _terms(fitted)
     is_significant = terms["p_value"] < 1 - confidence
     sentences = [
-        f"{row['term']}: {_statistic(row)}, p {_equals(p_words(row['p_value']))}."
+        f"{row['term']}: {_statistic(row)}, p {_equals(p_words(row['p_value']))}"
+        f"{_effect_size(fitted, row['term'], confidence)}."
         for row in terms[is_significant].to_dict("records")
     ]
     if names := ", ".join(terms.loc[~is_significant & terms["p_value"].notna(), "term"]):
@@ -158,6 +159,16 @@ def term_sentences(fitted: FittedModel, confidence: float) -> list[str]:
     if names := ", ".join(terms.loc[terms["p_value"].isna(), "term"]):
         sentences.append(f"Not estimated: {names}.")
     return sentences
+
+
+def _effect_size(fitted: FittedModel, term: str, confidence: float) -> str:
+    """Return partial eta squared of a term with its interval; nothing for a term without an F test."""
+    if fitted.effect_sizes is None:
+        return ""
+    sizes = fitted.effect_sizes.set_index("term").to_dict("index")[term]
+    words = f", partial η² {number(sizes['partial_eta_squared'])}"
+    low, high = (sizes[f"partial_eta_squared_ci_{bound}"] for bound in ("low", "high"))
+    return words if pd.isna(high) else f"{words}, {percent(confidence, 0)} CI [{number(low)}, {number(high)}]"
 
 
 def _terms(fitted: FittedModel) -> pd.DataFrame:

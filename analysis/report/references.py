@@ -3,6 +3,8 @@
 REFERENCES = {
     "benjamini_hochberg": "Benjamini, Y., & Hochberg, Y. (1995). Controlling the false discovery rate: A practical and "
     "powerful approach to multiple testing. Journal of the Royal Statistical Society: Series B, 57, 289-300.",
+    "effectsize": "Ben-Shachar, M. S., Lüdecke, D., & Makowski, D. (2020). effectsize: Estimation of effect size "
+    "indices and standardized parameters. Journal of Open Source Software, 5(56), 2815.",
     "bonett_price": "Bonett, D. G., & Price, R. M. (2012). Adjusted Wald confidence interval for a difference of "
     "binomial proportions based on paired data. Journal of Educational and Behavioral Statistics, 37, 479-488.",
     "brown": "Brown, W. (1910). Some experimental results in the correlation of mental abilities. British Journal of "
@@ -58,6 +60,8 @@ REFERENCES = {
     "657-680.",
     "spearman": "Spearman, C. (1910). Correlation calculated from faulty data. British Journal of Psychology, 3, "
     "271-295.",
+    "steiger": "Steiger, J. H. (2004). Beyond the F test: Effect size confidence intervals and tests of close fit in "
+    "the analysis of variance and contrast analysis. Psychological Methods, 9, 164-182.",
     "tukey": "Tukey, J. W. (1949). Comparing individual means in the analysis of variance. Biometrics, 5, 99-114.",
     "welch": "Welch, B. L. (1947). The generalization of Student's problem when several different population variances "
     "are involved. Biometrika, 34, 28-35.",

@@ -2,11 +2,13 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analysis.statistics.effect_sizes import effect_sizes_of_f
 from analysis.statistics.mixed_models.design_matrix import INTERCEPT, DesignColumn, Floats, averaged_row
 from analysis.statistics.mixed_models.formulas import Term
 from analysis.statistics.mixed_models.wald_tests import DegreesOfFreedom, is_estimable, joint_test, no_test
@@ -104,6 +106,49 @@ def treatment_tests(
         own = np.eye(len(terms))[[place for place, other in enumerate(terms) if other == term]]
         rows.append((_name(term), "treatment", *joint_test(coefficients, covariance, np.nan, own)))
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def effect_sizes_of_terms(tests: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame | None:
+    """Return the effect sizes of the terms of a linear model, from the F test of each term.
+
+    Parameters
+    ----------
+    tests : DataFrame
+        The table of `joint_tests`.
+    confidence : float
+        Coverage of the two-sided intervals.
+
+    Returns
+    -------
+    DataFrame or None
+        `term`, `partial_eta_squared`, `partial_omega_squared`, `cohens_f`, and the bounds of the intervals of partial
+        eta squared and Cohen's f. None if the tests are not F tests: a chi-square test has no such effect size.
+
+    Notes
+    -----
+    A mixed model has several error variances, so its terms have no sums of squares. The effect sizes are defined by F
+    and its degrees of freedom (`effect_sizes_of_f`), as in R's ``effectsize::eta_squared`` for mixed models. So the
+    effect sizes of two terms can have different error variances: that of participants for a factor between
+    participants, and that of trials for a factor within participants.
+
+    Examples
+    --------
+    >>> tests = pd.DataFrame({"term": ["a"], "statistic_name": ["F"], "statistic": [7.0], "df": [2], "df_error": [6.0]})
+    >>> effect_sizes_of_terms(tests).round(3)[["partial_eta_squared", "partial_omega_squared", "cohens_f"]]
+       partial_eta_squared  partial_omega_squared  cohens_f
+    0                  0.7                  0.571     1.528
+    """
+    if tests.empty or not (tests["statistic_name"] == "F").all():
+        return None
+    sizes = [
+        effect_sizes_of_f(f, df, df_error, confidence=confidence)
+        for f, df, df_error in zip(tests["statistic"], tests["df"], tests["df_error"], strict=True)
+    ]
+    bounds = {"eta_ci": "partial_eta_squared_ci", "f_ci": "cohens_f_ci"}
+    columns = {f"{ours}_{bound}": f"{name}_{bound}" for ours, name in bounds.items() for bound in ("low", "high")}
+    table = pd.DataFrame([asdict(of_term) for of_term in sizes]).rename(columns=columns)
+    table.insert(0, "term", tests["term"].to_numpy())
+    return table
 
 
 def _name(term: Term) -> str:

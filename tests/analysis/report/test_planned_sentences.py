@@ -93,6 +93,29 @@ def test_each_table_of_terms_says_which_tests_it_has(trials: pd.DataFrame) -> No
     assert "The terms of two were tested by Wald χ² tests of treatment contrasts" in text
 
 
+def test_a_significant_term_of_a_linear_model_has_its_effect_size_with_an_interval(trials: pd.DataFrame) -> None:
+    models = {"line": {"formula": f"rt_ms ~ condition + {GROUPS}"},
+              "logit": {"formula": f"correct ~ condition + {GROUPS}", "family": "binomial"}}  # fmt: skip
+    found, plan = results(trials, models=models)
+    sizes = found.files()["models/line.effect_sizes"].iloc[0]
+    (sentence,) = term_sentences(found.models["line"], 0.95)
+    low, high = sizes["partial_eta_squared_ci_low"], sizes["partial_eta_squared_ci_high"]
+    assert low < sizes["partial_eta_squared"] < high
+    assert sentence.endswith(f", partial η² {sizes['partial_eta_squared']:.3f}, 95\xa0% CI [{low:.3f}, {high:.3f}].")
+    assert "models/logit.effect_sizes" not in found.files()
+    assert "η²" not in "".join(term_sentences(found.models["logit"], 0.95))
+    line, logit = planned_section(found, plan, {})["models"]
+    (part,) = (part for part in line["parts"] if part["title"] == "Effect sizes of terms")
+    assert [column.heading for column in part["table"].columns] == [
+        "term", "partial η²", "partial η², 95\xa0% CI low", "partial η², 95\xa0% CI high", "partial ω²", "Cohen's f",
+        "Cohen's f, 95\xa0% CI low", "Cohen's f, 95\xa0% CI high",
+    ]  # fmt: skip
+    assert all(part["title"] != "Effect sizes of terms" for part in logit["parts"])
+    methods = methods_of_data(plan, found, "1.0")
+    assert "The effect sizes of the terms of line are partial eta squared, " in " ".join(methods.paragraphs)
+    assert any(work.startswith("Steiger, J. H. (2004)") for work in methods.references)
+
+
 @pytest.mark.parametrize(
     ("formula", "family", "said", "not_said"),
     [

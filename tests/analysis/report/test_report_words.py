@@ -108,7 +108,8 @@ def test_every_work_in_the_methods_section_is_in_the_references(pilot: str) -> N
     for work in ("Spearman, 1910; Brown, 1910", "Cohen, 1960", "Efron & Tibshirani, 1993", "Fisher, 1921"):
         assert work in methods
     named = re.findall(
-        r"([A-Z][a-z]+)(?: (?:&|and) [A-Z][a-z]+| et al\.)?(?:,| \(|'s method \()+ ?((?:19|20)\d\d)", methods
+        r"\b([A-Z][a-z]+(?:-[A-Z][a-z]+)?)(?: (?:&|and) [A-Z][a-z]+| et al\.)?(?:,| \(|'s method \()+ ?((?:19|20)\d\d)",
+        methods,
     )
     assert len(named) > 10
     for author, year in named:

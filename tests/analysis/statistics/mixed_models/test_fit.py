@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from analysis.statistics.mixed_models.fit import fit_mixed_model, odds_ratios, standardized_coefficients
+from analysis.statistics.mixed_models.term_tests import effect_sizes_of_terms
 from analysis.statistics.mixed_models.wald_tests import Satterthwaite, joint_test
 from batteries.errors import InputError
 from tests.analysis.statistics.mixed_models.r_fixtures import CASES, data_of, fitted, numbers
@@ -84,6 +85,40 @@ def test_a_joint_test_that_needs_an_empty_cell_is_missing():
 def test_a_joint_test_without_an_intercept_compares_the_means():
     with_intercept = fit_mixed_model(data_of("trials"), "rt ~ condition + prompt + (1 | participant)").anova
     pd.testing.assert_frame_equal(fitted("no intercept").anova, with_intercept, rtol=1e-6)
+
+
+# R 4.2.2, effectsize 0.8.3, of "crossed intercepts" with sum-to-zero contrasts and a centred covariate: a <- anova(m);
+#   eta_squared(a, alternative = "two.sided"); omega_squared(a); cohens_f(a, alternative = "two.sided")
+# partial eta squared and its bounds; partial omega squared; Cohen's f and its bounds.
+EFFECT_SIZES = {
+    "condition": (0.0802434, 0.0285858, 0.1417354, 0.0738343, 0.2953713, 0.1715429, 0.4063764),
+    "load": (0.1722557, 0.1014954, 0.2488421, 0.1689845, 0.4561825, 0.3360957, 0.5755675),
+    "prompt": (0.0226523, 0.0013663, 0.0663721, 0.0192905, 0.1522409, 0.0369892, 0.2666280),
+    "condition:load": (0.0233133, 0, 0.0633064, 0.0167352, 0.1544983, 0, 0.2599712),
+}
+
+
+def test_effect_sizes_of_terms_agree_with_effectsize():
+    table = effect_sizes_of_terms(fitted("crossed intercepts").anova)
+    assert table["term"].tolist() == list(EFFECT_SIZES)
+    columns = ["partial_eta_squared", "partial_eta_squared_ci_low", "partial_eta_squared_ci_high",
+               "partial_omega_squared", "cohens_f", "cohens_f_ci_low", "cohens_f_ci_high"]  # fmt: skip
+    # With more than two levels, lmerTest's degrees of freedom depend a little on the order of the levels; ours do not.
+    np.testing.assert_allclose(table[columns], list(EFFECT_SIZES.values()), rtol=6e-4)
+    one_df = table["term"].isin(["load", "prompt"])
+    np.testing.assert_allclose(table.loc[one_df, columns], [EFFECT_SIZES["load"], EFFECT_SIZES["prompt"]], rtol=5e-5)
+
+
+def test_terms_with_chi_square_tests_have_no_effect_sizes():
+    assert effect_sizes_of_terms(fitted("crossed intercepts", "treatment").anova) is None
+    assert effect_sizes_of_terms(fitted("logistic, crossed intercepts").anova) is None
+
+
+def test_a_term_that_cannot_be_tested_has_no_effect_size():
+    table = effect_sizes_of_terms(fitted("an empty cell").anova).set_index("term")
+    assert table["cohens_f"].isna().to_dict() == {
+        "condition": True, "prompt": True, "load": False, "condition:prompt": True,
+    }  # fmt: skip
 
 
 def test_an_unknown_kind_of_tests_is_refused():
