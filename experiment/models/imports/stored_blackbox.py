@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from batteries.errors import InputError
 from batteries.files.file_reading import describe, parse_json, read_text
@@ -38,6 +38,10 @@ class _Prediction(_Stored):
     predicted: str
     correct: bool
     reasoning: str | None = None
+    # The text is empty if the model had no thinking.
+    thinking: str | None = None
+    input_tokens: int | None = Field(default=None, ge=0, alias="inputTokens")
+    output_tokens: int | None = Field(default=None, ge=0, alias="outputTokens")
     response_time_ms: float | None = Field(default=None, ge=0, le=86_400_000, alias="responseTimeMs")
 
 
@@ -63,19 +67,33 @@ class _Result(_Stored):
     @property
     def condition(self) -> tuple[str, ...]:
         """Properties that all results of a run share: the model, and then the condition in words."""
-        words = [self.prompt_condition]
-        if self.enable_thinking:
-            words.append(f"thinking {self.thinking_budget}" if self.thinking_budget else "thinking")
-        words += [
-            word
-            for word, is_on in (
-                ("grid state", self.vot_grid_state),
-                ("ray trace", self.vot_ray_trace),
-                ("hypothesis", self.vot_hypothesis),
-            )
-            if is_on
-        ]
-        return (self.model, *words)
+        thinking = ["thinking", *([str(self.thinking_budget)] if self.thinking_budget else [])]
+        return (
+            self.model,
+            self.prompt_condition,
+            *([" ".join(thinking)] if self.enable_thinking else []),
+            *self._visual_aids,
+        )
+
+    @property
+    def parameters(self) -> dict[str, JsonValue]:
+        """Settings of the run: the prompt with its visual aids, and the thinking with its limit in tokens.
+
+        The files have a limit of the thinking also for runs without thinking. It is omitted, because it had no effect.
+        """
+        return {
+            "prompt": ", ".join((self.prompt_condition, *self._visual_aids)),
+            "thinking": self.enable_thinking,
+            "thinking_budget": self.thinking_budget if self.enable_thinking else None,
+        }
+
+    @property
+    def _visual_aids(self) -> list[str]:
+        """The pictures that the prompt asked the model to draw."""
+        drawn = {
+            "grid state": self.vot_grid_state, "ray trace": self.vot_ray_trace, "hypothesis": self.vot_hypothesis,
+        }  # fmt: skip
+        return [name for name, is_drawn in drawn.items() if is_drawn]
 
 
 class _Export(_Stored):
@@ -158,7 +176,11 @@ def _run(condition: tuple[str, ...], predictions: Predictions) -> Run:
         model_version=first.model,
         temperature=None,
         prompt_digest=hashlib.sha256("\n".join(prompts).encode()).hexdigest(),
-        parameters={"condition": list(condition[1:]), "experiments": [result.experiment_id for result in results]},
+        parameters={
+            **first.parameters,
+            "condition": list(condition[1:]),
+            "experiments": [result.experiment_id for result in results],
+        },
         started_at=min(result.start_time for result in results),
         completed_at=max(result.end_time for result in results),
         source=Source.IMPORT,
@@ -185,5 +207,8 @@ def _response(index: int, item_id: str, result: _Result, prediction: _Prediction
         rt_ms=prediction.response_time_ms,
         valid=valid,
         text=prediction.reasoning or "",
+        input_tokens=prediction.input_tokens,
+        output_tokens=prediction.output_tokens,
+        thinking=prediction.thinking or None,
         imported_correct=prediction.correct,
     )

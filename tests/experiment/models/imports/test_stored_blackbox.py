@@ -47,6 +47,37 @@ def test_an_invalid_response_is_kept_and_flagged(sample_study: Study, export: di
     assert Counter(response.valid for response in run.responses) == {False: 1, True: 22}
 
 
+def test_a_stored_run_keeps_the_tokens_and_the_reasoning_of_each_response(
+    sample_study: Study, stored_runs: Path
+) -> None:
+    stored = json.loads(stored_runs.read_text(encoding="utf-8"))["results"]
+    for run in read_stored_runs(sample_study, [stored_runs]):
+        of_model = [result for result in stored if result["modelName"] == run.model]
+        predictions = [prediction for result in of_model for prediction in result["predictions"]]
+        assert [response.text for response in run.responses] == [one["reasoning"] for one in predictions]
+        assert sum(response.input_tokens or 0 for response in run.responses) == sum(
+            result["totalInputTokens"] for result in of_model
+        )
+        assert sum(response.output_tokens or 0 for response in run.responses) == sum(
+            result["totalOutputTokens"] for result in of_model
+        )
+        assert {response.thinking for response in run.responses} == {None}  # The file has empty texts.
+
+
+def test_a_stored_run_keeps_its_prompt_its_thinking_and_the_limit_of_the_thinking(
+    sample_study: Study, export: dict[str, Any], tmp_path: Path
+) -> None:
+    (plain,) = read_stored_runs(sample_study, [write(tmp_path, export)])
+    settings = ("prompt", "thinking", "thinking_budget")
+    # The file has a limit of 10,000 tokens also for this run without thinking.
+    assert [plain.parameters[name] for name in settings] == ["augmented+viz", False, None]
+    export["results"][0] |= {"enableThinking": True, "votGridState": True, "votRayTrace": True}
+    export["results"][0]["predictions"][0]["thinking"] = "First the entry cell."
+    (thinking,) = read_stored_runs(sample_study, [write(tmp_path, export, "thinking.json")])
+    assert [thinking.parameters[name] for name in settings] == ["augmented+viz, grid state, ray trace", True, 10_000]
+    assert thinking.responses[0].thinking == "First the entry cell."
+
+
 def test_a_repetition_is_a_separate_run(sample_study: Study, export: dict[str, Any], tmp_path: Path) -> None:
     again = json.loads(json.dumps(export))
     again["results"][0]["experimentId"] = "exp_other"
