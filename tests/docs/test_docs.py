@@ -382,7 +382,8 @@ def test_every_file_and_column_of_an_analysis_is_documented(store_with_runs: Stu
         if path.name == "trials.csv":
             documented |= documented_in(DOCS / "reference" / "data.md", "The tidy table")
             columns |= {"content"}
-        factors = {"outcome", "configuration", "entry_side", "n_cells", "pattern"}
+        factors = {"outcome", "configuration", "entry_side", "n_cells", "pattern", "path_length", "atoms_near_path",
+                   "reflected_at_entry"}  # fmt: skip
         assert columns - factors == documented, path.name
     written = {path.name for path in (tmp_path / "out").rglob("*") if path.is_file() and path.suffix != ".csv"}
     assert "response_times.svg" in written

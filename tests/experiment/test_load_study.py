@@ -66,7 +66,7 @@ def test_the_digest_depends_on_the_shown_content_and_the_attention_check_rule(st
     for file, old, new in [
         ("consent.md", "ten minutes", "twenty minutes"),
         ("study.yaml", "max_failed: 0", "max_failed: 1"),
-        ("battery.jsonl", '"version":"1.0"', '"version":"1.1"'),
+        ("battery.jsonl", '"version":"1.1"', '"version":"1.2"'),
     ]:
         edit(study_folder / file, old, new)
         digests.add(load_study(study_folder).digest)
