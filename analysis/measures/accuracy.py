@@ -162,6 +162,18 @@ def interval_of(members: pd.DataFrame, plan: AnalysisPlan) -> Interval:
     return proportion_interval(n_correct, n_trials, plan.confidence)
 
 
+def share_of_rows(rows: pd.DataFrame, plan: AnalysisPlan) -> tuple[float, Interval]:
+    """Return the share of one subject's rows in which `correct` is 1, and its interval, which is that of an accuracy.
+
+    `rows` has the columns `kind`, `subject`, `participant`, `item_id`, `correct`, and those of `cluster_columns`.
+    """
+    if rows["kind"].iloc[0] == "model":
+        of_items = item_counts(rows.assign(counted_as=rows["correct"].astype("float64")), plan)
+        return accuracy_of_items(of_items, of_items["n_trials"], plan)
+    members = participant_counts(rows, [])
+    return members["n_correct"].sum() / members["n_trials"].sum(), interval_of(members, plan)
+
+
 @dataclass(frozen=True)
 class CrossedOverItems:
     """People's accuracy, with its precision over participants and items."""

@@ -3,6 +3,7 @@
 import pandas as pd
 
 from analysis.data.columns import PEOPLE, factor_columns
+from analysis.measures.confusion import confusion
 from analysis.measures.demands import demand_tables
 from analysis.measures.difficulty import accuracy_by_level, trends
 from analysis.measures.error_consistency import FEWEST_ITEMS, error_agreement
@@ -23,6 +24,7 @@ TITLES = {
     "perturbations": "Accuracy with perturbed text",
     "variants": "Accuracy in all variants of an item",
     "option_positions": "Choices by position of the option",
+    "confusion": "Confusion of categories",
 }
 """The heading of each measure, in the order of the report. The heading of a signal is the name of the signal."""
 
@@ -56,6 +58,12 @@ EXPLANATIONS = {
     "option_positions": (
         "Chosen: share of trials in which the option at this position was chosen. Right: share of these trials in "
         "which the right option was at this position."
+    ),
+    "confusion": (
+        "Numbers of trials: a row for each category of the right answer, a column for each category of the response. A "
+        "response can be wrong although its category is right, for example if the ray exits at another port. So the "
+        "number of correct responses can be smaller than the number of responses in the right category. The file also "
+        "has shares with intervals."
     ),
 }
 """A sentence below the table of some measures."""
@@ -97,6 +105,9 @@ def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[
             positions = option_positions(trials, plan)
             if len(positions):
                 tables["option_positions"] = positions
+    confusions = confusion(trials, plan)
+    if len(confusions):
+        tables["confusion"] = confusions
     for name, planned in plan.signals.items():
         with collect_input_error(not_computed), input_error_about(f"the signal `{name}`"):
             tables[f"signal_{name}"] = signal_measures(

@@ -8,16 +8,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.data.columns import factor_columns, subject_order
-from analysis.measures.accuracy import (
-    accuracy_of_items,
-    cluster_columns,
-    interval_of,
-    item_counts,
-    kept_trials,
-    participant_counts,
-)
+from analysis.measures.accuracy import cluster_columns, kept_trials, share_of_rows
 from analysis.statistics.agreement_measures import repeated_agreement
-from analysis.statistics.intervals import Interval
 from batteries.errors import InputError
 from batteries.variants import ITEM_VARIANT, ORDER, ORIGINAL, ORIGINAL_ITEM
 from experiment.study.analysis_plan import AnalysisPlan
@@ -114,7 +106,7 @@ def option_positions(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
         n_options = int(own["n_options"].iloc[0])
         for position in range(1, n_options + 1):
             chosen = own.assign(item_id=own[ORIGINAL_ITEM], correct=(own["chosen_position"] == position).astype(int))
-            share, interval = _share(chosen, plan)
+            share, interval = share_of_rows(chosen, plan)
             right = float((own["key"] == position).mean())
             rows.append((kind, subject, n_options, position, len(own), share, *interval, right))
     rows.sort(key=lambda row: (*subject_order(row[0], row[1]), *row[2:4]))
@@ -181,22 +173,13 @@ def _surviving(own: pd.DataFrame, n_forms: pd.Series, plan: AnalysisPlan) -> dic
     if survived.empty:
         who = "run" if own["kind"].iloc[0] == "model" else "participant"
         return {"n_items_with_all_variants": 0, "reason": f"no {who} was asked an item in all its variants"}
-    share, interval = _share(survived, plan)
+    share, interval = share_of_rows(survived, plan)
     return {
         "n_items_with_all_variants": survived["item_id"].nunique(),
         "surviving_accuracy": share,
         "surviving_accuracy_ci_low": interval.low,
         "surviving_accuracy_ci_high": interval.high,
     }
-
-
-def _share(units: pd.DataFrame, plan: AnalysisPlan) -> tuple[float, Interval]:
-    """Return the share of rows with `correct`, and its interval. `item_id` is the original item."""
-    if units["kind"].iloc[0] == "model":
-        of_items = item_counts(units.assign(counted_as=units["correct"].astype("float64")), plan)
-        return accuracy_of_items(of_items, of_items["n_trials"], plan)
-    members = participant_counts(units, [])
-    return members["n_correct"].sum() / members["n_trials"].sum(), interval_of(members, plan)
 
 
 def _consistency(own: pd.DataFrame) -> float:

@@ -46,6 +46,10 @@ MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
         "Surviving accuracy is the share of items with correct responses to the original item and to all its variants.",
         (),
     ),
+    "confusion": (
+        "The table of confusions counts trials by the category of the right answer and the category of the response.",
+        (),
+    ),
 }
 """For each table of a measure: what was measured, and the works to cite."""
 

@@ -8,6 +8,7 @@ import pandas as pd
 from analysis.data.columns import PEOPLE
 from analysis.data.subjects import names_of_models, programs_among
 from analysis.measures.accuracy import FactorAccuracy, kept_trials
+from analysis.measures.confusion import confusion_matrix
 from analysis.measures.demands import DEMAND, has_demand
 from analysis.measures.study_measures import EXPLANATIONS, TITLES
 from analysis.planned.sensitivity import overlap_sentences
@@ -189,7 +190,9 @@ def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan, figures: dict
             {
                 "title": TITLES.get(name, name.replace("_", " ", 1)),
                 "name": name,
-                "table": shown(table, plan.confidence, of_study=True),
+                "table": shown(
+                    confusion_matrix(table) if name == "confusion" else table, plan.confidence, of_study=True
+                ),
                 "explanation": EXPLANATIONS.get(name, "").format(units=item_units(plan)),
             }
             for name, table in tables.items()

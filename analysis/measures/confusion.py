@@ -1,0 +1,95 @@
+"""Confusion of response categories, such as absorbed and reflected rays: right category against given category."""
+
+from typing import Any
+
+import pandas as pd
+
+from analysis.data.columns import subject_order
+from analysis.measures.accuracy import cluster_columns, kept_trials, share_of_rows
+from batteries.tasks import task_named
+from experiment.study.analysis_plan import AnalysisPlan
+
+INVALID, NO_RESPONSE = WITHOUT = ("invalid response", "no response")
+"""The categories of trials without a valid response."""
+
+COLUMNS = ["kind", "subject", "task", "right_category", "given_category", "n_trials", "n_wrong", "share",
+           "share_ci_low", "share_ci_high", "share_of_errors"]  # fmt: skip
+_NEEDED = ["kind", "subject", "participant", "item_id", "task", "content", "key", "response", "valid", "correct"]
+
+
+def confusion(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
+    """Return how often each subject gave a response of each category, for each category of the right answer.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        The tidy table with `excluded_by`, from `apply_exclusions`. Items of tasks without categories are left out.
+    plan : AnalysisPlan
+        The plan states the confidence level and the clusters of items.
+
+    Returns
+    -------
+    DataFrame
+        `COLUMNS`, one row for each subject, task, category of the right answer and category of the response. The table
+        has no rows if no task has categories (`batteries.tasks.task.Task.categories`). Responses without a category
+        have a row only if there are such responses. `n_wrong` is the number of the `n_trials` responses that are not
+        correct: a response can be wrong although its category is right, such as a ray that leaves by another port.
+        `share` is the share of the trials with the same right category. Its interval is that of an accuracy.
+        `share_of_errors` is the share of all responses of the subject in this task that are not correct.
+    """
+    kept = kept_trials(trials, [*_NEEDED, *cluster_columns(plan)])
+    kept = kept[kept["task"].map(lambda task: bool(task_named(task).categories)).astype(bool)]
+    columns = {"kind": "str", "subject": "str", "task": "str", "item_id": "str"}
+    kept = kept.astype(columns).assign(**_categories(kept))
+    rows: list[tuple[Any, ...]] = []
+    for (kind, subject, task), own in kept.groupby(["kind", "subject", "task"], sort=False):
+        n_errors = int(own["is_wrong"].sum())
+        for right in task_named(str(task)).categories:
+            asked = own[own["right_category"] == right]
+            if asked.empty:
+                continue
+            without = [name for name in WITHOUT if (asked["given_category"] == name).any()]
+            for given in (*task_named(str(task)).categories, *without):
+                chosen = asked["given_category"] == given
+                share, interval = share_of_rows(asked.assign(correct=chosen.astype("int64")), plan)
+                n_wrong = int(asked.loc[chosen, "is_wrong"].sum())
+                of_errors = n_wrong / n_errors if n_errors else float("nan")
+                rows.append(
+                    (kind, subject, task, right, given, int(chosen.sum()), n_wrong, share, *interval, of_errors)
+                )
+    rows.sort(key=lambda row: subject_order(row[0], row[1]))
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _categories(kept: pd.DataFrame) -> dict[str, Any]:
+    """Return `right_category` and `given_category` of each trial, and `is_wrong`: the response is not correct."""
+    is_valid = kept["valid"].fillna(True).astype(bool)
+    right, given = [], []
+    for task_name, content, key, response, valid in zip(
+        kept["task"], kept["content"], kept["key"], kept["response"], is_valid, strict=True
+    ):
+        task = task_named(task_name)
+        right.append(task.category(content, key))
+        is_missing = response is None or (isinstance(response, float) and pd.isna(response))
+        given.append(NO_RESPONSE if is_missing else task.category(content, response) if valid else INVALID)
+    return {
+        "right_category": right,
+        "given_category": given,
+        "is_wrong": ~kept["correct"].fillna(False).astype(bool),
+    }
+
+
+def confusion_matrix(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table of `confusion` with one row for each right category, and one column for each given category.
+
+    The cells are numbers of trials. `n_correct` is the number of correct responses.
+    """
+    cells = ["kind", "subject", "task", "right_category"]
+    work = table.assign(n_correct=table["n_trials"] - table["n_wrong"])
+    totals = work.groupby(cells, sort=False)[["n_trials", "n_correct"]].sum()
+    given = table["given_category"].unique().tolist()
+    given = [name for name in given if name not in WITHOUT] + [name for name in WITHOUT if name in given]
+    counts = work.set_index([*cells, "given_category"])["n_trials"].unstack(fill_value=0)[given]
+    matrix = totals[["n_trials"]].join(counts).join(totals[["n_correct"]]).reset_index()
+    hidden = ["kind"] if matrix["task"].nunique() > 1 else ["kind", "task"]
+    return matrix.drop(columns=hidden)
