@@ -13,12 +13,12 @@ from experiment.study.definition import Study
 
 @pytest.fixture(scope="module")
 def factors(sample_study: Study) -> list[dict[str, int]]:
-    return [dict(item.factors) for item in sample_study.test_items]  # type: ignore[arg-type]
+    return [dict(item.factors) for item in sample_study.test_items]
 
 
 def test_the_path_length_counts_the_cells_of_the_path_and_the_cells_outside_the_board(sample_study: Study) -> None:
     for item in sample_study.test_items:
-        atoms = frozenset((row, column) for row, column in item.content["atoms"])  # type: ignore[union-attr, misc]
+        atoms = frozenset((row, column) for row, column in item.content["atoms"])
         ray = trace(atoms, Port.parse(str(item.content["entry"])))
         leaves = ray.outcome != "absorbed"
         near = [
@@ -48,7 +48,7 @@ def test_the_path_factors_have_the_distributions_that_the_paper_prints(factors: 
 
 
 def test_the_path_factors_are_those_of_the_stored_rays(sample_study: Study, stored_runs: Path) -> None:
-    items = {(tuple(map(tuple, item.content["atoms"])), item.content["entry"]): item  # type: ignore[arg-type]
+    items = {(tuple(map(tuple, item.content["atoms"])), item.content["entry"]): item
              for item in sample_study.test_items}  # fmt: skip
     for result in json.loads(stored_runs.read_text(encoding="utf-8"))["results"]:
         atoms = tuple(map(tuple, result["atomConfig"]))
