@@ -98,6 +98,14 @@ def test_the_shipped_plan_has_no_mistake_and_every_result_is_computed(study: Stu
     assert results.not_computed == []
 
 
+def test_the_rows_of_imported_runs_have_their_prompt_thinking_and_tokens(trials: pd.DataFrame) -> None:
+    settings = trials[["prompt", "thinking", "thinking_budget", "input_tokens", "output_tokens"]].drop_duplicates()
+    prompts = [f"{style}+viz{aid}" for style in ("augmented", "baseline") for aid in ("", ", ray trace")]
+    assert {tuple(row) for row in settings.astype(object).fillna(0).to_numpy()} == {
+        (prompt, thinking, 10_000 if thinking else 0, 100, 10) for prompt in prompts for thinking in (True, False)
+    }
+
+
 @pytest.mark.parametrize("name", R_TESTS)
 def test_the_models_of_the_plan_agree_with_r(results: PlannedResults, name: str) -> None:
     model = results.models[name].model
