@@ -61,6 +61,11 @@ def effect_sizes_of_f(f: float, df: float, df_error: float, *, confidence: float
     lower bound can be 0 although p is below 1 minus the confidence. Steiger (2004) reports 90 % intervals for this
     reason. There is no interval of partial omega squared: it estimates the same share as partial eta squared.
 
+    In an analysis of variance between N units with normal errors, the interval of :math:`\lambda` has exactly the
+    stated coverage. The population's share of variance is :math:`\lambda / (\lambda + N)`. So with few units, the
+    bounds are a little too large for this share, as partial eta squared is. With factors within units and in mixed
+    models, the interval is an approximation.
+
     References
     ----------
     Steiger, J. H. (2004). Beyond the F test: Effect size confidence intervals and tests of close fit in the analysis
@@ -139,8 +144,9 @@ def noncentrality_interval(f: float, df: float, df_error: float, *, confidence: 
     Notes
     -----
     The lower bound is the :math:`\lambda` with :math:`\Pr(F_\lambda \le F) = (1 + c) / 2`, and the upper bound is the
-    :math:`\lambda` with :math:`\Pr(F_\lambda \le F) = (1 - c) / 2`. A bound is 0 if no :math:`\lambda` has this
-    probability, because F is small. Both bounds are missing if F is missing.
+    :math:`\lambda` with :math:`\Pr(F_\lambda \le F) = (1 - c) / 2`. The lower bound is 0 if no :math:`\lambda` has this
+    probability, because F is small. Both bounds are missing if F is missing, or if F is so small that the upper bound
+    would be 0 too: an interval without a width would claim certainty. R's effectsize then has the interval [0, 0].
 
     Examples
     --------
@@ -150,7 +156,7 @@ def noncentrality_interval(f: float, df: float, df_error: float, *, confidence: 
     if math.isnan(f) or math.isnan(df_error):
         return math.nan, math.nan
     low, high = (_noncentrality(f, df, df_error, (1 + sign * confidence) / 2) for sign in (1, -1))
-    return low, high
+    return (math.nan, math.nan) if high == 0 else (low, high)
 
 
 def _noncentrality(f: float, df: float, df_error: float, probability: float) -> float:

@@ -47,6 +47,9 @@ def test_the_90_percent_interval_excludes_0_exactly_if_p_is_below_5_percent():
 @given(st.floats(0.01, 500), st.integers(1, 12), st.floats(2, 500))
 def test_the_observed_f_is_a_quantile_of_the_noncentral_f_distribution_at_each_bound(f, df, df_error):
     low, high = noncentrality_interval(f, df, df_error)
+    if math.isnan(high):
+        assert stats.f.cdf(f, df, df_error) <= 0.025
+        return
     assert 0 <= low <= high
     for bound, probability in ((low, 0.975), (high, 0.025)):
         if bound > 1e-6:
@@ -58,6 +61,14 @@ def test_the_observed_f_is_a_quantile_of_the_noncentral_f_distribution_at_each_b
 def test_a_missing_f_has_no_effect_size():
     sizes = effect_sizes_of_f(math.nan, 2, math.nan)
     assert all(math.isnan(value) for value in vars(sizes).values())
+
+
+def test_an_f_near_0_has_no_interval_because_its_width_would_be_0():
+    """R: F_to_eta2(0.02, 2, 30, alternative = "two.sided") gives [0, 0]."""
+    sizes = effect_sizes_of_f(0.02, 2, 30)
+    assert sizes.partial_eta_squared == pytest.approx(0.04 / 30.04)
+    bounds = (sizes.eta_ci_low, sizes.eta_ci_high, sizes.f_ci_low, sizes.f_ci_high)
+    assert all(math.isnan(bound) for bound in bounds)
 
 
 def test_a_bound_that_cannot_be_found_is_missing():
