@@ -53,7 +53,7 @@ def test_an_error_in_a_study_names_its_file_and_line(
 
 def test_the_settings_of_runs_are_factors_of_the_plan(study_folder: Path, edit: Edit) -> None:
     edit(study_folder / "study.yaml", "by: [outcome]", "by: [outcome, prompt, temperature]")
-    assert load_study(study_folder).analysis.by == ("outcome", "prompt", "temperature")
+    assert load_study(study_folder).definition.analysis.by == ("outcome", "prompt", "temperature")
 
 
 def test_a_folder_without_a_study_is_refused(tmp_path: Path) -> None:
