@@ -180,6 +180,24 @@ def difference_sentence(row: dict[str, Any], plan: AnalysisPlan) -> str:
     return f"{people} were {size} {_side(row)} {model}, {ci}."
 
 
+def groups_sentence(row: dict[str, Any], plan: AnalysisPlan) -> str:
+    """Return one row of the table `people_and_models_overall` as sentences. They claim no more than the CI shows."""
+    ci = f"{percent(plan.confidence, 0)} CI"
+    people, models = (
+        f"{percent(row[name])} correct, {ci} [{100 * row[f'{name}_ci_low']:.1f}, {100 * row[f'{name}_ci_high']:.1f}]"
+        for name in ("accuracy_people", "accuracy_models")
+    )
+    size = f"{100 * abs(row['difference']):.1f}\u00a0percentage points"
+    bounds = f"{ci} [{points(row['ci_low'])}, {points(row['ci_high'])}]"
+    found = (
+        f"{_capital(str(row['people']))} ({count(row['n_participants'], 'participant')}): {people}. Models "
+        f"({count(row['n_models'], 'model')} as one group): {models}, over {count(row['n_items'], 'item')}."
+    )
+    if row["ci_low"] <= 0 <= row["ci_high"]:
+        return f"{found} The difference is {points(row['difference'])} points, {bounds}: its direction is uncertain."
+    return f"{found} {_capital(str(row['people']))} were {size} {_side(row)} the models, {bounds}."
+
+
 def demands_sentence(n_items: Mapping[str, int]) -> str:
     """Return a sentence on the numbers of items with each demand.
 

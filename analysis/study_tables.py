@@ -12,6 +12,7 @@ from analysis.measures.comparisons import comparison
 from analysis.measures.differences import differences
 from analysis.measures.invalid_responses import invalid_responses, regraded, stored_scoring
 from analysis.measures.models import models_table
+from analysis.measures.people_and_models import people_and_models
 from analysis.measures.study_measures import study_measures
 from analysis.planned.results import PlannedResults, run_planned
 from analysis.planned.sensitivity import EarlierRules, sensitivity
@@ -58,6 +59,10 @@ def study_tables(
     planned = run_planned(study_rows(marked), plan_for(marked, plan))
     by_factor = accuracy_by_factor(marked, plan)
     tables = _tables_of_every_study(exclusions, plan) | sensitivity(trials, plan, exclusions, earlier_rules)
+    groups = people_and_models(marked, [], plan)
+    if len(groups):
+        tables["people_and_models"] = people_and_models(marked, plan.by, plan)
+        tables["people_and_models_overall"] = groups
     if has_several_versions(trials):
         tables["study_versions"] = study_versions(marked)
     not_computed: list[str] = []

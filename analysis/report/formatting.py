@@ -18,7 +18,9 @@ HEADINGS = {
     "bayes_factor_10": "Bayes factor, for a difference", "people": "participants",
     "n_participants": "n participants", "n_trials": "trials",
     "n_correct": "correct", "accuracy_people": "accuracy, participants", "accuracy_model": "accuracy, model",
+    "accuracy_models": "accuracy, models",
     "accuracy_ratio": "model's accuracy / participants' accuracy",
+    "n_items_left_out": "items left out",
     "n_items_only_model": "items, model only", "n_items_only_people": "items, participants only",
     "is_equivalent": "equivalent", "pearson": "Pearson's r",
     "spearman": "Spearman's rho", "kappa": "Cohen's kappa",
@@ -38,7 +40,8 @@ HEADINGS = {
 }  # fmt: skip
 
 
-SHARES = {"accuracy", "accuracy_people", "accuracy_model", "accuracy_1", "accuracy_2", "lowest_accuracy_of_a_run",
+SHARES = {"accuracy", "accuracy_people", "accuracy_model", "accuracy_models", "accuracy_1", "accuracy_2",
+          "lowest_accuracy_of_a_run",
           "highest_accuracy_of_a_run", "sd_between_runs", "sd_between_runs_by_chance", "consistency",
           "accuracy_if_wrong", "accuracy_if_left_out", "accuracy_if_chance", "accuracy_original", "accuracy_variants",
           "surviving_accuracy", "chosen", "right", "accuracy_perturbed", "accuracy_unperturbed", "observed", "expected",

@@ -12,6 +12,14 @@ MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
         "{units} as random.",
         ("bonett_price",),
     ),
+    "people_and_models": (
+        "Models were also analysed as one group, over the items that participants answered and that every model was "
+        "asked. Each model has the same weight; a model with several conditions has the mean over these conditions. "
+        "The interval of this group has the method of the participants' interval, with models as units, and the "
+        "interval of the difference is a MOVER interval (Zou & Donner, 2008). So these intervals treat the models as a "
+        "random sample of models.",
+        ("mover",),
+    ),
     "item_agreement": (
         "Agreement by item is the correlation (Pearson; Spearman, with mean ranks of equal accuracies) between the "
         "accuracies of participants and of a model at the shared items. The reliability of participants' accuracies "

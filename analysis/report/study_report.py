@@ -26,6 +26,7 @@ from analysis.sentences import (
     comparison_sentence,
     demands_sentence,
     difference_sentence,
+    groups_sentence,
     item_units,
     level_words,
     percent,
@@ -83,6 +84,7 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
             **_items(exclusions.trials),
             **participants_section(exclusions, analysis.tables),
             **_accuracy(analysis.tables, plan),
+            groups=_groups(analysis.tables, plan),
             demands=_demands(exclusions.trials, analysis.tables, plan),
             **_models(analysis.tables, plan),
             **_measures(analysis.tables, plan, figures),
@@ -145,6 +147,16 @@ def _accuracy(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, 
         "cell_gaps": records(tables["differences"]) if plan.by else [],
         "stored": records(tables["stored_scoring"]),
         "regraded": records(tables["regraded"]),
+    }
+
+
+def _groups(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, Any] | None:
+    """Return the accuracy of people and of models as two groups, with a sentence for each kind of people."""
+    if "people_and_models" not in tables:
+        return None
+    return {
+        "sentences": [groups_sentence(row, plan) for row in records(tables["people_and_models_overall"])],
+        "table": shown(tables["people_and_models"].drop(columns="kind"), plan.confidence, of_study=True),
     }
 
 
