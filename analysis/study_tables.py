@@ -56,7 +56,7 @@ def study_tables(
         If a factor of the plan's `by` or `comparisons` is not in the data.
     """
     marked = exclusions.trials
-    planned = run_planned(study_rows(marked), plan_for(marked, plan))
+    planned = run_planned(study_rows(marked, plan.demands), plan_for(marked, plan))
     by_factor = accuracy_by_factor(marked, plan)
     tables = _tables_of_every_study(exclusions, plan) | sensitivity(trials, plan, exclusions, earlier_rules)
     groups = people_and_models(marked, [], plan)

@@ -136,7 +136,7 @@ def _results(marked: pd.DataFrame, plan: AnalysisPlan) -> dict[str, pd.DataFrame
     if not (plan.tests or plan.models):
         return results
     plan = plan_for(marked, plan.model_copy(update={"tables": {}}))
-    found = run_planned(study_rows(marked), plan)
+    found = run_planned(study_rows(marked, plan.demands), plan)
     models = [
         model.model.coefficients.assign(name=name)[["name", "term", "estimate", "std_error", "statistic", "p_value"]]
         for name, model in found.models.items()

@@ -1,6 +1,7 @@
 """The rows of a study for the tables, models and tests of the plan."""
 
 import json
+from collections.abc import Sequence
 from functools import cache
 from typing import TypeVar
 
@@ -8,6 +9,7 @@ import pandas as pd
 
 from analysis.data.columns import AFTER_FACTORS, BEFORE_FACTORS
 from analysis.measures.accuracy import kept_trials
+from analysis.measures.demands import has_demand
 from analysis.planned.results import RowsOf
 from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
@@ -68,13 +70,20 @@ ROW_COLUMNS = frozenset((*BEFORE_FACTORS, *AFTER_FACTORS, "counted_as")).differe
 """The columns of the rows of every study. The rows also have the factors of the items."""
 
 
-def study_rows(trials: pd.DataFrame) -> RowsOf:
+def demand_columns(demands: Sequence[str]) -> dict[str, str]:
+    """Return the demand of each yes-no column, such as `has_beliefs` for the demand `beliefs`."""
+    return {f"has_{demand}": demand for demand in demands}
+
+
+def study_rows(trials: pd.DataFrame, demands: Sequence[str] = ()) -> RowsOf:
     """Return the function `rows_of` for `run_planned`. This function returns the rows of people, models or everyone.
 
     Parameters
     ----------
     trials : DataFrame
         The tidy table with `excluded_by`.
+    demands : sequence of str
+        The plan's `demands`. For each demand, the rows have a yes-no column, such as `has_beliefs`.
 
     Notes
     -----
@@ -93,10 +102,18 @@ def study_rows(trials: pd.DataFrame) -> RowsOf:
         texts = dict.fromkeys(
             rows.select_dtypes("category").columns, "str"
         )  # A plan may combine categories with other texts.
+        made = demand_columns([demand for demand in demands if demand in rows])
+        for column in made:
+            if column in rows:
+                raise InputError(
+                    f"the items have a factor `{column}`, which is the name of the column for a demand. Fix: "
+                    "rename the factor."
+                )
         return rows.astype(texts).assign(
             response=kept["response"].map(_hashable),
             correct=kept["correct"].astype("Float64").fillna(0.0).astype("float64"),
             score=kept["score"].where(kept["kind"] != "model", kept["score"].fillna(0.0)),
+            **{column: has_demand(kept[demand]) for column, demand in made.items()},
         )
 
     def rows_of(who: Who) -> pd.DataFrame:

@@ -84,7 +84,8 @@ class AnalysisPlan(PlannedAnalyses):
         description=(
             "Factors that count the demands of an item, such as `beliefs`: an item has the demand if the number is at "
             "least 1. The accuracy is reported for the items with each demand, also by the factors in `by`. An item "
-            "can have several demands."
+            "can have several demands. Tables, models and tests of the plan can use yes-no columns such as "
+            "`has_beliefs`."
         ),
     )
     item_cluster: str | None = Field(

@@ -6,6 +6,7 @@ from analysis.exclusions.flow import apply_exclusions
 from analysis.measures.accuracy import accuracy
 from analysis.measures.demands import accuracy_by_demand, demand_tables
 from analysis.planned.plan_mistakes import plan_mistakes, rows_of_items
+from analysis.planned.study_rows import study_rows
 from analysis.study import analyze_trials
 from batteries.errors import InputError
 from batteries.items import Item
@@ -83,6 +84,28 @@ def test_a_demand_that_no_item_has_as_a_factor_is_a_mistake_of_the_plan():
     (mistake,) = plan_mistakes(AnalysisPlan(demands=(*SIX, "belief")), rows_of_items([item]))
     assert mistake.place == ("demands", 6)
     assert mistake.sentence.startswith("no test item has the factor `belief`; did you mean `beliefs`?")
+
+
+def test_the_rows_of_the_plan_have_a_yes_no_column_for_each_demand(trials):
+    rows = study_rows(trials, ["beliefs"])("everyone")
+    assert rows["has_beliefs"].tolist() == (rows["beliefs"] >= 1).tolist()
+    assert "has_feelings" not in rows
+    with pytest.raises(InputError, match="the items have a factor `has_beliefs`"):
+        study_rows(trials.assign(has_beliefs=1), ["beliefs"])("people")
+
+
+def test_a_formula_with_the_column_of_a_demand_needs_the_demand_in_the_plan():
+    item = Item(
+        item_id="i", task="multiple_choice", factors=factors(0), content={"prompt": "?", "options": ["a", "b"]}, key=1
+    )
+    models = {"m": {"formula": "correct ~ has_beliefs + (1 | item_id)"}}
+    with_demand, without = (
+        plan_mistakes(AnalysisPlan.model_validate({"models": models, "demands": demands}), rows_of_items([item]))
+        for demands in (["beliefs"], ["feelings"])
+    )
+    assert with_demand == []
+    (mistake,) = without
+    assert mistake.sentence.startswith("the trials have no column `has_beliefs`")
 
 
 def test_the_report_has_the_figures_and_says_that_the_demands_overlap(trials, tmp_path):

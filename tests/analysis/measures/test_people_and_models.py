@@ -101,7 +101,7 @@ def test_a_condition_is_a_row(view, people, models):
         assert row["n_items"] == 20
 
 
-def test_one_model_or_baselines_are_no_group(view, people, models):
+def test_the_group_of_models_needs_two_models_that_are_not_baselines(view, people, models):
     assert people_and_models(marked(view(people, models("M1", 20))), [], PLAN).empty
     with_baseline = marked(view(people, models("M1", 20), models("baseline/tracer", 40)))
     assert people_and_models(with_baseline, ["condition"], PLAN).empty
