@@ -197,7 +197,8 @@ def _kind_of_model(fitted: FittedModel, confidence: float) -> str:
     p_values = _terms(fitted)["p_value"]
     if not fitted.model.fit["converged"].iloc[0] or (len(p_values) and p_values.isna().all()):
         return "not estimated"
-    return "with a significant term" if (p_values < 1 - confidence).any() else "without a significant term"
+    kind = "with a significant term" if (p_values < 1 - confidence).any() else "without a significant term"
+    return f"{kind}, but some terms are not estimated" if p_values.isna().any() else kind
 
 
 def _summary_of_model(fitted: FittedModel, confidence: float) -> str:

@@ -109,6 +109,13 @@ def test_table_8_finds_the_planted_effects_of_condition_and_demands(of_single):
         # 2 models, condition, level 3, 1 interaction with the condition, and the demands. Here, each question
         # has one demand, or constitutional beside spatiotemporal. So one demand is redundant: 5, and 8 interactions.
         check(of_single.models[name], planted, n_zero=2 + 1 + 1 + 1 + 5 + 8)
+        terms = of_single.models[name].model.anova.set_index("term")["p_value"]
+        assert terms["subject:has_functional"] < 0.001
+        assert terms.notna().all()
+        assert "has_feelings" not in terms
+        assert any(
+            "redundant and were left out: `has_feelingsTrue`" in said for said in of_single.models[name].warnings
+        )
 
 
 def test_table_8_without_demands_finds_the_planted_effects_of_condition(of_single):

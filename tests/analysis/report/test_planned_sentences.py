@@ -231,6 +231,16 @@ def test_many_models_and_tests_are_two_lines_of_the_summary(trials: pd.DataFrame
     )
 
 
+def test_a_summary_of_many_models_says_that_terms_are_not_estimated(trials: pd.DataFrame) -> None:
+    """Two factors with the same levels are redundant, so neither has a test."""
+    people = trials[trials["subject"] == "people"].assign(copy=lambda rows: rows["condition"])
+    redundant = {"formula": f"rt_ms ~ half + condition + copy + {GROUPS}"}
+    half = people.assign(half=np.where(people["participant"] < "p10", "first", "second"))
+    found, plan = results(half, models=dict.fromkeys("abc", redundant))
+    (of_models,) = summary_sentences(found, plan)
+    assert "without a significant term, but some terms are not estimated: `a`, `b`, `c`" in of_models
+
+
 def test_runs_of_models_among_the_participants_are_explained(trials: pd.DataFrame) -> None:
     formula = {"formula": f"rt_ms ~ subject + {GROUPS}"}
     with_kinds = trials.assign(kind=np.where(trials["subject"] == "people", "human", "model"))
