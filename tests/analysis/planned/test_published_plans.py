@@ -18,15 +18,18 @@ from batteries.items import load_battery
 from experiment.study.analysis_plan import AnalysisPlan
 
 HERE = Path(equipoise.__file__).parent
-PLANS = sorted((HERE / "plans").glob("*.yaml"))
+PLANS = {
+    "single": HERE / "studies" / "intuition-single" / "published-analysis.yaml",
+    "double": HERE / "studies" / "intuition-double" / "published-analysis.yaml",
+    "perturbations": HERE / "studies" / "intuition-single" / "published-analysis-of-perturbations.yaml",
+}
 DEMANDS = ("constitutional", "functional", "spatiotemporal", "beliefs", "intentions", "feelings")
 MODELS = ("gpt-a", "gpt-b")
 USED = ("condition", "inference_level", "template_id", "capability_type", "scenario_number", *DEMANDS)
 
 
 def plan_of(name):
-    content = yaml.safe_load((HERE / "plans" / f"vignettes-{name}.yaml").read_text())
-    return AnalysisPlan.model_validate(content)
+    return AnalysisPlan.model_validate(yaml.safe_load(PLANS[name].read_text()))
 
 
 def items_of(study):
@@ -69,16 +72,14 @@ def check(model, planted, n_zero):
     assert (others["estimate"].abs() < 3.5 * others["std_error"]).all(), others[["estimate", "std_error"]]
 
 
-@pytest.mark.parametrize("path", PLANS, ids=lambda path: path.stem)
-def test_a_published_plan_has_no_mistakes(path):
-    plan = plan_of(path.stem.removeprefix("vignettes-"))
-    studies = {"vignettes-single": ["intuition-single"], "vignettes-double": ["intuition-double"]}
-    items = [item for study in studies.get(path.stem, ["intuition-single", "intuition-double"])
-             for item in items_of(study)]  # fmt: skip
-    if path.stem == "vignettes-perturbations":
+@pytest.mark.parametrize("name", PLANS)
+def test_a_published_plan_has_no_mistakes(name):
+    studies = ["intuition-single", "intuition-double"] if name == "perturbations" else [f"intuition-{name}"]
+    items = [item for study in studies for item in items_of(study)]
+    if name == "perturbations":
         clean = {"spacing_noise_proportion": 0, "character_noise_number": 0, "capitalisation_number": 0}
         items = [item.model_copy(update={"factors": {**item.factors, **clean}}) for item in items]
-    assert plan_mistakes(plan, rows_of_items(items)) == []
+    assert plan_mistakes(plan_of(name), rows_of_items(items)) == []
 
 
 @pytest.fixture(scope="module")
