@@ -19,6 +19,6 @@ def named_columns(planned: PlannedTable | PlannedModel | PlannedTest) -> tuple[s
             columns = (*parse_formula(planned.formula).columns, *planned.reference)
         case PlannedTest():
             chance = "chance" if planned.against == "chance" else None
-            named = (planned.of, planned.factor or None, planned.per, chance)
+            named = (planned.of, *planned.factors, planned.per, chance)
             columns = tuple(column for column in named if column is not None)
     return (*columns, *planned.where)

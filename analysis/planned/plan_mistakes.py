@@ -148,17 +148,21 @@ class _Check:
                 self.level((*place, "reference", column), column, level)
 
     def test(self, place: Place, test: PlannedTest) -> None:
-        factor = "between" if test.between is not None else "within"
-        for key, column in (("of", test.of), ("per", test.per), (factor, test.factor)):
+        for key, column in (("of", test.of), ("per", test.per)):
             if column:
                 self.column((*place, key), column, self.flags)
+        for key, factors in (("between", test.between), ("within", test.within)):
+            if isinstance(factors, str):
+                self.column((*place, key), factors, self.flags)
+            for index, column in enumerate(factors if isinstance(factors, tuple) else ()):
+                self.column((*place, key, index), column, self.flags)
         for index, level in enumerate(test.levels):
             self.level((*place, "levels", index), test.factor, level)
         if self.rows is not None and test.factor in self.rows.factors and not (test.levels or test.where):
             known = _in_order(self.rows.levels[test.factor])
             if test.compares_two_levels and len(known) > 2:
                 self.add(
-                    (*place, factor),
+                    (*place, "between" if test.between is not None else "within"),
                     f"`{test.factor}` has the levels {listed(known)}, but the test `{test.test}` compares two levels. "
                     "Fix: name two levels in `levels`.",
                 )

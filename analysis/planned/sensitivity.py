@@ -151,6 +151,7 @@ def _results(marked: pd.DataFrame, plan: AnalysisPlan) -> dict[str, pd.DataFrame
 _OF_TESTS = [
     "name",
     "form",
+    "factor",
     "n",
     "n_unit",
     "estimate",

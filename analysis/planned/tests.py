@@ -1,14 +1,23 @@
 """The hypothesis tests of a plan. The paired form of a test is added if units have values at several levels."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import pandas as pd
 
-from analysis.data.row_filters import chosen_rows, ordered_levels, require_columns, where_words
+from analysis.data.row_filters import chosen_rows, require_columns, where_words
+from analysis.planned.factorial_tests import factorial_test
 from analysis.planned.named_columns import named_columns
-from analysis.planned.tables import numeric
+from analysis.planned.unit_values import (
+    AGAINST,
+    ALL_MISSING,
+    ONE_ANSWER,
+    VALUE,
+    incomplete_units_note,
+    rows_with_levels,
+    unit_values,
+)
 from analysis.planned.units_of_tests import unit_of_estimate, unit_of_n
 from analysis.statistics.anova import one_way_anova, repeated_measures_anova
 from analysis.statistics.bayes_factors import bayes_factor_t
@@ -16,6 +25,7 @@ from analysis.statistics.corrections import benjamini_hochberg, holm
 from analysis.statistics.count_tests import chi_square, cochran_q, mcnemar
 from analysis.statistics.equivalence import equivalence_of_difference, equivalence_t
 from analysis.statistics.factor_levels import level_text
+from analysis.statistics.factorial_anova import Effect
 from analysis.statistics.hypothesis_test import HypothesisTest
 from analysis.statistics.permutation_tests import permutation_of_groups, permutation_of_signs
 from analysis.statistics.rank_tests import mann_whitney, wilcoxon_signed_rank
@@ -27,12 +37,11 @@ AS_PLANNED, PAIRED, EQUIVALENCE = "as planned", "paired form", "equivalence"
 
 COLUMNS = ["name", "form", "test", "of", "factor", "levels", "against", "where", "n", "n_unit", "statistic_name",
            "statistic", "df", "df_error", "p_value", "p_holm", "p_bh", "estimate", "ci_low", "ci_high", "estimate_unit",
-           "effect_name", "effect", "bayes_factor_10", "family", "exploratory", "warnings"]  # fmt: skip
+           "effect_name", "effect", "effect_ci_low", "effect_ci_high", "generalized_eta_squared", "bayes_factor_10",
+           "family", "exploratory", "warnings"]  # fmt: skip
 
-VALUE, AGAINST = "value", "against"
-"""The two values of a unit in a test `against` a value."""
-
-NUMBERS = ["statistic", "df", "df_error", "p_value", "estimate", "ci_low", "ci_high", "effect", "bayes_factor_10"]
+NUMBERS = ["statistic", "df", "df_error", "p_value", "estimate", "ci_low", "ci_high", "effect", "effect_ci_low",
+           "effect_ci_high", "generalized_eta_squared", "bayes_factor_10"]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -69,14 +78,17 @@ def planned_tests(
     Returns
     -------
     DataFrame
-        The columns `COLUMNS`, one row for each form of each test. The form `as planned` is the test of the plan. The
-        form `paired form` is added if the same unit has values at several levels, but the planned test treats these
-        values as independent. The form `equivalence` is added if the test has a margin. `p_holm` and `p_bh` are the p
-        values after correction within a family of tests. Confirmatory and exploratory tests are corrected separately.
-        The p value of a paired form is corrected in the same family, where it replaces the p value of the planned test.
+        The columns `COLUMNS`, one row for each form of each test. An analysis of variance with several factors has one
+        row for each main effect and interaction, and `factor` is then the effect, such as `group:condition`. The form
+        `as planned` is the test of the plan. The form `paired form` is added if the same unit has values at several
+        levels, but the planned test treats these values as independent. The form `equivalence` is added if the test has
+        a margin. `p_holm` and `p_bh` are the p values after correction within a family of tests. Each effect of an
+        analysis of variance is a test of the family. Confirmatory and exploratory tests are corrected separately. The p
+        value of a paired form is corrected in the same family, where it replaces the p value of the planned test.
         Equivalence tests are a separate family. `n_unit` is the unit of `n`. `estimate_unit` is the unit of `estimate`
         and its interval: `share of yes` for a yes-no column, otherwise the name of the column. `levels` has the levels
-        in the order of the subtraction. `warnings` has the reasons why a result may be misleading.
+        in the order of the subtraction. `effect_ci_low` and `effect_ci_high` are the bounds of the interval of
+        `effect`. `warnings` has the reasons why a result may be misleading.
 
     Raises
     ------
@@ -112,15 +124,10 @@ def rows_of_test(
     what = f"the test `{name}`"
     require_columns(data, named_columns(planned), what)
     chosen = chosen_rows(data, planned.where, what)
-    levels: list[Any] = [VALUE, AGAINST]
-    warnings: tuple[str, ...] = ()
-    if planned.factor:
-        chosen, levels, warnings = _compared(chosen, planned, what)
+    chosen, levels, warnings = rows_with_levels(chosen, planned, what)
     common = {
         "name": name,
         "of": planned.of,
-        "factor": planned.factor,
-        "levels": (" - " if len(levels) == 2 else ", ").join(map(level_text, levels)) if planned.factor else "",
         "against": "" if planned.against is None else level_text(planned.against),
         "where": where_words(planned.where),
         "n_unit": unit_of_n(chosen, planned),
@@ -128,29 +135,34 @@ def rows_of_test(
         "exploratory": planned.exploratory,
     }
     try:
-        found = list(_forms(chosen, levels, planned, plan))
+        found = list(_effects(chosen, levels, planned, plan))
     except InputError as error:
         raise InputError(f"{what}: {error}") from None
-    for form, result, bayes_factor in found:
+    for effect, form, result, bayes_factor in found:
         measured = asdict(result) | {"warnings": " ".join((*warnings, *result.warnings))}
         measured["estimate_unit"] = None if result.estimate is None else unit_of_estimate(chosen, planned)
-        yield {**common, **measured, "form": form, "bayes_factor_10": bayes_factor}
+        compared = {"factor": ":".join(effect), "levels": _levels_words([levels[factor] for factor in effect], planned)}
+        yield {**common, **compared, **measured, "form": form, "bayes_factor_10": bayes_factor}
 
 
-def _compared(chosen: pd.DataFrame, planned: PlannedTest, what: str) -> tuple[pd.DataFrame, list[Any], tuple[str, ...]]:
-    """Return the rows with the compared levels, these levels, and warnings."""
-    levels = ordered_levels(chosen, planned.factor, planned.levels, what)
-    if len(levels) < 2 or (planned.compares_two_levels and len(levels) != 2):
-        raise InputError(
-            f"{what}: the levels of `{planned.factor}` in these rows are "
-            f"{', '.join(map(level_text, levels)) or 'none'}, but the test compares two levels. Fix: "
-            f"{'name two levels in `levels`' if len(levels) > 2 else 'correct `where`, so that two levels remain'}."
-        )
-    n_without_level = int(chosen[planned.factor].isna().sum())
-    without_level = (
-        (f"{n_without_level:,} rows without a level of `{planned.factor}` were excluded.",) if n_without_level else ()
-    )
-    return chosen[chosen[planned.factor].isin(levels)], levels, without_level
+def _levels_words(levels: Sequence[Sequence[Any]], planned: PlannedTest) -> str:
+    """Return the levels of the factors of an effect. Two levels of the only factor are in the order of subtraction."""
+    joined = " - " if len(planned.factors) == 1 and len(levels[0]) == 2 else ", "
+    return " × ".join(joined.join(map(level_text, of_factor)) for of_factor in levels)
+
+
+def _effects(
+    rows: pd.DataFrame, levels: Mapping[str, list[Any]], planned: PlannedTest, plan: PlannedAnalyses
+) -> Iterator[tuple[Effect, str, HypothesisTest, float | None]]:
+    """Yield each effect and form of the test, with its result and Bayes factor."""
+    if len(planned.factors) > 1:
+        tests, notes = factorial_test(rows, levels, planned, plan.confidence)
+        for effect, result in tests.items():
+            yield effect, AS_PLANNED, _with(result, notes), None
+        return
+    of_factor = levels[planned.factor] if planned.factor else [VALUE, AGAINST]
+    for form, result, bayes_factor in _forms(rows, of_factor, planned, plan):
+        yield planned.factors, form, result, bayes_factor
 
 
 def _forms(
@@ -197,46 +209,15 @@ def _with(result: HypothesisTest, warnings: tuple[str, ...]) -> HypothesisTest:
     return replace(result, warnings=(*warnings, *result.warnings))
 
 
-_ALL_MISSING = "no row of {factor} = {levels} has a value. Fix: remove this level from the test."
-
-
 def _values_of_units(rows: pd.DataFrame, levels: list[Any], planned: PlannedTest) -> _Values:
     """Return one value for each unit and level."""
-    values = numeric(rows, planned.of, "its outcome")
-    missing = values.isna() | rows[planned.per].isna()
-    if planned.against == "chance":
-        rows = rows.assign(chance=numeric(rows, "chance", "its chance level"))
-        missing |= rows["chance"].isna()
-    notes = []
-    if missing.any():
-        notes.append(f"{int(missing.sum())} of {len(rows)} rows have no value and were excluded.")
-    kept = rows[~missing].assign(_value=values[~missing])
-    if planned.factor:
-        gone = [level_text(level) for level in levels if level not in set(kept[planned.factor])]
-        if gone:
-            raise InputError(_ALL_MISSING.format(factor=planned.factor, levels=", ".join(gone)))
-    units = kept.groupby([column for column in (planned.per, planned.factor) if column], observed=True)
-    grouped = units["_value"]
-    n_rows = grouped.size()
-    if planned.test == "chi_square" and (n_rows > 1).any():
-        raise InputError(_ONE_ANSWER.format(of=planned.of))
-    if planned.summary == "sum" and n_rows.nunique() > 1:
-        notes.append(
-            f"A unit's value is the sum of its rows, and units have {n_rows.min()} to {n_rows.max()} rows. A unit with "
-            "fewer rows has a smaller sum. A mean would not depend on the number of rows."
-        )
-    summarised = grouped.agg(planned.summary)
-    if planned.against is None:
-        table = summarised.unstack().reindex(columns=levels)
-    else:
-        against = units["chance"].agg(planned.summary) if planned.against == "chance" else planned.against
-        table = pd.DataFrame({VALUE: summarised, AGAINST: against})
-    return _Values(table, tuple(notes))
+    table, notes = unit_values(rows, {planned.factor: levels} if planned.factor else {}, planned)
+    return _Values(table if planned.against is not None else table[VALUE].unstack().reindex(columns=levels), notes)
 
 
 def _independent(values: _Values, levels: list[Any], planned: PlannedTest, plan: PlannedAnalyses) -> HypothesisTest:
     if planned.test == "anova":
-        return one_way_anova({level_text(level): values.at(level) for level in levels})
+        return one_way_anova({level_text(level): values.at(level) for level in levels}, confidence=plan.confidence)
     first, second = (values.at(level) for level in levels)
     if planned.test == "mann_whitney":
         return mann_whitney(first, second)
@@ -247,14 +228,9 @@ def _independent(values: _Values, levels: list[Any], planned: PlannedTest, plan:
 
 def _paired(values: _Values, levels: list[Any], planned: PlannedTest, plan: PlannedAnalyses) -> HypothesisTest:
     complete = values.of_units.dropna()
-    n_left_out = len(values.of_units) - len(complete)
-    left_out = (
-        f"{n_left_out:,} {'unit' if n_left_out == 1 else 'units'} without a value at every level "
-        f"{'was' if n_left_out == 1 else 'were'} excluded."
-    )
-    notes = (*values.warnings, *([left_out] if n_left_out else []))
+    notes = (*values.warnings, *incomplete_units_note(len(values.of_units) - len(complete)))
     if planned.test == "anova":
-        return _with(repeated_measures_anova(complete), notes)
+        return _with(repeated_measures_anova(complete, confidence=plan.confidence), notes)
     if planned.test == "chi_square":
         return _with(_paired_counts(complete, levels, planned.of), notes)
     first, second = (complete[level].to_numpy(dtype="float64") for level in levels)
@@ -267,15 +243,9 @@ def _paired(values: _Values, levels: list[Any], planned: PlannedTest, plan: Plan
     return _with(test(first, second, confidence=plan.confidence), notes)
 
 
-_ONE_ANSWER = (
-    "a paired test of counts needs exactly one value in `{of}`, yes or no, for each unit and level. "
-    "Fix: select such rows with `where`."
-)
-
-
 def _paired_counts(complete: pd.DataFrame, levels: list[Any], of: str) -> HypothesisTest:
     if not complete.isin([0, 1]).all(axis=None):
-        raise InputError(_ONE_ANSWER.format(of=of))
+        raise InputError(ONE_ANSWER.format(of=of))
     if len(levels) > 2:
         return cochran_q(complete)
     first, second = (pd.Categorical(complete[level], categories=[0, 1]) for level in levels)
@@ -294,7 +264,7 @@ def _chi_square(rows: pd.DataFrame, levels: list[Any], planned: PlannedTest) -> 
         )
     gone = [level_text(level) for level in levels if level not in set(counted[planned.factor])]
     if gone:
-        raise InputError(_ALL_MISSING.format(factor=planned.factor, levels=", ".join(gone)))
+        raise InputError(ALL_MISSING.format(factor=planned.factor, levels=", ".join(gone)))
     if counted[planned.of].nunique() < 2:
         only = level_text(counted[planned.of].iloc[0])
         raise InputError(

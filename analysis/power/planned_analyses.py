@@ -194,12 +194,12 @@ def _notes_on_test(table: pd.DataFrame, planned: PlannedTest, *, is_equivalence:
         notes.append(
             "This is the power of the test of a difference. For the power of the equivalence test, use --equivalence."
         )
-    if planned.between is not None and planned.per is not None:
-        levels = table.groupby(planned.per, observed=True)[planned.between].nunique()
+    for factor in planned.between_factors if planned.per is not None else ():
+        levels = table.groupby(planned.per, observed=True)[factor].nunique()
         if (levels > 1).any():
             notes.append(
-                f"The test compares levels of `{planned.between}` between units, but the same units have several of "
-                "these levels. Fix: write `within` instead of `between` in the plan of this test."
+                f"The test compares levels of `{factor}` between units, but the same units have several of these "
+                "levels. Fix: write `within` instead of `between` in the plan of this test."
             )
     return notes
 
@@ -338,7 +338,12 @@ def _why_not(trials: PlannedTrials, plan: PlannedAnalyses, planned: PlannedTest 
         formula = parse_formula(planned.formula)
         outcome, compared = formula.outcome, set(formula.columns)
     else:
-        outcome, compared = planned.of, {planned.factor}
+        outcome, compared = planned.of, {*planned.factors}
+        if len(planned.factors) > 1:
+            return (
+                "is an analysis of variance with several factors, which has one p value for each effect. Fix: choose a "
+                "test with one factor, or a model and its term."
+            )
         if isinstance(planned.against, float) and (planned.summary == "sum" or not 0 < planned.against < 1):
             return (
                 f"compares the {planned.summary} of `{outcome}` with {planned.against:g}, but only a mean can be "

@@ -11,12 +11,11 @@ from analysis.data.subjects import names_of_models, programs_among
 from analysis.exclusions.flow import INCLUDED, Exclusions
 from analysis.planned.models import FittedModel, has_random_effects
 from analysis.planned.results import PlannedResults
-from analysis.planned.tests import EQUIVALENCE
 from analysis.report.methods_measures import measure_sentences
+from analysis.report.methods_tests import test_sentences
 from analysis.report.references import references
 from analysis.sentences import count, invalid_words, item_units, percent, programs_words, source_words
 from analysis.statistics.factor_levels import level_order, level_text
-from analysis.statistics.permutation_tests import MEAN_DIFFERENCE
 from experiment.study.analysis_plan import OF_RUNS, AnalysisPlan
 from experiment.study.planned_analyses import PlannedAnalyses
 
@@ -26,8 +25,6 @@ ADJUSTMENTS = {
     "bh": ("the method of Benjamini and Hochberg (1995)", "benjamini_hochberg"),
 }
 """For each adjustment of contrasts: its name in the methods section, and the key of the work to cite."""
-
-CORRECTIONS = {"holm": "Holm's method", "bh": "the method of Benjamini and Hochberg"}
 
 
 @dataclass
@@ -247,7 +244,8 @@ def add_planned(methods: Methods, plan: PlannedAnalyses, results: PlannedResults
             cited |= {key for _, key in used}
         methods.add(sentences, *cited)
     if not results.tests.empty:
-        _add_tests(methods, plan, results.tests)
+        sentences, of_tests = test_sentences(plan, results.tests)
+        methods.add(sentences, *of_tests)
 
 
 def _add_tables(methods: Methods, plan: PlannedAnalyses, results: PlannedResults) -> None:
@@ -309,61 +307,3 @@ def _term_tests(results: PlannedResults) -> list[str]:
             "(1993) was used, with glmm (Lenartowicz, 2026)."
         )
     return sentences
-
-
-def _add_tests(methods: Methods, plan: PlannedAnalyses, tests: pd.DataFrame) -> None:
-    others = tests.loc[tests["form"] != EQUIVALENCE, "test"]
-    names, cited = [_in_sentence(name) for name in dict.fromkeys(others)], set()
-    for part, key in (("Welch", "welch"), ("McNemar", "mcnemar"), ("Greenhouse", "greenhouse_geisser"),
-                      ("Wilcoxon", "wilcoxon"), ("Mann-Whitney", "mann_whitney")):  # fmt: skip
-        if tests["test"].str.contains(part).any() or tests["warnings"].str.contains(part).any():
-            cited.add(key)
-    sentences = [f"Tests: {', '.join(names)}."]
-    welch_within = [
-        name for name, planned in plan.tests.items() if planned.test == "welch_t" and planned.within is not None
-    ]
-    if computed := [name for name in welch_within if name in set(tests["name"])]:
-        sentences.append(
-            f"The plan names Welch's t test within units for {', '.join(computed)}; this is the paired t test."
-        )
-    if (tests["against"] == "chance").any():
-        sentences.append(
-            "Tests against chance compare each unit's accuracy with the mean chance level of the same trials, which is "
-            "the probability that a random response is correct."
-        )
-    if tests["effect_name"].str.contains("rank-biserial", na=False).any():
-        sentences.append("The effect size of rank tests is the rank-biserial correlation (Kerby, 2014).")
-        cited.add("kerby")
-    permutation = tests.loc[tests["statistic_name"] == MEAN_DIFFERENCE, "test"]
-    if len(permutation):
-        sentences.append("The statistic of permutation tests is the difference of means (Ernst, 2004).")
-        cited.add("ernst")
-    if permutation.str.contains("random").any():
-        sentences.append(
-            f"Random permutations were drawn with the seed {plan.bootstrap_seed}; p = (b + 1) / (m + 1) if b of m "
-            "random permutations have at least the observed absolute difference (Phipson & Smyth, 2010)."
-        )
-        cited.add("phipson_smyth")
-    if plan.correction in CORRECTIONS:
-        sentences.append(f"p values were corrected within each family of tests by {CORRECTIONS[plan.correction]}.")
-        if tests["exploratory"].nunique() > 1:
-            sentences.append("Confirmatory and exploratory tests were corrected separately.")
-        if (tests["form"] == EQUIVALENCE).any():
-            sentences.append("Equivalence tests were corrected apart from the other tests of their family.")
-    sentences.append(
-        "The table of tests has the p values after both corrections: Holm's (1979) and that of Benjamini and Hochberg "
-        "(1995)."
-    )
-    cited |= {"holm", "benjamini_hochberg"}
-    if (tests["form"] == EQUIVALENCE).any():
-        sentences.append("Equivalence was tested by two one-sided tests (Schuirmann, 1987).")
-        cited.add("schuirmann")
-    if tests["bayes_factor_10"].notna().any():
-        sentences.append("Bayes factors follow Rouder et al. (2009), with a Cauchy prior of scale √2/2.")
-        cited.add("jzs")
-    methods.add(sentences, *cited)
-
-
-def _in_sentence(name: str) -> str:
-    """Return a test's name as it is written inside a sentence; a person's name keeps its capital."""
-    return name if "'s" in name or name.startswith("Mann-") else name[:1].lower() + name[1:]

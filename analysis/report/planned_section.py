@@ -1,6 +1,8 @@
 """The report's sections on the plan's tables, models and tests."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from itertools import groupby, takewhile
 from typing import Any
 
 import pandas as pd
@@ -13,7 +15,7 @@ from analysis.planned.tests import EQUIVALENCE
 from analysis.report.formatting import ShownTable, shown
 from analysis.report.html import with_markup
 from analysis.report.methods_section import ADJUSTMENTS
-from analysis.report.planned_sentences import model_words, sentence_of_test, term_sentences, test_name
+from analysis.report.planned_sentences import label_of_test, model_words, sentence_of_test, term_sentences, test_name
 from analysis.sentences import count
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedTable
 
@@ -67,7 +69,8 @@ def planned_section(
         "has_equivalence": _has_equivalence(results.tests),
         "confidence": plan.confidence,
         "test_sentences": [{"words": sentence_of_test(row, plan), "exploratory": row["exploratory"]} for row in rows],
-        "test_warnings": [f"{row['name']}, {row['form']}: {row['warnings']}" for row in rows if row["warnings"]],
+        "test_warnings": _test_warnings(rows, plan),
+        "has_effects": any(len(plan.tests[row["name"]].factors) > 1 for row in rows),
         "models": [_model(model, plan, figures.get(name, [])) for name, model in results.models.items()],
         "tables": [
             {"name": name, "exploratory": plan.tables[name].exploratory,
@@ -86,7 +89,22 @@ def _tests(tests: pd.DataFrame, plan: PlannedAnalyses) -> ShownTable:
     named = tests.assign(test=[test_name(row, plan) for row in tests.to_dict("records")])
     confidence = None if _has_equivalence(tests) else plan.confidence
     dropped = ["warnings", "exploratory", *([] if tests["against"].any() else ["against"])]
+    dropped += [] if tests["generalized_eta_squared"].notna().any() else ["generalized_eta_squared"]
     return shown(named.drop(columns=dropped), confidence)
+
+
+def _test_warnings(rows: Sequence[Mapping[Hashable, Any]], plan: PlannedAnalyses) -> list[str]:
+    """Return the warnings of the tests. A warning that all effects of an analysis of variance share is one sentence."""
+    lines = []
+    for (name, form), tests in groupby(rows, key=lambda row: (row["name"], row["form"])):
+        effects = [*tests]
+        own = [re.split(r"(?<=\.) ", row["warnings"]) if row["warnings"] else [] for row in effects]
+        shared = [said[0] for said in takewhile(lambda said: len(set(said)) == 1, zip(*own, strict=False))]
+        lines.append((f"{name}, {form}", shared))
+        lines += [
+            (f"{label_of_test(row, plan)}, {form}", said[len(shared) :]) for row, said in zip(effects, own, strict=True)
+        ]
+    return [f"{label}: {' '.join(sentences)}" for label, sentences in lines if sentences]
 
 
 def _has_equivalence(tests: pd.DataFrame) -> bool:

@@ -29,7 +29,7 @@ def sentence_of_test(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
     planned = plan.tests[row["name"]]
     where = f", where {row['where']}" if row["where"] else ""
     form = {AS_PLANNED: "", PAIRED: " (paired form)", EQUIVALENCE: " (equivalence)"}[row["form"]]
-    compared = f" against {row['against']}" if row["against"] else f", {row['factor']} {row['levels']}"
+    compared = f" against {row['against']}" if row["against"] else f", {_compared(row, planned)}"
     begin = f"{row['name']}{form}: {test_name(row, plan)} of {row['of']}{compared}{where}: "
     if row["form"] == EQUIVALENCE:
         return begin + _equivalence_words(row, planned, plan)
@@ -38,11 +38,39 @@ def sentence_of_test(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
         interval = f", {percent(plan.confidence, 0)} CI {_bounds(row)}" if pd.notna(row["ci_low"]) else ""
         parts.append(f"difference {_in_unit(row, row['estimate'])}{interval}")
     if pd.notna(row["effect_name"]):
-        parts.append(f"{row['effect_name']} {number(row['effect'])}")
+        parts.append(f"{row['effect_name']} {number(row['effect'])}{_effect_interval(row, plan)}")
+    if len(planned.factors) > 1:
+        parts.append(f"generalized eta squared {number(row['generalized_eta_squared'])}")
     if pd.notna(row["bayes_factor_10"]):
         bayes_factor = row["bayes_factor_10"]
         parts.append(f"Bayes factor {number(bayes_factor)}, {bayes_factor_words(bayes_factor)}")
     return begin + "; ".join(parts) + f" ({_n_words(row)})."
+
+
+def _compared(row: Mapping[Any, Any], planned: PlannedTest) -> str:
+    """Return the compared factor and its levels, or the effect of an analysis of variance with several factors."""
+    if len(planned.factors) < 2:
+        return f"{row['factor']} {row['levels']}"
+    if row["factor"] in planned.factors:
+        return f"main effect of {row['factor']} ({row['levels']})"
+    return f"interaction {_effect_words(row['factor'])}"
+
+
+def _effect_words(effect: str) -> str:
+    return effect.replace(":", " × ")
+
+
+def _effect_interval(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
+    if pd.isna(row["effect_ci_low"]):
+        return ""
+    low, high = number(row["effect_ci_low"]), number(row["effect_ci_high"])
+    return f", {percent(plan.confidence, 0)} CI [{low}, {high}]"
+
+
+def label_of_test(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
+    """Return the name of a test, with the effect if it is an analysis of variance with several factors."""
+    several = len(plan.tests[row["name"]].factors) > 1
+    return f"{row['name']}: {_effect_words(row['factor'])}" if several else str(row["name"])
 
 
 def test_name(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
@@ -221,9 +249,16 @@ def _test_summary(tests: pd.DataFrame, plan: PlannedAnalyses) -> list[str]:
     column = _decisive_p(plan)
     correction = f" after {CORRECTIONS[plan.correction][1]} correction" if plan.correction in CORRECTIONS else ""
     if len(planned):
-        significant = planned.loc[planned[column] < 1 - plan.confidence, "name"]
-        names = f" ({', '.join(significant)})" if len(significant) else ""
-        sentences.append(f"Significant planned tests{correction}: {len(significant)} of {len(planned)}{names}.")
+        significant = planned[planned[column] < 1 - plan.confidence].to_dict("records")
+        names = f" ({', '.join(label_of_test(row, plan) for row in significant)})" if significant else ""
+        effects = (
+            " Each effect of an analysis of variance counts as a test."
+            if any(len(plan.tests[name].factors) > 1 for name in planned["name"])
+            else ""
+        )
+        sentences.append(
+            f"Significant planned tests{correction}: {len(significant)} of {len(planned)}{names}.{effects}"
+        )
     paired = tests.loc[tests["form"] == PAIRED, "name"]
     if len(paired):
         sentences.append(

@@ -51,6 +51,8 @@ REFERENCES = {
     "nakagawa": "Nakagawa, S., Johnson, P. C. D., & Schielzeth, H. (2017). The coefficient of determination R2 and "
     "intra-class correlation coefficient from generalized linear mixed-effects models revisited and expanded. Journal "
     "of the Royal Society Interface, 14, 20170213.",
+    "olejnik_algina": "Olejnik, S., & Algina, J. (2003). Generalized eta and omega squared statistics: Measures of "
+    "effect size for some common research designs. Psychological Methods, 8, 434-447.",
     "phipson_smyth": "Phipson, B., & Smyth, G. K. (2010). Permutation p-values should never be zero: Calculating exact "
     "p-values when permutations are randomly drawn. Statistical Applications in Genetics and Molecular Biology, 9, 39.",
     "satterthwaite": "Satterthwaite, F. E. (1946). An approximate distribution of estimates of variance components. "

@@ -8,12 +8,13 @@ import pandas as pd
 from scipy import stats
 from scipy.linalg import helmert
 
+from analysis.statistics.effect_sizes import effect_sizes_of_f
 from analysis.statistics.hypothesis_test import HypothesisTest
 from analysis.statistics.t_tests import LARGEST, Floats, checked_sample, is_constant
 from batteries.errors import InputError
 
 
-def one_way_anova(groups: Mapping[str, Floats]) -> HypothesisTest:
+def one_way_anova(groups: Mapping[str, Floats], *, confidence: float = 0.95) -> HypothesisTest:
     r"""Test whether independent groups have the same mean, assuming equal variances.
 
     Parameters
@@ -21,11 +22,14 @@ def one_way_anova(groups: Mapping[str, Floats]) -> HypothesisTest:
     groups : mapping of str to array of float, shape (units,)
         The values of each group, with one value per unit. The keys are the names of the groups. No unit is in two
         groups.
+    confidence : float
+        Coverage of the two-sided interval of eta squared.
 
     Returns
     -------
     HypothesisTest
-        `effect` is eta squared. With one factor, eta squared equals partial eta squared. `estimate` is missing.
+        `effect` is eta squared. With one factor, eta squared equals partial and generalized eta squared. The interval
+        is that of `effect_sizes_of_f`. `estimate` is missing.
 
     Raises
     ------
@@ -74,6 +78,7 @@ def one_way_anova(groups: Mapping[str, Floats]) -> HypothesisTest:
             "the test out, and report the value of each group."
         )
     f = between / df / (within / df_error)
+    sizes = effect_sizes_of_f(f, df, df_error, confidence=confidence)
     return HypothesisTest(
         test="One-way analysis of variance",
         statistic_name="F",
@@ -84,24 +89,29 @@ def one_way_anova(groups: Mapping[str, Floats]) -> HypothesisTest:
         df_error=df_error,
         effect_name="eta squared",
         effect=between / (between + within),
+        effect_ci_low=sizes.eta_ci_low,
+        effect_ci_high=sizes.eta_ci_high,
+        generalized_eta_squared=between / (between + within),
     )
 
 
-def repeated_measures_anova(table: pd.DataFrame) -> HypothesisTest:
+def repeated_measures_anova(table: pd.DataFrame, *, confidence: float = 0.95) -> HypothesisTest:
     r"""Test whether the levels of a within-units factor have the same mean, with the Greenhouse-Geisser correction.
 
     Parameters
     ----------
     table : DataFrame, shape (units, levels)
         One row per unit, such as a participant, and one column per level; every cell has a number.
+    confidence : float
+        Coverage of the two-sided interval of partial eta squared.
 
     Returns
     -------
     HypothesisTest
         `df` and `df_error` are multiplied by the Greenhouse-Geisser epsilon, and `p_value` is computed with these
         degrees of freedom. If epsilon is below 1, a warning states epsilon. The warning also states the uncorrected p
-        value, unless it equals `p_value` after rounding to three decimals. `effect` is partial eta squared. `estimate`
-        is missing.
+        value, unless it equals `p_value` after rounding to three decimals. `effect` is partial eta squared. Its
+        interval is that of `effect_sizes_of_f` with the corrected degrees of freedom. `estimate` is missing.
 
     Raises
     ------
@@ -148,10 +158,13 @@ def repeated_measures_anova(table: pd.DataFrame) -> HypothesisTest:
         )
     effect_variance = n * float((contrasts.mean(axis=0) ** 2).sum())
     f = effect_variance / error_variance
-    epsilon = min(1.0, error_variance**2 / ((k - 1) * float((covariance**2).sum())))
+    epsilon = epsilon_of(covariance)
     df, df_error = epsilon * (k - 1), epsilon * (k - 1) * (n - 1)
     p_value = float(stats.f.sf(f, df, df_error))
     uncorrected = float(stats.f.sf(f, k - 1, (k - 1) * (n - 1)))
+    sizes = effect_sizes_of_f(f, df, df_error, confidence=confidence)
+    error = (n - 1) * error_variance
+    of_units = k * float(cells.mean(axis=1).var() * n)
     return HypothesisTest(
         test="Repeated-measures analysis of variance",
         statistic_name="F",
@@ -161,9 +174,17 @@ def repeated_measures_anova(table: pd.DataFrame) -> HypothesisTest:
         df=df,
         df_error=df_error,
         effect_name="partial eta squared",
-        effect=effect_variance / (effect_variance + (n - 1) * error_variance),
-        warnings=_sphericity_warning(epsilon, p_value, uncorrected),
+        effect=effect_variance / (effect_variance + error),
+        effect_ci_low=sizes.eta_ci_low,
+        effect_ci_high=sizes.eta_ci_high,
+        generalized_eta_squared=effect_variance / (effect_variance + error + of_units),
+        warnings=sphericity_warning(epsilon, p_value, uncorrected),
     )
+
+
+def epsilon_of(covariance: Floats) -> float:
+    """Return the Greenhouse-Geisser epsilon of orthonormal contrasts, from any multiple of their covariance matrix."""
+    return min(1.0, float(np.trace(covariance)) ** 2 / (len(covariance) * float((covariance**2).sum())))
 
 
 def _complete_cells(table: pd.DataFrame) -> Floats:
@@ -182,7 +203,8 @@ def _complete_cells(table: pd.DataFrame) -> Floats:
     return cells
 
 
-def _sphericity_warning(epsilon: float, p_value: float, uncorrected: float) -> tuple[str, ...]:
+def sphericity_warning(epsilon: float, p_value: float, uncorrected: float) -> tuple[str, ...]:
+    """Return a sentence on the Greenhouse-Geisser correction, or nothing if epsilon is 1."""
     if epsilon > 1 - 1e-9:
         return ()
     sentence = (

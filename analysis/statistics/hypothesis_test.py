@@ -30,5 +30,11 @@ class HypothesisTest:
     """Name of the effect size, such as `Cohen's d`, `partial eta squared` or `rank-biserial correlation`."""
     effect: float | None = None
     """Size of the effect in standard units."""
+    effect_ci_low: float | None = None
+    effect_ci_high: float | None = None
+    """`effect_ci_low` and `effect_ci_high` are the bounds of the two-sided confidence interval of `effect`. They are
+    missing if no method for this interval is known to hold its coverage."""
+    generalized_eta_squared: float | None = None
+    """Share of variance of an effect in an analysis of variance. The other factors do not change this share."""
     warnings: tuple[str, ...] = ()
     """Reasons why the result may be misleading, one sentence each."""

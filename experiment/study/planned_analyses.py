@@ -27,6 +27,18 @@ def _number_or_chance(against: Any) -> Any:
     raise ValueError(f"the value is {against!r}, which is not a number. Fix: write a number or `chance`.")
 
 
+def _factors(written: Any) -> Any:
+    if isinstance(written, str) or written is None:
+        return written
+    if not isinstance(written, (list, tuple)) or not written or not all(isinstance(name, str) for name in written):
+        raise ValueError(
+            f"{written!r} is not a factor. Fix: write the name of a column, or a list of names such as [a, b]."
+        )
+    return written[0] if len(written) == 1 else tuple(written)
+
+
+Factors = Annotated[str | tuple[str, ...] | None, BeforeValidator(_factors)]
+"""One factor or several factors. A list with one factor is the factor."""
 Against = Annotated[float | Literal["chance"] | None, BeforeValidator(_number_or_chance)]
 Where = Annotated[dict[str, Level | tuple[Level, ...]], BeforeValidator(_levels)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=64)]
@@ -138,9 +150,9 @@ class PlannedTest(_Planned):
         description=(
             "`t`: Student's t test, which assumes equal variances. `welch_t`: Welch's t test, which allows unequal "
             "variances. With `within`, both are the paired t test, and the report says so. With `against`, `t` is the "
-            "one-sample t test. `wilcoxon`: Wilcoxon's signed-rank test, with `within` or `against`. `mann_whitney`: "
-            "Mann-Whitney U test of two levels, with `between`. `permutation`: permutation test of a difference of "
-            "means."
+            "one-sample t test. `anova`: analysis of variance, with one or several factors. `wilcoxon`: Wilcoxon's "
+            "signed-rank test, with `within` or `against`. `mann_whitney`: Mann-Whitney U test of two levels, with "
+            "`between`. `permutation`: permutation test of a difference of means."
         )
     )
     of: str = Field(description="The tested column.")
@@ -148,11 +160,16 @@ class PlannedTest(_Planned):
         default=None,
         description="Column of the unit, such as `participant`. `summary` makes one value for each unit and level.",
     )
-    between: str | None = Field(
-        default=None, description="Factor for a comparison between units: each unit has one level."
+    between: Factors = Field(
+        default=None,
+        description="Factor for a comparison between units: each unit has one level. For `anova`: a factor, or a list.",
     )
-    within: str | None = Field(
-        default=None, description="Factor for a comparison within units: each unit has every level."
+    within: Factors = Field(
+        default=None,
+        description=(
+            "Factor for a comparison within units: each unit has every level. For `anova`: a factor, or a list, also "
+            "beside `between`."
+        ),
     )
     against: Against = Field(
         default=None,
@@ -188,18 +205,21 @@ class PlannedTest(_Planned):
 
     @model_validator(mode="after")
     def _is_complete(self) -> "PlannedTest":
-        if (self.between, self.within, self.against).count(None) != 2:
+        given = [key for key in ("between", "within", "against") if getattr(self, key) is not None]
+        if len(given) != 1 and (self.test != "anova" or given != ["between", "within"]):
             raise ValueError(
-                "a test needs exactly one of `between`, `within` and `against`. Fix: write one of the three."
+                "a test needs exactly one of `between`, `within` and `against`; only `anova` can have `between` and "
+                "`within`. Fix: write one of the three."
             )
-        compared = "between" if self.between is not None else "within" if self.within is not None else "against"
-        if compared not in COMPARISONS[self.test]:
-            tests = ", ".join(f"`{test}`" for test, keys in COMPARISONS.items() if compared in keys)
-            keys = " or ".join(f"`{key}`" for key in COMPARISONS[self.test])
-            raise ValueError(
-                f"the test `{self.test}` cannot have `{compared}`. Fix: choose one of the tests {tests}, or write "
-                f"{keys} instead of `{compared}`."
-            )
+        for compared in given:
+            if compared not in COMPARISONS[self.test]:
+                tests = ", ".join(f"`{test}`" for test, keys in COMPARISONS.items() if compared in keys)
+                keys = " or ".join(f"`{key}`" for key in COMPARISONS[self.test])
+                raise ValueError(
+                    f"the test `{self.test}` cannot have `{compared}`. Fix: choose one of the tests {tests}, or write "
+                    f"{keys} instead of `{compared}`."
+                )
+        self._check_factors()
         if self.against is not None and self.levels:
             raise ValueError(
                 "`levels` are levels of a factor, but a test `against` a value has no factor. Fix: delete `levels`, "
@@ -218,15 +238,55 @@ class PlannedTest(_Planned):
             )
         return self
 
+    def _check_factors(self) -> None:
+        if len(self.factors) < 2:
+            return
+        if self.test != "anova":
+            raise ValueError(
+                f"the test `{self.test}` has the factors {', '.join(self.factors)}, but it compares the levels of one "
+                "factor. Fix: name one factor, or write `test: anova`."
+            )
+        if self.levels:
+            raise ValueError(
+                "`levels` are levels of one factor, but this test has several factors. Fix: delete `levels`, and "
+                "select levels with `where`."
+            )
+        columns = (self.of, self.per, *self.factors)
+        for column in self.factors:
+            if columns.count(column) > 1:
+                raise ValueError(
+                    f"`{column}` is named more than once in `of`, `per`, `between` and `within`. Fix: name each column "
+                    "once."
+                )
+
+    @property
+    def between_factors(self) -> tuple[str, ...]:
+        """The factors of `between`."""
+        return _as_tuple(self.between)
+
+    @property
+    def within_factors(self) -> tuple[str, ...]:
+        """The factors of `within`."""
+        return _as_tuple(self.within)
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """The factors whose levels are compared; empty for a test `against` a value."""
+        return (*self.between_factors, *self.within_factors)
+
     @property
     def factor(self) -> str:
-        """The factor whose levels are compared; empty for a test `against` a value."""
-        return self.between or self.within or ""
+        """The only factor; empty for a test `against` a value, and for an analysis of variance with several factors."""
+        return self.factors[0] if len(self.factors) == 1 else ""
 
     @property
     def compares_two_levels(self) -> bool:
         """True if the test is not defined for more than two levels of the factor."""
         return self.test not in {"anova", "chi_square"}
+
+
+def _as_tuple(factors: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    return () if factors is None else (factors,) if isinstance(factors, str) else factors
 
 
 class PlannedComparison(BaseModel):

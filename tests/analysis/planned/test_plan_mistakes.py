@@ -42,6 +42,7 @@ def test_a_plan_that_would_work_has_no_mistakes() -> None:
         },
         "tests": {
             "t": {**TEST, "levels": ["A", "01"], "where": {"item_id": ["i0", "i2"], "task": "multiple_choice"}},
+            "mixed": {**TEST, "test": "anova", "between": ["group", "source"], "within": ["condition"], "levels": []},
             "three": {**TEST, "test": "anova", "levels": []},
             "two": {**TEST, "within": "level", "levels": []},
             "chosen": {**TEST, "levels": [], "where": {"condition": ["A", "B"]}},
@@ -78,6 +79,10 @@ def test_a_plan_that_would_work_has_no_mistakes() -> None:
         ({"tests": {"t": {**TEST, "per": "person"}}}, "tests.t.per", "no column `person`"),
         ({"tests": {"t": {**TEST, "within": "state"}}}, "tests.t.within", "no column `state`"),
         ({"tests": {"t": {**TEST, "within": None, "between": "state"}}}, "tests.t.between", "no column `state`"),
+        ({"tests": {"t": {**TEST, "test": "anova", "within": ["condition", "state"], "levels": []}}},
+         "tests.t.within.1", "no column `state`"),
+        ({"tests": {"t": {**TEST, "test": "anova", "between": ["state", "group"], "levels": []}}},
+         "tests.t.between.0", "no column `state`"),
         ({"tests": {"t": {**TEST, "levels": ["A", 1]}}}, "tests.t.levels.1", "`condition` has no level 1"),
         ({"tests": {"t": {**TEST, "levels": []}}}, "tests.t.within",
          "`condition` has the levels 01, A, B, but the test `t` compares two levels. Fix: name two levels in "

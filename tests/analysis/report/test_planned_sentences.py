@@ -468,3 +468,47 @@ def test_the_sentence_of_a_permutation_test_says_its_difference_once_and_the_met
         "least the observed absolute difference (Phipson & Smyth, 2010)."
     ) in methods.paragraphs[0]
     assert {work.split(",")[0] for work in methods.references} == {"Benjamini", "Ernst", "Holm", "Phipson"}
+
+
+def test_each_effect_of_an_analysis_of_variance_has_its_sentence(trials: pd.DataFrame) -> None:
+    people = trials[trials["subject"] == "people"]
+    rows = people.assign(
+        team=people["participant"].str[1:].astype(int) % 2,
+        half=(people["item_id"].str[1:].astype(int) // 2 % 3).map({0: "u", 1: "v", 2: "w"}),
+    )
+    rows = rows[(rows["participant"] != "p03") | (rows["half"] != "u")]
+    anova = {"test": "anova", "of": "rt_ms", "per": "participant", "between": "team", "within": ["condition", "half"]}
+    found, plan = results(
+        rows, tests={"it": anova, "t": {**anova, "test": "t", "between": None, "within": "condition"}}
+    )
+    table = found.tests.set_index("factor")
+    said = {row["factor"]: sentence_of_test(row, plan) for row in found.tests.to_dict("records") if row["name"] == "it"}
+    name = "it: Mixed analysis of variance with 3 factors (type III) of rt_ms"
+    assert said["half"].startswith(f"{name}, main effect of half (u, v, w): F(")
+    assert said["team:condition:half"].startswith(f"{name}, interaction team × condition × half: F(")
+    row = table.loc["half"]
+    assert f"; partial eta squared {row['effect']:.3f}, 95\xa0% CI [" in said["half"]
+    assert f"; generalized eta squared {row['generalized_eta_squared']:.3f} (n = 19\xa0participants)." in said["half"]
+    significant = found.tests[found.tests["p_holm"] < 0.05]
+    assert set(significant["factor"]) == {"condition"}
+    assert summary_sentences(found, plan) == [
+        "Significant planned tests after Holm correction: 2 of 8 (it: condition, t). Each effect of an analysis of "
+        "variance counts as a test."
+    ]
+    section = planned_section(found, plan, {})
+    shared = "it, as planned: 1 unit without a value at every level was excluded."
+    assert section["test_warnings"][0] == shared
+    others = section["test_warnings"][1:]
+    assert others
+    assert all("without a value" not in warning and "sphericity" in warning.lower() for warning in others)
+    assert {warning.split(",")[0] for warning in others} <= {
+        "it: half", "it: team × half", "it: condition × half", "it: team × condition × half",
+    }  # fmt: skip
+    methods = " ".join(methods_of_data(plan, found, "1.0").paragraphs)
+    assert "type III tests with sum-to-zero contrasts" in methods
+    assert "Each main effect and interaction of an analysis of variance is a test of its family." in methods
+    assert "multiplied by Greenhouse and Geisser's epsilon (1959)" in methods
+    alone, plan = results(rows, tests={"t": plan.tests["t"].model_dump()})
+    methods = " ".join(methods_of_data(plan, alone, "1.0").paragraphs)
+    assert "type III" not in methods
+    assert "eta squared" not in methods

@@ -100,6 +100,17 @@ def test_a_name_that_cannot_be_a_file_name_is_refused(part, name):
         ({"levels": ["a", "b", "c"]}, "two levels"),
         ({"test": "welch_t", "levels": ["a", "b", "c"]}, "two levels"),
         ({"test": "anova", "equivalence_margin": 0.1}, "are for t tests only"),
+        ({"between": ["group", "site"]}, "the test `t` has the factors group, site, but it compares the levels of one"),
+        ({"between": []}, "is not a factor. Fix: write the name of a column, or a list of names"),
+        ({"test": "anova", "between": ["group", 3]}, "is not a factor. Fix: write the name of a column"),
+        ({"test": "anova", "between": ["group", "group"]}, "`group` is named more than once"),
+        ({"test": "anova", "within": "group"}, "`group` is named more than once"),
+        ({"test": "anova", "within": "participant"}, "`participant` is named more than once"),
+        ({"test": "anova", "within": ["score", "item"]}, "`score` is named more than once"),
+        ({"test": "anova", "within": "item", "levels": ["a", "b"]}, "`levels` are levels of one factor"),
+        ({"test": "anova", "within": "item", "per": None}, "a test `within` units lacks `per`"),
+        ({"test": "anova", "within": "item", "against": 0.5}, "needs exactly one of"),
+        ({"test": "anova", "within": "item", "bayes_factor": True}, "are for t tests only"),
         ({"test": "chi_square", "bayes_factor": True}, "are for t tests only"),
         ({"equivalence_margin": 0}, "greater than 0"),
         ({"equivalence_margin": -1}, "greater than 0"),
@@ -135,6 +146,28 @@ def test_an_incomplete_or_contradictory_test_is_refused(changes, what):
 def test_a_complete_test_is_accepted_and_has_its_factor(changes):
     planned = PlannedTest.model_validate(TEST | changes)
     assert planned.factor == ("item" if "within" in changes else "" if "against" in changes else "group")
+
+
+def test_an_analysis_of_variance_can_have_several_factors():
+    planned = PlannedTest.model_validate({**TEST, "test": "anova", "between": ["group", "site"], "within": ["item"]})
+    assert planned.factors == ("group", "site", "item")
+    assert (planned.between_factors, planned.within, planned.factor) == (("group", "site"), "item", "")
+
+
+@pytest.mark.parametrize(
+    ("written", "place"),
+    [
+        ("between: [a, 3]", "tests.x.between"),
+        ("between: 3", "tests.x.between"),
+        ("between: [a, b]\n    levels: [c, d]", "tests.x"),
+        ("between: a\n    within: a", "tests.x"),
+    ],
+)
+def test_a_wrong_combination_of_factors_is_one_sentence_with_its_line(written, place):
+    message = message_of(f"tests:\n  x:\n    test: anova\n    of: y\n    per: p\n    {written}")
+    assert message.startswith(f"plan.yaml, line {6 if place.endswith('between') else 2}: `{place}`: ")
+    assert "\n" not in message
+    assert "Fix: " in message
 
 
 @pytest.mark.parametrize("written", ["chnace", "true", '"0.5"', ".nan"])

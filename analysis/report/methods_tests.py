@@ -1,0 +1,103 @@
+"""Sentences of the methods section on the planned tests: their names, effect sizes and corrections."""
+
+import pandas as pd
+
+from analysis.planned.tests import EQUIVALENCE
+from analysis.sentences import percent
+from analysis.statistics.permutation_tests import MEAN_DIFFERENCE
+from experiment.study.planned_analyses import PlannedAnalyses
+
+CORRECTIONS = {"holm": "Holm's method", "bh": "the method of Benjamini and Hochberg"}
+
+
+def test_sentences(plan: PlannedAnalyses, tests: pd.DataFrame) -> tuple[list[str], set[str]]:
+    """Return sentences on the tests of a plan, and the works that they cite. `tests` is the table of tests."""
+    others = tests.loc[tests["form"] != EQUIVALENCE, "test"]
+    names = [_in_sentence(name) for name in dict.fromkeys(others)]
+    cited: set[str] = set()
+    for part, key in (("Welch", "welch"), ("McNemar", "mcnemar"), ("Wilcoxon", "wilcoxon"),
+                      ("Mann-Whitney", "mann_whitney")):  # fmt: skip
+        if tests["test"].str.contains(part).any() or tests["warnings"].str.contains(part).any():
+            cited.add(key)
+    sentences = [f"Tests: {', '.join(names)}."]
+    welch_within = [
+        name for name, planned in plan.tests.items() if planned.test == "welch_t" and planned.within is not None
+    ]
+    if computed := [name for name in welch_within if name in set(tests["name"])]:
+        sentences.append(
+            f"The plan names Welch's t test within units for {', '.join(computed)}; this is the paired t test."
+        )
+    of_effects, cited_for_effects = _effect_size_words(plan, tests)
+    sentences += of_effects
+    cited |= cited_for_effects
+    if (tests["against"] == "chance").any():
+        sentences.append(
+            "Tests against chance compare each unit's accuracy with the mean chance level of the same trials, which is "
+            "the probability that a random response is correct."
+        )
+    permutation = tests.loc[tests["statistic_name"] == MEAN_DIFFERENCE, "test"]
+    if len(permutation):
+        sentences.append("The statistic of permutation tests is the difference of means (Ernst, 2004).")
+        cited.add("ernst")
+    if permutation.str.contains("random").any():
+        sentences.append(
+            f"Random permutations were drawn with the seed {plan.bootstrap_seed}; p = (b + 1) / (m + 1) if b of m "
+            "random permutations have at least the observed absolute difference (Phipson & Smyth, 2010)."
+        )
+        cited.add("phipson_smyth")
+    if plan.correction in CORRECTIONS:
+        sentences.append(f"p values were corrected within each family of tests by {CORRECTIONS[plan.correction]}.")
+        if _has_several_factors(plan, tests):
+            sentences.append("Each main effect and interaction of an analysis of variance is a test of its family.")
+        if tests["exploratory"].nunique() > 1:
+            sentences.append("Confirmatory and exploratory tests were corrected separately.")
+        if (tests["form"] == EQUIVALENCE).any():
+            sentences.append("Equivalence tests were corrected apart from the other tests of their family.")
+    sentences.append(
+        "The table of tests has the p values after both corrections: Holm's (1979) and that of Benjamini and Hochberg "
+        "(1995)."
+    )
+    cited |= {"holm", "benjamini_hochberg"}
+    if (tests["form"] == EQUIVALENCE).any():
+        sentences.append("Equivalence was tested by two one-sided tests (Schuirmann, 1987).")
+        cited.add("schuirmann")
+    if tests["bayes_factor_10"].notna().any():
+        sentences.append("Bayes factors follow Rouder et al. (2009), with a Cauchy prior of scale √2/2.")
+        cited.add("jzs")
+    return sentences, cited
+
+
+def _effect_size_words(plan: PlannedAnalyses, tests: pd.DataFrame) -> tuple[list[str], set[str]]:
+    """Return sentences on the analyses of variance and on effect sizes, and the works that they cite."""
+    sentences, cited = [], set()
+    if _has_several_factors(plan, tests):
+        sentences.append(
+            "Analyses of variance with several factors have type III tests with sum-to-zero contrasts: each effect is "
+            "tested over all levels of the other factors, with equal weights."
+        )
+    if tests["test"].str.contains("Repeated-measures analysis|Mixed analysis").any():
+        sentences.append(
+            "The degrees of freedom of effects within units were multiplied by Greenhouse and Geisser's epsilon (1959)."
+        )
+        cited.add("greenhouse_geisser")
+    if tests["generalized_eta_squared"].notna().any():
+        sentences += [
+            f"The two-sided confidence intervals ({percent(plan.confidence, 0)}) of eta squared and partial eta "
+            "squared use the noncentral F distribution (Ben-Shachar et al., 2020; Steiger, 2004).",
+            "Generalized eta squared (Olejnik & Algina, 2003) counts all factors as manipulated. It has no confidence "
+            "interval: the interval from the noncentral F distribution is that of partial eta squared.",
+        ]
+        cited |= {"effectsize", "olejnik_algina", "steiger"}
+    if tests["effect_name"].str.contains("rank-biserial", na=False).any():
+        sentences.append("The effect size of rank tests is the rank-biserial correlation (Kerby, 2014).")
+        cited.add("kerby")
+    return sentences, cited
+
+
+def _has_several_factors(plan: PlannedAnalyses, tests: pd.DataFrame) -> bool:
+    return any(len(plan.tests[name].factors) > 1 for name in tests["name"])
+
+
+def _in_sentence(name: str) -> str:
+    """Return a test's name as it is written inside a sentence; a person's name keeps its capital."""
+    return name if "'s" in name or name.startswith("Mann-") else name[:1].lower() + name[1:]
