@@ -170,7 +170,7 @@ def _forms(
 ) -> Iterator[tuple[str, HypothesisTest, float | None]]:
     """Yield each form of the test, with its result and Bayes factor."""
     if planned.test == "chi_square" and planned.within is None:
-        yield AS_PLANNED, _chi_square(rows, levels, planned), None
+        yield AS_PLANNED, _chi_square(rows, levels, planned, plan.confidence), None
         return
     values = _values_of_units(rows, levels, planned)
     if planned.between is None:
@@ -220,7 +220,7 @@ def _independent(values: _Values, levels: list[Any], planned: PlannedTest, plan:
         return one_way_anova({level_text(level): values.at(level) for level in levels}, confidence=plan.confidence)
     first, second = (values.at(level) for level in levels)
     if planned.test == "mann_whitney":
-        return mann_whitney(first, second)
+        return mann_whitney(first, second, confidence=plan.confidence)
     if planned.test == "permutation":
         return permutation_of_groups(first, second, resamples=plan.bootstrap_resamples, seed=plan.bootstrap_seed)
     return independent_t(first, second, equal_variances=planned.test == "t", confidence=plan.confidence)
@@ -232,10 +232,10 @@ def _paired(values: _Values, levels: list[Any], planned: PlannedTest, plan: Plan
     if planned.test == "anova":
         return _with(repeated_measures_anova(complete, confidence=plan.confidence), notes)
     if planned.test == "chi_square":
-        return _with(_paired_counts(complete, levels, planned.of), notes)
+        return _with(_paired_counts(complete, levels, planned.of, plan.confidence), notes)
     first, second = (complete[level].to_numpy(dtype="float64") for level in levels)
     if planned.test in {"wilcoxon", "mann_whitney"}:
-        return _with(wilcoxon_signed_rank(first, second), notes)
+        return _with(wilcoxon_signed_rank(first, second, confidence=plan.confidence), notes)
     if planned.test == "permutation":
         resamples, seed = plan.bootstrap_resamples, plan.bootstrap_seed
         return _with(permutation_of_signs(first, second, resamples=resamples, seed=seed), notes)
@@ -243,16 +243,18 @@ def _paired(values: _Values, levels: list[Any], planned: PlannedTest, plan: Plan
     return _with(test(first, second, confidence=plan.confidence), notes)
 
 
-def _paired_counts(complete: pd.DataFrame, levels: list[Any], of: str) -> HypothesisTest:
+def _paired_counts(complete: pd.DataFrame, levels: list[Any], of: str, confidence: float) -> HypothesisTest:
     if not complete.isin([0, 1]).all(axis=None):
         raise InputError(ONE_ANSWER.format(of=of))
     if len(levels) > 2:
         return cochran_q(complete)
     first, second = (pd.Categorical(complete[level], categories=[0, 1]) for level in levels)
-    return mcnemar(pd.crosstab(second, first, dropna=False))  # The difference is columns minus rows.
+    return mcnemar(
+        pd.crosstab(second, first, dropna=False), confidence=confidence
+    )  # The difference is columns minus rows.
 
 
-def _chi_square(rows: pd.DataFrame, levels: list[Any], planned: PlannedTest) -> HypothesisTest:
+def _chi_square(rows: pd.DataFrame, levels: list[Any], planned: PlannedTest, confidence: float) -> HypothesisTest:
     counted = rows[rows[planned.of].notna()]
     notes = []
     if len(counted) < len(rows):
@@ -271,7 +273,7 @@ def _chi_square(rows: pd.DataFrame, levels: list[Any], planned: PlannedTest) -> 
             f"`{planned.of}` is {only} in every row, so nothing can be compared. Fix: remove this test from the plan."
         )
     table = pd.crosstab(counted[planned.of], counted[planned.factor]).reindex(columns=levels)
-    return _with(chi_square(table), tuple(notes))
+    return _with(chi_square(table, confidence=confidence), tuple(notes))
 
 
 def _bayes_factor(

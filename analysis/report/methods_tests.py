@@ -1,5 +1,7 @@
 """Sentences of the methods section on the planned tests: their names, effect sizes and corrections."""
 
+import re
+
 import pandas as pd
 
 from analysis.planned.tests import EQUIVALENCE
@@ -9,6 +11,68 @@ from experiment.study.planned_analyses import PlannedAnalyses
 
 CORRECTIONS = {"holm": "Holm's method", "bh": "the method of Benjamini and Hochberg"}
 
+GREENHOUSE_GEISSER = "Repeated-measures analysis|Mixed analysis"
+"""Pattern of the names of tests with this correction."""
+GENERALIZED = "generalized eta squared"
+EFFECT_SIZES = (
+    (
+        "Cohen's d",
+        "The interval of Cohen's d uses the noncentral t distribution (Steiger, 2004).",
+        ("steiger",),
+    ),
+    (
+        "average variance",
+        "With Welch's test, d is the difference divided by the square root of the mean of both variances (Delacre et "
+        "al., 2021).",
+        ("delacre",),
+    ),
+    (
+        "^(partial )?eta squared$",
+        "The intervals of eta squared and partial eta squared use the noncentral F distribution (Steiger, 2004).",
+        ("steiger",),
+    ),
+    (
+        GENERALIZED,
+        "Generalized eta squared (Olejnik & Algina, 2003) counts all factors as manipulated. It has no interval: the "
+        "interval from the noncentral F distribution is that of partial eta squared.",
+        ("olejnik_algina",),
+    ),
+    (
+        "Cramér's V",
+        "The interval of Cramér's V uses the noncentral χ² distribution (Smithson, 2003).",
+        ("smithson",),
+    ),
+    (
+        "Cohen's g",
+        "The interval of Cohen's g is that of a share of the discordant pairs: the exact interval for exact tests "
+        "(Clopper & Pearson, 1934), and Wilson's interval for χ² tests (Wilson, 1927).",
+        ("clopper_pearson", "wilson"),
+    ),
+    (
+        "eta squared of Q",
+        "Eta squared of Cochran's Q has no interval, because no method for it is established.",
+        (),
+    ),
+    (
+        "rank-biserial",
+        "The effect size of rank tests is the rank-biserial correlation (Kerby, 2014).",
+        ("kerby",),
+    ),
+    (
+        "^rank-biserial",
+        "For two groups, its interval is Wilson's interval (Wilson, 1927) with an effective number of trials from the "
+        "variance of DeLong et al. (1988), and with the quantile of the t distribution.",
+        ("delong", "wilson"),
+    ),
+    (
+        "matched-pairs rank-biserial",
+        "For pairs, its interval is Wilson's interval (Wilson, 1927) with an effective number of trials from the "
+        "variance of the signed-rank statistic under the null hypothesis, and with the quantile of the t distribution.",
+        ("wilson",),
+    ),
+)
+"""For each pattern of the name of an effect size: a sentence on it and its interval, and the works that it cites."""
+
 
 def test_sentences(plan: PlannedAnalyses, tests: pd.DataFrame) -> tuple[list[str], set[str]]:
     """Return sentences on the tests of a plan, and the works that they cite. `tests` is the table of tests."""
@@ -16,7 +80,8 @@ def test_sentences(plan: PlannedAnalyses, tests: pd.DataFrame) -> tuple[list[str
     names = [_in_sentence(name) for name in dict.fromkeys(others)]
     cited: set[str] = set()
     for part, key in (("Welch", "welch"), ("McNemar", "mcnemar"), ("Wilcoxon", "wilcoxon"),
-                      ("Mann-Whitney", "mann_whitney")):  # fmt: skip
+                      ("Mann-Whitney", "mann_whitney"),
+                      (GREENHOUSE_GEISSER, "greenhouse_geisser")):  # fmt: skip
         if tests["test"].str.contains(part).any() or tests["warnings"].str.contains(part).any():
             cited.add(key)
     sentences = [f"Tests: {', '.join(names)}."]
@@ -27,9 +92,7 @@ def test_sentences(plan: PlannedAnalyses, tests: pd.DataFrame) -> tuple[list[str
         sentences.append(
             f"The plan names Welch's t test within units for {', '.join(computed)}; this is the paired t test."
         )
-    of_effects, cited_for_effects = _effect_size_words(plan, tests)
-    sentences += of_effects
-    cited |= cited_for_effects
+    sentences += _anova_words(plan, tests)
     if (tests["against"] == "chance").any():
         sentences.append(
             "Tests against chance compare each unit's accuracy with the mean chance level of the same trials, which is "
@@ -45,6 +108,9 @@ def test_sentences(plan: PlannedAnalyses, tests: pd.DataFrame) -> tuple[list[str
             "random permutations have at least the observed absolute difference (Phipson & Smyth, 2010)."
         )
         cited.add("phipson_smyth")
+    of_effects, cited_for_effects = _effect_size_words(plan, tests)
+    sentences += of_effects
+    cited |= cited_for_effects
     if plan.correction in CORRECTIONS:
         sentences.append(f"p values were corrected within each family of tests by {CORRECTIONS[plan.correction]}.")
         if _has_several_factors(plan, tests):
@@ -67,30 +133,40 @@ def test_sentences(plan: PlannedAnalyses, tests: pd.DataFrame) -> tuple[list[str
     return sentences, cited
 
 
-def _effect_size_words(plan: PlannedAnalyses, tests: pd.DataFrame) -> tuple[list[str], set[str]]:
-    """Return sentences on the analyses of variance and on effect sizes, and the works that they cite."""
-    sentences, cited = [], set()
+def _anova_words(plan: PlannedAnalyses, tests: pd.DataFrame) -> list[str]:
+    """Return sentences on the analyses of variance."""
+    sentences = []
     if _has_several_factors(plan, tests):
         sentences.append(
             "Analyses of variance with several factors have type III tests with sum-to-zero contrasts: each effect is "
             "tested over all levels of the other factors, with equal weights."
         )
-    if tests["test"].str.contains("Repeated-measures analysis|Mixed analysis").any():
+    if tests["test"].str.contains(GREENHOUSE_GEISSER).any():
         sentences.append(
             "The degrees of freedom of effects within units were multiplied by Greenhouse and Geisser's epsilon (1959)."
         )
-        cited.add("greenhouse_geisser")
+    return sentences
+
+
+def _effect_size_words(plan: PlannedAnalyses, tests: pd.DataFrame) -> tuple[list[str], set[str]]:
+    """Return sentences on the effect sizes and their intervals, and the works that they cite."""
+    sentences: list[str] = []
+    cited: set[str] = set()
+    if tests["effect_ci_low"].notna().any():
+        sentences.append(
+            f"Effect sizes have two-sided confidence intervals ({percent(plan.confidence, 0)}), which are not "
+            "corrected for the number of tests."
+        )
+    names = set(tests["effect_name"].dropna())
     if tests["generalized_eta_squared"].notna().any():
-        sentences += [
-            f"The two-sided confidence intervals ({percent(plan.confidence, 0)}) of eta squared and partial eta "
-            "squared use the noncentral F distribution (Ben-Shachar et al., 2020; Steiger, 2004).",
-            "Generalized eta squared (Olejnik & Algina, 2003) counts all factors as manipulated. It has no confidence "
-            "interval: the interval from the noncentral F distribution is that of partial eta squared.",
-        ]
-        cited |= {"effectsize", "olejnik_algina", "steiger"}
-    if tests["effect_name"].str.contains("rank-biserial", na=False).any():
-        sentences.append("The effect size of rank tests is the rank-biserial correlation (Kerby, 2014).")
-        cited.add("kerby")
+        names.add(GENERALIZED)
+    for pattern, sentence, keys in EFFECT_SIZES:
+        if any(re.search(pattern, name) for name in names):
+            sentences.append(sentence)
+            cited |= set(keys)
+    from_0 = tests["effect_name"].str.contains("Cramér's V|^partial eta squared$|^eta squared$", na=False)
+    if tests.loc[from_0, "effect_ci_low"].isna().any():
+        sentences.append("An interval is missing if the statistic is so small that both bounds would be 0.")
     return sentences, cited
 
 

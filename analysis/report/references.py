@@ -3,12 +3,12 @@
 REFERENCES = {
     "benjamini_hochberg": "Benjamini, Y., & Hochberg, Y. (1995). Controlling the false discovery rate: A practical and "
     "powerful approach to multiple testing. Journal of the Royal Statistical Society: Series B, 57, 289-300.",
-    "effectsize": "Ben-Shachar, M. S., Lüdecke, D., & Makowski, D. (2020). effectsize: Estimation of effect size "
-    "indices and standardized parameters. Journal of Open Source Software, 5(56), 2815.",
     "bonett_price": "Bonett, D. G., & Price, R. M. (2012). Adjusted Wald confidence interval for a difference of "
     "binomial proportions based on paired data. Journal of Educational and Behavioral Statistics, 37, 479-488.",
     "brown": "Brown, W. (1910). Some experimental results in the correlation of mental abilities. British Journal of "
     "Psychology, 3, 296-322.",
+    "clopper_pearson": "Clopper, C. J., & Pearson, E. S. (1934). The use of confidence or fiducial limits illustrated "
+    "in the case of the binomial. Biometrika, 26, 404-413.",
     "cochran": "Cochran, W. G. (1977). Sampling techniques (3rd ed.). Wiley.",
     "cochran_q": "Cochran, W. G. (1950). The comparison of percentages in matched samples. Biometrika, 37, 256-266.",
     "cameron": "Cameron, A. C., Gelbach, J. B., & Miller, D. L. (2011). Robust inference with multiway clustering. "
@@ -16,6 +16,10 @@ REFERENCES = {
     "cohen_kappa": "Cohen, J. (1960). A coefficient of agreement for nominal scales. Educational and Psychological "
     "Measurement, 20, 37-46.",
     "cohen": "Cohen, J. (1988). Statistical power analysis for the behavioral sciences (2nd ed.). Erlbaum.",
+    "delacre": "Delacre, M., Lakens, D., Ley, C., Liu, L., & Leys, C. (2021). Why Hedges' g*s based on the non-pooled "
+    "standard deviation should be reported with Welch's t-test. PsyArXiv.",
+    "delong": "DeLong, E. R., DeLong, D. M., & Clarke-Pearson, D. L. (1988). Comparing the areas under two or more "
+    "correlated receiver operating characteristic curves: A nonparametric approach. Biometrics, 44, 837-845.",
     "ernst": "Ernst, M. D. (2004). Permutation methods: A basis for exact inference. Statistical Science, 19, 676-685.",
     "error_consistency": "Geirhos, R., Meding, K., & Wichmann, F. A. (2020). Beyond accuracy: Quantifying "
     "trial-by-trial behaviour of CNNs and humans by measuring error consistency. Advances in Neural Information "
@@ -60,6 +64,7 @@ REFERENCES = {
     "schuirmann": "Schuirmann, D. J. (1987). A comparison of the two one-sided tests procedure and the power approach "
     "for assessing the equivalence of average bioavailability. Journal of Pharmacokinetics and Biopharmaceutics, 15, "
     "657-680.",
+    "smithson": "Smithson, M. (2003). Confidence intervals. Sage.",
     "spearman": "Spearman, C. (1910). Correlation calculated from faulty data. British Journal of Psychology, 3, "
     "271-295.",
     "steiger": "Steiger, J. H. (2004). Beyond the F test: Effect size confidence intervals and tests of close fit in "

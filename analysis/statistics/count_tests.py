@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
+from analysis.statistics.effect_size_intervals import noncentral_chi_square_interval
 from analysis.statistics.hypothesis_test import HypothesisTest
 from batteries.errors import InputError
 
@@ -18,19 +19,22 @@ FEW_DISCORDANT = 25
 fewer discordant pairs, the exact test is computed."""
 
 
-def chi_square(table: pd.DataFrame) -> HypothesisTest:
+def chi_square(table: pd.DataFrame, *, confidence: float = 0.95) -> HypothesisTest:
     r"""Test whether rows and columns of a table of counts are independent, by Pearson's chi-square test.
 
     Parameters
     ----------
     table : DataFrame, shape (rows, columns)
         Counts. Count each unit only once, because several responses of one participant are not independent.
+    confidence : float
+        Coverage of the interval of Cramér's V.
 
     Returns
     -------
     HypothesisTest
-        `effect` is Cramér's V, without correction for bias. If some expected counts are under 5, a warning states their
-        number.
+        `effect` is Cramér's V, without correction for bias. Its interval is two-sided and uses the noncentral
+        chi-square distribution (`noncentral_chi_square_interval`). If some expected counts are under 5, a warning
+        states their number.
 
     Raises
     ------
@@ -72,6 +76,8 @@ def chi_square(table: pd.DataFrame) -> HypothesisTest:
         raise InputError(f"all counts are 0 in {_listed(empty)}. Fix: leave these rows and columns out of the table.")
     chisq, p_value, df, expected = stats.chi2_contingency(counts, correction=False)
     n = int(counts.sum())
+    units = n * (min(counts.shape) - 1)
+    low, high = noncentral_chi_square_interval(float(chisq), int(df), confidence)
     return HypothesisTest(
         test="Pearson's chi-square test of independence",
         statistic_name="chisq",
@@ -80,7 +86,9 @@ def chi_square(table: pd.DataFrame) -> HypothesisTest:
         n=n,
         df=int(df),
         effect_name="Cramér's V",
-        effect=math.sqrt(float(chisq) / (n * (min(counts.shape) - 1))),
+        effect=math.sqrt(float(chisq) / units),
+        effect_ci_low=math.sqrt(low / units),
+        effect_ci_high=float(np.sqrt(np.minimum(high / units, 1.0))),
         warnings=_small_expected_counts(np.asarray(expected)),
     )
 
@@ -160,7 +168,7 @@ def goodness_of_fit(counts: npt.ArrayLike, probabilities: npt.ArrayLike) -> Hypo
     )
 
 
-def mcnemar(table: pd.DataFrame) -> HypothesisTest:
+def mcnemar(table: pd.DataFrame, *, confidence: float = 0.95) -> HypothesisTest:
     r"""Test whether the first and the second response of the same units are equally often yes, by McNemar's test.
 
     Parameters
@@ -168,6 +176,8 @@ def mcnemar(table: pd.DataFrame) -> HypothesisTest:
     table : DataFrame, shape (2, 2)
         Counts of pairs. The rows are the first responses, and the columns are the second responses. Rows and columns
         have the same labels in the same order.
+    confidence : float
+        Coverage of the interval of Cohen's g.
 
     Returns
     -------
@@ -177,7 +187,9 @@ def mcnemar(table: pd.DataFrame) -> HypothesisTest:
         discordant pairs or more, `statistic` is `chisq`, without continuity correction. `n` is the number of all pairs.
         `estimate` is the share of the first label among the first responses, minus the share of the first label among
         the second responses. `effect` is Cohen's g: the number `b` divided by the number of discordant pairs, minus one
-        half.
+        half. The interval of g is that of the share of `b`, minus one half: Clopper and Pearson's exact interval for
+        the exact test, and Wilson's interval for the chi-square test. So it includes 0 if p is at least 1 minus the
+        confidence.
 
     Raises
     ------
@@ -229,18 +241,22 @@ def mcnemar(table: pd.DataFrame) -> HypothesisTest:
         )
     exact = discordant < FEW_DISCORDANT
     chisq = (b - c) ** 2 / discordant
+    binomial = stats.binomtest(b, discordant)
+    share = binomial.proportion_ci(confidence, method="exact" if exact else "wilson")
     return HypothesisTest(
         test=f"McNemar's exact test (binomial, {discordant} discordant pairs)"
         if exact
         else "McNemar's chi-square test, without continuity correction",
         statistic_name="b" if exact else "chisq",
         statistic=float(b if exact else chisq),
-        p_value=float(stats.binomtest(b, discordant).pvalue if exact else stats.chi2.sf(chisq, 1)),
+        p_value=float(binomial.pvalue if exact else stats.chi2.sf(chisq, 1)),
         n=n,
         df=None if exact else 1,
         estimate=(b - c) / n,
         effect_name="Cohen's g",
         effect=b / discordant - 0.5,
+        effect_ci_low=float(share.low) - 0.5,
+        effect_ci_high=float(share.high) - 0.5,
     )
 
 
@@ -255,8 +271,9 @@ def cochran_q(table: pd.DataFrame) -> HypothesisTest:
     Returns
     -------
     HypothesisTest
-        `effect` is eta squared of Q, between 0 and 1. `n` is the number of all units. If too few units change their
-        response between conditions, a warning says that the chi-square distribution is only a rough approximation.
+        `effect` is eta squared of Q, between 0 and 1. It has no interval, because no method is established. `n` is the
+        number of all units. If too few units change their response between conditions, a warning says that the
+        chi-square distribution is only a rough approximation.
 
     Raises
     ------

@@ -99,6 +99,7 @@ def equivalence_of_difference(
     p_below = float(stats.t.cdf(below, difference.df))
     coverage = 2 * confidence - 1
     ci_low, ci_high = t_interval(difference, coverage)
+    effect_low, effect_high = difference.effect_interval(confidence)
     return HypothesisTest(
         test=f"Equivalence between {low:g} and {high:g} by two one-sided tests "
         f"({difference.test}, {100 * coverage:g} % interval)",
@@ -112,6 +113,8 @@ def equivalence_of_difference(
         ci_high=ci_high,
         effect_name=difference.effect_name,
         effect=difference.effect,
+        effect_ci_low=effect_low,
+        effect_ci_high=effect_high,
         warnings=difference.warnings,
     )
 

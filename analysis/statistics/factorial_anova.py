@@ -11,8 +11,7 @@ import pandas as pd
 from scipy import stats
 from scipy.linalg import helmert
 
-from analysis.statistics.anova import epsilon_of, sphericity_warning
-from analysis.statistics.effect_sizes import effect_sizes_of_f
+from analysis.statistics.anova import epsilon_of, eta_squared_interval, sphericity_warning
 from analysis.statistics.factor_levels import level_text
 from analysis.statistics.hypothesis_test import HypothesisTest
 from analysis.statistics.t_tests import LARGEST, Floats, is_constant
@@ -181,7 +180,7 @@ def _tested(
     df, df_error = stratum.n_contrasts * len(coefficients), stratum.n_contrasts * design.df_error
     f = explained / df / (stratum.error / df_error)
     p_value = float(stats.f.sf(f, epsilon * df, epsilon * df_error))
-    sizes = effect_sizes_of_f(f, epsilon * df, epsilon * df_error, confidence=confidence)
+    low, high = eta_squared_interval(f, epsilon * df, epsilon * df_error, confidence)
     return HypothesisTest(
         test=design.test,
         statistic_name="F",
@@ -191,9 +190,9 @@ def _tested(
         df=epsilon * df,
         df_error=epsilon * df_error,
         effect_name="partial eta squared",
-        effect=sizes.partial_eta_squared,
-        effect_ci_low=sizes.eta_ci_low,
-        effect_ci_high=sizes.eta_ci_high,
+        effect=explained / (explained + stratum.error),
+        effect_ci_low=low,
+        effect_ci_high=high,
         generalized_eta_squared=explained / (explained + every_error),
         warnings=sphericity_warning(epsilon, p_value, float(stats.f.sf(f, df, df_error))),
     )

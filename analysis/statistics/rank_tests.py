@@ -3,6 +3,7 @@
 import numpy as np
 from scipy import stats
 
+from analysis.statistics.effect_size_intervals import rank_biserial_interval, signed_rank_biserial_interval
 from analysis.statistics.hypothesis_test import HypothesisTest
 from analysis.statistics.t_tests import Floats, checked_pairs, checked_sample
 from batteries.errors import InputError
@@ -15,20 +16,23 @@ DIGITS = 12
 APPROXIMATION = "normal approximation, corrected for ties and continuity"
 
 
-def wilcoxon_signed_rank(first: Floats, second: Floats) -> HypothesisTest:
+def wilcoxon_signed_rank(first: Floats, second: Floats, *, confidence: float = 0.95) -> HypothesisTest:
     r"""Test whether the differences within pairs are symmetric around zero, by Wilcoxon's signed-rank test.
 
     Parameters
     ----------
     first, second : array of float, shape (pairs,)
         The two values of each pair, such as a participant's mean and the value that it is compared with.
+    confidence : float
+        Coverage of the interval of the rank-biserial correlation.
 
     Returns
     -------
     HypothesisTest
         `statistic` is V, the sum of the ranks of the positive differences, as in R. `effect` is the matched-pairs
-        rank-biserial correlation, which is positive if the first values tend to be larger. `n` is the number of pairs
-        without the pairs whose difference is zero. `test` says whether the p value is exact.
+        rank-biserial correlation, which is positive if the first values tend to be larger. Its interval is that of
+        `signed_rank_biserial_interval`, and is missing for a single pair. `n` is the number of pairs without the pairs
+        whose difference is zero. `test` says whether the p value is exact.
 
     Raises
     ------
@@ -73,6 +77,8 @@ def wilcoxon_signed_rank(first: Floats, second: Floats) -> HypothesisTest:
     ranks = stats.rankdata(np.abs(ranked))
     v, total = float(ranks[ranked > 0].sum()), n * (n + 1) / 2
     is_exact = n < EXACT_BELOW and not n_zero and not _has_ties(np.abs(ranked))
+    effect = (2 * v - total) / total
+    low, high = signed_rank_biserial_interval(effect, n, confidence) if n > 1 else (None, None)
     tested = stats.wilcoxon(ranked, method="exact" if is_exact else "approx", correction=not is_exact)
     return HypothesisTest(
         test=f"Wilcoxon's signed-rank test ({'exact' if is_exact else APPROXIMATION})",
@@ -81,18 +87,22 @@ def wilcoxon_signed_rank(first: Floats, second: Floats) -> HypothesisTest:
         p_value=float(tested.pvalue),
         n=n,
         effect_name="matched-pairs rank-biserial correlation",
-        effect=(2 * v - total) / total,
+        effect=effect,
+        effect_ci_low=low,
+        effect_ci_high=high,
         warnings=(f"Differences of 0: {n_zero:,} of {n + n_zero:,}. Wilcoxon's test excludes them.",) if n_zero else (),
     )
 
 
-def mann_whitney(first: Floats, second: Floats) -> HypothesisTest:
+def mann_whitney(first: Floats, second: Floats, *, confidence: float = 0.95) -> HypothesisTest:
     r"""Test whether the values of one independent group tend to be larger, by the Mann-Whitney U test.
 
     Parameters
     ----------
     first, second : array of float, shape (units,)
         One value per unit, such as a participant's mean; no unit is in both groups.
+    confidence : float
+        Coverage of the interval of the rank-biserial correlation.
 
     Returns
     -------
@@ -100,7 +110,7 @@ def mann_whitney(first: Floats, second: Floats) -> HypothesisTest:
         `statistic` is U of the first group. A pair is one value of each group. U is the number of pairs in which the
         value of the first group is larger, plus half the number of pairs with equal values. R calls this number W.
         `effect` is the rank-biserial correlation, which is positive if the first group tends to have larger values.
-        `test` says whether the p value is exact.
+        Its interval is that of `rank_biserial_interval`. `test` says whether the p value is exact.
 
     Raises
     ------
@@ -147,6 +157,7 @@ def mann_whitney(first: Floats, second: Floats) -> HypothesisTest:
         values[: len(one)], values[len(one) :], method="exact" if is_exact else "asymptotic", use_continuity=True
     )
     u = float(tested.statistic)
+    low, high = rank_biserial_interval(values[: len(one)], values[len(one) :], confidence)
     return HypothesisTest(
         test=f"Mann-Whitney U test ({'exact' if is_exact else APPROXIMATION})",
         statistic_name="U",
@@ -155,6 +166,8 @@ def mann_whitney(first: Floats, second: Floats) -> HypothesisTest:
         n=len(values),
         effect_name="rank-biserial correlation",
         effect=2 * u / (len(one) * len(two)) - 1,
+        effect_ci_low=low,
+        effect_ci_high=high,
     )
 
 

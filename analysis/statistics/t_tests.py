@@ -7,7 +7,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from analysis.statistics.effect_size_intervals import noncentral_t_interval
 from analysis.statistics.hypothesis_test import HypothesisTest
+from analysis.statistics.intervals import Interval
 from batteries.errors import InputError
 
 Floats = npt.NDArray[np.float64]
@@ -29,9 +31,20 @@ class MeanDifference:
     n: int
     """Number of units: participants of both groups, or pairs."""
     effect_name: str
-    effect: float
-    """The estimate in standard deviations."""
+    standard_deviation: float
+    """The standard deviation that is the unit of the effect."""
     warnings: tuple[str, ...] = ()
+
+    @property
+    def effect(self) -> float:
+        """The estimate in standard deviations."""
+        return self.estimate / self.standard_deviation
+
+    def effect_interval(self, confidence: float) -> Interval:
+        """Return the confidence interval of the effect, from the noncentral t distribution."""
+        low, high = noncentral_t_interval(self.estimate / self.standard_error, self.df, confidence)
+        ratio = self.standard_error / self.standard_deviation
+        return Interval(ratio * low, ratio * high)
 
 
 def independent_t(
@@ -46,14 +59,15 @@ def independent_t(
     equal_variances : bool
         True for Student's test, which assumes that both populations have the same variance. False for Welch's test.
     confidence : float
-        Coverage of the interval of the difference.
+        Coverage of the intervals of the difference and of the effect.
 
     Returns
     -------
     HypothesisTest
-        `estimate` is mean(first) - mean(second). For both tests, `effect` is Cohen's d: the estimate divided by the
-        pooled standard deviation. Welch's test does not assume equal variances. But if the variances differ, the pooled
-        standard deviation is hard to interpret.
+        `estimate` is mean(first) - mean(second). `effect` is Cohen's d. Student's test divides the estimate by the
+        pooled standard deviation. Welch's test divides the estimate by the square root of the mean of the two
+        variances, because the interval of the pooled d is wrong if the variances differ. The interval of d is that of
+        `noncentral_t_interval`.
 
     Raises
     ------
@@ -73,7 +87,8 @@ def independent_t(
         t = \frac{m_1 - m_2}{\sqrt{s_1^2/n_1 + s_2^2/n_2}}, \quad
         \nu = \frac{(s_1^2/n_1 + s_2^2/n_2)^2}{(s_1^2/n_1)^2/(n_1 - 1) + (s_2^2/n_2)^2/(n_2 - 1)}.
 
-    Cohen's d is :math:`(m_1 - m_2)/s` in both tests.
+    Cohen's d is :math:`(m_1 - m_2)/s` in Student's test, and :math:`(m_1 - m_2)/\sqrt{(s_1^2 + s_2^2)/2}` in Welch's
+    test, as in R's ``effectsize::cohens_d`` with ``pooled_sd = TRUE`` and ``FALSE``.
 
     References
     ----------
@@ -81,6 +96,8 @@ def independent_t(
     Welch, B. L. (1947). The generalization of "Student's" problem when several different population variances are
     involved. Biometrika, 34, 28-35.
     Cohen, J. (1988). Statistical power analysis for the behavioral sciences (2nd ed.). Erlbaum.
+    Delacre, M., Lakens, D., Ley, C., Liu, L., & Leys, C. (2021). Why Hedges' g*s based on the non-pooled standard
+    deviation should be reported with Welch's t-test. PsyArXiv.
 
     Examples
     --------
@@ -106,13 +123,13 @@ def paired_t(first: Floats, second: Floats, *, confidence: float = 0.95) -> Hypo
         The two values of each pair, such as a participant's means in two conditions. The two values of a pair have the
         same position in both arrays.
     confidence : float
-        Coverage of the interval of the mean difference.
+        Coverage of the intervals of the mean difference and of the effect.
 
     Returns
     -------
     HypothesisTest
         `estimate` is the mean of first - second. `effect` is Cohen's d_z: the estimate divided by the standard
-        deviation of the differences.
+        deviation of the differences. The interval of d_z is that of `noncentral_t_interval`.
 
     Raises
     ------
@@ -156,13 +173,13 @@ def one_sample_t(values: Floats, against: float | Floats, *, confidence: float =
         The mean under the null hypothesis: one number for all units, or a number for each unit, such as the chance
         level of the items that the unit answered.
     confidence : float
-        Coverage of the interval of the difference.
+        Coverage of the intervals of the difference and of the effect.
 
     Returns
     -------
     HypothesisTest
         `estimate` is the mean of values - against. `effect` is Cohen's d: the estimate divided by the standard
-        deviation of values - against.
+        deviation of values - against. The interval of d is that of `noncentral_t_interval`.
 
     Raises
     ------
@@ -202,10 +219,11 @@ def difference_of_groups(first: Floats, second: Floats, *, equal_variances: bool
             "and report the value of each group."
         )
     if equal_variances:
-        test, effect_name = "Student's t test", "Cohen's d"
+        test, effect_name, standard_deviation = "Student's t test", "Cohen's d", pooled
         standard_error, df = pooled * math.sqrt(1 / n_one + 1 / n_two), float(n_one + n_two - 2)
     else:
-        test, effect_name = "Welch's t test", "Cohen's d (pooled standard deviation)"
+        test, effect_name = "Welch's t test", "Cohen's d (average variance)"
+        standard_deviation = math.sqrt((variance_one + variance_two) / 2)
         standard_error = math.sqrt(variance_one / n_one + variance_two / n_two)
         share = variance_one / n_one / standard_error**2
         df = 1 / (share**2 / (n_one - 1) + (1 - share) ** 2 / (n_two - 1))
@@ -215,7 +233,7 @@ def difference_of_groups(first: Floats, second: Floats, *, equal_variances: bool
         for name, variance in (("first", variance_one), ("second", variance_two))
         if is_constant(math.sqrt(variance), largest)
     )
-    return MeanDifference(test, estimate, standard_error, df, n_one + n_two, effect_name, estimate / pooled, warnings)
+    return MeanDifference(test, estimate, standard_error, df, n_one + n_two, effect_name, standard_deviation, warnings)
 
 
 def difference_of_pairs(first: Floats, second: Floats) -> MeanDifference:
@@ -290,7 +308,7 @@ def _mean_against_zero(values: Floats, largest: float, test: str, effect_name: s
             f"all {n} differences are the same, so a t test cannot be computed. Fix: leave the test out, and report "
             "this difference."
         )
-    return MeanDifference(test, mean, deviation / math.sqrt(n), n - 1, n, effect_name, mean / deviation)
+    return MeanDifference(test, mean, deviation / math.sqrt(n), n - 1, n, effect_name, deviation)
 
 
 def _largest(*samples: Floats) -> float:
@@ -300,6 +318,7 @@ def _largest(*samples: Floats) -> float:
 def _tested(difference: MeanDifference, confidence: float) -> HypothesisTest:
     t = difference.estimate / difference.standard_error
     low, high = t_interval(difference, confidence)
+    effect_low, effect_high = difference.effect_interval(confidence)
     return HypothesisTest(
         test=difference.test,
         statistic_name="t",
@@ -312,5 +331,7 @@ def _tested(difference: MeanDifference, confidence: float) -> HypothesisTest:
         ci_high=high,
         effect_name=difference.effect_name,
         effect=difference.effect,
+        effect_ci_low=effect_low,
+        effect_ci_high=effect_high,
         warnings=difference.warnings,
     )

@@ -665,6 +665,10 @@ def check_finite(table, n_rows, n_units, test):
     for row in table.to_dict("records"):
         assert np.isfinite(row["statistic"])
         assert 0 <= row["p_value"] <= row["p_holm"] <= 1
+        bounds = np.array([row["effect_ci_low"], row["effect_ci_high"]], dtype=float)
+        assert np.isnan(bounds).all() or bounds[0] <= bounds[1]
+        if np.isfinite(bounds).all() and row["effect_name"] not in {"Cramér's V", "eta squared", "partial eta squared"}:
+            assert bounds[0] - 1e-9 <= row["effect"] <= bounds[1] + 1e-9
         assert row["n"] >= (1 if test in {"chi_square", "wilcoxon", "mann_whitney"} else 2)
         assert row["n"] <= (n_rows if test == "chi_square" or row["form"] == AS_PLANNED else n_units)
 

@@ -136,16 +136,17 @@ def test_the_methods_name_the_estimation_that_was_used(
 
 
 @pytest.mark.parametrize("n_pairs", [30, 200])
-def test_a_test_without_an_interval_has_a_sentence_without_an_interval(n_pairs: int) -> None:
+def test_a_difference_without_an_interval_has_a_sentence_without_an_interval(n_pairs: int) -> None:
     rng = np.random.default_rng(1)
     rows = pd.DataFrame({"unit": np.repeat(np.arange(n_pairs), 2).astype(str), "side": ["a", "b"] * n_pairs,
                          "correct": rng.integers(0, 2, 2 * n_pairs)})  # fmt: skip
     test = {"test": "chi_square", "of": "correct", "per": "unit", "within": "side"}
     found, plan = results(rows, tests={"m": test})
     sentence = sentence_of_test(found.tests.iloc[0].to_dict(), plan)
-    assert "difference " in sentence
-    assert "CI" not in sentence
-    assert "[" not in sentence
+    difference, effect = sentence.split("; ")[-2:]
+    assert difference.startswith("difference ")
+    assert "[" not in difference
+    assert re.match(r"Cohen's g \S+, 95\xa0% CI \[", effect)
 
 
 @pytest.mark.parametrize(
@@ -380,7 +381,7 @@ def test_the_intervals_of_means_and_both_corrections_are_described_and_cited(tri
     assert "Confidence intervals (95 %) of means use the t distribution" in text
     assert "Holm's (1979) and that of Benjamini and Hochberg (1995)." in text
     cited = {work.split(",")[0] for work in methods.references}
-    assert cited == {"Cochran", "Wilson", "Korn", "Holm", "Benjamini"}
+    assert cited == {"Cochran", "Wilson", "Korn", "Holm", "Benjamini", "Steiger"}
     shown_tests = planned_section(found, plan, {})["tests"]
     assert "p, Benjamini-Hochberg" in [column.heading for column in shown_tests.columns]
     without = methods_of_data(*reversed(results(trials, tables={"each": tables["each"]})), "1.0")
@@ -427,17 +428,15 @@ def test_the_sentence_of_a_rank_test_has_its_effect_size_and_the_methods_cite_it
     pairs, groups = (sentence_of_test(row, plan).replace("\u00a0", " ") for row in found.tests.to_dict("records"))
     assert re.fullmatch(
         r"pairs: Wilcoxon's signed-rank test \(exact\) of rt_ms, condition B - A: V = \d+\.\d, p < \.001; "
-        r"matched-pairs rank-biserial correlation \d\.\d+ \(n = 20 participants\)\.",
+        r"matched-pairs rank-biserial correlation \d\.\d+, 95 % CI \[\d\.\d+, \d\.\d+\] \(n = 20 participants\)\.",
         pairs,
     )
     assert "groups: Mann-Whitney U test (exact) of rt_ms, is_early false - true: U = " in groups
     methods = methods_of_data(plan, found, "1.0")
-    assert methods.paragraphs[0].startswith(
-        "Tests: Wilcoxon's signed-rank test (exact), Mann-Whitney U test (exact). The effect size of rank tests is the "
-        "rank-biserial correlation (Kerby, 2014)."
-    )
+    assert methods.paragraphs[0].startswith("Tests: Wilcoxon's signed-rank test (exact), Mann-Whitney U test (exact).")
+    assert "The effect size of rank tests is the rank-biserial correlation (Kerby, 2014)." in methods.paragraphs[0]
     assert {work.split(",")[0] for work in methods.references} == {
-        "Benjamini", "Holm", "Kerby", "Mann", "Wilcoxon",
+        "Benjamini", "DeLong", "Holm", "Kerby", "Mann", "Wilcoxon", "Wilson",
     }  # fmt: skip
 
 
@@ -512,3 +511,52 @@ def test_each_effect_of_an_analysis_of_variance_has_its_sentence(trials: pd.Data
     methods = " ".join(methods_of_data(plan, alone, "1.0").paragraphs)
     assert "type III" not in methods
     assert "eta squared" not in methods
+
+
+def test_each_effect_size_has_its_interval_and_the_methods_name_the_method(trials: pd.DataFrame) -> None:
+    people = trials[trials["subject"] == "people"]
+    rows = people.assign(team=people["participant"].str[1:].astype(int) % 2)
+    per = {"of": "rt_ms", "per": "participant"}
+    one_item = {"where": {"item_id": "i02"}}
+    tests = {
+        "welch": {**per, "test": "welch_t", "between": "team"},
+        "student": {**per, "test": "t", "between": "team"},
+        "paired": {**per, "test": "t", "within": "condition"},
+        "anova": {**per, "test": "anova", "within": "condition"},
+        "groups": {**per, "test": "mann_whitney", "between": "team"},
+        "pairs": {**per, "test": "wilcoxon", "within": "condition"},
+        "counts": {"test": "chi_square", "of": "correct", "between": "team", **one_item},
+        "paired_counts": {"test": "chi_square", "of": "correct", "per": "participant", "within": "item_id",
+                          "levels": ["i00", "i01"]},
+        "q": {"test": "chi_square", "of": "correct", "per": "participant", "within": "item_id",
+              "levels": ["i00", "i01", "i02"]},
+        "permutation": {**per, "test": "permutation", "between": "team"},
+    }  # fmt: skip
+    found, plan = results(rows, tests=tests, confidence=0.9)
+    assert found.not_computed == []
+    for row in found.tests.to_dict("records"):
+        sentence = sentence_of_test(row, plan)
+        if row["name"] in {"q", "permutation"}:
+            assert np.isnan(row["effect_ci_low"])
+        else:
+            assert re.search(rf"{re.escape(row['effect_name'])} \S+, 90\xa0% CI \[\S+, \S+\]", sentence), sentence
+    methods = methods_of_data(plan, found, "1.0")
+    text = " ".join(methods.paragraphs)
+    for words in (
+        "Effect sizes have two-sided confidence intervals (90\xa0%)",
+        "Cohen's d uses the noncentral t distribution",
+        "With Welch's test, d is the difference divided by the square root of the mean of both variances",
+        "partial eta squared use the noncentral F distribution",
+        "Cramér's V uses the noncentral χ² distribution",
+        "Cohen's g is that of a share of the discordant pairs",
+        "Eta squared of Cochran's Q has no interval",
+        "For two groups, its interval is Wilson's interval (Wilson, 1927)",
+        "For pairs, its interval is Wilson's interval (Wilson, 1927)",
+    ):
+        assert words in text
+    cited = " ".join(methods.references)
+    assert all(name in cited for name in ("Steiger", "Delacre", "Smithson", "Clopper", "DeLong", "Kerby", "Wilson"))
+    only_paired, plan = results(rows, tests={"paired": tests["paired"]})
+    text = " ".join(methods_of_data(plan, only_paired, "1.0").paragraphs)
+    assert "noncentral t distribution" in text
+    assert not any(words in text for words in ("Welch", "eta squared", "rank-biserial", "Cramér", "Cohen's g"))

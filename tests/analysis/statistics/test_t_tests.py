@@ -46,13 +46,14 @@ def test_the_test_against_a_number_gives_what_r_gives(case):
     assert result.effect == pytest.approx(result.statistic / np.sqrt(len(case["values"])))
 
 
-def test_cohens_d_is_the_difference_in_pooled_standard_deviations():
-    """Variances 1 and 4 with 3 and 5 values pool to (2 x 1 + 4 x 4)/6 = 3."""
+def test_cohens_d_is_the_difference_in_standard_deviations_of_the_test():
+    """Variances 1 and 4 with 3 and 5 values pool to (2 x 1 + 4 x 4)/6 = 3. The mean of the variances is 2.5."""
     first, second = np.array([4.0, 5.0, 6.0]), np.array([0.0, 2.0, 2.0, 2.0, 4.0]) * np.sqrt(2)
-    for equal in (True, False):
-        result = independent_t(first, second, equal_variances=equal)
-        assert result.effect == pytest.approx((5 - 2 * np.sqrt(2)) / np.sqrt(3))
-    assert result.effect_name == "Cohen's d (pooled standard deviation)"
+    difference = 5 - 2 * np.sqrt(2)
+    student, welch = (independent_t(first, second, equal_variances=equal) for equal in (True, False))
+    assert (student.effect, student.effect_name) == (pytest.approx(difference / np.sqrt(3)), "Cohen's d")
+    assert welch.effect == pytest.approx(difference / np.sqrt(2.5))
+    assert welch.effect_name == "Cohen's d (average variance)"
 
 
 @given(SAMPLES, SAMPLES, st.booleans())
