@@ -249,9 +249,8 @@ def _paired_counts(complete: pd.DataFrame, levels: list[Any], of: str, confidenc
     if len(levels) > 2:
         return cochran_q(complete)
     first, second = (pd.Categorical(complete[level], categories=[0, 1]) for level in levels)
-    return mcnemar(
-        pd.crosstab(second, first, dropna=False), confidence=confidence
-    )  # The difference is columns minus rows.
+    # The difference is columns minus rows.
+    return mcnemar(pd.crosstab(second, first, dropna=False), confidence=confidence)
 
 
 def _chi_square(rows: pd.DataFrame, levels: list[Any], planned: PlannedTest, confidence: float) -> HypothesisTest:

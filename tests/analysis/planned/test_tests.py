@@ -195,6 +195,28 @@ def test_zero_shot_compared_with_one_shot_has_the_paired_form_too(answers, tmp_p
     assert "not independent within units" in found.loc[AS_PLANNED, "warnings"]
 
 
+@pytest.mark.parametrize(
+    ("form", "test"),
+    [
+        (AS_PLANNED, T | BY_GROUP),
+        (AS_PLANNED, T | BY_GROUP | {"test": "welch_t"}),
+        (AS_PLANNED, T | IN_CONDITION | X_Y),
+        (AS_PLANNED, T | {"against": 600}),
+        (EQUIVALENCE, T | BY_GROUP | {"equivalence_margin": 100}),
+        (AS_PLANNED, T | BY_GROUP | {"test": "anova"}),
+        (AS_PLANNED, T | IN_CONDITION | {"test": "anova"}),
+        (AS_PLANNED, T | BY_GROUP | {"test": "mann_whitney"}),
+        (AS_PLANNED, T | IN_CONDITION | X_Z | {"test": "wilcoxon"}),
+        (AS_PLANNED, {"test": "chi_square", "of": "correct", "between": "group"}),
+        (AS_PLANNED, T | IN_CONDITION | X_Z | {"test": "chi_square", "of": "correct", "where": {"item": 1}}),
+    ],
+)
+def test_the_interval_of_an_effect_size_has_the_confidence_of_the_plan(made_up, form, test):
+    narrow, wide = (one(made_up, form, confidence=confidence, **test) for confidence in (0.8, 0.99))
+    assert wide["effect_ci_low"] <= narrow["effect_ci_low"] <= narrow["effect"] <= narrow["effect_ci_high"]
+    assert narrow["effect_ci_high"] < wide["effect_ci_high"]
+
+
 # Rows and units of a test
 
 
