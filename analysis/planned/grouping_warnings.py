@@ -24,7 +24,8 @@ def grouping_warnings(rows: pd.DataFrame, formula: str) -> tuple[str, ...]:
     -----
     Responses of the same participant, and responses to the same item, are related. Without a random effect, the model
     treats them as independent. Without a random slope, the model treats an effect as equal in all participants or items
-    (Barr et al., 2013).
+    (Barr et al., 2013). A random effect of the interaction, such as `(1 | participant:condition)`, also lets the effect
+    vary.
 
     References
     ----------
@@ -38,6 +39,8 @@ def grouping_warnings(rows: pd.DataFrame, formula: str) -> tuple[str, ...]:
     >>> grouping_warnings(rows, "correct ~ condition")[0].partition(",")[0]
     'The formula has no random effect for `participant`'
     >>> grouping_warnings(rows, "correct ~ condition + (1 + condition | participant)")
+    ()
+    >>> grouping_warnings(rows, "correct ~ condition + (1 | participant) + (1 | participant:condition)")
     ()
     """
     model = parse_formula(formula)
@@ -55,11 +58,16 @@ def grouping_warnings(rows: pd.DataFrame, formula: str) -> tuple[str, ...]:
                 f"The formula has no random effect for `{grouping}`, but treats the responses {related} as "
                 f"independent, so p values can be far too small. Fix: add `(1 | {grouping})`."
             )
+    grouped_by = {frozenset(random.group) for random in model.random}
     for random in model.random:
         if len(random.group) == 1:
             slopes = {variable for slope in random.slopes for variable in slope}
             varying = _varying(used, random.group_name, model)
-            constant += [(name, random.group_name) for name in varying if name not in slopes]
+            constant += [
+                (name, random.group_name)
+                for name in varying
+                if name not in slopes and frozenset((random.group_name, name)) not in grouped_by
+            ]
     if has_kinds and not any("`participant`" in sentence for sentence in said):
         said += run_warnings(used, model)
     if constant:

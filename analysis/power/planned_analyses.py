@@ -89,13 +89,14 @@ def planned_test_analysis(
     table = _with_flags(trials, plan, needed)
     table = table[[column for column in table.columns if column in needed]]
 
+    n_in_family = sum(test.n_effects for test in family.values())
     form = EQUIVALENCE if is_equivalence else AS_PLANNED
     run_it = _test_run(trials, table, plan, name, form)
     others = [_test_run(trials, table, plan, other, form) for other in simulated if other != name]
 
     def run(correct: Floats, kept: Bools) -> Outcome:
         outcome = run_it(correct, kept)
-        p_values = [outcome.p_value, *([1.0] * (len(family) - len(simulated)))]
+        p_values = [outcome.p_value, *([1.0] * (n_in_family - len(simulated)))]
         for other_run in others:
             try:
                 p_values.append(other_run(correct, kept).p_value)
@@ -111,7 +112,7 @@ def planned_test_analysis(
         counts = "counts" if len(rest) == 1 else "count"
         unknown = f" {', '.join(rest)} cannot be simulated and {counts} as not significant." if rest else ""
         notes.append(
-            f"The p value is corrected for the {len(family)} tests of its family, as in the plan "
+            f"The p value is corrected for the {n_in_family} tests of its family, as in the plan "
             f"({plan.correction}).{unknown}"
         )
     unit = "correct responses" if planned.summary == "sum" else "accuracy"

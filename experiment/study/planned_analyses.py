@@ -280,6 +280,11 @@ class PlannedTest(_Planned):
         return self.factors[0] if len(self.factors) == 1 else ""
 
     @property
+    def n_effects(self) -> int:
+        """Number of tests in the family: the main effects and interactions of an analysis of variance, otherwise 1."""
+        return max(1, (1 << len(self.factors)) - 1)
+
+    @property
     def compares_two_levels(self) -> bool:
         """True if the test is not defined for more than two levels of the factor."""
         return self.test not in {"anova", "chi_square"}

@@ -233,11 +233,6 @@ class _Parser:
             raise self._error("has a random effect without `|`")
         if not found:
             raise self._error("has a random effect without a term before `|`")
-        if bar == "||" and slopes:
-            raise self._error(
-                "has `||` (random slopes without correlations), which Equipoise cannot fit; write `|`, or leave the "
-                "slope out"
-            )
         nested: tuple[str, ...] = ()
         brackets = []
         while True:
@@ -246,6 +241,8 @@ class _Parser:
             if not self._took("/"):
                 break
         self._expect(")", "needs the name of a column, `a:b` or `a/b` after `|`, and then `)`")
+        if bar == "||" and slopes:
+            raise self._uncorrelated(brackets[-1])
         return brackets
 
     def _group(self) -> list[str]:
@@ -309,6 +306,17 @@ class _Parser:
         if kind == "end":
             return self._error("ends before a bracket is closed")
         return self._error(f"has `{value}` where `+` or the end is expected")
+
+    def _uncorrelated(self, bracket: RandomTerm) -> InputError:
+        """Return the error for `||`. The engine estimates all correlations of the random effects of one group."""
+        group = bracket.group_name
+        slopes = [":".join(slope) for slope in bracket.slopes]
+        independent = " + ".join(f"(1 | {group}:{slope})" for slope in slopes)
+        return InputError(
+            f"the formula `{self.text}` has `||` (random slopes without correlations), which Equipoise cannot fit. "
+            f"Fix: write `(1 + {' + '.join(slopes)} | {group})`, with correlations, or for factors `(1 | {group}) + "
+            f"{independent}`, with independent effects of equal variance."
+        )
 
     def _error(self, what: str) -> InputError:
         return InputError(f"the formula `{self.text}` {what}. Fix: write a formula such as {EXAMPLE}.")

@@ -479,6 +479,29 @@ def test_a_planned_test_is_corrected_for_its_family(correction, factor):
         )
 
 
+FACTORIAL = {"test": "anova", "of": "correct", "per": "participant", "within": ["condition", "level"]}
+
+
+def test_an_analysis_of_variance_with_several_factors_is_refused_in_one_sentence():
+    with pytest.raises(InputError) as error:
+        planned_test_analysis(planned_trials(one_group(), 4), plan_of(tests={"it": FACTORIAL}), "it")
+    assert str(error.value) == (
+        "the test `it` is an analysis of variance with several factors, which has one p value for each effect. Fix: "
+        "choose a test with one factor, or a model and its term."
+    )
+
+
+def test_every_effect_of_an_analysis_of_variance_counts_in_the_correction_of_another_test():
+    plan = plan_of(tests={"paired": TESTS["paired"], "factorial": FACTORIAL})
+    trials = planned_trials(latin_square(), 30)
+    accuracy = accuracies(trials.table, 0.8, [Effect({"condition": "B", "level": 3}, -0.5)])
+    correct, kept = next(simulated_responses(trials, accuracy, NO_VARIANCE, simulations=1, seed=1))
+    analysis = planned_test_analysis(trials, plan, "paired")
+    alone = planned_test_analysis(trials, plan_of(tests={"paired": TESTS["paired"]}), "paired").run(correct, kept)
+    assert analysis.run(correct, kept).p_value == pytest.approx(4 * alone.p_value)
+    assert "corrected for the 4 tests of its family" in analysis.notes[0]
+
+
 def test_a_test_that_does_not_fit_the_design_has_a_note():
     trials = planned_trials(latin_square(), 6)
     plan = plan_of(tests={"welch": {**TESTS["welch"], "equivalence_margin": 0.1}})

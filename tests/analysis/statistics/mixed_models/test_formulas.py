@@ -141,7 +141,6 @@ def test_columns_are_counted_without_making_them(parts, intercept):
         ("y ~ (0 | g)", "without a term before `|`"),
         ("y ~ (1 | g + h)", "needs the name of a column, `a:b` or `a/b` after `|`"),
         ("y ~ (1 | )", "lacks the grouping column"),
-        ("y ~ (1 + x || g)", "cannot fit"),
         ("y ~ (1 | g) + (0 + x | g)", "more than one random effect for `g`"),
         ("y ~ (1 | g/h) + (1 | h:g)", "more than one random effect for `g:h`"),
         ("y ~ a + y", "both sides"),
@@ -158,6 +157,25 @@ def test_an_invalid_formula_is_refused_with_one_sentence_that_quotes_it(text, co
     assert message.endswith(
         "write a formula such as `rt_ms ~ model * prompt + (1 + prompt | participant) + (1 | item)`."
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("y ~ x + (x || g)", "write `(1 + x | g)`, with correlations, or for factors `(1 | g) + (1 | g:x)`"),
+        ("y ~ x * z + (1 + x * z || g)",
+         "write `(1 + x + z + x:z | g)`, with correlations, or for factors `(1 | g) + (1 | g:x) + (1 | g:z) + "
+         "(1 | g:x:z)`"),
+    ],
+)  # fmt: skip
+def test_random_slopes_without_correlations_are_refused_with_formulas_that_can_be_fitted(text, fix):
+    with pytest.raises(InputError) as error:
+        parse_formula(text)
+    message = str(error.value)
+    assert message.startswith(f"the formula `{text}` has `||` (random slopes without correlations), which Equipoise")
+    assert f"Fix: {fix}" in message
+    for formula in fix.split("`")[1::2]:
+        parse_formula(f"y ~ x * z + {formula}")
 
 
 @given(st.text(alphabet="ab1y~+-*:^()|/` .02", max_size=14))
