@@ -131,7 +131,7 @@ def rank_biserial_interval(first: Floats, second: Floats, confidence: float = 0.
     limit, the interval would have no width if all values of one group are larger.
 
     The interval of R's effectsize uses Fisher's z and the standard error for two equal distributions. In simulations
-    with 20 units per group and a correlation of 0.92, it covers only 64 % instead of 95 %.
+    with 20 units per group and a correlation of 0.92, it covers only 67 % instead of 95 %.
 
     References
     ----------
@@ -180,7 +180,7 @@ def signed_rank_biserial_interval(correlation: float, n: int, confidence: float 
     with an effective number of trials. This number is :math:`1.5\,n (n + 1)/(2n + 1)`, for which :math:`A (1 - A)`
     divided by it is the variance of :math:`A` if the differences are symmetric around zero (Wilcoxon, 1945).
 
-    The interval of R's effectsize uses Fisher's z with the same variance. In simulations with 30 pairs and a
+    The interval of R's effectsize uses Fisher's z with the same variance. In simulations with 40 pairs and a
     correlation of 0.84, it covers only 76 % instead of 95 %.
 
     References
