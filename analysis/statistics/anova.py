@@ -10,7 +10,6 @@ from scipy.linalg import helmert
 
 from analysis.statistics.effect_sizes import effect_sizes_of_f
 from analysis.statistics.hypothesis_test import HypothesisTest
-from analysis.statistics.intervals import Interval
 from analysis.statistics.t_tests import LARGEST, Floats, checked_sample, is_constant
 from batteries.errors import InputError
 
@@ -30,7 +29,7 @@ def one_way_anova(groups: Mapping[str, Floats], *, confidence: float = 0.95) -> 
     -------
     HypothesisTest
         `effect` is eta squared. With one factor, eta squared equals partial and generalized eta squared. The interval
-        is that of `eta_squared_interval`. `estimate` is missing.
+        is that of `effect_sizes_of_f`. `estimate` is missing.
 
     Raises
     ------
@@ -79,7 +78,7 @@ def one_way_anova(groups: Mapping[str, Floats], *, confidence: float = 0.95) -> 
             "the test out, and report the value of each group."
         )
     f = between / df / (within / df_error)
-    low, high = eta_squared_interval(f, df, df_error, confidence)
+    sizes = effect_sizes_of_f(f, df, df_error, confidence=confidence)
     return HypothesisTest(
         test="One-way analysis of variance",
         statistic_name="F",
@@ -90,8 +89,8 @@ def one_way_anova(groups: Mapping[str, Floats], *, confidence: float = 0.95) -> 
         df_error=df_error,
         effect_name="eta squared",
         effect=between / (between + within),
-        effect_ci_low=low,
-        effect_ci_high=high,
+        effect_ci_low=sizes.eta_ci_low,
+        effect_ci_high=sizes.eta_ci_high,
         generalized_eta_squared=between / (between + within),
     )
 
@@ -112,7 +111,7 @@ def repeated_measures_anova(table: pd.DataFrame, *, confidence: float = 0.95) ->
         `df` and `df_error` are multiplied by the Greenhouse-Geisser epsilon, and `p_value` is computed with these
         degrees of freedom. If epsilon is below 1, a warning states epsilon. The warning also states the uncorrected p
         value, unless it equals `p_value` after rounding to three decimals. `effect` is partial eta squared. Its
-        interval is that of `eta_squared_interval` with the corrected degrees of freedom. `estimate` is missing.
+        interval is that of `effect_sizes_of_f` with the corrected degrees of freedom. `estimate` is missing.
 
     Raises
     ------
@@ -163,7 +162,7 @@ def repeated_measures_anova(table: pd.DataFrame, *, confidence: float = 0.95) ->
     df, df_error = epsilon * (k - 1), epsilon * (k - 1) * (n - 1)
     p_value = float(stats.f.sf(f, df, df_error))
     uncorrected = float(stats.f.sf(f, k - 1, (k - 1) * (n - 1)))
-    low, high = eta_squared_interval(f, df, df_error, confidence)
+    sizes = effect_sizes_of_f(f, df, df_error, confidence=confidence)
     error = (n - 1) * error_variance
     of_units = k * float(cells.mean(axis=1).var() * n)
     return HypothesisTest(
@@ -176,21 +175,11 @@ def repeated_measures_anova(table: pd.DataFrame, *, confidence: float = 0.95) ->
         df_error=df_error,
         effect_name="partial eta squared",
         effect=effect_variance / (effect_variance + error),
-        effect_ci_low=low,
-        effect_ci_high=high,
+        effect_ci_low=sizes.eta_ci_low,
+        effect_ci_high=sizes.eta_ci_high,
         generalized_eta_squared=effect_variance / (effect_variance + error + of_units),
         warnings=sphericity_warning(epsilon, p_value, uncorrected),
     )
-
-
-def eta_squared_interval(f: float, df: float, df_error: float, confidence: float) -> Interval:
-    """Return the two-sided interval of partial eta squared (`effect_sizes_of_f`).
-
-    The interval is missing if F is so small that both bounds are 0. An interval without width would claim certainty.
-    """
-    sizes = effect_sizes_of_f(f, df, df_error, confidence=confidence)
-    is_missing = sizes.eta_ci_high == 0
-    return Interval(math.nan, math.nan) if is_missing else Interval(sizes.eta_ci_low, sizes.eta_ci_high)
 
 
 def epsilon_of(covariance: Floats) -> float:

@@ -11,7 +11,8 @@ import pandas as pd
 from scipy import stats
 from scipy.linalg import helmert
 
-from analysis.statistics.anova import epsilon_of, eta_squared_interval, sphericity_warning
+from analysis.statistics.anova import epsilon_of, sphericity_warning
+from analysis.statistics.effect_sizes import effect_sizes_of_f
 from analysis.statistics.factor_levels import level_text
 from analysis.statistics.hypothesis_test import HypothesisTest
 from analysis.statistics.t_tests import LARGEST, Floats, is_constant
@@ -180,7 +181,7 @@ def _tested(
     df, df_error = stratum.n_contrasts * len(coefficients), stratum.n_contrasts * design.df_error
     f = explained / df / (stratum.error / df_error)
     p_value = float(stats.f.sf(f, epsilon * df, epsilon * df_error))
-    low, high = eta_squared_interval(f, epsilon * df, epsilon * df_error, confidence)
+    sizes = effect_sizes_of_f(f, epsilon * df, epsilon * df_error, confidence=confidence)
     return HypothesisTest(
         test=design.test,
         statistic_name="F",
@@ -191,8 +192,8 @@ def _tested(
         df_error=epsilon * df_error,
         effect_name="partial eta squared",
         effect=explained / (explained + stratum.error),
-        effect_ci_low=low,
-        effect_ci_high=high,
+        effect_ci_low=sizes.eta_ci_low,
+        effect_ci_high=sizes.eta_ci_high,
         generalized_eta_squared=explained / (explained + every_error),
         warnings=sphericity_warning(epsilon, p_value, float(stats.f.sf(f, df, df_error))),
     )
