@@ -3,6 +3,8 @@
 REFERENCES = {
     "benjamini_hochberg": "Benjamini, Y., & Hochberg, Y. (1995). Controlling the false discovery rate: A practical and "
     "powerful approach to multiple testing. Journal of the Royal Statistical Society: Series B, 57, 289-300.",
+    "effectsize": "Ben-Shachar, M. S., Lüdecke, D., & Makowski, D. (2020). effectsize: Estimation of effect size "
+    "indices and standardized parameters. Journal of Open Source Software, 5(56), 2815.",
     "bonett_price": "Bonett, D. G., & Price, R. M. (2012). Adjusted Wald confidence interval for a difference of "
     "binomial proportions based on paired data. Journal of Educational and Behavioral Statistics, 37, 479-488.",
     "brown": "Brown, W. (1910). Some experimental results in the correlation of mental abilities. British Journal of "
