@@ -37,11 +37,12 @@ AS_PLANNED, PAIRED, EQUIVALENCE = "as planned", "paired form", "equivalence"
 
 COLUMNS = ["name", "form", "test", "of", "factor", "levels", "against", "where", "n", "n_unit", "statistic_name",
            "statistic", "df", "df_error", "p_value", "p_holm", "p_bh", "estimate", "ci_low", "ci_high", "estimate_unit",
-           "effect_name", "effect", "effect_ci_low", "effect_ci_high", "generalized_eta_squared", "bayes_factor_10",
-           "family", "exploratory", "warnings"]  # fmt: skip
+           "effect_name", "effect", "effect_ci_low", "effect_ci_high", "generalized_eta_squared",
+           "partial_omega_squared", "cohens_f", "bayes_factor_10", "family", "exploratory", "warnings"]  # fmt: skip
 
 NUMBERS = ["statistic", "df", "df_error", "p_value", "estimate", "ci_low", "ci_high", "effect", "effect_ci_low",
-           "effect_ci_high", "generalized_eta_squared", "bayes_factor_10"]  # fmt: skip
+           "effect_ci_high", "generalized_eta_squared", "partial_omega_squared", "cohens_f",
+           "bayes_factor_10"]  # fmt: skip
 
 
 @dataclass(frozen=True)

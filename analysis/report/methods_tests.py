@@ -38,6 +38,17 @@ EFFECT_SIZES = (
         ("olejnik_algina",),
     ),
     (
+        GENERALIZED,
+        "Partial omega squared is the same share as partial eta squared, estimated with less bias (Olejnik & Algina, "
+        "2003). With factors within units, its denominator includes the variance of the units.",
+        ("olejnik_algina",),
+    ),
+    (
+        GENERALIZED,
+        "Cohen's f is the square root of partial eta squared / (1 − partial eta squared) (Cohen, 1988).",
+        ("cohen",),
+    ),
+    (
         "Cramér's V",
         "The interval of Cramér's V uses the noncentral χ² distribution (Smithson, 2003).",
         ("smithson",),

@@ -89,7 +89,8 @@ def _tests(tests: pd.DataFrame, plan: PlannedAnalyses) -> ShownTable:
     named = tests.assign(test=[test_name(row, plan) for row in tests.to_dict("records")])
     confidence = None if _has_equivalence(tests) else plan.confidence
     dropped = ["warnings", "exploratory", *([] if tests["against"].any() else ["against"])]
-    dropped += [] if tests["generalized_eta_squared"].notna().any() else ["generalized_eta_squared"]
+    of_anova = ["generalized_eta_squared", "partial_omega_squared", "cohens_f"]
+    dropped += [] if tests["generalized_eta_squared"].notna().any() else of_anova
     return shown(named.drop(columns=dropped), confidence)
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 from scipy import stats
 from scipy.linalg import helmert
 
-from analysis.statistics.effect_sizes import effect_sizes_of_f
+from analysis.statistics.effect_sizes import effect_sizes_of_f, partial_omega_squared_within
 from analysis.statistics.hypothesis_test import HypothesisTest
 from analysis.statistics.t_tests import LARGEST, Floats, checked_sample, is_constant
 from batteries.errors import InputError
@@ -92,6 +92,8 @@ def one_way_anova(groups: Mapping[str, Floats], *, confidence: float = 0.95) -> 
         effect_ci_low=sizes.eta_ci_low,
         effect_ci_high=sizes.eta_ci_high,
         generalized_eta_squared=between / (between + within),
+        partial_omega_squared=sizes.partial_omega_squared,
+        cohens_f=sizes.cohens_f,
     )
 
 
@@ -178,6 +180,10 @@ def repeated_measures_anova(table: pd.DataFrame, *, confidence: float = 0.95) ->
         effect_ci_low=sizes.eta_ci_low,
         effect_ci_high=sizes.eta_ci_high,
         generalized_eta_squared=effect_variance / (effect_variance + error + of_units),
+        partial_omega_squared=partial_omega_squared_within(
+            effect_variance, error, of_units, df=k - 1, df_error=(k - 1) * (n - 1), df_units=n - 1
+        ),
+        cohens_f=math.sqrt(effect_variance / error),
         warnings=sphericity_warning(epsilon, p_value, uncorrected),
     )
 

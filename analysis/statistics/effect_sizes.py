@@ -97,6 +97,39 @@ def effect_sizes_of_f(f: float, df: float, df_error: float, *, confidence: float
     )
 
 
+def partial_omega_squared_between(f: float, df: float, *, n: int) -> float:
+    r"""Return partial omega squared of a factor between units, or of an interaction of such factors.
+
+    Parameters
+    ----------
+    f, df : float
+        The statistic, and the degrees of freedom of the effect.
+    n : int
+        Number of units.
+
+    Notes
+    -----
+    .. math::
+        \omega_p^2 = \frac{(F - 1)\,\nu_1}{(F - 1)\,\nu_1 + n}.
+
+    A negative value becomes 0. With one factor, this is the value of `effect_sizes_of_f`. With several factors, that
+    value is too large, because the degrees of freedom of the other factors are not in its denominator. The value equals
+    R's ``effectsize::omega_squared`` of a design without factors within units. With such factors, effectsize omits the
+    degrees of freedom of the other factors here too.
+
+    References
+    ----------
+    Olejnik, S., & Algina, J. (2003). Generalized eta and omega squared statistics: Measures of effect size for some
+    common research designs. Psychological Methods, 8, 434-447.
+
+    Examples
+    --------
+    >>> round(partial_omega_squared_between(7.0, 2, n=9), 6), round(partial_omega_squared_between(7.0, 2, n=12), 6)
+    (0.571429, 0.5)
+    """
+    return _not_negative((f - 1) * df / ((f - 1) * df + n))
+
+
 def partial_omega_squared_within(
     effect_ss: float, error_ss: float, units_ss: float, *, df: float, df_error: float, df_units: float
 ) -> float:

@@ -12,7 +12,11 @@ from scipy import stats
 from scipy.linalg import helmert
 
 from analysis.statistics.anova import epsilon_of, sphericity_warning
-from analysis.statistics.effect_sizes import effect_sizes_of_f
+from analysis.statistics.effect_sizes import (
+    effect_sizes_of_f,
+    partial_omega_squared_between,
+    partial_omega_squared_within,
+)
 from analysis.statistics.factor_levels import level_text
 from analysis.statistics.hypothesis_test import HypothesisTest
 from analysis.statistics.t_tests import LARGEST, Floats, is_constant
@@ -72,7 +76,9 @@ def factorial_anova(
     :math:`n - p < d`, afex has no correction; the formula above still has a value.
 
     Partial and generalized eta squared are :math:`SS / (SS + SS_e)` and :math:`SS / (SS + \sum SS_e)`, with the sum
-    over all error terms of the design. Generalized eta squared counts all factors as manipulated.
+    over all error terms of the design. Generalized eta squared counts all factors as manipulated. Partial omega squared
+    is that of `partial_omega_squared_within` for effects with factors within units, and that of
+    `partial_omega_squared_between` for other effects.
 
     References
     ----------
@@ -110,9 +116,8 @@ def factorial_anova(
                 f"the {of} do not vary between the units of a group, so an analysis of variance cannot be computed. "
                 "Fix: leave the test out, and report the mean of each level."
             )
-    every_error = sum(stratum.error for stratum in strata)
     tests = {
-        (*between, *stratum.within): _tested(stratum, design, between, every_error, confidence)
+        (*between, *stratum.within): _tested(stratum, design, between, strata, confidence)
         for stratum in strata
         for between in design.columns
         if between or stratum.within
@@ -171,9 +176,10 @@ class _Stratum:
 
 
 def _tested(
-    stratum: _Stratum, design: _Design, between: Effect, every_error: float, confidence: float
+    stratum: _Stratum, design: _Design, between: Effect, strata: Sequence[_Stratum], confidence: float
 ) -> HypothesisTest:
     """Return the test of the effect of the factors `between` units and of the stratum's factors within units."""
+    every_error = sum(one.error for one in strata)
     rows = design.columns[between]
     coefficients = stratum.coefficients[rows]
     explained = float(np.trace(coefficients.T @ np.linalg.solve(design.inverse[rows, rows], coefficients)))
@@ -182,6 +188,12 @@ def _tested(
     f = explained / df / (stratum.error / df_error)
     p_value = float(stats.f.sf(f, epsilon * df, epsilon * df_error))
     sizes = effect_sizes_of_f(f, epsilon * df, epsilon * df_error, confidence=confidence)
+    if stratum.within:
+        omega = partial_omega_squared_within(
+            explained, stratum.error, strata[0].error, df=df, df_error=df_error, df_units=design.df_error
+        )
+    else:
+        omega = partial_omega_squared_between(f, df, n=len(design.x))
     return HypothesisTest(
         test=design.test,
         statistic_name="F",
@@ -195,6 +207,8 @@ def _tested(
         effect_ci_low=sizes.eta_ci_low,
         effect_ci_high=sizes.eta_ci_high,
         generalized_eta_squared=explained / (explained + every_error),
+        partial_omega_squared=omega,
+        cohens_f=math.sqrt(explained / stratum.error),
         warnings=sphericity_warning(epsilon, p_value, float(stats.f.sf(f, df, df_error))),
     )
 

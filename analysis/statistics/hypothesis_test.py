@@ -36,5 +36,9 @@ class HypothesisTest:
     missing if no method for this interval is known to hold its coverage."""
     generalized_eta_squared: float | None = None
     """Share of variance of an effect in an analysis of variance. The other factors do not change this share."""
+    partial_omega_squared: float | None = None
+    """Share of variance of an effect in an analysis of variance, estimated with less bias."""
+    cohens_f: float | None = None
+    """Cohen's f of an effect in an analysis of variance."""
     warnings: tuple[str, ...] = ()
     """Reasons why the result may be misleading, one sentence each."""

@@ -31,9 +31,13 @@ def test_every_effect_has_the_numbers_of_afex(case):
     assert {frozenset(effect) for effect in found} == {frozenset(row["term"].split(":")) for row in case["effects"]}
     for row in case["effects"]:
         test = found[tuple(row["term"].split(":"))]
-        numbers = (test.statistic, test.df, test.df_error, test.p_value, test.effect, test.generalized_eta_squared)
-        expected = [row[name] for name in ("F", "df", "df_error", "p", "pes", "ges")]
+        numbers = (test.statistic, test.df, test.df_error, test.p_value, test.effect, test.generalized_eta_squared,
+                   test.cohens_f)  # fmt: skip
+        expected = [row[name] for name in ("F", "df", "df_error", "p", "pes", "ges", "f")]
         assert numbers == pytest.approx(expected, rel=1e-9), row["term"]
+        # In mixed designs with several factors between units, effectsize has another denominator for these factors.
+        if not (len(case["between"]) > 1 and case["within"] and set(row["term"].split(":")) <= set(case["between"])):
+            assert test.partial_omega_squared == pytest.approx(row["omega"], rel=1e-9), row["term"]
         assert test.n == len(values)
         assert test.effect_ci_low <= test.effect <= test.effect_ci_high
 
@@ -52,7 +56,7 @@ def test_with_one_factor_the_numbers_are_those_of_the_one_factor_analyses():
     one = repeated_measures_anova(within)
     assert effect == ("b",)
     names = ("statistic", "df", "df_error", "p_value", "effect", "effect_ci_low", "effect_ci_high",
-             "generalized_eta_squared")  # fmt: skip
+             "generalized_eta_squared", "partial_omega_squared", "cohens_f")  # fmt: skip
     assert [getattr(found, name) for name in names] == pytest.approx([getattr(one, name) for name in names])
     values, groups = of_case(R[1])
     (found,) = factorial_anova(values, groups[["site"]]).values()
