@@ -90,9 +90,14 @@ class DescribedRun:
         return canonical_json([self.label_of_condition, self.epoch is None, *described, shared])
 
 
-PROGRAMS = {"mock": ("mockllm/", "mock-"), "baseline": ("baseline/",)}
-"""Beginnings of the names of programs that take the place of a language model: the mock models of `models run` and of
-the demo, and the computational baselines."""
+PROGRAMS = {
+    "mock": ("mock-strong", "mock-weak"),
+    "baseline": ("baseline/straight-line", "baseline/nearest-atom", "baseline/tracer"),
+}
+"""Names of programs that take the place of a language model: the mock models of the demo, and the computational
+baselines. A language model with a similar name, such as `mock-7b`, is not a program."""
+_MOCK_PROVIDER = "mockllm/"
+"""Provider of the mock models of `models run`, at the beginning of their names."""
 
 
 def names_of_models(trials: pd.DataFrame) -> list[str]:
@@ -106,11 +111,13 @@ def programs_among(models: Iterable[str]) -> dict[str, list[str]]:
 
     Examples
     --------
-    >>> programs_among(["mock-weak", "gpt-4.1", "baseline/tracer", "mockllm/model"])
+    >>> programs_among(["mock-weak", "mock-7b", "gpt-4.1", "baseline/tracer", "mockllm/model"])
     {'mock': ['mock-weak', 'mockllm/model'], 'baseline': ['baseline/tracer']}
     """
-    found = {kind: [name for name in models if name.startswith(begins)] for kind, begins in PROGRAMS.items()}
-    return {kind: names for kind, names in found.items() if names}
+    names = list(models)
+    found = {kind: [name for name in names if name in programs] for kind, programs in PROGRAMS.items()}
+    found["mock"] += [name for name in names if name.startswith(_MOCK_PROVIDER)]
+    return {kind: programs for kind, programs in found.items() if programs}
 
 
 def without_temperature(subject: str) -> str:

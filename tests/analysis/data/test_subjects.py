@@ -4,9 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.data.subjects import DescribedRun, subjects_of_runs
+from analysis.data.subjects import PROGRAMS, DescribedRun, programs_among, subjects_of_runs
 from analysis.data.tidy_table import tidy_trials
 from experiment.study.analysis_plan import OF_RUNS
+from experiment.models.baselines import BASELINES
+from experiment.models.mock_replies import MOCK_MODELS
 
 RUN = {"source": "api", "model": "gpt", "model_version": "gpt-1", "temperature": 0.5, "prompt_digest": "d"}
 
@@ -137,3 +139,11 @@ def test_the_tidy_table_has_the_settings_of_models_and_no_settings_of_people(vie
     settings = trials[["prompt", "thinking", "thinking_budget"]].drop_duplicates().astype(object)
     assert settings.fillna("").to_numpy().tolist() == [["", "", ""], ["cot", True, 9]]
     assert trials.loc[trials["run"].isna(), list(OF_RUNS)].isna().all(axis=None)
+
+
+def test_only_the_programs_of_equipoise_are_called_programs():
+    programs = programs_among([*BASELINES, *(model.name for model in MOCK_MODELS), "mockllm/model"])
+    assert programs == {"mock": [model.name for model in MOCK_MODELS] + ["mockllm/model"], "baseline": [*BASELINES]}
+    assert set(PROGRAMS["baseline"]) == set(BASELINES)
+    assert set(PROGRAMS["mock"]) == {model.name for model in MOCK_MODELS}
+    assert programs_among(["mock-7b", "mock-strong-v2", "baseline/new-laboratory", "mock"]) == {}
