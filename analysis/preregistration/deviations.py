@@ -138,6 +138,8 @@ class Registration:
     """The word for the earlier plan: `locked` or `registered`."""
     earlier_rules: Mapping[str, tuple[ExclusionRule, ...]] = field(default_factory=dict)
     """The exclusion rules of the earlier plan, if they changed; the key names them: `as locked` or `as registered`."""
+    is_recorded: bool = True
+    """False if there is no earlier plan. Then no result of the analysis is preregistered."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the statement as plain JSON values."""
@@ -149,6 +151,7 @@ NOT_LOCKED = Registration(
     "No plan was locked before the data were seen. So the researcher may have chosen these analyses after seeing the "
     f"results. {_HOW_TO_LOCK}",
     [],
+    is_recorded=False,
 )
 
 

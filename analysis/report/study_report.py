@@ -41,6 +41,9 @@ from experiment.study.planned_analyses import PlannedComparison
 NOT_SHOWN_OF_MODELS = ["model", "model_version", "n_items", "n_trials", "ci_low", "ci_high", "n_items_repeated"]
 """Columns that the report omits from the table of models, so that it fits the page. The CSV file has these columns."""
 
+PLANNED_MEASURES = ("difficulty", "difficulty_trends")
+"""Measures that a plan requests. Signals are requested too. The report marks other measures as not in the plan."""
+
 MOST_GAP_SENTENCES = 4
 """Maximum number of differences that have a sentence. If there are more, they are only in the figure and the table."""
 
@@ -72,6 +75,7 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
             plan=plan,
             notes=analysis.notes,
             registration=analysis.registration,
+            has_unplanned=bool((exclusions.trials["kind"] == "model").any()),
             figures=figures,
             factors=_levels(by_factor),
             cells=of_factors,
@@ -202,6 +206,7 @@ def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan, figures: dict
             {
                 "title": TITLES.get(name, name.replace("_", " ", 1)),
                 "name": name,
+                "is_planned": name in PLANNED_MEASURES or name.startswith("signal_"),
                 "table": shown(
                     confusion_matrix(table) if name == "confusion" else table, plan.confidence, of_study=True
                 ),

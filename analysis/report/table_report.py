@@ -35,6 +35,8 @@ def render_table_report(title: str, analysis: TableAnalysis) -> str:
             data_words=f"{count(len(data), 'row')}, {count(len(data.columns), 'column')}, from {provenance.data}.",
             columns=shown(columns_in_words(data)),
             registration=analysis.registration,
+            comparisons=[],
+            has_unplanned=False,
             planned=planned_section(analysis.planned, plan, analysis.figures_of_models),
             notes=analysis.notes,
             methods=methods_of_data(plan, analysis.planned, software_version),

@@ -37,7 +37,7 @@ def report(rows: pd.DataFrame, out: Path, plan: AnalysisPlan) -> tuple[Analysis,
     page = re.sub(r"<style.*?</style>", "", (out / "report.html").read_text(encoding="utf-8"), flags=re.DOTALL)
     text = re.sub(r"<code[^>]*>|</code>|</?strong>", "", page)
     text = html.unescape(re.sub(r"<[^>]+>", "\n", text)).replace("\u00a0", " ")
-    return analysis, re.sub(r"\n\s*", "\n", text)
+    return analysis, re.sub(r"\s*\n\s*", "\n", text)
 
 
 @pytest.fixture(scope="module")
@@ -155,3 +155,30 @@ def test_the_figure_of_differences_has_the_unit_of_their_table(pilot: str) -> No
 def test_runs_of_models_are_not_under_a_heading_of_participants(pilot: str) -> None:
     tables = re.findall(r"\n(Participants(?: or runs)?)\nTrials\nCorrect\n", pilot)
     assert tables == ["Participants or runs"] * 2
+
+
+def marks_of(report: str) -> dict[str, str]:
+    """Return the mark of each heading that has one."""
+    lines = report.splitlines()
+    marks = {"exploratory", "not preregistered", "not in the plan"}
+    return {lines[at - 1]: line for at, line in enumerate(lines) if line in marks}
+
+
+def test_results_that_no_plan_requests_are_marked_with_and_without_a_lock(
+    pilot: str, view: Any, row: Any, tmp_path: Path
+) -> None:
+    found = marks_of(pilot)
+    automatic = ["Differences from models", "Differences by condition", "Models", "Agreement by item (2 rows)"]
+    assert {found[heading] for heading in automatic} == {"not in the plan"}
+    assert "Accuracy by level of difficulty (9 rows)" in pilot
+    assert not any(heading.startswith("Accuracy") for heading in found), "the plan has the factors and the difficulty"
+    assert "no plan requests it. So it is exploratory." in pilot
+    without = report(view([responses(row, n, participant=f"P{n}") for n in range(3)]), tmp_path / "a", AnalysisPlan())
+    assert marks_of(without[1]) == {}
+
+
+def test_planned_results_without_a_recorded_plan_are_marked_as_not_preregistered(pilot: str) -> None:
+    found = marks_of(pilot)
+    assert found["Comparison: overall"] == found["means"] == "not preregistered"
+    assert "not preregistered" in list(found.values())[2:], "the test too"
+    assert "no plan was recorded before the data." in pilot
