@@ -8,6 +8,7 @@ import pandas as pd
 
 from analysis.data.columns import factor_columns
 from analysis.exclusions.flow import apply_exclusions
+from analysis.figures.drawing.subject_styles import looks, subjects_of
 from analysis.measures.accuracy import check_factors, kept_trials
 from analysis.output_files import analysis_files
 from analysis.planned.figures import model_figures
@@ -85,14 +86,15 @@ def analyze_trials(
             "rules, or collect more responses."
         )
     numbers = study_tables(trials, exclusions, plan, registration.earlier_rules)
+    styles = looks(subjects_of(numbers.tables["accuracy_overall"]))
     analysis = Analysis(
         out=out,
         exclusions=exclusions,
         tables=numbers.tables,
         planned=numbers.planned,
-        figures=study_figures(trials, exclusions, plan, numbers.tables, numbers.by_factor),
+        figures=study_figures(trials, exclusions, plan, numbers.tables, numbers.by_factor, styles),
         figures_of_models={
-            name: model_figures(model, plan.confidence) for name, model in numbers.planned.models.items()
+            name: model_figures(model, plan.confidence, styles) for name, model in numbers.planned.models.items()
         },
         notes=[*notes, *exclusions.notes, *study_notes(exclusions, numbers.tables, plan)],
         provenance=provenance_of(trials, plan, software_version, made_at or datetime.now(UTC), notes),

@@ -7,13 +7,13 @@
     difficulty.py            `difficulty_figure`: accuracy over ordered levels
     interaction.py           `interaction_plot`: estimates of two factors
     forest.py                `forest_plot`: estimates with intervals, and a reference line
-    item_scatter.py          `item_scatter`: accuracy by item, of people and of a model
+    item_scatter.py          `item_scatter`: accuracy by item, of people and of each model
     response_times.py        `response_times_figure`, `rt_distributions`
     exclusion_flow.py        `exclusion_flow`: from recruitment to the analysis
     counterbalance.py        `counterbalance_matrix`: the conditions of each group
     drawing/                 the sheet in points, axes, text, lines, and the styles of subjects
 
-Every figure is 88 or 180 mm wide. The text of a figure is at least 7 points high. A missing interval is not drawn; the
+Every figure is 140 mm wide. The text of a figure is at least 7 points high. A missing interval is not drawn; the
 figure or the alternative text states that the interval is missing. A function returns None if there is nothing to
 draw, or if the drawing would not fit on a page. The docstring of the function lists these cases.
 """

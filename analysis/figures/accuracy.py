@@ -10,10 +10,11 @@ from typing import Any
 import pandas as pd
 
 from analysis.figures.drawing.axes import label_x
-from analysis.figures.drawing.lettering import LINE, SIZE, SMALL, distinct_labels, printable, shortened, text_width
-from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Drawing, FigureSheet, finished, style
+from analysis.figures.drawing.lettering import SMALL, printable, shortened, text_width
+from analysis.figures.drawing.sheet import SOFT, WIDTH, Drawing, FigureSheet, finished, style
 from analysis.figures.drawing.subject_key import CHANCE_DASHES
-from analysis.figures.drawing.subject_styles import Subject, draw_marker, looks, subjects_of
+from analysis.figures.drawing.subject_names import SubjectNames
+from analysis.figures.drawing.subject_styles import Look, Subject, draw_marker, draw_participants, looks, subjects_of
 from analysis.sentences import level_words, percent
 from analysis.statistics.factor_levels import level_order
 
@@ -29,7 +30,10 @@ listens to a screen reader.
 """
 
 
-def accuracy_figure(table: pd.DataFrame, by: str | None, chance: float, confidence: float, name: str) -> Drawing:
+def accuracy_figure(
+    table: pd.DataFrame, by: str | None, chance: float, confidence: float, name: str, *,
+    participants: pd.DataFrame | None = None, styles: Mapping[Subject, Look] | None = None,
+) -> Drawing:  # fmt: skip
     """Draw the accuracies of a table: one panel per level, one row per subject, and a dashed line at chance.
 
     Parameters
@@ -44,18 +48,24 @@ def accuracy_figure(table: pd.DataFrame, by: str | None, chance: float, confiden
         Coverage of the intervals, for the axis.
     name : str
         The name of the figure's files, without the ending.
+    participants : DataFrame, optional
+        The table of `participant_accuracy` for the same factor: small points behind the means.
+    styles : dict, optional
+        The styles of the subjects (`looks`); by default, those of the subjects of the table.
     """
     subjects = subjects_of(table)
     levels = [None] if by is None else sorted(table[by].drop_duplicates().tolist(), key=level_order)
+    styles = looks(subjects) if styles is None else styles
     layout = _Layout.of(subjects, len(levels), titled=by is not None)
     with style():
-        sheet = FigureSheet(layout.width, layout.height)
+        sheet = FigureSheet(WIDTH, layout.height)
         for place, level in enumerate(levels):
             cells = table if by is None else cells_of(table, by, level)
+            behind = participants if by is None or participants is None else cells_of(participants, by, level)
             last = place + layout.n_columns >= len(levels)
             title = "" if by is None else f"{printable(by)}: {level_words(level)}"
             x_title = f"percent correct, {percent(confidence, 0)} CI" if last else ""
-            _subject_rows(sheet, layout, place, cells, subjects, chance, title, x_title)
+            _subject_rows(sheet, layout, place, cells, behind, styles, subjects, chance, title, x_title)
         title = "Accuracy by subject" if by is None else f"Accuracy by subject and {by}"
         return finished(sheet, name, title, accuracy_words(table, by, chance, confidence), table)
 
@@ -64,39 +74,38 @@ def accuracy_figure(table: pd.DataFrame, by: str | None, chance: float, confiden
 class _Layout:
     """Sizes and positions in `accuracy_figure`, in points."""
 
-    names: list[list[str]]
+    names: SubjectNames
     left: float
     row: float
     panel_width: float
     panel_height: float
     n_columns: int
-    width: float
     height: float
     above: float
 
     @classmethod
     def of(cls, subjects: list[Subject], n_panels: int, *, titled: bool) -> "_Layout":
+        names = SubjectNames.of([subject for _, subject in subjects], 190 if n_panels == 1 else 130)
+        left, row = names.width + 14, names.row_height
         n_columns = 2 if n_panels == 4 else min(n_panels, 3)
-        names = distinct_labels([subject for _, subject in subjects], 84, most_lines=3)
-        width = SINGLE if n_columns == 1 and max(map(len, names)) < 3 else DOUBLE
-        if width == DOUBLE:
-            names = distinct_labels([subject for _, subject in subjects], 200 if n_columns == 1 else 108, most_lines=3)
-        left = max(text_width(line) for lines in names for line in lines) + 10
-        row = SIZE * LINE * max(len(lines) for lines in names) + 4
-        panel_width = (width - left - n_columns * _BESIDE) / n_columns
+        if n_columns == 3 and WIDTH - left - 3 * _BESIDE < 3 * _LEAST_WIDTH:
+            n_columns = 2
+        panel_width = (WIDTH - left - n_columns * _BESIDE) / n_columns
         panel_height = row * len(subjects)
         above, n_rows = (30.0 if titled else 16.0), -(-n_panels // n_columns)
         height = n_rows * (above + panel_height + _BELOW) + 13
-        return cls(names, left, row, panel_width, panel_height, n_columns, width, height, above)
+        return cls(names, left, row, panel_width, panel_height, n_columns, height, above)
 
 
 _BESIDE, _BELOW = 30.0, 15.0
 """Margins of a panel in points: at the right for the numbers, and below for the axis."""
+_LEAST_WIDTH = 66.0
+"""Smallest width of one of three panels side by side, in points."""
 
 
 def _subject_rows(
-    sheet: FigureSheet, layout: _Layout, place: int, cells: pd.DataFrame, subjects: list[Subject], chance: float,
-    title: str, x_title: str,
+    sheet: FigureSheet, layout: _Layout, place: int, cells: pd.DataFrame, participants: pd.DataFrame | None,
+    styles: Mapping[Subject, Look], subjects: list[Subject], chance: float, title: str, x_title: str,
 ) -> None:  # fmt: skip
     row, column = divmod(place, layout.n_columns)
     left = layout.left + column * (layout.panel_width + _BESIDE)
@@ -114,17 +123,26 @@ def _subject_rows(
     half = text_width(said, SMALL) / 2
     sheet.write(min(max(middle, left + half), left + room - half), top - 4, said, align="center", at="bottom",
                 size=SMALL, colour=SOFT)  # fmt: skip
-    look = looks(subjects)
     for cell in cells[cells["accuracy"].notna()].to_dict("records"):
         who = (str(cell["kind"]), str(cell["subject"]))
         y = subjects.index(who)
-        axes.plot([cell["ci_low"], cell["ci_high"]], [y, y], color=look[who].colour, linewidth=1.3)
-        draw_marker(axes, cell["accuracy"], y, look[who])
+        draw_participants(axes, accuracies_of(participants, who), y, 0.3, styles[who])
+        axes.plot([cell["ci_low"], cell["ci_high"]], [y, y], color=styles[who].colour, linewidth=1.3)
+        draw_marker(axes, cell["accuracy"], y, styles[who])
         sheet.write(left + layout.panel_width + 8, top + layout.row * (y + 0.5), f"{100 * cell['accuracy']:.0f}")
     if column == 0:
-        for y, lines in enumerate(layout.names):
-            sheet.write(left - 6, top + layout.row * (y + 0.5), lines, align="right")
+        for y in range(len(subjects)):
+            layout.names.write(sheet, 4, top + layout.row * (y + 0.5), y)
     label_x(sheet, axes, PERCENT_TICKS, PERCENT_LABELS, x_title)
+
+
+def accuracies_of(participants: pd.DataFrame | None, who: Subject) -> list[float]:
+    """Return the accuracies of the participants or runs of a subject, from a table of `participant_accuracy`."""
+    if participants is None:
+        return []
+    kind, subject = who
+    is_own = (participants["kind"] == kind) & (participants["subject"] == subject)
+    return [float(accuracy) for accuracy in participants["accuracy"][is_own]]
 
 
 def cells_of(table: pd.DataFrame, factor: str, level: Any) -> pd.DataFrame:

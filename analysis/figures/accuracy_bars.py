@@ -1,16 +1,23 @@
 """Accuracy of each subject as bars, in one panel for each level of a factor, such as the demand of the items."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from analysis.figures.accuracy import MOST_LEVELS, PERCENT_LABELS, PERCENT_TICKS, accuracy_words, cells_of
+from analysis.figures.accuracy import (
+    MOST_LEVELS,
+    PERCENT_LABELS,
+    PERCENT_TICKS,
+    accuracies_of,
+    accuracy_words,
+    cells_of,
+)
 from analysis.figures.drawing.axes import label_y
 from analysis.figures.drawing.lettering import printable, shortened
 from analysis.figures.drawing.lines import MOST_LINES
-from analysis.figures.drawing.sheet import DOUBLE, SOFT, Drawing, FigureSheet, finished, style
+from analysis.figures.drawing.sheet import SOFT, WIDTH, Drawing, FigureSheet, finished, style
 from analysis.figures.drawing.subject_key import CHANCE_DASHES, draw_key, key_of
-from analysis.figures.drawing.subject_styles import draw_marker, looks, subjects_of
+from analysis.figures.drawing.subject_styles import Look, Subject, draw_marker, draw_participants, looks, subjects_of
 from analysis.sentences import percent
 
 N_COLUMNS = 3
@@ -20,8 +27,9 @@ _LEFT, _GAP, _ABOVE, _HEIGHT = 40.0, 14.0, 26.0, 112.0
 
 
 def accuracy_bars(
-    table: pd.DataFrame, panel_by: str, panels: Sequence[str], chance: float, confidence: float, name: str
-) -> Drawing | None:
+    table: pd.DataFrame, panel_by: str, panels: Sequence[str], chance: float, confidence: float, name: str, *,
+    participants: pd.DataFrame | None = None, styles: Mapping[Subject, Look] | None = None,
+) -> Drawing | None:  # fmt: skip
     """Draw one bar for each subject, in one panel for each level of a factor, with a dashed line at chance.
 
     Parameters
@@ -38,6 +46,10 @@ def accuracy_bars(
         Coverage of the intervals, for the axis.
     name : str
         The name of the figure's files, without the ending.
+    participants : DataFrame, optional
+        The accuracy of each participant or run: `kind, subject, <panel_by>, accuracy`. Small points on the bars.
+    styles : dict, optional
+        The styles of the subjects (`looks`); by default, those of the subjects of the table.
 
     Returns
     -------
@@ -51,13 +63,13 @@ def accuracy_bars(
     subjects = subjects_of(table)
     if table.empty or len(panels) > MOST_LEVELS or len(subjects) > MOST_LINES:
         return None
-    look = looks(subjects)
-    width, n_columns = DOUBLE, min(len(panels), N_COLUMNS)
-    each = (width - _LEFT - n_columns * _GAP + 8) / n_columns
-    key = key_of(subjects, f"chance {percent(chance)}", width)
+    look = looks(subjects) if styles is None else styles
+    n_columns = min(len(panels), N_COLUMNS)
+    each = (WIDTH - _LEFT - n_columns * _GAP + 8) / n_columns
+    key = key_of(subjects, f"chance {percent(chance)}")
     top_of_panels = 12.0 * (key[-1].row + 1) + 2
     with style():
-        sheet = FigureSheet(width, top_of_panels + -(-len(panels) // n_columns) * (_ABOVE + _HEIGHT) + 6)
+        sheet = FigureSheet(WIDTH, top_of_panels + -(-len(panels) // n_columns) * (_ABOVE + _HEIGHT) + 6)
         draw_key(sheet, key, look)
         for place, panel in enumerate(panels):
             row, column = divmod(place, n_columns)
@@ -69,10 +81,12 @@ def accuracy_bars(
             axes.tick_params(axis="x", bottom=False, labelbottom=False)
             axes.grid(axis="y")
             axes.axhline(chance, color=SOFT, linestyle=CHANCE_DASHES, linewidth=0.9, zorder=2.5)
+            behind = None if participants is None else cells_of(participants, panel_by, panel)
             for cell in cells_of(table, panel_by, panel).to_dict("records"):
                 who = (str(cell["kind"]), str(cell["subject"]))
                 x = subjects.index(who)
                 axes.bar(x, cell["accuracy"], 0.72, color=look[who].colour, alpha=0.35, linewidth=0, zorder=2)
+                draw_participants(axes, accuracies_of(behind, who), x, 0.25, look[who], upwards=True)
                 axes.plot([x, x], [cell["ci_low"], cell["ci_high"]], color=look[who].colour, linewidth=1.1)
                 draw_marker(axes, x, cell["accuracy"], look[who])
             heading = shortened(printable(panel).replace("_", " "), each, bold=True)

@@ -1,6 +1,7 @@
 """Accuracy by one factor, in one panel for each level of a second factor. People and models are side by side."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -11,28 +12,25 @@ from analysis.figures.accuracy import (
     MOST_LEVELS,
     PERCENT_LABELS,
     PERCENT_TICKS,
+    accuracies_of,
     cells_of,
     estimate_words,
 )
 from analysis.figures.drawing.axes import LevelNames, label_y
-from analysis.figures.drawing.lettering import printable, shortened
+from analysis.figures.drawing.lettering import printable, shortened, wrapped
 from analysis.figures.drawing.lines import MOST_LINES
-from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Drawing, FigureSheet, finished, style
+from analysis.figures.drawing.sheet import SOFT, WIDTH, Drawing, FigureSheet, finished, style
 from analysis.figures.drawing.subject_key import CHANCE_DASHES, draw_key, key_of
-from analysis.figures.drawing.subject_styles import Subject, draw_marker, looks, subjects_of
+from analysis.figures.drawing.subject_styles import Look, Subject, draw_marker, draw_participants, looks, subjects_of
 from analysis.sentences import level_words, percent
 from analysis.statistics.factor_levels import level_order
 
 
 def accuracy_panels(
-    table: pd.DataFrame,
-    by: str,
-    panel_by: str,
-    chance: float,
-    confidence: float,
-    name: str,
-    panels: Sequence[Any] = (),
-) -> Drawing | None:
+    table: pd.DataFrame, by: str, panel_by: str, chance: float, confidence: float, name: str,
+    panels: Sequence[Any] = (), *, participants: pd.DataFrame | None = None,
+    styles: Mapping[Subject, Look] | None = None,
+) -> Drawing | None:  # fmt: skip
     """Draw accuracy by one factor, in one panel for each level of a second factor.
 
     People and models are side by side. The dashed line is the chance level.
@@ -53,6 +51,10 @@ def accuracy_panels(
         The name of the figure's files, without the ending.
     panels : sequence
         The levels of `panel_by`, in the order of the panels; if empty, all levels in natural order.
+    participants : DataFrame, optional
+        The table of `participant_accuracy` for both factors: small points behind the means.
+    styles : dict, optional
+        The styles of the subjects (`looks`); by default, those of the subjects of the table.
 
     Returns
     -------
@@ -67,21 +69,21 @@ def accuracy_panels(
     table = table[table["accuracy"].notna()]
     if table.empty:
         return None
-    subjects, look = subjects_of(table), looks(subjects_of(table))
+    subjects = subjects_of(table)
+    styles = looks(subjects) if styles is None else styles
     levels = sorted(table[by].drop_duplicates().tolist(), key=level_order)
     panels = panels or sorted(table[panel_by].drop_duplicates().tolist(), key=level_order)
     least = len(levels) * max(_PITCH * (len(subjects) + 2), 14.0)
-    width = SINGLE if len(panels) == 1 and least <= _panel_width(1, SINGLE) else DOUBLE
-    n_columns = next((n for n in _columns(len(panels)) if _panel_width(n, width) >= least), 0)
+    n_columns = next((n for n in _columns(len(panels)) if _panel_width(n) >= least), 0)
     if len(panels) > MOST_LEVELS or len(subjects) > MOST_LINES or not n_columns:
         return None
-    panel_width = _panel_width(n_columns, width)
+    panel_width = _panel_width(n_columns)
     names = LevelNames.of(levels, panel_width / len(levels))
-    key = key_of(subjects, f"chance {percent(chance)}", width)
+    key = key_of(subjects, f"chance {percent(chance)}")
     top_of_panels, row_height = 12.0 * (key[-1].row + 1) + 2, _ABOVE + _PANEL_HEIGHT + names.height
     with style():
-        sheet = FigureSheet(width, top_of_panels + -(-len(panels) // n_columns) * row_height + 13)
-        draw_key(sheet, key, look)
+        sheet = FigureSheet(WIDTH, top_of_panels + -(-len(panels) // n_columns) * row_height + 13)
+        draw_key(sheet, key, styles)
         for place, panel in enumerate(panels):
             row, column = divmod(place, n_columns)
             left = _LEFT + column * (panel_width + _GAP)
@@ -91,9 +93,11 @@ def accuracy_panels(
             axes.set_ylim(0, 1)
             axes.grid(axis="y")
             axes.axhline(chance, color=SOFT, linestyle=CHANCE_DASHES, linewidth=0.9, zorder=1)
-            _side_by_side(axes, cells_of(table, panel_by, panel), by, levels, subjects, panel_width / len(levels))
-            heading = shortened(f"{printable(panel_by)}: {level_words(panel)}", panel_width, bold=True)
-            sheet.write(left, top - 8, heading, bold=True, at="bottom")
+            behind = None if participants is None else cells_of(participants, panel_by, panel)
+            slots = _Slots(by, levels, subjects, panel_width / len(levels))
+            _side_by_side(axes, cells_of(table, panel_by, panel), behind, slots, styles)
+            heading = wrapped(f"{printable(panel_by)}: {level_words(panel)}", panel_width, bold=True)
+            sheet.write(left, top - 7, heading, bold=True, at="bottom")
             if column == 0:
                 label_y(sheet, axes, PERCENT_TICKS, PERCENT_LABELS, f"percent correct, {percent(confidence, 0)} CI")
             else:
@@ -114,21 +118,42 @@ def _columns(n_panels: int) -> list[int]:
     return [2, 1] if n_panels in {2, 4} else [min(n_panels, n) for n in (3, 2, 1)]
 
 
-def _panel_width(n_columns: int, width: float) -> float:
-    return (width - _LEFT - n_columns * _GAP + 8) / n_columns
+def _panel_width(n_columns: int) -> float:
+    return (WIDTH - _LEFT - n_columns * _GAP + 8) / n_columns
+
+
+@dataclass(frozen=True)
+class _Slots:
+    """The positions of the subjects at each level of the horizontal axis."""
+
+    by: str
+    levels: list[Any]
+    subjects: list[Subject]
+    width: float
+    """Space for one level, in points."""
+
+    @property
+    def step(self) -> float:
+        """Distance between two subjects, in points."""
+        return min(9.0, 0.8 * self.width / len(self.subjects))
+
+    def x(self, level: int, who: Subject) -> float:
+        return level + self.step / self.width * (self.subjects.index(who) - (len(self.subjects) - 1) / 2)
 
 
 def _side_by_side(
-    axes: Axes, cells: pd.DataFrame, by: str, levels: list[Any], subjects: list[Subject], slot: float
+    axes: Axes, cells: pd.DataFrame, participants: pd.DataFrame | None, slots: _Slots, styles: Mapping[Subject, Look]
 ) -> None:
-    look = looks(subjects)
-    step = min(9.0, 0.8 * slot / len(subjects))
-    for place, level in enumerate(levels):
-        for cell in cells_of(cells, by, level).to_dict("records"):
+    for place, level in enumerate(slots.levels):
+        behind = None if participants is None else cells_of(participants, slots.by, level)
+        for cell in cells_of(cells, slots.by, level).to_dict("records"):
             who = (str(cell["kind"]), str(cell["subject"]))
-            x = place + step / slot * (subjects.index(who) - (len(subjects) - 1) / 2)
-            axes.plot([x, x], [cell["ci_low"], cell["ci_high"]], color=look[who].colour, linewidth=1.1)
-            draw_marker(axes, x, cell["accuracy"], look[who], size=min(4.8, step))
+            x = slots.x(place, who)
+            draw_participants(
+                axes, accuracies_of(behind, who), x, 0.35 * slots.step / slots.width, styles[who], upwards=True
+            )
+            axes.plot([x, x], [cell["ci_low"], cell["ci_high"]], color=styles[who].colour, linewidth=1.1)
+            draw_marker(axes, x, cell["accuracy"], styles[who], size=min(4.8, slots.step))
 
 
 def _panel_words(

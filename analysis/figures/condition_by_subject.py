@@ -8,8 +8,9 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.patches import Rectangle
 
 from analysis.figures.accuracy import MOST_IN_WORDS, MOST_LEVELS, cells_of, estimate_words
-from analysis.figures.drawing.lettering import LINE, SIZE, SMALL, distinct_labels, shortened, text_width, wrapped
-from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Drawing, FigureSheet, finished, style, text_height
+from analysis.figures.drawing.lettering import LINE, SIZE, SMALL, distinct_labels, shortened, wrapped
+from analysis.figures.drawing.sheet import SOFT, WIDTH, Drawing, FigureSheet, finished, style, text_height
+from analysis.figures.drawing.subject_names import SubjectNames
 from analysis.figures.drawing.subject_styles import BLUE, VERMILLION, subjects_of
 from analysis.sentences import level_words, percent
 from analysis.statistics.factor_levels import level_order
@@ -49,27 +50,26 @@ def condition_by_subject(
     subjects, levels = subjects_of(table), sorted(table[condition].drop_duplicates().tolist(), key=level_order)
     if table.empty or max(len(subjects), len(levels)) > MOST_LEVELS:
         return None
-    names = distinct_labels([subject for _, subject in subjects], 120, most_lines=2)
-    left = max([text_width(line) for lines in names for line in lines] + [40.0]) + 10
-    width = SINGLE if left + _LEAST * len(levels) <= SINGLE else DOUBLE
-    n_bands = -(-len(levels) // int((width - left) // _LEAST))
+    names = SubjectNames.of([subject for _, subject in subjects], 160, most_lines=2)
+    left = max(names.width, 40.0) + 12
+    n_bands = -(-len(levels) // int((WIDTH - left) // _LEAST))
     n_columns = -(-len(levels) // n_bands)
-    cell = min((width - left - 2) / n_columns, 80.0)
+    cell = min((WIDTH - left - 2) / n_columns, 80.0)
     heads = distinct_labels([level_words(level) for level in levels], cell - 5, SMALL, most_lines=4)
     head = 6 + text_height(max(map(len, heads)), SMALL)
     note = wrapped(
         f"Percent correct and {percent(confidence, 0)} CI. White: at chance ({percent(chance)}); "
-        "blue: above; orange: below.", width - 8, SMALL, most_lines=3,
+        "blue: above; orange: below.", WIDTH - 8, SMALL, most_lines=3,
     )  # fmt: skip
     band_height = head + _ROW * len(subjects) + 8
     with style():
-        sheet = FigureSheet(width, n_bands * band_height + text_height(len(note), SMALL) + 6)
+        sheet = FigureSheet(WIDTH, n_bands * band_height + text_height(len(note), SMALL) + 6)
         paper = sheet.paper()
         for band in range(n_bands):
             top = band * band_height + head
             sheet.write(4, top - 3, shortened(condition, left - 10, bold=True), bold=True, at="bottom")
-            for row, lines in enumerate(names):
-                sheet.write(left - 6, top + _ROW * (row + 0.5), lines, align="right")
+            for row in range(len(subjects)):
+                names.write(sheet, 4, top + _ROW * (row + 0.5), row)
             for column, place in enumerate(range(band * n_columns, min((band + 1) * n_columns, len(levels)))):
                 x = left + cell * column
                 sheet.write(x + cell / 2, top - 3, heads[place], align="center", at="bottom", size=SMALL)

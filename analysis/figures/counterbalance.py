@@ -14,7 +14,7 @@ from analysis.data.columns import PEOPLE
 from analysis.figures.accuracy import MOST_LEVELS, cells_of
 from analysis.figures.condition_by_subject import ink_on
 from analysis.figures.drawing.lettering import LINE, SMALL, distinct_labels, printable, shortened, text_width, wrapped
-from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Drawing, FigureSheet, finished, style, text_height
+from analysis.figures.drawing.sheet import SOFT, WIDTH, Drawing, FigureSheet, finished, style, text_height
 from analysis.figures.drawing.subject_styles import OKABE_ITO
 from analysis.measures.accuracy import kept_trials
 from analysis.sentences import count, level_words
@@ -125,9 +125,8 @@ def _draw(matrix: _Matrix) -> FigureSheet:
     widest = max(text_width(name, SMALL) for name in [*names, *matrix.counts["n_trials"].map(str)]) + 2
     cells = [rows for _, rows in matrix.counts.groupby([matrix.row_factor, "group"], dropna=False)]
     room = (max(widest * max(map(len, cells)), 20.0) + _GAP) * len(matrix.groups)
-    width = SINGLE if left + room + 4 <= SINGLE else DOUBLE
-    cell = (width - left - 4) / len(matrix.groups)
-    fits = left + room + 4 <= width
+    cell = (WIDTH - left - 4) / len(matrix.groups)
+    fits = left + room + 4 <= WIDTH
     codes = names if fits else [_letters(place) for place in range(len(names))]
     together = [rows for rows in cells if not _have_room(rows, codes, cell - _GAP)]
     what = " · ".join(printable(factor) for factor in matrix.conditions_by)
@@ -138,8 +137,8 @@ def _draw(matrix: _Matrix) -> FigureSheet:
         key += " " + "; ".join(f"{code}: {said}" for code, said in zip(codes, names, strict=True)) + "."
     if together:
         key += " ×: several conditions together."
-    note = wrapped(key, width - 8, SMALL, most_lines=8)
-    sheet = FigureSheet(width, _TOP + _ROW * len(matrix.rows) + text_height(len(note), SMALL) + 12)
+    note = wrapped(key, WIDTH - 8, SMALL, most_lines=8)
+    sheet = FigureSheet(WIDTH, _TOP + _ROW * len(matrix.rows) + text_height(len(note), SMALL) + 12)
     paper = sheet.paper()
     for place, head in enumerate(heads):
         sheet.write(left - 6, 8 + 11 * place, head, align="right", bold=True)

@@ -1,5 +1,8 @@
 """Accuracy over ordered levels, such as levels of inference or temperatures, for people and for models."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pandas as pd
 
 from analysis.figures.accuracy import (
@@ -7,25 +10,28 @@ from analysis.figures.accuracy import (
     MOST_LEVELS,
     PERCENT_LABELS,
     PERCENT_TICKS,
+    accuracies_of,
     cells_of,
     estimate_words,
 )
 from analysis.figures.drawing.lines import MOST_LINES, Line, Scale, draw_lines, point_of
 from analysis.figures.drawing.sheet import Drawing, finished, style
-from analysis.figures.drawing.subject_styles import looks, subjects_of
+from analysis.figures.drawing.subject_styles import Look, Subject, looks, style_of, subjects_of
 from analysis.sentences import level_words, percent
 from analysis.statistics.factor_levels import level_order
 
 
 def difficulty_figure(
-    table: pd.DataFrame, name: str, *, of: str, confidence: float = 0.95, chance: float | None = None
-) -> Drawing | None:
+    table: pd.DataFrame, name: str, *, of: str, confidence: float = 0.95, chance: float | None = None,
+    participants: pd.DataFrame | None = None, styles: Mapping[Subject, Look] | None = None,
+) -> Drawing | None:  # fmt: skip
     """Draw accuracy over ordered levels. Each subject has one line, with intervals.
 
     Parameters
     ----------
     table : DataFrame
-        `subject, kind, level, accuracy, ci_low, ci_high`; levels are drawn in natural order, at equal distances.
+        `subject, kind, level, accuracy, ci_low, ci_high`; levels are drawn in natural order, at equal distances. If the
+        points of a line are different subjects, `point_subject` has the name of each.
     name : str
         The name of the figure's files, without the ending.
     of : str
@@ -34,6 +40,10 @@ def difficulty_figure(
         Coverage of the intervals, for the axis.
     chance : float, optional
         Mean chance level of the trials, drawn as a dashed line.
+    participants : DataFrame, optional
+        The accuracy of each participant or run: `subject, kind, level, accuracy`. Small points behind the means.
+    styles : dict, optional
+        The styles of the subjects (`looks`); by default, those of the subjects of the table.
 
     Returns
     -------
@@ -45,18 +55,31 @@ def difficulty_figure(
     levels = sorted(with_accuracy["level"].drop_duplicates().tolist(), key=level_order)
     if with_accuracy.empty or len(levels) > MOST_LEVELS or len(subjects) > MOST_LINES:
         return None
-    look = looks(subjects)
+    styles = looks(subjects) if styles is None else styles
     lines = []
     for kind, subject in subjects:
         own = with_accuracy[(with_accuracy["kind"] == kind) & (with_accuracy["subject"] == subject)]
         points = [point_of(cells_of(own, "level", level), "accuracy", "ci_low", "ci_high") for level in levels]
-        lines.append(Line(subject, look[kind, subject], points))
+        look = styles.get((kind, subject)) or style_of(subject, styles) or looks(subjects)[kind, subject]
+        behind = [
+            accuracies_of(None if participants is None else cells_of(participants, "level", level), (kind, subject))
+            for level in levels
+        ]
+        lines.append(Line(subject, look, points, behind, _markers(own, levels, look, styles)))
     title = f"percent correct, {percent(confidence, 0)} CI"
     words = "" if chance is None else f"chance {percent(chance)}"
     scale = Scale(title, (0, 1), PERCENT_TICKS, PERCENT_LABELS, chance, words)
     with style():
         sheet = draw_lines(lines, levels, of, scale)
         return finished(sheet, name, f"Accuracy by {of}", _words(with_accuracy, of, confidence, chance), table)
+
+
+def _markers(own: pd.DataFrame, levels: list[Any], look: Look, styles: Mapping[Subject, Look]) -> list[Look]:
+    """Return the style of each point of a line."""
+    if "point_subject" not in own:
+        return [look] * len(levels)
+    names = [cells_of(own, "level", level)["point_subject"] for level in levels]
+    return [style_of(name.iloc[0], styles) or look if len(name) else look for name in names]
 
 
 def _words(table: pd.DataFrame, of: str, confidence: float, chance: float | None) -> str:

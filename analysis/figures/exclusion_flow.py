@@ -10,10 +10,10 @@ from matplotlib.patches import Rectangle
 from analysis.data.columns import PEOPLE
 from analysis.exclusions.flow import INCLUDED
 from analysis.figures.drawing.lettering import SIZE, SMALL, shortened, wrapped
-from analysis.figures.drawing.sheet import SINGLE, SOFT, Drawing, FigureSheet, finished, style, text_height
+from analysis.figures.drawing.sheet import SOFT, WIDTH, Drawing, FigureSheet, finished, style, text_height
 from analysis.sentences import count
 
-_MAIN, _SIDE, _BETWEEN, _PAD = 106.0, 122.0, 9.0, 5.0
+_MAIN, _SIDE, _BETWEEN, _PAD = 150.0, 206.0, 6.0, 5.0
 """In points: width of the main boxes, width of the side boxes, distance between boxes, margin of text in a box."""
 
 
@@ -56,7 +56,7 @@ def exclusion_flow(flow: pd.DataFrame, kind: str, name: str) -> Drawing | None:
     recruited = _amount(kind, steps[0]["participants_left"] + steps[0]["n_participants"],
                         steps[0]["trials_left"] + steps[0]["n_trials"])  # fmt: skip
     idle = "; ".join(_step_words(step) for step in steps if step not in effective)
-    note = wrapped(f"Steps that excluded nobody: {idle}.", SINGLE - 8, SMALL, most_lines=12) if idle else []
+    note = wrapped(f"Steps that excluded nobody: {idle}.", WIDTH - 8, SMALL, most_lines=12) if idle else []
     final = _amount(kind, included["n_participants"], included["n_trials"])
     with style():
         sheet = _draw(kind, recruited, effective, final, note)
@@ -109,9 +109,9 @@ def _draw(kind: str, recruited: str, effective: list[dict[Any, Any]], final: str
     heights, side_heights = [_height(*box) for box in boxes], [_height(*side) for side in sides]
     gaps = [height + 2 * _BETWEEN for height in side_heights] or [2 * _BETWEEN]
     total = 4 + sum(heights) + sum(gaps) + 4
-    sheet = FigureSheet(SINGLE, total + (text_height(len(note), SMALL) + 6 if note else 0))
+    sheet = FigureSheet(WIDTH, total + (text_height(len(note), SMALL) + 6 if note else 0))
     paper = sheet.paper()
-    y, middle, side_left = 4.0, 4 + _MAIN / 2, SINGLE - _SIDE - 4
+    y, middle, side_left = 4.0, 4 + _MAIN / 2, WIDTH - _SIDE - 4
     for place, (box, height) in enumerate(zip(boxes, heights, strict=True)):
         _box(sheet, paper, (4, y, _MAIN, height), *box)
         y += height

@@ -1,6 +1,6 @@
 """The forest plot: one estimate with its interval per row, and a line at a reference value."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +18,9 @@ from analysis.figures.drawing.lettering import (
     text_width,
     wrapped,
 )
-from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, Drawing, FigureSheet, finished, style, text_height
-from analysis.figures.drawing.subject_styles import BLUE, Look, draw_marker
+from analysis.figures.drawing.sheet import SOFT, WIDTH, Drawing, FigureSheet, finished, style, text_height
+from analysis.figures.drawing.subject_names import SubjectNames
+from analysis.figures.drawing.subject_styles import BLUE, Look, Subject, draw_marker, style_of
 from analysis.sentences import level_words
 
 MOST_ROWS = 60
@@ -28,7 +29,7 @@ MOST_ROWS = 60
 
 def forest_plot(
     table: pd.DataFrame, name: str, *, label: str, estimate: str, ci_low: str, ci_high: str, reference: float = 0,
-    x_label: str, group: str | None = None, scale: float = 1,
+    x_label: str, group: str | None = None, scale: float = 1, styles: Mapping[Subject, Look] | None = None,
 ) -> Drawing | None:  # fmt: skip
     """Draw one estimate with its interval for each row of the table, and write the numbers at the right.
 
@@ -51,6 +52,8 @@ def forest_plot(
     scale : float
         The drawn and written numbers are those of the table times this number, such as 100 for points. The data of the
         figure are not changed.
+    styles : dict, optional
+        Styles of subjects (`looks`), if the labels are subjects. By default, all rows have the same style.
 
     Returns
     -------
@@ -65,7 +68,10 @@ def forest_plot(
         finite = finite.sort_values(group, key=lambda values: pd.Series(pd.factorize(values)[0]), kind="stable")
     shown = finite.head(MOST_ROWS)
     rows = [
-        _Row(level_words(said), "" if group is None else level_words(under), *(float(number) for number in numbers))
+        _Row(
+            level_words(said), "" if group is None else level_words(under),
+            style_of(str(said), styles or {}) or Look("s", BLUE, True, ()), *(float(number) for number in numbers),
+        )
         for said, under, numbers in zip(
             shown[label], shown[label if group is None else group],
             shown[[estimate, ci_low, ci_high]].itertuples(index=False), strict=True,
@@ -74,7 +80,7 @@ def forest_plot(
     cut = len(finite) - len(rows)
     note = f"The first {len(rows)} of {len(finite)} rows." if cut else ""
     with style():
-        sheet = _draw(rows, reference, printable(x_label), note)
+        sheet = _draw(rows, reference, printable(x_label), note, are_subjects=styles is not None)
         title = f"Forest plot: {x_label}"
         return finished(sheet, name, title, _words(rows, reference, x_label, note), table)
 
@@ -83,6 +89,7 @@ def forest_plot(
 class _Row:
     label: str
     group: str
+    look: Look
     estimate: float
     ci_low: float
     ci_high: float
@@ -93,52 +100,64 @@ def _finite(values: pd.Series) -> pd.Series:
     return numbers.where(np.isfinite(numbers))
 
 
-def _draw(rows: Sequence[_Row], reference: float, x_label: str, note: str) -> FigureSheet:
+def _draw(rows: Sequence[_Row], reference: float, x_label: str, note: str, *, are_subjects: bool) -> FigureSheet:
     low, high = _limits(rows, reference)
     numbers = _numbers(rows, high - low)
     right = max(text_width(text) for text in numbers) + 12
     indent = 12.0 if rows[0].group else 4.0
-    for width, label_width in ((SINGLE, 84.0), (DOUBLE, 190.0)):
-        labels = distinct_labels([row.label for row in rows], label_width, most_lines=3)
-        left = max(text_width(line) for lines in labels for line in lines) + indent + 8
-        if width - left - right >= 80 and max(map(len, labels)) < 3:
+    for label_width in (190.0, 130.0, 84.0):
+        names, width = _names(rows, label_width, are_subjects=are_subjects)
+        left = width + indent + 8
+        if WIDTH - left - right >= 110:
             break
-    plot = width - left - right
+    plot = WIDTH - left - right
     y, places, headings = 5.0, [], []
-    for place, (row, lines) in enumerate(zip(rows, labels, strict=True)):
+    for place, row in enumerate(rows):
         if row.group and (place == 0 or rows[place - 1].group != row.group):
             headings.append((y + 3, row.group))
             y += 15
-        height = SIZE * LINE * len(lines) + 4
+        height = SIZE * LINE * max(len(lines) for _, lines in names[place]) + 4
         places.append(y + height / 2)
         y += height
-    titles = wrapped(x_label, width - 8, most_lines=3)
-    sheet = FigureSheet(width, y + 13 + text_height(len(titles)) + 5 + (11 if note else 0))
+    titles = wrapped(x_label, WIDTH - 8, most_lines=3)
+    sheet = FigureSheet(WIDTH, y + 13 + text_height(len(titles)) + 5 + (11 if note else 0))
     axes = sheet.axes(left, 5, plot, y - 5)
     axes.set_xlim(low, high)
     axes.set_ylim(y, 5)
     axes.spines["left"].set_visible(False)
     axes.axvline(reference, color=SOFT, linestyle=(0, (4, 3)), linewidth=0.9, zorder=1)
-    look = Look("s", BLUE, True, ())
-    for at, row, lines, text in zip(places, rows, labels, numbers, strict=True):
+    for at, row, columns, text in zip(places, rows, names, numbers, strict=True):
         if np.isfinite(row.estimate):
-            axes.plot([max(row.ci_low, low), min(row.ci_high, high)], [at, at], color=BLUE, linewidth=1.2)
+            axes.plot([max(row.ci_low, low), min(row.ci_high, high)], [at, at], color=row.look.colour, linewidth=1.2)
             for beyond, edge, arrow in ((row.ci_low < low, low, "<"), (row.ci_high > high, high, ">")):
                 if beyond:
-                    draw_marker(axes, edge, at, Look(arrow, BLUE, True, ()), size=4)
-            draw_marker(axes, row.estimate, at, look, size=4)
-        sheet.write(indent, at, lines)
+                    draw_marker(axes, edge, at, Look(arrow, row.look.colour, True, ()), size=4)
+            draw_marker(axes, row.estimate, at, row.look, size=4)
+        for x, lines in columns:
+            sheet.write(indent + x, at, lines)
         sheet.write(left + plot + 10, at, text)
     for at, heading in headings:
-        sheet.write(4, at, shortened(heading, width - 8, bold=True), bold=True, at="top")
+        sheet.write(4, at, shortened(heading, WIDTH - 8, bold=True), bold=True, at="top")
     ticks = nice_ticks(low, high, 5)
     label_x(sheet, axes, ticks, number_labels(ticks))
     half = max(text_width(line) for line in titles) / 2
-    middle = min(max(left + plot / 2, half + 4), width - half - 4)
+    middle = min(max(left + plot / 2, half + 4), WIDTH - half - 4)
     sheet.write(middle, y + 13, titles, align="center", at="top")
     if note:
         sheet.write(4, sheet.height - 3, note, at="bottom", size=SMALL, colour=SOFT)
     return sheet
+
+
+def _names(
+    rows: Sequence[_Row], most: float, *, are_subjects: bool
+) -> tuple[list[list[tuple[float, list[str]]]], float]:
+    """Return the columns of each row's name, as position and lines, and the width of all columns."""
+    labels = [row.label for row in rows]
+    if are_subjects:
+        names = SubjectNames.of(labels, most, groups=[row.group for row in rows])
+        return [names.columns(row) for row in range(len(rows))], names.width
+    lines = distinct_labels(labels, most, most_lines=3)
+    return [[(0.0, each)] for each in lines], max(text_width(line) for each in lines for line in each)
 
 
 def _limits(rows: Sequence[_Row], reference: float) -> tuple[float, float]:

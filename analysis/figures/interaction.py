@@ -1,19 +1,23 @@
 """Estimates by two factors, such as marginal means or accuracies: lines with intervals."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pandas as pd
 
 from analysis.figures.accuracy import MOST_IN_WORDS, MOST_LEVELS, cells_of
 from analysis.figures.drawing.axes import number_text
 from analysis.figures.drawing.lines import MOST_LINES, Line, Point, data_scale, draw_lines, point_of
 from analysis.figures.drawing.sheet import Drawing, finished, style
-from analysis.figures.drawing.subject_styles import kind_of, looks
+from analysis.figures.drawing.subject_styles import Look, Subject, kind_of, looks
 from analysis.sentences import level_words
 from analysis.statistics.factor_levels import level_order
 
 
 def interaction_plot(
-    means: pd.DataFrame, x: str, lines: str, name: str, estimate: str, ci_low: str, ci_high: str, y_label: str
-) -> Drawing | None:
+    means: pd.DataFrame, x: str, lines: str, name: str, estimate: str, ci_low: str, ci_high: str, y_label: str,
+    *, scale: float = 1, participants: pd.DataFrame | None = None, styles: Mapping[Subject, Look] | None = None,
+) -> Drawing | None:  # fmt: skip
     """Draw estimates with intervals over the levels of one factor; each level of a second factor is a line.
 
     Parameters
@@ -30,29 +34,50 @@ def interaction_plot(
         Columns of the estimate and its interval; missing values are not drawn.
     y_label : str
         Label of the vertical axis: the measure, its unit, and the kind of interval.
+    scale : float
+        The drawn and written numbers are those of the table times this number, such as 100 for percent. The data of the
+        figure are not changed.
+    participants : DataFrame, optional
+        Each participant's mean at each combination of levels, in the column `mean`: small points behind the estimates.
+    styles : dict, optional
+        The styles of subjects (`looks`), for lines that are subjects. Other lines have styles of their own.
 
     Returns
     -------
     Drawing or None
         None if there is no estimate, or there are more than `MOST_LEVELS` levels of `x` or `MOST_LINES` lines.
     """
-    with_estimate = means[means[estimate].notna()]
+    scaled = means.assign(**{column: scale * means[column] for column in (estimate, ci_low, ci_high)})
+    with_estimate = scaled[means[estimate].notna()]
     levels = sorted(with_estimate[x].drop_duplicates().tolist(), key=level_order)
     groups = with_estimate[lines].drop_duplicates().tolist()
     if with_estimate.empty or len(levels) > MOST_LEVELS or len(groups) > MOST_LINES:
         return None
     names = [level_words(group) for group in groups]
-    look = looks([(kind_of(said), said) for said in names])
+    subjects = [(kind_of(said), said) for said in names]
+    look = {**looks(subjects), **{who: found for who in subjects if (found := (styles or {}).get(who))}}
     drawn = []
     for group, said in zip(groups, names, strict=True):
         own = cells_of(with_estimate, lines, group)
         points = [point_of(cells_of(own, x, level), estimate, ci_low, ci_high) for level in levels]
-        drawn.append(Line(said, look[kind_of(said), said], points))
+        behind = [_means_of(participants, {x: level, lines: group}, scale) for level in levels]
+        drawn.append(Line(said, look[kind_of(said), said], points, behind))
     bounds = with_estimate[[estimate, ci_low, ci_high]].to_numpy(dtype=float).ravel().tolist()
+    bounds += [value for line in drawn for values in line.participants for value in values]
     with style():
         sheet = draw_lines(drawn, levels, x, data_scale(y_label, bounds))
         title = f"{y_label} by {x}" if names == [""] else f"{y_label} by {x} and {lines}"
         return finished(sheet, name, title, _words(drawn, levels, x, y_label), means)
+
+
+def _means_of(participants: pd.DataFrame | None, cell: dict[str, Any], scale: float) -> list[float]:
+    """Return the participants' means in one cell."""
+    if participants is None or participants.empty:
+        return []
+    is_own = pd.Series(True, index=participants.index)
+    for factor, level in cell.items():
+        is_own &= participants[factor].map(level_words) == level_words(level)
+    return [scale * float(mean) for mean in participants["mean"][is_own]]
 
 
 def _words(lines: list[Line], levels: list[object], x: str, y_label: str) -> str:

@@ -1,12 +1,28 @@
-"""Accuracy by item, of people and of a model."""
+"""Accuracy by item, of people and of each model: one panel for each model."""
 
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 
 from analysis.figures.accuracy import PERCENT_LABELS, PERCENT_TICKS
-from analysis.figures.drawing.axes import label_x, label_y, room_for_y
+from analysis.figures.drawing.axes import label_x, label_y
 from analysis.figures.drawing.lettering import SMALL, printable, shortened, wrapped
-from analysis.figures.drawing.sheet import SINGLE, SOFT, Drawing, FigureSheet, finished, style, text_height
-from analysis.figures.drawing.subject_styles import BLUE, SKY
+from analysis.figures.drawing.sheet import (
+    INK,
+    SOFT,
+    WIDTH,
+    Drawing,
+    FigureSheet,
+    finished,
+    style,
+    text_height,
+)
+from analysis.figures.drawing.subject_names import parts_of
+from analysis.figures.drawing.subject_styles import BLUE, Look, Subject, style_of
 from analysis.sentences import count, percent
 from analysis.statistics.agreement_measures import pearson
 from analysis.statistics.intervals import wilson
@@ -14,128 +30,232 @@ from analysis.statistics.intervals import wilson
 MOST_INTERVALS = 30
 """Greatest number of points with intervals. For more points, no intervals are drawn, because they would hide the
 points. The data of the figure have all intervals."""
-
 MOST_SCATTERS = 12
-"""Greatest number of scatter plots in a report. The table of items has all models."""
+"""Greatest number of panels. The table of items has all models."""
+MOST_ROWS = 4
+"""Greatest number of different accuracies of a model that are drawn as rows of bars, such as 0, 50 and 100 for two
+runs. Points would lie on so few lines that they could not be read."""
 MARGIN = 0.07
 """Space outside 0 and 1, so that the largest discs cover no label of an axis."""
+_BINS = np.linspace(0, 1, 11)
+_N_COLUMNS, _LEFT, _RIGHT, _ABOVE, _SIDE, _BELOW = 3, 36.0, 4.0, 36.0, 90.0, 38.0
+"""Panels side by side; space around each panel, and its height, in points."""
+
+
+class _Pair(NamedTuple):
+    """The items of people and one model."""
+
+    people: str
+    model: str
+    items: pd.DataFrame
+    """The items with both accuracies, and their intervals."""
+    n_without: int
+    look: Look
+    correlation: str
+    """Pearson's correlation in the heading of the panel."""
+    words: str
+    """The correlation as a sentence."""
 
 
 def item_scatter(
-    items: pd.DataFrame, name: str, people: str, model: str, *, confidence: float = 0.95
+    items: pd.DataFrame, name: str, *, confidence: float = 0.95, styles: Mapping[Subject, Look] | None = None
 ) -> Drawing | None:
-    """Draw a scatter plot of the accuracy of people and of a model at each item, with the line of equality.
+    """Draw people's accuracy and a model's accuracy at each item, in one panel for each model.
 
-    Items at the same position are drawn as one disc. The area of the disc is proportional to the number of items.
-    Positions are not jittered. If there are at most `MOST_INTERVALS` positions, Wilson's intervals are drawn for
-    accuracies of more than one response. At a position with several items, the widest interval is drawn.
+    If a model has at most `MOST_ROWS` different accuracies, such as those of a single run, each of these accuracies is
+    a row. The bars of a row are the distribution of its items over people's accuracy, and a vertical line is the mean.
+    Otherwise, the panel is a scatter plot with the line of equality. Items at the same position are one disc. The area
+    of the disc is proportional to the number of items. Positions are not jittered. If there are at most
+    `MOST_INTERVALS` positions, Wilson's intervals are drawn for accuracies of more than one response. At a position
+    with several items, the widest interval is drawn.
 
     Parameters
     ----------
     items : DataFrame
-        One row per item: `item_id, accuracy_people, n_people, accuracy_model, n_model`. `n_people` and `n_model` are
-        numbers of responses. An item without one of the two accuracies is not drawn. The description states the number
-        of items that are not drawn.
+        One row per item and pair of subjects: `item_id, people, model, accuracy_people, n_people, accuracy_model,
+        n_model`. `n_people` and `n_model` are numbers of responses. An item without one of the two accuracies is not
+        drawn. The description states the number of items that are not drawn.
     name : str
         The name of the figure's files, without the ending.
-    people, model : str
-        Names of the subjects.
     confidence : float
         Coverage of the intervals.
+    styles : dict, optional
+        The styles of the subjects (`looks`). By default, all models are blue.
 
     Returns
     -------
     Drawing or None
-        None if no item has both accuracies. The data of the figure have the columns of `items` and the intervals.
+        None if no item has both accuracies. The first `MOST_SCATTERS` pairs of subjects are drawn. The data of the
+        figure have the columns of `items` and the intervals.
     """
-    both = items.dropna(subset=["accuracy_people", "accuracy_model"])
-    if both.empty:
+    pairs = []
+    for (people, model), own in items.groupby(["people", "model"], sort=False):
+        both = own.dropna(subset=["accuracy_people", "accuracy_model"])
+        if len(both):
+            data = both.assign(**_intervals(both, "people", confidence), **_intervals(both, "model", confidence))
+            look = style_of(str(model), styles or {}) or Look("s", BLUE, True, ())
+            pairs.append(
+                _Pair(
+                    printable(people),
+                    printable(model),
+                    data,
+                    len(own) - len(both),
+                    look,
+                    *_correlation(data, confidence),
+                )
+            )
+    if not pairs:
         return None
-    data = both.assign(**_intervals(both, "people", confidence), **_intervals(both, "model", confidence))
-    places = data.groupby(["accuracy_people", "accuracy_model"], as_index=False).agg(
+    drawn = pairs[:MOST_SCATTERS]
+    with style():
+        sheet = _draw(drawn, confidence)
+        title = f"Accuracy of {' and of '.join(dict.fromkeys(pair.people for pair in pairs))} and of models, by item"
+        words = " ".join(_words(pair) for pair in drawn)
+        return finished(sheet, name, title, words, pd.concat([pair.items for pair in drawn]))
+
+
+def _intervals(items: pd.DataFrame, who: str, confidence: float) -> dict[str, list[float]]:
+    pairs = list(zip(items[f"accuracy_{who}"], items[f"n_{who}"], strict=True))
+    nan = float("nan")
+    found = {(share, n): wilson(share * n, n, confidence) if n > 0 else (nan, nan) for share, n in set(pairs)}
+    bounds = [found[pair] for pair in pairs]
+    return {f"ci_low_{who}": [low for low, _ in bounds], f"ci_high_{who}": [high for _, high in bounds]}
+
+
+def _has_rows(pair: _Pair) -> bool:
+    return pair.items["accuracy_model"].nunique() <= MOST_ROWS and pair.items["n_model"].max() < MOST_ROWS
+
+
+def _draw(pairs: Sequence[_Pair], confidence: float) -> FigureSheet:
+    scatters = [pair.items for pair in pairs if not _has_rows(pair)]
+    rows = [
+        "Bars: items by participants' accuracy, for each accuracy of the model. Vertical line: mean. At the right: "
+        "number of items."
+    ]
+    words = [*(rows if len(scatters) < len(pairs) else []), *(_scatter_notes(scatters, confidence))]
+    note = wrapped(" ".join(words), WIDTH - 8, SMALL, most_lines=6)
+    several = len({pair.people for pair in pairs}) > 1
+    above = _ABOVE + (SMALL * 1.3 if several else 0)
+    n_rows = -(-len(pairs) // _N_COLUMNS)
+    height = above + _SIDE + _BELOW
+    sheet = FigureSheet(WIDTH, n_rows * height + text_height(len(note), SMALL) + 6)
+    slot = WIDTH / _N_COLUMNS
+    for place, pair in enumerate(pairs):
+        row, column = divmod(place, _N_COLUMNS)
+        left, top = column * slot + _LEFT, row * height + above
+        has_rows = _has_rows(pair)
+        side = slot - _LEFT - _RIGHT - (20 if has_rows else 6)
+        model, condition = parts_of(pair.model)
+        room = slot - 8
+        lines = [condition, *([f"with {pair.people}"] if several else []), pair.correlation]
+        sheet.write(column * slot + 4, top - above + 2, shortened(model, room, bold=True), bold=True, at="top")
+        said = [shortened(line, room, SMALL) for line in lines if line]
+        sheet.write(column * slot + 4, top - above + 13, said, at="top", size=SMALL)
+        axes = sheet.axes(left, top, side, _SIDE)
+        axes.set_xlim(-MARGIN, 1 + MARGIN)
+        (_draw_rows if has_rows else _draw_discs)(sheet, axes, pair)
+        if column == 0:
+            sheet.write_upwards(9, top + _SIDE / 2, "model: percent correct", size=SMALL)
+        x_title = wrapped(f"{pair.people}: percent correct", slot - _LEFT / 2, SMALL)
+        label_x(sheet, axes, PERCENT_TICKS, PERCENT_LABELS)
+        sheet.write(left + side / 2, top + _SIDE + 13, x_title, align="center", at="top", size=SMALL)
+    sheet.write(4, sheet.height - 3, note, at="bottom", size=SMALL, colour=SOFT)
+    return sheet
+
+
+def _scatter_notes(scatters: Sequence[pd.DataFrame], confidence: float) -> list[str]:
+    if not scatters:
+        return []
+    several = any((items[["n_people", "n_model"]] > 1).to_numpy().any() for items in scatters)
+    together = any(items.duplicated(["accuracy_people", "accuracy_model"]).any() for items in scatters)
+    drawn = several and any(len(_places(items)) <= MOST_INTERVALS for items in scatters)
+    lines = (
+        f"Lines: {percent(confidence, 0)} CIs (Wilson) of an item with several responses; at one position, the widest."
+    )
+    return [
+        *(["Area of a disc: number of items at the same position."] if together else []),
+        *([lines] if drawn else []),
+        "Dashed: equal accuracies.",
+    ]
+
+
+def _places(items: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for each position of items, with the number of items and the widest intervals."""
+    return items.groupby(["accuracy_people", "accuracy_model"], as_index=False).agg(
         n_items=("item_id", "size"),
         **{column: (column, "min") for column in ("n_people", "n_model", "ci_low_people", "ci_low_model")},
         **{column: (column, "max") for column in ("ci_high_people", "ci_high_model")},
     )
-    said = _correlation_words(both["accuracy_people"], both["accuracy_model"], confidence)
-    with style():
-        sheet = _draw(places, said, printable(people), printable(model), confidence)
-        title = f"Accuracy of {people} and of {model}, item by item"
-        return finished(sheet, name, title, _words(items, both, said, people, model), data)
 
 
-def _intervals(items: pd.DataFrame, who: str, confidence: float) -> dict[str, list[float]]:
-    bounds = [
-        wilson(accuracy * n, n, confidence) if n > 0 else (float("nan"), float("nan"))
-        for accuracy, n in zip(items[f"accuracy_{who}"], items[f"n_{who}"], strict=True)
-    ]
-    return {f"ci_low_{who}": [low for low, _ in bounds], f"ci_high_{who}": [high for _, high in bounds]}
+def _draw_rows(sheet: FigureSheet, axes: Axes, pair: _Pair) -> None:
+    """Draw the distribution of items over people's accuracy, in one row for each accuracy of the model."""
+    levels = sorted(pair.items["accuracy_model"].unique())
+    own = [pair.items.loc[pair.items["accuracy_model"] == level, "accuracy_people"].to_numpy() for level in levels]
+    shares = [np.histogram(values, _BINS)[0] / len(values) for values in own]
+    highest = max(share.max() for share in shares)
+    axes.set_ylim(0, len(levels))
+    for place, (values, share) in enumerate(zip(own, shares, strict=True)):
+        for left, height in zip(_BINS[:-1], 0.8 * share / highest, strict=True):
+            if height:
+                box = Rectangle(
+                    (left, place), _BINS[1], height, facecolor=pair.look.colour, edgecolor="none", alpha=0.5
+                )
+                axes.add_patch(box)
+        axes.plot([-MARGIN, 1 + MARGIN], [place, place], color=SOFT, linewidth=0.7)
+        axes.plot([values.mean()] * 2, [place, place + 0.9], color=INK, linewidth=1.4)
+        x, y = sheet.place_of(axes, 1 + MARGIN, place + 0.4)
+        sheet.write(x + 3, y, str(len(values)), size=SMALL)
+    label_y(sheet, axes, [place + 0.4 for place in range(len(levels))], [f"{100 * level:.0f}" for level in levels])
 
 
-def _draw(places: pd.DataFrame, said: str, people: str, model: str, confidence: float) -> FigureSheet:
-    y_title = f"{model}: percent correct"
-    left = room_for_y(PERCENT_LABELS, y_title, 170) + 3
-    side = min(SINGLE - left - 10, 190.0)
-    several = (places[["n_people", "n_model"]] > 1).to_numpy().any()
-    with_intervals = len(places) <= MOST_INTERVALS and several
-    words = [
-        said,
-        "Area: number of items at the same position." if (places["n_items"] > 1).any() else "",
-        f"Lines: {percent(confidence, 0)} CIs (Wilson) of items with several responses; for items at the same "
-        "position, the widest CI."
-        if with_intervals
-        else "",
-        "Dashed: equal accuracies.",
-    ]
-    note = wrapped(" ".join(part for part in words if part), SINGLE - 8, SMALL, most_lines=6)
-    top = text_height(len(note), SMALL) + 12
-    sheet = FigureSheet(SINGLE, top + side + 28)
-    sheet.write(4, 3, note, at="top", size=SMALL)
-    axes = sheet.axes(left, top, side, side)
-    axes.set_xlim(-MARGIN, 1 + MARGIN)
+def _draw_discs(sheet: FigureSheet, axes: Axes, pair: _Pair) -> None:
+    """Draw a scatter plot of the items, with the line of equality."""
+    places = _places(pair.items)
+    colour = pair.look.colour
     axes.set_ylim(-MARGIN, 1 + MARGIN)
     axes.plot([0, 1], [0, 1], color=SOFT, linestyle=(0, (4, 3)), linewidth=0.9, zorder=1)
-    for place in places.to_dict("records") if with_intervals else []:
+    for place in places.to_dict("records") if len(places) <= MOST_INTERVALS else []:
         x, y = place["accuracy_people"], place["accuracy_model"]
         if place["n_people"] > 1:
-            axes.plot([place["ci_low_people"], place["ci_high_people"]], [y, y], color=SKY, linewidth=0.6, alpha=0.7)
+            axes.plot([place["ci_low_people"], place["ci_high_people"]], [y, y], color=colour, linewidth=0.5, alpha=0.5)
         if place["n_model"] > 1:
-            axes.plot([x, x], [place["ci_low_model"], place["ci_high_model"]], color=SKY, linewidth=0.6, alpha=0.7)
-    area = places["n_items"] * min(14.0, 420 / places["n_items"].max())
+            axes.plot([x, x], [place["ci_low_model"], place["ci_high_model"]], color=colour, linewidth=0.5, alpha=0.5)
+    area = places["n_items"] * min(10.0, 200 / places["n_items"].max())
     axes.scatter(
-        places["accuracy_people"], places["accuracy_model"], s=area, color=BLUE, alpha=0.75, linewidths=0,
+        places["accuracy_people"], places["accuracy_model"], s=area, color=colour, alpha=0.6, linewidths=0,
         clip_on=False, zorder=3,
     )  # fmt: skip
-    label_x(sheet, axes, PERCENT_TICKS, PERCENT_LABELS, shortened(f"{people}: percent correct", side))
-    label_y(sheet, axes, PERCENT_TICKS, PERCENT_LABELS, y_title)
-    return sheet
+    label_y(sheet, axes, PERCENT_TICKS, PERCENT_LABELS)
 
 
-def _correlation_words(people: pd.Series, model: pd.Series, confidence: float) -> str:
-    """Return Pearson's correlation with its interval in words, or the reason why there is no correlation."""
-    n_items = count(len(people), "item")
-    if len(people) < 3:
-        return f"{n_items}: too few for a correlation."
+def _correlation(items: pd.DataFrame, confidence: float) -> tuple[str, str]:
+    """Return Pearson's correlation with its interval, for a heading and as a sentence; or why there is none."""
+    people, model = items["accuracy_people"], items["accuracy_model"]
+    n_items = count(len(items), "item")
+    if len(items) < 3:
+        return "no correlation", f"{n_items}: too few for a correlation."
     if people.nunique() == 1 or model.nunique() == 1:
         which = "both accuracies are" if people.nunique() == model.nunique() else "one accuracy is"
-        return f"{n_items}; no correlation, because {which} constant."
+        return "no correlation", f"{n_items}; no correlation, because {which} constant."
     found = pearson(people.to_numpy(dtype=float), model.to_numpy(dtype=float), confidence)
-    words = f"{n_items}; Pearson's r = {found.value:.2f}"
+    short, words = f"r = {found.value:.2f}", f"{n_items}; Pearson's r = {found.value:.2f}"
     if found.interval is not None:
-        words += f", {percent(confidence, 0)} CI [{found.interval.low:.2f}, {found.interval.high:.2f}]"
-    return f"{words}.".replace("-", "−")
+        bounds = f"[{found.interval.low:.2f}, {found.interval.high:.2f}]"
+        short, words = f"{short} {bounds}", f"{words}, {percent(confidence, 0)} CI {bounds}"
+    return short.replace("-", "−"), f"{words}.".replace("-", "−")
 
 
-def _words(items: pd.DataFrame, both: pd.DataFrame, said: str, people: str, model: str) -> str:
-    better, worse = (
-        both["accuracy_people"] > both["accuracy_model"],
-        both["accuracy_people"] < both["accuracy_model"],
-    )
-    n_without = len(items) - len(both)
+def _words(pair: _Pair) -> str:
+    people, model = pair.items["accuracy_people"], pair.items["accuracy_model"]
+    n_equal = len(people) - int((people > model).sum()) - int((people < model).sum())
     note = (
-        f" Not drawn: {count(n_without, 'item')} that lack the accuracy of one or both subjects." if n_without else ""
+        f" Not drawn: {count(pair.n_without, 'item')} that lack the accuracy of one or both subjects."
+        if pair.n_without
+        else ""
     )
     return (
-        f"{said} Items with a higher accuracy of {people}: {int(better.sum())}; of {model}: {int(worse.sum())}; with "
-        f"equal accuracies: {int((~better & ~worse).sum())}.{note}"
+        f"{pair.people} and {pair.model}: {pair.words} Items with a higher accuracy "
+        f"of {pair.people}: {int((people > model).sum())}; of {pair.model}: {int((people < model).sum())}; with equal "
+        f"accuracies: {n_equal}.{note}"
     )

@@ -21,9 +21,9 @@ from analysis.figures.drawing.lettering import (
     shortened,
     text_width,
 )
-from analysis.figures.drawing.sheet import DOUBLE, INK, SINGLE, SOFT, Drawing, FigureSheet, finished
+from analysis.figures.drawing.sheet import INK, SOFT, WIDTH, Drawing, FigureSheet, finished
 from analysis.figures.drawing.sheet import style as figure_style
-from analysis.figures.drawing.subject_styles import BLUE, SKY, VERMILLION
+from analysis.figures.drawing.subject_styles import BLUE, PEOPLE_LOOKS, SKY, VERMILLION, draw_participants
 from analysis.sentences import count, level_words, milliseconds
 from analysis.statistics.factor_levels import level_order
 from experiment.study.analysis_plan import AnalysisPlan
@@ -64,9 +64,9 @@ def response_times_figure(trials: pd.DataFrame, plan: AnalysisPlan, name: str) -
     limits = _limits(np.append(timed["rt_ms"].to_numpy(), [*_bounds(trial_rule), *_bounds(median_rule)]))
     medians = timed.groupby(["kind", "participant"], sort=True)["rt_ms"].agg(["size", "median"]).reset_index()
     medians.columns = pd.Index(["kind", "participant", "n_trials", "median_rt_ms"])
-    left, width = 42.0, DOUBLE - 42 - 12
+    left, width = 42.0, WIDTH - 42 - 12
     with figure_style():
-        sheet = FigureSheet(DOUBLE, len(kinds) * 232 + 8)
+        sheet = FigureSheet(WIDTH, len(kinds) * 232 + 8)
         for place, kind in enumerate(kinds):
             rt_ms, own = timed.loc[timed["kind"] == kind, "rt_ms"], medians.loc[medians["kind"] == kind, "median_rt_ms"]
             top = 232.0 * place
@@ -96,7 +96,7 @@ def rt_distributions(trials: pd.DataFrame, by: str | None, name: str) -> Drawing
 
     People and simulated participants have separate rows. Each row has a density of the logarithm of the response times
     (Gaussian kernel, Scott's bandwidth). The area of the density is the same in all rows. The point is the median, and
-    its value is at the right. The bar is the interquartile range.
+    its value is at the right. The bar is the interquartile range. The small points are the participants' medians.
 
     Parameters
     ----------
@@ -152,6 +152,10 @@ class _Row(NamedTuple):
         }  # fmt: skip
 
 
+_RIDGE_WORDS = [
+    "response time (logarithmic)",
+    "point: median; bar: interquartile range; small points: participants' medians",
+]
 _HEADING = 19.0
 """Height of the heading over the rows of people or of simulated participants, in points."""
 
@@ -169,8 +173,8 @@ def _ridges(
     highest = max((density.max() for density in densities if density is not None), default=1.0)
     with figure_style():
         bottom = 4 + height * len(rows) + headed * len(kinds)
-        sheet = FigureSheet(SINGLE, bottom + 44)
-        axes = sheet.axes(left, 4, SINGLE - left - right, bottom - 4)
+        sheet = FigureSheet(WIDTH, bottom + 44)
+        axes = sheet.axes(left, 4, WIDTH - left - right, bottom - 4)
         axes.set_xscale("log")
         axes.set_xlim(*limits)
         axes.set_ylim(bottom, 4)
@@ -179,19 +183,22 @@ def _ridges(
         for place, (row, density) in enumerate(zip(rows, densities, strict=True)):
             if by is not None and (place == 0 or rows[place - 1].kind != row.kind):
                 heading = f"{PEOPLE[row.kind]}, by {printable(by)}"
-                sheet.write(4, y + 1, shortened(heading, SINGLE - 8, bold=True), bold=True, at="top")
+                sheet.write(4, y + 1, shortened(heading, WIDTH - 8, bold=True), bold=True, at="top")
                 y += headed
             y += height
-            base, colour, cell = y - 3, BLUE if row.kind == "human" else SOFT, numbers.iloc[place]
+            look = PEOPLE_LOOKS[row.kind]
+            base, colour, cell = y - 3, look.colour, numbers.iloc[place]
             if density is not None:
                 outline = base - (height - 4) * density / highest
                 axes.fill_between(np.exp(grid), base, outline, color=SKY, alpha=0.45, lw=0)
                 axes.plot(np.exp(grid), outline, color=colour, linewidth=0.7)
             axes.plot([cell["q25_ms"], cell["q75_ms"]], [base, base], color=colour, linewidth=2.6, zorder=2)
             axes.plot([cell["median_ms"]], [base], "o", color=INK, markersize=4.2, zorder=3)
+            medians = row.cells.groupby("participant")["rt_ms"].median().to_list()
+            draw_participants(axes, medians, base - 0.3 * (height - 4), 0.16 * (height - 4), look)
             sheet.write(left - 6, y - height / 2, labels[place], align="right")
-            sheet.write(SINGLE - right + 6, y - height / 2, _rounded(cell["median_ms"]))
-        _label_log_x(sheet, axes, limits, ["response time (logarithmic)", "point: median; bar: interquartile range"])
+            sheet.write(WIDTH - right + 6, y - height / 2, _rounded(cell["median_ms"]))
+        _label_log_x(sheet, axes, limits, _RIDGE_WORDS)
         title = "Response times of participants" if by is None else f"Response times of participants by {by}"
         return finished(sheet, name, title, _distribution_words(rows, numbers), numbers)
 

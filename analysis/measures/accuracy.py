@@ -118,6 +118,26 @@ def participant_counts(kept: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     return counts.agg(n_trials="size", n_correct="sum").reset_index()
 
 
+def participant_accuracy(trials: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Return the accuracy of each participant and of each run, in each combination of the factors' levels.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        The tidy table with `excluded_by` and `counted_as`, from `apply_exclusions`.
+    by : sequence of str
+        Factors.
+
+    Returns
+    -------
+    DataFrame
+        `kind, subject, participant, <by...>, accuracy`. A participant without counted trials in a cell has no row.
+    """
+    cells = ["kind", "subject", "participant", *by]
+    means = kept_trials(trials, [*cells, "counted_as"]).groupby(cells, dropna=False, sort=False)["counted_as"].mean()
+    return means.rename("accuracy").dropna().astype("float64").reset_index()
+
+
 def cluster_columns(plan: AnalysisPlan) -> list[str]:
     """Return the column that `item_counts` needs for the clusters of items, if the plan has clusters."""
     return [] if plan.item_cluster is None else [plan.item_cluster]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from analysis.data.columns import subject_order
-from analysis.measures.accuracy import accuracy, check_factors, file_names, kept_trials
+from analysis.measures.accuracy import accuracy, check_factors, file_names, kept_trials, participant_accuracy
 from batteries.errors import InputError, collect_input_error
 from experiment.study.analysis_plan import AnalysisPlan
 
@@ -81,6 +81,13 @@ def accuracy_by_demand(
     table = pd.concat(parts, ignore_index=True)
     order = sorted(table.index, key=lambda row: subject_order(table.at[row, "kind"], table.at[row, "subject"]))
     return table.loc[order].reset_index(drop=True)
+
+
+def participants_by_demand(trials: pd.DataFrame, demands: Sequence[str], by: Sequence[str]) -> pd.DataFrame:
+    """Return the table of `participant_accuracy` at the items with each demand, with the column `demand`."""
+    return pd.concat(
+        [participant_accuracy(trials[has_demand(trials[name])], by).assign(**{DEMAND: name}) for name in demands]
+    )
 
 
 def has_demand(counts: pd.Series) -> pd.Series:

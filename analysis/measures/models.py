@@ -7,7 +7,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.data.subjects import without_temperature
-from analysis.measures.accuracy import accuracy_of_items, cluster_columns, item_counts, kept_trials
+from analysis.measures.accuracy import (
+    accuracy_of_items,
+    cluster_columns,
+    item_counts,
+    kept_trials,
+    participant_accuracy,
+)
 from analysis.statistics.agreement_measures import mean_agreement_interval, repeated_agreement
 from analysis.statistics.factor_levels import level_order
 from analysis.statistics.run_variance import run_variance
@@ -96,14 +102,15 @@ def accuracy_by_temperature(models: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `kind, subject, level, accuracy, ci_low, ci_high`. `level` is the temperature, and `subject` is the subject of
-        `models_table` without the temperature.
+        `kind, subject, point_subject, level, accuracy, ci_low, ci_high`. `level` is the temperature, `point_subject` is
+        the subject of `models_table`, and `subject` is this subject without the temperature.
     """
     known = models[models["temperature"].notna()]
     table = pd.DataFrame(
         {
             "kind": "model",
             "subject": known["subject"].map(without_temperature),
+            "point_subject": known["subject"],
             "level": known["temperature"],
             **{column: known[column] for column in ("accuracy", "ci_low", "ci_high")},
         }
@@ -111,3 +118,12 @@ def accuracy_by_temperature(models: pd.DataFrame) -> pd.DataFrame:
     # Subjects with the same name and temperature differ in something else, so they are not one line.
     once = table[~table.duplicated(["subject", "level"], keep=False)]
     return once[once.groupby("subject")["level"].transform("nunique") > 1].reset_index(drop=True)
+
+
+def runs_by_temperature(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the accuracy of each run, with the columns of `accuracy_by_temperature`: `kind, subject, level, accuracy`.
+
+    `trials` is the tidy table with `excluded_by` and `counted_as`.
+    """
+    runs = participant_accuracy(trials, ["temperature"]).query("kind == 'model'")
+    return runs.assign(subject=runs["subject"].map(without_temperature)).rename(columns={"temperature": "level"})

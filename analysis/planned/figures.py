@@ -1,8 +1,11 @@
 """The figures of the plan's statistical models: coefficients as a forest plot, marginal means as lines."""
 
+from collections.abc import Mapping
+
 import pandas as pd
 
 from analysis.figures.drawing.sheet import Drawing
+from analysis.figures.drawing.subject_styles import Look, Subject
 from analysis.figures.forest import forest_plot
 from analysis.figures.interaction import interaction_plot
 from analysis.planned.models import FittedModel
@@ -12,33 +15,53 @@ MOST_COEFFICIENTS = 40
 """Greatest number of coefficients in a forest plot. A model with more coefficients has only the table."""
 
 
-def model_figures(fitted: FittedModel, confidence: float) -> list[Drawing]:
-    """Return the figures of a fitted statistical model; `confidence` is the coverage of the confidence intervals."""
+def model_figures(
+    fitted: FittedModel, confidence: float, styles: Mapping[Subject, Look] | None = None
+) -> list[Drawing]:
+    """Return the figures of a fitted statistical model.
+
+    Parameters
+    ----------
+    fitted : FittedModel
+        The fitted model.
+    confidence : float
+        Coverage of the confidence intervals.
+    styles : dict, optional
+        The styles of the subjects of a study (`looks`), for lines that are subjects.
+    """
     interval = f"with {percent(confidence, 0)} CI"
+    is_logistic = fitted.planned.family == "binomial"
+    is_linear_share = fitted.is_share and not is_logistic
     coefficients = fitted.model.coefficients.query("term != '(Intercept)'")
     figures: list[Drawing | None] = []
     if 0 < len(coefficients) <= MOST_COEFFICIENTS:
-        scale = "log-odds" if fitted.planned.family == "binomial" else "units of the outcome"
+        unit = "log-odds" if is_logistic else "percentage points" if is_linear_share else "units of the outcome"
         figures.append(
             forest_plot(
                 coefficients, f"{fitted.name}_coefficients", label="term", estimate="estimate", ci_low="ci_low",
-                ci_high="ci_high", x_label=f"coefficient in {scale}, {interval}",
+                ci_high="ci_high", x_label=f"coefficient in {unit}, {interval}", scale=100 if is_linear_share else 1,
             )
         )  # fmt: skip
-    for place, (asked, means) in enumerate(zip(fitted.planned.contrasts, fitted.means, strict=True), start=1):
+    outcome = fitted.planned.formula.split("~")[0].strip() + (", percent" if fitted.is_share else "")
+    measure = ("probability", "probability_ci_low", "probability_ci_high") if is_logistic else _ESTIMATE
+    for place, (asked, means, observed) in enumerate(
+        zip(fitted.planned.contrasts, fitted.means, fitted.observed, strict=True), start=1
+    ):
         factors = [*asked.of, *asked.by]
         number = f"_{place}" if len(fitted.means) > 1 else ""
-        measure = "probability" if fitted.planned.family == "binomial" else "estimate"
-        low, high = ("ci_low", "ci_high") if measure == "estimate" else ("probability_ci_low", "probability_ci_high")
         lines = " and ".join(factors[1:]) or "line"
-        table = means.assign(**{lines: _lines(means, factors[1:])})
         figures.append(
             interaction_plot(
-                table, factors[0], lines, f"{fitted.name}_means{number}", measure, low, high,
-                f"{fitted.planned.formula.split('~')[0].strip()}, marginal mean {interval}",
+                means.assign(**{lines: _lines(means, factors[1:])}), factors[0], lines,
+                f"{fitted.name}_means{number}", *measure, f"{outcome}, marginal mean {interval}",
+                scale=100 if fitted.is_share else 1, styles=styles,
+                participants=observed.assign(**{lines: _lines(observed, factors[1:])}),
             )
         )  # fmt: skip
     return [drawing for drawing in figures if drawing is not None]
+
+
+_ESTIMATE = ("estimate", "ci_low", "ci_high")
 
 
 def _lines(means: pd.DataFrame, factors: list[str]) -> list[str]:

@@ -32,6 +32,11 @@ class FittedModel:
     """Odds ratios of a logistic model; None for a linear model."""
     effect_sizes: pd.DataFrame | None
     """Effect sizes of the terms of a linear model; None if the terms have no F tests."""
+    observed: tuple[pd.DataFrame, ...]
+    """Participants' means of the outcome, one table for each entry of `contrasts`: the factors, and `mean`. A table is
+    empty if the data have no column `participant`."""
+    is_share: bool
+    """True if the outcome is a yes-no column, so that its mean is a share."""
     warnings: tuple[str, ...]
     """Warnings about the formula and the fit, as sentences."""
 
@@ -87,6 +92,7 @@ def fit_planned_model(data: pd.DataFrame, name: str, planned: PlannedModel, conf
         )
     except InputError as error:
         raise InputError(f"{what}: {error}") from None
+    outcome = planned.formula.split("~")[0].strip()
     return FittedModel(
         name=name,
         planned=planned,
@@ -96,5 +102,16 @@ def fit_planned_model(data: pd.DataFrame, name: str, planned: PlannedModel, conf
         standardized=standardized,
         odds_ratios=odds_ratios(model, confidence=confidence) if planned.family == "binomial" else None,
         effect_sizes=effect_sizes_of_terms(model.anova, confidence),
+        observed=tuple(_participants_means(rows, outcome, [*asked.of, *asked.by]) for asked in planned.contrasts),
+        is_share=outcome in rows and bool(rows[outcome].dropna().isin([0, 1]).all()),
         warnings=(*model.warnings, *grouping_warnings(rows, planned.formula)),
     )
+
+
+def _participants_means(rows: pd.DataFrame, outcome: str, factors: list[str]) -> pd.DataFrame:
+    """Return each participant's mean of the outcome at each combination of the factors' levels."""
+    if not {outcome, "participant", *factors} <= set(rows.columns):
+        return pd.DataFrame(columns=[*factors, "mean"])
+    values = pd.to_numeric(rows[outcome]).astype("float64")
+    means = values.groupby([rows["participant"], *(rows[factor] for factor in factors)]).mean()
+    return means.rename("mean").dropna().reset_index().drop(columns="participant")

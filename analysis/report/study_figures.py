@@ -1,5 +1,7 @@
 """The figures of a study's analysis."""
 
+from collections.abc import Mapping
+
 import pandas as pd
 
 from analysis.data.columns import PEOPLE, factor_columns
@@ -20,10 +22,10 @@ from analysis.figures import (
     rt_distributions,
 )
 from analysis.figures.counterbalance import MOST_ROWS
-from analysis.figures.item_scatter import MOST_SCATTERS
-from analysis.measures.accuracy import FactorAccuracy, kept_trials
-from analysis.measures.demands import DEMAND
-from analysis.measures.models import accuracy_by_temperature
+from analysis.figures.drawing.subject_styles import Look, Subject
+from analysis.measures.accuracy import FactorAccuracy, kept_trials, participant_accuracy
+from analysis.measures.demands import DEMAND, participants_by_demand
+from analysis.measures.models import accuracy_by_temperature, runs_by_temperature
 from analysis.sentences import percent
 from experiment.study.analysis_plan import OF_RUNS, AnalysisPlan
 
@@ -34,6 +36,7 @@ def study_figures(
     plan: AnalysisPlan,
     tables: dict[str, pd.DataFrame],
     by_factor: list[FactorAccuracy],
+    styles: Mapping[Subject, Look],
 ) -> dict[str, Drawing]:
     """Return all figures. The keys are the names of the figures.
 
@@ -49,38 +52,55 @@ def study_figures(
         The tables of the analysis. The keys are the names of the tables.
     by_factor : list of FactorAccuracy
         The accuracy by each factor of the plan. A factor with too many levels has no figure.
+    styles : dict
+        The style of each subject (`looks`), the same in all figures.
     """
     kept = kept_trials(exclusions.trials, ["chance", *plan.by])
     chance = float(kept["chance"].mean())
+    marked = exclusions.trials
     found: list[Drawing | None] = [
-        accuracy_figure(tables["accuracy_overall"], None, chance, plan.confidence, "accuracy")
-    ]
+        accuracy_figure(
+            tables["accuracy_overall"], None, chance, plan.confidence, "accuracy",
+            participants=participant_accuracy(marked, []), styles=styles,
+        )
+    ]  # fmt: skip
     for one in by_factor:
         if one.table[one.factor].nunique(dropna=False) <= MOST_LEVELS:
-            found.append(accuracy_figure(one.table, one.factor, chance, plan.confidence, one.name))
+            found.append(
+                accuracy_figure(
+                    one.table, one.factor, chance, plan.confidence, one.name,
+                    participants=participant_accuracy(marked, [one.factor]), styles=styles,
+                )
+            )  # fmt: skip
             found.append(condition_by_subject(one.table, one.factor, f"{one.name}_cells", chance, plan.confidence))
     if len(plan.by) == 2 and all(kept[factor].nunique(dropna=False) <= MOST_LEVELS for factor in plan.by):
         found.append(
-            accuracy_panels(tables["accuracy"], plan.by[0], plan.by[1], chance, plan.confidence, "accuracy_panels")
-        )
-    found += _demands(tables, by_factor, chance, plan)
+            accuracy_panels(
+                tables["accuracy"], plan.by[0], plan.by[1], chance, plan.confidence, "accuracy_panels",
+                participants=participant_accuracy(marked, plan.by), styles=styles,
+            )
+        )  # fmt: skip
+    found += _demands(marked, tables, by_factor, chance, plan, styles)
     found.append(response_times_figure(trials, plan, "response_times"))
     found.append(rt_distributions(exclusions.trials, None, "rt_distributions"))
-    found.append(_differences(tables["differences_overall"], plan))
-    found += _items(tables["items"], plan) if "items" in tables else []
+    found.append(_differences(tables["differences_overall"], plan, styles))
+    if "items" in tables:
+        found.append(item_scatter(tables["items"], "items", confidence=plan.confidence, styles=styles))
     found.append(
         difficulty_figure(
             accuracy_by_temperature(tables["models"]), "temperature", of="temperature", confidence=plan.confidence,
-            chance=chance,
+            chance=chance, participants=runs_by_temperature(marked), styles=styles,
         )
     )  # fmt: skip
     if plan.difficulty is not None and "difficulty" in tables:
         levels = tables["difficulty"].rename(columns={plan.difficulty: "level"}).dropna(subset="accuracy")
         found.append(
             difficulty_figure(
-                levels, "difficulty", of=plan.difficulty.replace("_", " "), confidence=plan.confidence, chance=chance
+                levels, "difficulty", of=plan.difficulty.replace("_", " "), confidence=plan.confidence, chance=chance,
+                participants=participant_accuracy(marked, [plan.difficulty]).rename(columns={plan.difficulty: "level"}),
+                styles=styles,
             )
-        )
+        )  # fmt: skip
     of_items = [factor for factor in plan.by if factor not in OF_RUNS]
     found.append(
         counterbalance_matrix(exclusions.trials, "counterbalance", [*_row_factor(exclusions.trials, plan), *of_items])
@@ -91,28 +111,29 @@ def study_figures(
 
 
 def _demands(
-    tables: dict[str, pd.DataFrame], by_factor: list[FactorAccuracy], chance: float, plan: AnalysisPlan
-) -> list[Drawing | None]:
+    trials: pd.DataFrame, tables: dict[str, pd.DataFrame], by_factor: list[FactorAccuracy], chance: float, plan: AnalysisPlan,
+    styles: Mapping[Subject, Look],
+) -> list[Drawing | None]:  # fmt: skip
     """Draw the accuracy at the items with each demand: bars, and one figure for each factor of the plan."""
     if "demands" not in tables:
         return []
     demands = tables["demands"][DEMAND].drop_duplicates().tolist()
-    figures = [accuracy_bars(tables["demands"], DEMAND, demands, chance, plan.confidence, "demands")]
+    figures = [
+        accuracy_bars(
+            tables["demands"], DEMAND, demands, chance, plan.confidence, "demands",
+            participants=participants_by_demand(trials, demands, []), styles=styles,
+        )
+    ]  # fmt: skip
     for one in by_factor:
         name = one.name.replace("accuracy", "demands", 1)
         if tables[name][one.factor].nunique(dropna=False) <= MOST_LEVELS:
-            figures.append(accuracy_panels(tables[name], one.factor, DEMAND, chance, plan.confidence, name, demands))
+            figures.append(
+                accuracy_panels(
+                    tables[name], one.factor, DEMAND, chance, plan.confidence, name, demands,
+                    participants=participants_by_demand(trials, demands, [one.factor]), styles=styles,
+                )
+            )  # fmt: skip
     return figures
-
-
-def _items(items: pd.DataFrame, plan: AnalysisPlan) -> list[Drawing | None]:
-    """Draw one scatter plot per model: people's accuracy and the model's accuracy at each item."""
-    pairs = enumerate(items.groupby(["people", "model"], sort=False), start=1)
-    return [
-        item_scatter(own, f"items_{place}", str(people), str(model), confidence=plan.confidence)
-        for place, ((people, model), own) in pairs
-        if place <= MOST_SCATTERS
-    ]
 
 
 def _row_factor(trials: pd.DataFrame, plan: AnalysisPlan) -> list[str]:
@@ -132,7 +153,7 @@ def _row_factor(trials: pd.DataFrame, plan: AnalysisPlan) -> list[str]:
     return [max(found, key=lambda factor: found[factor])] if found else []
 
 
-def _differences(differences: pd.DataFrame, plan: AnalysisPlan) -> Drawing | None:
+def _differences(differences: pd.DataFrame, plan: AnalysisPlan, styles: Mapping[Subject, Look]) -> Drawing | None:
     """Draw people's accuracy minus the accuracy of each model."""
     if differences.empty:
         return None
@@ -147,4 +168,5 @@ def _differences(differences: pd.DataFrame, plan: AnalysisPlan) -> Drawing | Non
         x_label=f"participants' accuracy minus model's accuracy (points), with {percent(plan.confidence, 0)} CI",
         scale=100,
         group="people" if several else None,
+        styles=styles,
     )

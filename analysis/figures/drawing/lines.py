@@ -17,8 +17,8 @@ from analysis.figures.drawing.lettering import (
     shortened,
     text_width,
 )
-from analysis.figures.drawing.sheet import DOUBLE, SINGLE, SOFT, FigureSheet
-from analysis.figures.drawing.subject_styles import Look, draw_marker
+from analysis.figures.drawing.sheet import SOFT, WIDTH, FigureSheet
+from analysis.figures.drawing.subject_styles import Look, draw_marker, draw_participants
 
 MOST_LINES = 12
 """Greatest number of lines that a reader can distinguish."""
@@ -45,6 +45,10 @@ class Line(NamedTuple):
     name: str
     look: Look
     points: Sequence[Point]
+    participants: Sequence[Sequence[float]] = ()
+    """The values of the participants at each level, drawn behind the points."""
+    markers: Sequence[Look] = ()
+    """The style of each point, if the points are different subjects."""
 
 
 class Scale(NamedTuple):
@@ -67,18 +71,18 @@ def draw_lines(lines: Sequence[Line], levels: Sequence[object], x_title: str, sc
     """
     least = len(levels) * max(16.0, 4.5 * (len(lines) + 1))
     names = [*(line.name for line in lines), *([scale.dashed_words] if scale.dashed_at is not None else [])]
-    for width, label_width in ((SINGLE, 78.0), (DOUBLE, 130.0)):
+    for label_width in (130.0, 78.0):
         labels = distinct_labels(names, label_width)
         gap = SIZE * LINE * max(map(len, labels)) + 2
         height = max(130.0, gap * len(labels))
         left = room_for_y(scale.labels, scale.title, height) + 2
         right = _LEADER + 14 + max(text_width(line) for label in labels for line in label) if any(names) else 8.0
-        plot = width - left - right
-        if plot >= least and (width == DOUBLE or all(len(label) < 3 for label in labels)):
+        plot = WIDTH - left - right
+        if plot >= least:
             break
     slot = plot / len(levels)
     level_names = LevelNames.of(levels, slot)
-    sheet = FigureSheet(width, 8 + height + level_names.height + 13)
+    sheet = FigureSheet(WIDTH, 8 + height + level_names.height + 13)
     axes = sheet.axes(left, 8, plot, height)
     axes.set_xlim(-0.5, len(levels) - 0.5)
     axes.set_ylim(*scale.limits)
@@ -94,10 +98,13 @@ def draw_lines(lines: Sequence[Line], levels: Sequence[object], x_title: str, sc
         x = np.arange(len(levels)) + step * (place - (len(lines) - 1) / 2)
         y = np.array([point.estimate for point in line.points], dtype=float)
         axes.plot(x, y, color=line.look.colour, linestyle=(0, line.look.dashes) if line.look.dashes else "-")
-        for at, point in zip(x, line.points, strict=True):
+        markers = line.markers or [line.look] * len(levels)
+        for at, values in zip(x, line.participants, strict=False):
+            draw_participants(axes, values, at, 0.35 * step, line.look, upwards=True)
+        for at, point, look in zip(x, line.points, markers, strict=True):
             axes.plot([at, at], [point.ci_low, point.ci_high], color=line.look.colour, linewidth=1.0)
             if np.isfinite(point.estimate):
-                draw_marker(axes, at, point.estimate, line.look)
+                draw_marker(axes, at, point.estimate, look)
         last = int(np.flatnonzero(np.isfinite(y))[-1])
         ends.append(sheet.place_of(axes, x[last], y[last]))
     if scale.dashed_at is not None:

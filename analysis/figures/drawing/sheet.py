@@ -25,8 +25,9 @@ from analysis.figures.drawing.lettering import LINE, SIZE, printable
 
 MM = 72 / 25.4
 """Points in a millimetre."""
-SINGLE, DOUBLE = 88 * MM, 180 * MM
-"""Widths of a figure in points: one column of a journal, and two columns."""
+WIDTH = 140 * MM
+"""Width of every figure in points: one and a half columns of a journal. As all figures of a report have this width,
+their texts have the same size on the page, and can be read on a telephone."""
 
 INK = "#1f2328"
 SOFT = "#59636e"

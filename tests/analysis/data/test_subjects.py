@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from analysis.data.subjects import PROGRAMS, DescribedRun, programs_among, subjects_of_runs
 from analysis.data.tidy_table import tidy_trials
-from experiment.study.analysis_plan import OF_RUNS
 from experiment.models.baselines import BASELINES
 from experiment.models.mock_replies import MOCK_MODELS
+from experiment.study.analysis_plan import OF_RUNS
 
 RUN = {"source": "api", "model": "gpt", "model_version": "gpt-1", "temperature": 0.5, "prompt_digest": "d"}
 

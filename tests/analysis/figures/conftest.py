@@ -11,7 +11,7 @@ from tests.analysis.figures.layout import faults, watch
 def readable(monkeypatch):
     """Return a function that checks a drawing and returns it; the function keeps the checked `figure`.
 
-    Texts never overlap, are never cut off, and have at least 7 points and a contrast of 4.5. The figure is 88 or 180 mm
+    Texts never overlap, are never cut off, and have at least 7 points and a contrast of 4.5. The figure is 140 mm
     wide. Its SVG is XML with alternative text.
     """
     figures = watch(monkeypatch)

@@ -1,3 +1,4 @@
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -6,7 +7,8 @@ from hypothesis import strategies as st
 from analysis.data.tidy_table import tidy_trials
 from analysis.exclusions.flow import apply_exclusions
 from analysis.figures import accuracy_bars, accuracy_figure, accuracy_panels
-from analysis.measures.accuracy import accuracy
+from analysis.figures.drawing.subject_styles import looks
+from analysis.measures.accuracy import accuracy, participant_accuracy
 from experiment.study.analysis_plan import AnalysisPlan
 from tests.analysis.figures.layout import height_of, points, segments, texts
 from tests.analysis.figures.tables import LONG_LEVELS, LONG_NAMES, MODELS, accuracy_table, hard_table
@@ -94,7 +96,8 @@ def test_panels_show_subjects_side_by_side_with_chance_in_the_key(readable):
     table = accuracy_table(condition=("A", "B"), demand=DEMANDS)
     drawing = readable(accuracy_panels(table, "condition", "demand", 0.25, 0.95, "a"))
     words = texts(drawing)
-    assert {f"demand: {demand}" for demand in DEMANDS} | {"people", *MODELS, "chance 25.0\u00a0%"} <= set(words)
+    assert all(f"demand: {demand}" in " ".join(words) for demand in DEMANDS)
+    assert {"people", *MODELS, "chance 25.0\u00a0%"} <= set(words)
     assert words.count("people") == 1, "one key for all panels"
     assert words.count("condition") == 3, "the factor is below the last panel of each column"
     assert words.count("percent correct, 95\u00a0% CI") == 2
@@ -199,3 +202,75 @@ def test_panels_have_the_order_that_is_asked_for(readable):
     assert [word for word in texts(drawing) if word.startswith("demand: ")] == [
         f"demand: {demand}" for demand in DEMANDS
     ]
+
+
+def participants_of(table, n=5):
+    """Return `n` participants or runs around each accuracy of a table."""
+    rows = table.loc[table.index.repeat(n)].drop(columns=["ci_low", "ci_high"])
+    shift = np.tile(np.linspace(-0.1, 0.1, n), len(table))
+    return rows.assign(participant=[f"P{place}" for place in range(len(rows))], accuracy=rows["accuracy"] + shift)
+
+
+def drawn_behind(axes, of):
+    """Return the values of the small points on the axis `of` (0: horizontal, 1: vertical), one list per mean."""
+    return [sorted(round(float(place[of]), 6) for place in one.get_offsets()) for one in axes.collections]
+
+
+def test_participants_are_points_behind_their_mean(readable):
+    table = accuracy_table()
+    participants = participants_of(table)
+    readable(accuracy_figure(table, None, 0.25, 0.95, "a", participants=participants))
+    (axes,) = readable.figure.axes
+    expected = participants.groupby("subject", sort=False)["accuracy"].apply(lambda own: sorted(own.round(6)))
+    assert drawn_behind(axes, 0) == expected.tolist()
+    rows = [{round(float(y)) for _, y in one.get_offsets()} for one in axes.collections]
+    assert rows == [{row} for row in range(len(table))], "in the row of the subject"
+
+
+def test_each_panel_has_the_points_of_its_participants(readable):
+    table = accuracy_table(("m",), condition=("A", "B"), demand=("x", "y"))
+    participants = participants_of(table)
+    readable(accuracy_panels(table, "condition", "demand", 0.25, 0.95, "a", participants=participants))
+    _, *panels = readable.figure.axes
+    for axes, demand in zip(panels, ("x", "y"), strict=True):
+        own = participants[participants["demand"] == demand]
+        expected = own.groupby(["condition", "subject"], sort=False)["accuracy"].apply(lambda of: sorted(of.round(6)))
+        assert sorted(drawn_behind(axes, 1)) == sorted(expected.tolist())
+    one_factor = participants[participants["demand"] == "x"]
+    readable(accuracy_figure(table[table["demand"] == "x"], "condition", 0.2, 0.95, "b", participants=one_factor))
+    for axes, level in zip(readable.figure.axes, ("A", "B"), strict=True):
+        own = one_factor[one_factor["condition"] == level]["accuracy"].round(6)
+        assert sorted(value for values in drawn_behind(axes, 0) for value in values) == sorted(own)
+
+
+def test_a_single_participant_or_run_has_no_point_behind_the_mean(readable):
+    table = accuracy_table()
+    readable(accuracy_figure(table, None, 0.25, 0.95, "a", participants=participants_of(table, n=1)))
+    assert not readable.figure.axes[0].collections
+
+
+def test_a_model_with_several_conditions_is_named_once(readable):
+    table = accuracy_table(
+        ("gpt-4o, temperature 0", "gpt-4o, temperature 1", "o3-mini"), condition=("A",), demand=("x",)
+    )
+    rows = texts(readable(accuracy_figure(table, "condition", 0.25, 0.95, "a")))
+    key = texts(readable(accuracy_panels(table, "condition", "demand", 0.25, 0.95, "a")))
+    assert [rows.count(name) for name in ("gpt-4o", "temperature 0", "temperature 1", "o3-mini")] == [1, 1, 1, 1]
+    assert [key.count(name) for name in ("gpt-4o:", "temperature 0", "temperature 1", "o3-mini")] == [1, 1, 1, 1]
+
+
+def test_a_subject_has_the_style_of_the_report_in_every_figure(readable):
+    styles = looks([("human", "people"), ("model", "A"), ("model", "B")])
+    table = accuracy_table(("B",))
+    readable(accuracy_figure(table, None, 0.25, 0.95, "a", styles=styles))
+    (axes,) = readable.figure.axes
+    (marker,) = [line for line in axes.get_lines() if line.get_ydata()[0] == 1 and len(line.get_ydata()) == 1]
+    assert marker.get_color() and marker.get_marker() == styles["model", "B"].marker
+    assert marker.get_markeredgecolor() == styles["model", "B"].colour
+
+
+def test_the_points_are_the_accuracies_of_the_participants_in_the_analysis(trials):
+    found = participant_accuracy(trials, ["condition"])
+    of_people = found[found["kind"] == "human"].set_index("participant")["accuracy"]
+    assert of_people.round(6).to_dict() == {f"P{n}": round(n % 5 / 4, 6) for n in range(6)}
+    assert found.set_index("participant").loc[["P0", "P3"], "condition"].tolist() == ["00", "01"]

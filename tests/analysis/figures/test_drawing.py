@@ -9,8 +9,8 @@ from analysis.figures.drawing.sheet import (
     GRID,
     INK,
     PAPER,
-    SINGLE,
     SOFT,
+    WIDTH,
     FigureSheet,
     finished,
     inline,
@@ -24,7 +24,7 @@ DATA = pd.DataFrame({"n": [1]})
 
 def draw(name="a", words="people: 95 % <interval> & $x^2$"):
     with style():
-        sheet = FigureSheet(SINGLE, 60)
+        sheet = FigureSheet(WIDTH, 60)
         axes = sheet.axes(40, 10, 100, 30)
         axes.plot([0, 1], [0, 1], color=INK)
         axes.axhline(0.5, color=GRID)
@@ -88,5 +88,5 @@ def test_characters_without_a_font_are_text_in_the_svg_and_are_listed_for_the_pd
 
 def test_control_characters_do_not_break_the_alternative_text():
     with style():
-        made = finished(FigureSheet(SINGLE, 20), "a", "t\x00t", "d\x0bd", DATA)
+        made = finished(FigureSheet(WIDTH, 20), "a", "t\x00t", "d\x0bd", DATA)
     assert (made.title, made.description) == ("t t", "d d")

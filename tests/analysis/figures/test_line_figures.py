@@ -4,6 +4,7 @@ import pytest
 
 from analysis.figures import difficulty_figure, interaction_plot
 from analysis.figures.drawing.axes import nice_ticks, number_labels
+from analysis.figures.drawing.subject_styles import looks
 from tests.analysis.figures.layout import height_of, points, segments, texts
 from tests.analysis.figures.tables import LONG_LEVELS, LONG_NAMES, accuracy_table, hard_table
 
@@ -111,3 +112,33 @@ def test_a_name_is_at_the_end_of_its_line(readable):
     for name, end in (("low", 0.1), ("high", 0.9)):
         at = axes.transData.transform((0, end))[1]
         assert height_of(readable.figure, name) == pytest.approx(at, abs=2)
+
+
+def test_participants_are_points_behind_the_estimate_of_their_cell(readable):
+    participants = pd.DataFrame(
+        {"condition": ["A", "A", "B", "B", "A"], "subject": ["people"] * 4 + ["gpt"], "mean": [0.2, 0.4, 0.5, 0.9, 1.0]}
+    )
+    readable(
+        interaction_plot(
+            means(["A", "B"], ["people", "gpt"]), "condition", "subject", "a", "estimate", "low", "high", "accuracy",
+            scale=100, participants=participants,
+        )
+    )  # fmt: skip
+    axes = readable.figure.axes[0]
+    drawn = [sorted((round(float(x)), round(float(y), 6)) for x, y in one.get_offsets()) for one in axes.collections]
+    assert drawn == [[(0, 20), (0, 40)], [(1, 50), (1, 90)]], "not the only run of gpt, which would be its mean"
+    assert axes.get_ylim()[0] < 20
+    assert axes.get_ylim()[1] > 90
+
+
+def test_the_points_of_a_line_can_be_different_subjects_with_their_own_styles(readable):
+    names = ["gpt, temperature 0", "gpt, temperature 1"]
+    styles = looks([("model", name) for name in names])
+    table = accuracy_table(("gpt", "gpt")).query("kind == 'model'").assign(level=[0, 1], point_subject=names)
+    runs = pd.DataFrame({"kind": "model", "subject": "gpt", "level": [0, 0, 1], "accuracy": [0.1, 0.3, 0.5]})
+    readable(difficulty_figure(table, "a", of="temperature", styles=styles, participants=runs))
+    axes = readable.figure.axes[0]
+    markers = [line.get_marker() for line in axes.get_lines() if len(line.get_xdata()) == 1]
+    assert markers == [styles["model", name].marker for name in names]
+    (behind,) = axes.collections
+    assert sorted(behind.get_offsets()[:, 1]) == [0.1, 0.3]

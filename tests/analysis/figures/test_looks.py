@@ -1,7 +1,7 @@
 from matplotlib.figure import Figure
 
 from analysis.figures.drawing.sheet import INK, PAPER, SOFT
-from analysis.figures.drawing.subject_styles import draw_marker, kind_of, looks
+from analysis.figures.drawing.subject_styles import draw_marker, kind_of, looks, style_of
 from tests.analysis.figures.layout import contrast
 
 
@@ -32,3 +32,24 @@ def test_a_name_shows_the_kind():
     assert [kind_of(name) for name in ("people", "simulated participants", "gpt-4o", 3)] == [
         "human", "simulated", "model", "model",
     ]  # fmt: skip
+
+
+def test_colours_mean_the_model_and_markers_mean_the_condition():
+    names = [f"{model}, temperature {number}" for model in ("gpt-4o", "o3-mini") for number in (0, 1)]
+    chosen = looks([("human", "people"), *(("model", name) for name in names)])
+    colours = [chosen["model", name].colour for name in names]
+    markers = [chosen["model", name].marker for name in names]
+    assert colours[0] == colours[1] != colours[2] == colours[3]
+    assert markers[0] == markers[2] != markers[1] == markers[3]
+    assert len({(look.marker, look.filled) for look in chosen.values()}) == 5, "even in grey"
+
+
+def test_twelve_models_have_twelve_colours():
+    assert len({look.colour for look in looks([("model", f"M{n}") for n in range(12)]).values()}) == 12
+
+
+def test_the_style_of_a_model_without_its_temperature_is_that_of_its_first_condition():
+    styles = looks([("model", "A, temperature 0"), ("model", "A, temperature 1"), ("model", "B, temperature 0")])
+    assert style_of("A, temperature 1", styles) == styles["model", "A, temperature 1"]
+    assert style_of("B", styles) == styles["model", "B, temperature 0"]
+    assert style_of("C", styles) is None

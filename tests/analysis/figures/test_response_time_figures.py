@@ -65,7 +65,7 @@ def test_each_level_has_its_median_and_interquartile_range(readable):
         ["A", 2, 1500, 2000, 2500], ["B", 1, 4000, 4000, 4000],
     ]  # fmt: skip
     assert {"A", "B", "2 s", "4 s", "people, by condition"} <= set(spaced(drawing))
-    assert "point: median; bar: interquartile range" in spaced(drawing)
+    assert "point: median; bar: interquartile range; small points: participants' medians" in spaced(drawing)
 
 
 def test_kinds_of_participants_are_separate_and_models_are_not_drawn(readable):
