@@ -86,7 +86,7 @@ class _Layout:
     @classmethod
     def of(cls, subjects: list[Subject], n_panels: int, *, titled: bool) -> "_Layout":
         names = SubjectNames.of([subject for _, subject in subjects], 190 if n_panels == 1 else 130)
-        left, row = names.width + 14, names.row_height
+        left, row = names.width + 14, max(names.row_height, _LEAST_HEIGHT)
         n_columns = 2 if n_panels == 4 else min(n_panels, 3)
         if n_columns == 3 and WIDTH - left - 3 * _BESIDE < 3 * _LEAST_WIDTH:
             n_columns = 2
@@ -99,6 +99,8 @@ class _Layout:
 
 _BESIDE, _BELOW = 30.0, 15.0
 """Margins of a panel in points: at the right for the numbers, and below for the axis."""
+_LEAST_HEIGHT = 17.0
+"""Smallest height of a row, so that the points of participants have space, in points."""
 _LEAST_WIDTH = 66.0
 """Smallest width of one of three panels side by side, in points."""
 

@@ -79,24 +79,43 @@ def shown(table: pd.DataFrame, confidence: float | None = None, *, of_study: boo
     of_study
         True for a table of a study's measures: `SHARES` and their intervals are shown as percentages, and differences
         of shares in percentage points.
+
+    Returns
+    -------
+    ShownTable
+        The columns of the table. The two bounds of an interval are one column.
     """
     units = _units(table) if of_study else {}
-    numeric = [
-        pd.api.types.is_numeric_dtype(table[column]) and not pd.api.types.is_bool_dtype(table[column])
-        for column in table.columns
-    ]
-    columns = [
-        ShownColumn(heading(str(name), confidence) + (", points" if units.get(name) == "points" else ""), is_number)
-        for name, is_number in zip(table, numeric, strict=True)
-    ]
-    cells = [
-        [
-            "points" if name == "estimate_unit" and cell == SHARE else _in_unit(str(name), cell, unit)
-            for cell, unit in zip(table[name].tolist(), _units_of_cells(table, str(name), units.get(name)), strict=True)
-        ]
-        for name in table.columns
-    ]
+    names = [str(name) for name in table.columns]
+    bounds = {low: high for low in names if low.endswith("ci_low") and (high := f"{low[:-3]}high") in names}
+    columns, cells = [], []
+    for name in names:
+        if name in bounds.values():
+            continue  # The column of the lower bound has both bounds.
+        own, words = _cells(table, name, units), heading(name, confidence)
+        if name in bounds:
+            own = [_bounds(*pair) for pair in zip(own, _cells(table, bounds[name], units), strict=True)]
+            words = words.removesuffix(" low")
+        is_number = pd.api.types.is_numeric_dtype(table[name]) and not pd.api.types.is_bool_dtype(table[name])
+        columns.append(ShownColumn(words + (", points" if units.get(name) == "points" else ""), is_number))
+        cells.append(own)
     return ShownTable(columns, [list(row) for row in zip(*cells, strict=True)])
+
+
+def _cells(table: pd.DataFrame, name: str, units: dict[Hashable, str]) -> list[str]:
+    """Return the texts of a column's cells."""
+    of_cells = _units_of_cells(table, name, units.get(name))
+    return [
+        "points" if name == "estimate_unit" and cell == SHARE else _in_unit(name, cell, unit)
+        for cell, unit in zip(table[name].tolist(), of_cells, strict=True)
+    ]
+
+
+def _bounds(low: str, high: str) -> str:
+    """Return an interval, such as [65.0, 77.2]. A dash takes the place of a missing bound."""
+    if not low and not high:
+        return ""
+    return "[" + ", ".join((bound or "–").removesuffix("\u00a0%") for bound in (low, high)) + "]"
 
 
 def _units(table: pd.DataFrame) -> dict[Hashable, str]:

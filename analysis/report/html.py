@@ -37,6 +37,18 @@ def with_code(text: str) -> Markup:
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704
 
 
+def subject_markup(name: str) -> Markup:
+    """Return the name of a subject for a table: the model, and its condition in soft print.
+
+    Examples
+    --------
+    >>> print(subject_markup("gpt-4o, temperature 0.7"))
+    gpt-4o, <span class="soft">temperature 0.7</span>
+    """
+    model, comma, condition = escape(name).partition(", ")
+    return model + (Markup(', <span class="soft">{}</span>').format(condition) if comma else "")
+
+
 @cache
 def environment() -> jinja2.Environment:
     """Return the environment of the templates: it escapes every text and refuses undefined names."""
@@ -47,7 +59,13 @@ def environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters |= {"with_code": with_code, "percent": percent, "level": level_words, "points": points}
+    templates.filters |= {
+        "with_code": with_code,
+        "subject": subject_markup,
+        "percent": percent,
+        "level": level_words,
+        "points": points,
+    }
     templates.globals |= {
         "count": count,
         "interval": interval,

@@ -145,8 +145,8 @@ def _notes_on_many_subjects(tables: dict[str, pd.DataFrame], plan: AnalysisPlan)
         n_pairs = len(tables["items"][["people", "model"]].drop_duplicates())
         if n_pairs > MOST_SCATTERS:
             notes.append(
-                f"There are scatter plots of items for the first {MOST_SCATTERS} of {n_pairs} models. The table "
-                "items.csv has all models."
+                f"The figure of items shows the first {MOST_SCATTERS} of {n_pairs} models. The table items.csv has all "
+                "models."
             )
     return notes
 

@@ -15,7 +15,7 @@ from analysis.planned.sensitivity import overlap_sentences
 from analysis.planned.study_rows import plan_for
 from analysis.provenance.record import Provenance
 from analysis.report.formatting import minute, records, shown
-from analysis.report.html import ShownFigure, environment, with_markup
+from analysis.report.html import environment, with_markup
 from analysis.report.methods_section import methods_of_study
 from analysis.report.participants_section import exclusion_rules, participants_section
 from analysis.report.planned_section import planned_section
@@ -91,7 +91,7 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
             groups=_groups(analysis.tables, plan),
             demands=_demands(exclusions.trials, analysis.tables, plan),
             **_models(analysis.tables, plan),
-            **_measures(analysis.tables, plan, figures),
+            **_measures(analysis.tables, plan),
         )
     )
 
@@ -193,7 +193,7 @@ def _models(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, An
     }
 
 
-def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan, figures: dict[str, ShownFigure]) -> dict[str, Any]:
+def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, Any]:
     """Return the sensitivity to exclusions, the measures beyond accuracy, and the comparisons of the plan."""
     return {
         "sensitivities": [
@@ -215,7 +215,6 @@ def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan, figures: dict
             for name, table in tables.items()
             if name in TITLES or name.startswith("signal_")
         ],
-        "scatters": [drawing for name, drawing in figures.items() if name.startswith("items_")],
         "comparisons": [
             _comparison(name, compared, tables[f"comparison_{name}"], plan)
             for name, compared in plan.comparisons.items()

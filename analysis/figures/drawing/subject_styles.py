@@ -112,7 +112,8 @@ def draw_participants(
     if len(values) < 2:
         return
     beside = at + np.random.default_rng(0).uniform(-spread, spread, len(values))
-    x, y = (beside, values) if upwards else (values, beside)
+    in_order = sorted(values)  # The figure does not depend on the order of the participants.
+    x, y = (beside, in_order) if upwards else (in_order, beside)
     axes.scatter(x, y, s=6, color=look.colour, alpha=0.35, linewidths=0, clip_on=False, zorder=1.5)
 
 

@@ -196,16 +196,24 @@ def test_measures_of_a_study_have_one_unit_everywhere():
     table = pd.DataFrame(
         {"subject": ["A"], "n_items": [12], "accuracy_1": [0.5], "difference": [-0.125], "ci_low": [-0.25],
          "ci_high": [float("nan")], "kappa": [0.25], "kappa_ci_low": [0.125], "consistency": [1.0],
-         "consistency_ci_low": [0.9]}
+         "consistency_ci_low": [0.9], "consistency_ci_high": [1.0]}
     )  # fmt: skip
     found = shown(table, 0.95, of_study=True)
-    assert found.rows == [["A", "12", "50.0\u00a0%", "−12.5", "−25.0", "", "0.250", "0.125", "100.0\u00a0%",
-                           "90.0\u00a0%"]]  # fmt: skip
+    assert found.rows == [["A", "12", "50.0\u00a0%", "−12.5", "[−25.0, –]", "0.250", "0.125", "100.0\u00a0%",
+                           "[90.0, 100.0]"]]  # fmt: skip
     headings = [column.heading for column in found.columns]
-    assert headings[3:5] == ["difference, points", "95\u00a0% CI low, points"]
-    assert headings[6] == "Cohen's kappa"
+    assert headings[3:5] == ["difference, points", "95\u00a0% CI, points"]
+    assert headings[5:7] == ["Cohen's kappa", "Cohen's kappa, 95\u00a0% CI low"]
+    assert headings[-1] == "consistency, 95\u00a0% CI"
     # A factor can have the name of a measure.
     of_factor = pd.DataFrame({"expected": ["left"], "change": [2], "accuracy": [0.5]})
     assert shown(of_factor, 0.95, of_study=True).rows == [["left", "2", "50.0\u00a0%"]]
     # A table of the researcher's own columns has no known unit.
     assert shown(table).rows[0][2:4] == ["0.500", "−0.125"]
+
+
+def test_the_bounds_of_an_interval_are_one_column():
+    table = pd.DataFrame({"estimate": [0.5, 1.0, 2.0], "ci_low": [0.1, np.nan, -np.inf], "ci_high": [0.9, np.nan, 3.0]})
+    found = shown(table, 0.95)
+    assert [column.heading for column in found.columns] == ["estimate", "95\u00a0% CI"]
+    assert [row[1] for row in found.rows] == ["[0.100, 0.900]", "", "[−∞, 3.000]"]

@@ -41,7 +41,19 @@ def report(rows: pd.DataFrame, out: Path, plan: AnalysisPlan) -> tuple[Analysis,
 
 
 @pytest.fixture(scope="module")
-def pilot(view: Any, row: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
+def pilot(pilot_folder: tuple[Path, str]) -> str:
+    """The report of a pilot as text."""
+    return pilot_folder[1]
+
+
+@pytest.fixture(scope="module")
+def pilot_page(pilot_folder: tuple[Path, str]) -> str:
+    """The report of a pilot as HTML."""
+    return (pilot_folder[0] / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def pilot_folder(view: Any, row: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The report of a pilot: simulated participants, a mock model with two runs, and a baseline."""
     plan = AnalysisPlan.model_validate({
         "by": ["condition"], "difficulty": "level", "bootstrap_resamples": 1000,
@@ -59,7 +71,8 @@ def pilot(view: Any, row: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
         for n in (1, 2)
     ]
     baseline = responses(row, 3, kind="model", run="baseline/tracer", model="baseline/tracer")
-    return report(view(simulated, mock, baseline), tmp_path_factory.mktemp("pilot") / "out", plan)[1]
+    out = tmp_path_factory.mktemp("pilot") / "out"
+    return out, report(view(simulated, mock, baseline), out, plan)[1]
 
 
 def test_a_report_without_people_speaks_of_no_people(pilot: str) -> None:
@@ -94,7 +107,7 @@ def test_the_first_lines_name_the_models_that_are_programs(pilot: str, view: Any
 
 def test_the_interval_of_a_ratio_is_described(pilot: str) -> None:
     """The tables of differences have ratios with intervals, which are not those of a difference."""
-    assert "model's accuracy / participants' accuracy, 95 % CI low" in pilot
+    assert "model's accuracy / participants' accuracy, 95 % CI" in pilot
     methods, computation = pilot.split("\nMethods section\n")[1].split("\nComputation\n")
     assert "they were combined by MOVER for ratios (Donner & Zou, 2012)." in methods
     assert "\nDonner, A., & Zou, G. Y. (2012)." in methods
@@ -182,3 +195,25 @@ def test_planned_results_without_a_recorded_plan_are_marked_as_not_preregistered
     assert found["Comparison: overall"] == found["means"] == "not preregistered"
     assert "not preregistered" in list(found.values())[2:], "the test too"
     assert "no plan was recorded before the data." in pilot
+
+
+def test_every_cell_of_a_table_has_the_heading_that_a_telephone_shows(pilot_page: str) -> None:
+    """Below 36 rem, each row is a list of cells with their headings, so that no table is wider than the page."""
+    cells = re.findall(r"<td([^>]*)>([^<]*)", pilot_page)
+    assert len(cells) > 100
+    assert not [text for attributes, text in cells if text.strip() and "data-label=" not in attributes]
+    assert "thead { display: none; }" in pilot_page.split("@media (max-width: 36rem)")[1]
+
+
+def test_all_figures_of_a_report_have_the_same_width(pilot_page: str) -> None:
+    widths = re.findall(r'<svg [^>]*viewBox="0 0 ([\d.]+) [\d.]+"', pilot_page)
+    assert len(widths) > 8
+    assert len(set(widths)) == 1
+
+
+def test_captions_explain_points_reliability_and_ceiling(pilot: str) -> None:
+    assert pilot.count("Small points: single participants, and single runs of models.") >= 3
+    assert "Reliability: the correlation between the accuracies of two random halves of the participants" in pilot
+    assert "The ceiling is its square root" in pilot
+    assert "Observed: share of the shared items at which both subjects of a pair are right" in pilot
+    assert "Expected: this share if they were right independently" in pilot
