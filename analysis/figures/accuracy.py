@@ -85,7 +85,7 @@ class _Layout:
 
     @classmethod
     def of(cls, subjects: list[Subject], n_panels: int, *, titled: bool) -> "_Layout":
-        names = SubjectNames.of([subject for _, subject in subjects], 190 if n_panels == 1 else 130)
+        names = SubjectNames.of([subject for _, subject in subjects], 190 if n_panels == 1 else 155)
         left, row = names.width + 14, max(names.row_height, _LEAST_HEIGHT)
         n_columns = 2 if n_panels == 4 else min(n_panels, 3)
         if n_columns == 3 and WIDTH - left - 3 * _BESIDE < 3 * _LEAST_WIDTH:

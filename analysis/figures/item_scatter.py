@@ -156,7 +156,7 @@ def _draw(pairs: Sequence[_Pair], confidence: float) -> FigureSheet:
         (_draw_rows if has_rows else _draw_discs)(sheet, axes, pair)
         if column == 0:
             sheet.write_upwards(9, top + _SIDE / 2, "model: percent correct", size=SMALL)
-        x_title = wrapped(f"{pair.people}: percent correct", slot - _LEFT / 2, SMALL)
+        x_title = [shortened(f"{pair.people}:", slot - _LEFT / 2, SMALL), "percent correct"]
         label_x(sheet, axes, PERCENT_TICKS, PERCENT_LABELS)
         sheet.write(left + side / 2, top + _SIDE + 13, x_title, align="center", at="top", size=SMALL)
     sheet.write(4, sheet.height - 3, note, at="bottom", size=SMALL, colour=SOFT)

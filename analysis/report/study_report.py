@@ -197,7 +197,7 @@ def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, 
     """Return the sensitivity to exclusions, the measures beyond accuracy, and the comparisons of the plan."""
     return {
         "sensitivities": [
-            (SENSITIVITIES[name], name, shown(table, plan.confidence, of_study=True))
+            (SENSITIVITIES[name], name, shown(_named_once(table), plan.confidence, of_study=True))
             for name, table in tables.items()
             if name in SENSITIVITIES and len(table)
         ],
@@ -208,7 +208,9 @@ def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, 
                 "name": name,
                 "is_planned": name in PLANNED_MEASURES or name.startswith("signal_"),
                 "table": shown(
-                    confusion_matrix(table) if name == "confusion" else table, plan.confidence, of_study=True
+                    confusion_matrix(table) if name == "confusion" else _named_once(table),
+                    plan.confidence,
+                    of_study=True,
                 ),
                 "explanation": EXPLANATIONS.get(name, "").format(units=item_units(plan)),
             }
@@ -220,6 +222,12 @@ def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, 
             for name, compared in plan.comparisons.items()
         ],
     }
+
+
+def _named_once(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table without the kind of its subjects, because their names show it. The CSV file has the kind."""
+    has_names = not {"subject", "people"}.isdisjoint(table.columns)
+    return table.drop(columns="kind", errors="ignore") if has_names else table
 
 
 def _comparison(name: str, planned: PlannedComparison, table: pd.DataFrame, plan: AnalysisPlan) -> dict[str, Any]:

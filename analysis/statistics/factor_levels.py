@@ -10,15 +10,22 @@ import pandas as pd
 def level_order(level: object) -> tuple[int, list[tuple[int, float, str]]]:
     """Return a sort key for the natural order of a factor's levels.
 
-    Numbers come first, sorted by size. Texts follow; the digits in a text are compared as numbers. Missing values are
-    last.
+    Numbers come first, sorted by size. Texts follow; the digits in a text are compared as numbers. In a text, only a
+    number such as 0.25 is a decimal number, because 1.10 can be the tenth part of chapter 1. Missing values are last.
+
+    Examples
+    --------
+    >>> sorted(["t 1", "t 0.5", "t 0.25", "t 0", "t 10", "1.10", "1.9"], key=level_order)
+    ['1.9', '1.10', 't 0', 't 0.25', 't 0.5', 't 1', 't 10']
     """
     if pd.isna(level):  # type: ignore[call-overload]
         return 2, []
     if isinstance(level, str):
-        parts = re.split(r"(\d+)", level)
-        natural = [(0, float(part), part) if part.isdecimal() else (1, 0.0, part.casefold()) for part in parts if part]
-        return 1, [*natural, (2, 0.0, level)]
+        parts = re.split(r"((?<![\d.])0\.\d+(?![\d.])|\d+)", level)
+        natural = [
+            (1, float(part), part) if part[0].isdecimal() else (2, 0.0, part.casefold()) for part in parts if part
+        ]
+        return 1, [*natural, (0, 0.0, level)]
     return 0, [(0, float(level), "")]  # type: ignore[arg-type]
 
 

@@ -30,7 +30,7 @@ def test_the_correlation_and_its_interval_are_those_of_the_table(readable):
     sentence = f"Pearson's r = {found.value:.2f}, 95\u00a0% CI [{low:.2f}, {high:.2f}]"
     assert sentence in drawing.description
     assert f"r = {found.value:.2f} [{low:.2f}, {high:.2f}]" in texts(drawing)
-    assert {"people: percent correct", "model: percent correct", "gpt-4o"} <= set(texts(drawing))
+    assert {"people:", "percent correct", "model: percent correct", "gpt-4o"} <= set(texts(drawing))
 
 
 def test_the_data_contain_wilsons_intervals(readable):
