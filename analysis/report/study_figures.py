@@ -111,8 +111,8 @@ def study_figures(
 
 
 def _demands(
-    trials: pd.DataFrame, tables: dict[str, pd.DataFrame], by_factor: list[FactorAccuracy], chance: float, plan: AnalysisPlan,
-    styles: Mapping[Subject, Look],
+    trials: pd.DataFrame, tables: dict[str, pd.DataFrame], by_factor: list[FactorAccuracy], chance: float,
+    plan: AnalysisPlan, styles: Mapping[Subject, Look],
 ) -> list[Drawing | None]:  # fmt: skip
     """Draw the accuracy at the items with each demand: bars, and one figure for each factor of the plan."""
     if "demands" not in tables:

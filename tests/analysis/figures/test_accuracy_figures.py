@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -199,9 +201,7 @@ def test_bars_of_hard_tables_can_be_read_or_are_left_out(readable):
 def test_panels_have_the_order_that_is_asked_for(readable):
     table = accuracy_table(condition=("A", "B"), demand=DEMANDS)
     drawing = readable(accuracy_panels(table, "condition", "demand", 0.25, 0.95, "a", DEMANDS))
-    assert [word for word in texts(drawing) if word.startswith("demand: ")] == [
-        f"demand: {demand}" for demand in DEMANDS
-    ]
+    assert re.findall(r"demand: (\w+)", " ".join(texts(drawing))) == list(DEMANDS)
 
 
 def participants_of(table, n=5):
