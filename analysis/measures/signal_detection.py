@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from analysis.data.row_filters import matching, require_columns
 from analysis.measures.accuracy import cluster_columns, counts_of_items, item_counts, kept_trials
@@ -209,7 +209,7 @@ def _of_one(counts: _Counts, plan: AnalysisPlan) -> dict[str, float]:
     found = signal_detection(counts.hits, counts.n_signal, counts.false_alarms, counts.n_noise)
     hits = wilson(counts.hits, counts.n_signal, plan.confidence)
     false_alarms = wilson(counts.false_alarms, counts.n_noise, plan.confidence)
-    z = float(norm.ppf(0.5 + plan.confidence / 2))
+    z = float(ndtri(0.5 + plan.confidence / 2))
     return _row(
         found,
         hits,

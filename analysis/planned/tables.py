@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
+import scipy
 
 from analysis.data.row_filters import chosen_rows, require_columns
 from analysis.planned.table_units import OF_SEVERAL, UNIT, units_of
@@ -125,7 +125,7 @@ def planned_table(
                 n_there = _n_units(rows, cells, there)
                 columns |= {f"{column}_{n_name}": counts.set_axis(index) for n_name, counts in n_there.items()}
         n_units, se = _standard_errors(values.loc[there, column], cells[there], units, len(count))
-        half = se * stats.t.ppf(0.5 + confidence / 2, np.maximum(n_units - 1, 1))
+        half = se * scipy.stats.t.ppf(0.5 + confidence / 2, np.maximum(n_units - 1, 1))
         low, high = mean - half, mean + half
         if values.loc[there, column].isin([0, 1]).all():
             bounds = _share_intervals(values.loc[there, column], cells[there], units, len(count), confidence)

@@ -7,7 +7,6 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array
 from scipy.special import ndtri, stdtrit
-from scipy.stats import rankdata
 
 from analysis.statistics.intervals import Interval, wilson
 from batteries.errors import InputError
@@ -367,7 +366,7 @@ def _weighted_correlations(pairs: Floats, weights: npt.NDArray[np.int64], *, ran
 
 def _ranks(column: Floats, weights: npt.NDArray[np.int64]) -> Floats:
     """Return the mean rank of each value, for each row of `weights`. A row has the frequency of each value."""
-    dense = rankdata(column, method="dense").astype("int64") - 1
+    dense = np.unique(column, return_inverse=True)[1]
     n_of_value = np.zeros((len(weights), dense.max() + 1))
     for place, rank in enumerate(dense):
         n_of_value[:, rank] += weights[:, place]

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-from scipy import stats
-from scipy.linalg import helmert
+import scipy
 
 from analysis.statistics.effect_sizes import effect_sizes_of_f, partial_omega_squared_within
 from analysis.statistics.hypothesis_test import HypothesisTest
@@ -83,7 +82,7 @@ def one_way_anova(groups: Mapping[str, Floats], *, confidence: float = 0.95) -> 
         test="One-way analysis of variance",
         statistic_name="F",
         statistic=f,
-        p_value=float(stats.f.sf(f, df, df_error)),
+        p_value=float(scipy.stats.f.sf(f, df, df_error)),
         n=len(everything),
         df=df,
         df_error=df_error,
@@ -150,7 +149,7 @@ def repeated_measures_anova(table: pd.DataFrame, *, confidence: float = 0.95) ->
     """
     cells = _complete_cells(table)
     n, k = cells.shape
-    contrasts = cells @ helmert(k).T
+    contrasts = cells @ scipy.linalg.helmert(k).T
     covariance = np.atleast_2d(np.cov(contrasts, rowvar=False))
     error_variance = float(np.trace(covariance))
     if is_constant(math.sqrt(error_variance), float(np.abs(cells).max())):
@@ -162,8 +161,8 @@ def repeated_measures_anova(table: pd.DataFrame, *, confidence: float = 0.95) ->
     f = effect_variance / error_variance
     epsilon = epsilon_of(covariance)
     df, df_error = epsilon * (k - 1), epsilon * (k - 1) * (n - 1)
-    p_value = float(stats.f.sf(f, df, df_error))
-    uncorrected = float(stats.f.sf(f, k - 1, (k - 1) * (n - 1)))
+    p_value = float(scipy.stats.f.sf(f, df, df_error))
+    uncorrected = float(scipy.stats.f.sf(f, k - 1, (k - 1) * (n - 1)))
     sizes = effect_sizes_of_f(f, df, df_error, confidence=confidence)
     error = (n - 1) * error_variance
     of_units = k * float(cells.mean(axis=1).var() * n)

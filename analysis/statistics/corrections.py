@@ -2,7 +2,7 @@
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from batteries.errors import InputError
 
@@ -97,7 +97,7 @@ def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
     >>> benjamini_hochberg([0.01, 0.04, 0.03, 0.005]).round(6).tolist()
     [0.02, 0.04, 0.04, 0.02]
     """
-    return np.asarray(stats.false_discovery_control(_checked(p_values), method="bh"), dtype=float)
+    return np.asarray(scipy.stats.false_discovery_control(_checked(p_values), method="bh"), dtype=float)
 
 
 def _checked(p_values: npt.ArrayLike) -> Floats:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
+import scipy
 
 from analysis.statistics.effect_size_intervals import noncentral_chi_square_interval
 from analysis.statistics.hypothesis_test import HypothesisTest
@@ -74,7 +74,7 @@ def chi_square(table: pd.DataFrame, *, confidence: float = 0.95) -> HypothesisTe
     empty += [f"column {name}" for name in table.columns[counts.sum(axis=0) == 0]]
     if empty:
         raise InputError(f"all counts are 0 in {_listed(empty)}. Fix: leave these rows and columns out of the table.")
-    chisq, p_value, df, expected = stats.chi2_contingency(counts, correction=False)
+    chisq, p_value, df, expected = scipy.stats.chi2_contingency(counts, correction=False)
     n = int(counts.sum())
     units = n * (min(counts.shape) - 1)
     low, high = noncentral_chi_square_interval(float(chisq), int(df), confidence)
@@ -159,7 +159,7 @@ def goodness_of_fit(counts: npt.ArrayLike, probabilities: npt.ArrayLike) -> Hypo
         test="Pearson's chi-square test of goodness of fit",
         statistic_name="chisq",
         statistic=chisq,
-        p_value=float(stats.chi2.sf(chisq, len(observed) - 1)),
+        p_value=float(scipy.stats.chi2.sf(chisq, len(observed) - 1)),
         n=n,
         df=len(observed) - 1,
         effect_name="Cohen's w",
@@ -241,7 +241,7 @@ def mcnemar(table: pd.DataFrame, *, confidence: float = 0.95) -> HypothesisTest:
         )
     exact = discordant < FEW_DISCORDANT
     chisq = (b - c) ** 2 / discordant
-    binomial = stats.binomtest(b, discordant)
+    binomial = scipy.stats.binomtest(b, discordant)
     share = binomial.proportion_ci(confidence, method="exact" if exact else "wilson")
     return HypothesisTest(
         test=f"McNemar's exact test (binomial, {discordant} discordant pairs)"
@@ -249,7 +249,7 @@ def mcnemar(table: pd.DataFrame, *, confidence: float = 0.95) -> HypothesisTest:
         else "McNemar's chi-square test, without continuity correction",
         statistic_name="b" if exact else "chisq",
         statistic=float(b if exact else chisq),
-        p_value=float(binomial.pvalue if exact else stats.chi2.sf(chisq, 1)),
+        p_value=float(binomial.pvalue if exact else scipy.stats.chi2.sf(chisq, 1)),
         n=n,
         df=None if exact else 1,
         estimate=(b - c) / n,
@@ -337,7 +337,7 @@ def cochran_q(table: pd.DataFrame) -> HypothesisTest:
         test="Cochran's Q test",
         statistic_name="chisq",
         statistic=q,
-        p_value=float(stats.chi2.sf(q, k - 1)),
+        p_value=float(scipy.stats.chi2.sf(q, k - 1)),
         n=n,
         df=k - 1,
         effect_name="eta squared of Q",

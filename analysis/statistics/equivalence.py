@@ -2,7 +2,7 @@
 
 import math
 
-from scipy import stats
+import scipy
 
 from analysis.statistics.hypothesis_test import HypothesisTest
 from analysis.statistics.t_tests import Floats, MeanDifference, difference_of_groups, difference_of_pairs, t_interval
@@ -95,8 +95,8 @@ def equivalence_of_difference(
         )
     above = (difference.estimate - low) / difference.standard_error
     below = (difference.estimate - high) / difference.standard_error
-    p_above = float(stats.t.sf(above, difference.df))
-    p_below = float(stats.t.cdf(below, difference.df))
+    p_above = float(scipy.stats.t.sf(above, difference.df))
+    p_below = float(scipy.stats.t.cdf(below, difference.df))
     coverage = 2 * confidence - 1
     ci_low, ci_high = t_interval(difference, coverage)
     effect_low, effect_high = difference.effect_interval(confidence)

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import norm
-from scipy.stats import t as t_distribution
+from scipy.special import ndtri, stdtrit
 
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -50,7 +49,7 @@ def wilson(n_correct: float, n_trials: float, confidence: float = 0.95) -> Inter
     >>> [round(bound, 4) for bound in wilson(81, 263)]
     [0.2553, 0.3662]
     """
-    z = float(norm.ppf(0.5 + confidence / 2))
+    z = float(ndtri(0.5 + confidence / 2))
     middle = n_correct + z**2 / 2
     half = z * math.sqrt(max(n_correct * (n_trials - n_correct) / n_trials, 0.0) + z**2 / 4)
     total = n_trials + z**2
@@ -140,7 +139,7 @@ def effective_trials(
     if n_clusters == 1:
         return 1.0
     tail = 0.5 + confidence / 2
-    few_clusters = float((norm.ppf(tail) / t_distribution.ppf(tail, n_clusters - 1)) ** 2)
+    few_clusters = float((ndtri(tail) / stdtrit(n_clusters - 1, tail)) ** 2)
     if p in (0.0, 1.0):
         return total**2 / math.sqrt(float((weight_of_cluster**2).sum()) * float((weights**2).sum())) * few_clusters
     residuals = np.bincount(codes, weights=weights * (accuracy - p))

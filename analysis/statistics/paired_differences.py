@@ -5,7 +5,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
+from scipy.special import stdtrit
 
 from analysis.statistics.intervals import Interval
 
@@ -57,6 +57,6 @@ def paired_difference(
     center = float(values.mean())
     sums = np.bincount(codes, values - center, minlength=n_clusters)
     error = math.sqrt(n_clusters / (n_clusters - 1) * float((sums**2).sum())) / len(values)
-    half = float(stats.t.ppf((1 + confidence) / 2, n_clusters - 1)) * error
+    half = float(stdtrit(n_clusters - 1, (1 + confidence) / 2)) * error
     mean = float(differences.mean())
     return mean, Interval(max(-1.0, min(center - half, mean)), min(1.0, max(center + half, mean)))

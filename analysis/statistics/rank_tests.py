@@ -1,7 +1,7 @@
 """Rank tests: Wilcoxon's signed-rank test of pairs, and the Mann-Whitney U test of two groups."""
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from analysis.statistics.effect_size_intervals import rank_biserial_interval, signed_rank_biserial_interval
 from analysis.statistics.hypothesis_test import HypothesisTest
@@ -74,12 +74,12 @@ def wilcoxon_signed_rank(first: Floats, second: Floats, *, confidence: float = 0
             f"all {n_zero} differences are 0, so Wilcoxon's test cannot be computed. Fix: leave the test out, and "
             "report that there is no difference in any pair."
         )
-    ranks = stats.rankdata(np.abs(ranked))
+    ranks = scipy.stats.rankdata(np.abs(ranked))
     v, total = float(ranks[ranked > 0].sum()), n * (n + 1) / 2
     is_exact = n < EXACT_BELOW and not n_zero and not _has_ties(np.abs(ranked))
     effect = (2 * v - total) / total
     low, high = signed_rank_biserial_interval(effect, n, confidence) if n > 1 else (None, None)
-    tested = stats.wilcoxon(ranked, method="exact" if is_exact else "approx", correction=not is_exact)
+    tested = scipy.stats.wilcoxon(ranked, method="exact" if is_exact else "approx", correction=not is_exact)
     return HypothesisTest(
         test=f"Wilcoxon's signed-rank test ({'exact' if is_exact else APPROXIMATION})",
         statistic_name="V",
@@ -153,7 +153,7 @@ def mann_whitney(first: Floats, second: Floats, *, confidence: float = 0.95) -> 
             "this value."
         )
     is_exact = max(len(one), len(two)) < EXACT_BELOW and not _has_ties(values)
-    tested = stats.mannwhitneyu(
+    tested = scipy.stats.mannwhitneyu(
         values[: len(one)], values[len(one) :], method="exact" if is_exact else "asymptotic", use_continuity=True
     )
     u = float(tested.statistic)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 
 class RunVariance(NamedTuple):
@@ -65,5 +65,5 @@ def run_variance(values: npt.NDArray[np.float64]) -> RunVariance:
         return NOT_REPEATED
     observed = float(values.mean(axis=1).var(ddof=1))
     expected = float(values.var(axis=0, ddof=1).sum()) / n_items**2
-    p_value = float(chi2.sf((n_runs - 1) * observed / expected, n_runs - 1)) if expected > 0 else math.nan
+    p_value = float(chdtrc(n_runs - 1, (n_runs - 1) * observed / expected)) if expected > 0 else math.nan
     return RunVariance(math.sqrt(observed), math.sqrt(expected), p_value)

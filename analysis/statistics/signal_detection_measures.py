@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import norm
+from scipy.special import ndtri
 
 Floats = npt.NDArray[np.float64]
 
@@ -92,5 +92,10 @@ def signal_detection(
 
 
 def _z(rate: Floats, n: Floats) -> tuple[Floats, Floats]:
-    z = norm.ppf(rate)
-    return z, rate * (1 - rate) / (n * norm.pdf(z) ** 2)
+    z = ndtri(rate)
+    return z, rate * (1 - rate) / (n * _density(z) ** 2)
+
+
+def _density(z: Any) -> Any:
+    """Return the density of the standard normal distribution."""
+    return np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)

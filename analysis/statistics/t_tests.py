@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from analysis.statistics.effect_size_intervals import noncentral_t_interval
 from analysis.statistics.hypothesis_test import HypothesisTest
@@ -289,7 +289,7 @@ def t_interval(difference: MeanDifference, confidence: float) -> tuple[float, fl
         raise InputError(
             f"the confidence is {confidence}, but it must be between 0 and 1. Fix: give a share such as 0.95."
         )
-    half = float(stats.t.ppf(0.5 + confidence / 2, difference.df)) * difference.standard_error
+    half = float(scipy.stats.t.ppf(0.5 + confidence / 2, difference.df)) * difference.standard_error
     return difference.estimate - half, difference.estimate + half
 
 
@@ -323,7 +323,7 @@ def _tested(difference: MeanDifference, confidence: float) -> HypothesisTest:
         test=difference.test,
         statistic_name="t",
         statistic=t,
-        p_value=float(2 * stats.t.sf(abs(t), difference.df)),
+        p_value=float(2 * scipy.stats.t.sf(abs(t), difference.df)),
         n=difference.n,
         df=difference.df,
         estimate=difference.estimate,

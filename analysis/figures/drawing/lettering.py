@@ -12,8 +12,8 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
+import scipy
 from matplotlib.ft2font import FT2Font, LoadFlags
-from scipy.optimize import isotonic_regression
 
 SIZE = 8.0
 """Size of most text, in points."""
@@ -175,7 +175,9 @@ def moved_apart(wanted: Sequence[float], gap: float, low: float, high: float) ->
         return []
     order = np.argsort(wanted, kind="stable")
     steps = gap * np.arange(len(wanted))
-    free = isotonic_regression(np.asarray(wanted, dtype=float)[order] - steps).x
+    free = np.asarray(wanted, dtype=float)[order] - steps
+    if np.any(np.diff(free) < 0):
+        free = scipy.optimize.isotonic_regression(free).x
     places = np.maximum(np.minimum(free, high - steps[-1]), low) + steps
     back = np.empty(len(wanted))
     back[order] = places

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
+import scipy
 
 from analysis.statistics.corrections import benjamini_hochberg, holm
 from analysis.statistics.mixed_models.fit import MixedModel
@@ -118,7 +118,7 @@ def _adjusted(table: pd.DataFrame, adjust: str, n_means: int) -> Floats:
         return p_values
     if adjust == "tukey":
         df = table["df"].fillna(np.inf)
-        adjusted = stats.studentized_range.sf(math.sqrt(2) * table["statistic"].abs().fillna(0.0), n_means, df)
+        adjusted = scipy.stats.studentized_range.sf(math.sqrt(2) * table["statistic"].abs().fillna(0.0), n_means, df)
     else:
         adjusted = (holm if adjust == "holm" else benjamini_hochberg)(np.where(missing, 1.0, p_values))
     return np.where(missing, np.nan, adjusted)

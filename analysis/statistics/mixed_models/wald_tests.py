@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
+import scipy
 
 from batteries.errors import InputError
 
@@ -108,14 +108,14 @@ def wald_table(
     statistics = np.divide(estimates, errors, out=np.full(len(rows), np.nan), where=errors > 0)
     # Student's t with infinite degrees of freedom is the normal distribution.
     t_df = np.where(np.isnan(df), np.inf, df)
-    half = stats.t.ppf(0.5 + confidence / 2, t_df) * errors
+    half = scipy.stats.t.ppf(0.5 + confidence / 2, t_df) * errors
     return pd.DataFrame(
         {
             "estimate": estimates,
             "std_error": errors,
             "df": df,
             "statistic": statistics,
-            "p_value": 2 * stats.t.sf(np.abs(statistics), t_df),
+            "p_value": 2 * scipy.stats.t.sf(np.abs(statistics), t_df),
             "ci_low": estimates - half,
             "ci_high": estimates + half,
         }
@@ -199,8 +199,8 @@ def joint_test(coefficients: Floats, covariance: Floats, degrees: DegreesOfFreed
     else:
         df_error = degrees
     if np.isnan(df_error):
-        return JointTest("chisq", total, q, np.nan, float(stats.chi2.sf(total, q)))
-    return JointTest("F", total / q, q, df_error, float(stats.f.sf(total / q, q, df_error)))
+        return JointTest("chisq", total, q, np.nan, float(scipy.stats.chi2.sf(total, q)))
+    return JointTest("F", total / q, q, df_error, float(scipy.stats.f.sf(total / q, q, df_error)))
 
 
 def no_test(degrees: DegreesOfFreedom, rows: Floats) -> JointTest:
