@@ -3,6 +3,8 @@
 import json
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -346,3 +348,10 @@ def test_an_export_of_a_store_is_analyzed_as_a_study(study: Path, tmp_path: Path
     flow = csv(tmp_path / "out/tables/exclusions.csv")
     assert "trial_rt" in set(flow["step"])
     assert (tmp_path / "out/tables/accuracy.csv").exists()
+
+
+def test_the_analysis_of_a_study_without_planned_tests_needs_no_slow_import() -> None:
+    """The imports of scipy.stats and scipy.optimize took a quarter of the imports of `analyze`."""
+    program = "import sys, equipoise.commands.analyze; print({'scipy.stats', 'scipy.optimize'} & set(sys.modules))"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True)
+    assert found.stdout == "set()\n"

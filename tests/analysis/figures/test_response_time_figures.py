@@ -1,10 +1,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import gaussian_kde
 
 from analysis.data.tidy_table import tidy_trials
 from analysis.exclusions.flow import apply_exclusions
 from analysis.figures import response_times_figure, rt_distributions
+from analysis.figures.response_times import _density
 from experiment.study.analysis_plan import AnalysisPlan
 from tests.analysis.figures.layout import height_of, points, segments, texts
 from tests.analysis.figures.tables import LONG_LEVELS
@@ -116,3 +118,18 @@ def test_each_distribution_has_its_median_and_bar_in_the_row_of_its_label(readab
         assert (round(row["q25_ms"], 6), y, round(row["q75_ms"], 6), y) in segments(axes)
         base = axes.transData.transform((1000, y))[1]
         assert 0 < height_of(readable.figure, row["condition"]) - base < 20 * readable.figure.dpi / 72
+
+
+def test_the_density_is_that_of_scipy():
+    log_rt = np.log(np.random.default_rng(3).lognormal(7, 0.5, 200).round())
+    grid = np.linspace(log_rt.min(), log_rt.max(), 50)
+    np.testing.assert_allclose(_density(log_rt, grid), gaussian_kde(log_rt)(grid), rtol=1e-12)
+    assert _density(np.array([7.0, 7.0]), grid) is None
+
+
+def test_participants_medians_are_points_in_their_row(readable):
+    table = trials(participants=3, n_trials=3)
+    readable(rt_distributions(table, None, "rt"))
+    behind = readable.figure.axes[0].collections[-1]
+    medians = table.groupby("participant")["rt_ms"].median()
+    assert sorted(behind.get_offsets()[:, 0]) == pytest.approx(sorted(medians))
