@@ -1,8 +1,9 @@
 """Tables in the report: rounded numbers, and headings in words. The CSV files keep every digit."""
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -67,7 +68,10 @@ class ShownTable:
     rows: list[list[str]]
 
 
-def shown(table: pd.DataFrame, confidence: float | None = None, *, of_study: bool = False) -> ShownTable:
+def shown(
+    table: pd.DataFrame, confidence: float | None = None, *, of_study: bool = False,
+    units: Mapping[str, str] = MappingProxyType({}),
+) -> ShownTable:  # fmt: skip
     """Return a table in the form of the report.
 
     Parameters
@@ -79,25 +83,29 @@ def shown(table: pd.DataFrame, confidence: float | None = None, *, of_study: boo
     of_study
         True for a table of a study's measures: `SHARES` and their intervals are shown as percentages, and differences
         of shares in percentage points.
+    units
+        The units of further columns of shares: `percent`, `points` with a sign, or `size` for points without a sign.
 
     Returns
     -------
     ShownTable
         The columns of the table. The two bounds of an interval are one column.
     """
-    units = _units(table) if of_study else {}
+    of_columns = {**(_units(table) if of_study else {}), **units}
     names = [str(name) for name in table.columns]
     bounds = {low: high for low in names if low.endswith("ci_low") and (high := f"{low[:-3]}high") in names}
     columns, cells = [], []
     for name in names:
         if name in bounds.values():
             continue  # The column of the lower bound has both bounds.
-        own, words = _cells(table, name, units), heading(name, confidence)
+        own, words = _cells(table, name, of_columns), heading(name, confidence)
         if name in bounds:
-            own = [_bounds(*pair) for pair in zip(own, _cells(table, bounds[name], units), strict=True)]
+            own = [_bounds(*pair) for pair in zip(own, _cells(table, bounds[name], of_columns), strict=True)]
             words = words.removesuffix(" low")
         is_number = pd.api.types.is_numeric_dtype(table[name]) and not pd.api.types.is_bool_dtype(table[name])
-        columns.append(ShownColumn(words + (", points" if units.get(name) == "points" else ""), is_number))
+        columns.append(
+            ShownColumn(words + (", points" if of_columns.get(name) in {"points", "size"} else ""), is_number)
+        )
         cells.append(own)
     return ShownTable(columns, [list(row) for row in zip(*cells, strict=True)])
 
@@ -151,6 +159,8 @@ def _units_of_cells(table: pd.DataFrame, column: str, unit: str | None) -> list[
 def _in_unit(column: str, cell: Any, unit: str | None) -> str:
     if unit is None or cell is None or pd.isna(cell):
         return cell_words(column, cell)
+    if unit == "size":
+        return f"{100 * float(cell):.1f}"
     return percent(float(cell)) if unit == "percent" else points(float(cell))
 
 

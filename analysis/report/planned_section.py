@@ -74,7 +74,8 @@ def planned_section(
         "models": [_model(model, plan, figures.get(name, [])) for name, model in results.models.items()],
         "tables": [
             {"name": name, "exploratory": plan.tables[name].exploratory,
-             "words": _table_words(plan.tables[name], table), "table": shown(table, plan.confidence)}
+             "words": _table_words(plan.tables[name], table),
+             "table": shown(table, plan.confidence, units=_units_of_means(plan.tables[name], table, plan))}
             for name, table in results.tables.items()
         ],
     }  # fmt: skip
@@ -130,7 +131,11 @@ def _model(fitted: FittedModel, plan: PlannedAnalyses, figures: list[Drawing]) -
                     {
                         "title": title,
                         "note": note,
-                        "table": shown(table.drop(columns="test") if is_of_terms else table, plan.confidence),
+                        "table": shown(
+                            table.drop(columns="test") if is_of_terms else table,
+                            plan.confidence,
+                            units=_units_of_model(fitted, kind),
+                        ),
                         "file": name,
                         "is_open": is_of_terms,
                     }
@@ -140,6 +145,28 @@ def _model(fitted: FittedModel, plan: PlannedAnalyses, figures: list[Drawing]) -
         "formula": fitted.planned.formula, "warnings": fitted.warnings, "parts": parts,
         "term_sentences": term_sentences(fitted, plan.confidence), "figures": [with_markup(one) for one in figures],
     }  # fmt: skip
+
+
+def _units_of_model(fitted: FittedModel, kind: str) -> dict[str, str]:
+    """Return the units of the columns in a table of a model of shares."""
+    if not fitted.is_share:
+        return {}
+    if fitted.planned.family == "binomial":
+        return dict.fromkeys(["probability", "probability_ci_low", "probability_ci_high"], "percent")
+    if kind not in {"means", "contrasts", "coefficients"}:
+        return {}
+    unit = "percent" if kind == "means" else "points"
+    return {**dict.fromkeys(["estimate", "ci_low", "ci_high"], unit), "std_error": "size"}
+
+
+def _units_of_means(planned: PlannedTable, table: pd.DataFrame, plan: PlannedAnalyses) -> dict[str, str]:
+    """Return the units of the columns in a table of means: percent for the means of yes-no columns."""
+    units = {}
+    for column in planned.of:
+        if column in {"correct", *plan.flags} and table[f"{column}_mean"].dropna().between(0, 1).all():
+            units |= dict.fromkeys([f"{column}_mean", f"{column}_ci_low", f"{column}_ci_high"], "percent")
+            units |= dict.fromkeys([f"{column}_sd", f"{column}_se"], "size")
+    return units
 
 
 def _contrasts_note(fitted: FittedModel, name: str) -> str:

@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from analysis.figures.drawing.axes import number_text
+from analysis.planned.figures import model_figures
 from analysis.planned.results import PlannedResults, run_planned
 from analysis.preregistration.deviations import NOT_LOCKED
 from analysis.report.formatting import p_words
@@ -561,3 +563,31 @@ def test_each_effect_size_has_its_interval_and_the_methods_name_the_method(trial
     text = " ".join(methods_of_data(plan, only_paired, "1.0").paragraphs)
     assert "noncentral t distribution" in text
     assert not any(words in text for words in ("Welch", "eta squared", "rank-biserial", "Cramér", "Cohen's g"))
+
+
+def test_a_linear_model_of_a_share_has_points_and_percent_everywhere(trials: pd.DataFrame) -> None:
+    formula = "correct ~ condition + (1 | participant)"
+    contrasts = [{"of": ["condition"]}]
+    people = trials[trials["subject"] == "people"]
+    asked = {
+        "models": {"m": {"formula": formula, "contrasts": contrasts}},
+        "tables": {"t": {"by": ["condition"], "of": ["correct", "rt_ms"]}},
+    }
+    found, plan = results(people, **asked)
+    fitted = found.models["m"]
+    section = planned_section(found, plan, {})
+    parts = {part["title"]: part["table"] for part in section["models"][0]["parts"]}
+    means, effects = parts["Estimated marginal means"], parts["Coefficients"]
+    at = [column.heading for column in means.columns].index("estimate")
+    assert [row[at] for row in means.rows] == [f"{100 * mean:.1f}\u00a0%" for mean in fitted.means[0]["estimate"]]
+    assert {"estimate, points", "SE, points", "95\u00a0% CI, points"} <= {column.heading for column in effects.columns}
+    (table,) = (part["table"] for part in section["tables"])
+    cells = dict(zip([column.heading for column in table.columns], table.rows[0], strict=True))
+    assert cells["correct, mean"] == f"{100 * found.tables['t']['correct_mean'].iloc[0]:.1f}\u00a0%"
+    assert "rt_ms, mean" in cells
+    assert "%" not in cells["rt_ms, mean"]
+    forest, lines = model_figures(fitted, plan.confidence)
+    assert "percentage points" in forest.title
+    assert lines.title.startswith("correct, percent, marginal mean")
+    first = fitted.means[0]["estimate"].iloc[0]
+    assert f": {number_text(100 * first)} (" in lines.description
