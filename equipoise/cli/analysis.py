@@ -49,7 +49,7 @@ def analyze(
     with --data and its analysis plan with --plan. The results are tables, statistical models, figures and report.html.
     A result that cannot be computed does not stop the others: the command lists it on standard error.
     """
-    gc.disable()  # Imported modules are no garbage: a fifth of the time of the imports was spent to search them.
+    gc.disable()  # A fifth of the time of the imports was a search for garbage in modules, which are not garbage.
     from analysis.preregistration.lock import Lock
     from equipoise.commands.analyze import ResultsNotComputedError, not_computed_lines
     from equipoise.commands.analyze import analyze as run_analysis
