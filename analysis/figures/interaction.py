@@ -67,6 +67,8 @@ def interaction_plot(
     with style():
         sheet = draw_lines(drawn, levels, x, data_scale(y_label, bounds))
         title = f"{y_label} by {x}" if names == [""] else f"{y_label} by {x} and {lines}"
+        if any(len(values) > 1 for line in drawn for values in line.participants):
+            title += "; small points: means of participants or runs"
         return finished(sheet, name, title, _words(drawn, levels, x, y_label), means)
 
 

@@ -91,7 +91,8 @@ def shown(
     ShownTable
         The columns of the table. The two bounds of an interval are one column.
     """
-    of_columns = {**(_units(table) if of_study else {}), **units}
+    of_columns: dict[Hashable, str] = _units(table) if of_study else {}
+    of_columns.update((column, unit) for column, unit in units.items())
     names = [str(name) for name in table.columns]
     bounds = {low: high for low in names if low.endswith("ci_low") and (high := f"{low[:-3]}high") in names}
     columns, cells = [], []
@@ -103,9 +104,8 @@ def shown(
             own = [_bounds(*pair) for pair in zip(own, _cells(table, bounds[name], of_columns), strict=True)]
             words = words.removesuffix(" low")
         is_number = pd.api.types.is_numeric_dtype(table[name]) and not pd.api.types.is_bool_dtype(table[name])
-        columns.append(
-            ShownColumn(words + (", points" if of_columns.get(name) in {"points", "size"} else ""), is_number)
-        )
+        unit = ", points" if of_columns.get(name) in {"points", "size"} else ""
+        columns.append(ShownColumn(words + unit, is_number))
         cells.append(own)
     return ShownTable(columns, [list(row) for row in zip(*cells, strict=True)])
 

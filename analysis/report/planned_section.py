@@ -161,7 +161,7 @@ def _units_of_model(fitted: FittedModel, kind: str) -> dict[str, str]:
 
 def _units_of_means(planned: PlannedTable, table: pd.DataFrame, plan: PlannedAnalyses) -> dict[str, str]:
     """Return the units of the columns in a table of means: percent for the means of yes-no columns."""
-    units = {}
+    units: dict[str, str] = {}
     for column in planned.of:
         if column in {"correct", *plan.flags} and table[f"{column}_mean"].dropna().between(0, 1).all():
             units |= dict.fromkeys([f"{column}_mean", f"{column}_ci_low", f"{column}_ci_high"], "percent")

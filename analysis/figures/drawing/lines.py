@@ -94,13 +94,14 @@ def draw_lines(lines: Sequence[Line], levels: Sequence[object], x_title: str, sc
         axes.axhline(scale.dashed_at, color=SOFT, linestyle=(0, (4, 3)), linewidth=0.9, zorder=1)
     ends = []
     step = min(6.0, 0.6 * slot / len(lines)) / slot
+    spread = 0.35 * step if len(lines) > 1 else min(8.0, 0.25 * slot) / slot
     for place, line in enumerate(lines):
         x = np.arange(len(levels)) + step * (place - (len(lines) - 1) / 2)
         y = np.array([point.estimate for point in line.points], dtype=float)
         axes.plot(x, y, color=line.look.colour, linestyle=(0, line.look.dashes) if line.look.dashes else "-")
         markers = line.markers or [line.look] * len(levels)
         for at, values in zip(x, line.participants, strict=False):
-            draw_participants(axes, values, at, 0.35 * step, line.look, upwards=True)
+            draw_participants(axes, values, at, spread, line.look, upwards=True)
         for at, point, look in zip(x, line.points, markers, strict=True):
             axes.plot([at, at], [point.ci_low, point.ci_high], color=line.look.colour, linewidth=1.0)
             if np.isfinite(point.estimate):

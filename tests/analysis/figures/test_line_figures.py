@@ -118,7 +118,7 @@ def test_participants_are_points_behind_the_estimate_of_their_cell(readable):
     participants = pd.DataFrame(
         {"condition": ["A", "A", "B", "B", "A"], "subject": ["people"] * 4 + ["gpt"], "mean": [0.2, 0.4, 0.5, 0.9, 1.0]}
     )
-    readable(
+    drawing = readable(
         interaction_plot(
             means(["A", "B"], ["people", "gpt"]), "condition", "subject", "a", "estimate", "low", "high", "accuracy",
             scale=100, participants=participants,
@@ -127,6 +127,7 @@ def test_participants_are_points_behind_the_estimate_of_their_cell(readable):
     axes = readable.figure.axes[0]
     drawn = [sorted((round(float(x)), round(float(y), 6)) for x, y in one.get_offsets()) for one in axes.collections]
     assert drawn == [[(0, 20), (0, 40)], [(1, 50), (1, 90)]], "not the only run of gpt, which would be its mean"
+    assert drawing.title.endswith("; small points: means of participants or runs")
     assert axes.get_ylim()[0] < 20
     assert axes.get_ylim()[1] > 90
 
