@@ -170,7 +170,8 @@ def _scatter_notes(scatters: Sequence[pd.DataFrame], confidence: float) -> list[
     together = any(items.duplicated(["accuracy_people", "accuracy_model"]).any() for items in scatters)
     drawn = several and any(len(_places(items)) <= MOST_INTERVALS for items in scatters)
     lines = (
-        f"Lines: {percent(confidence, 0)} CIs (Wilson) of an item with several responses; at one position, the widest."
+        f"Lines: {percent(confidence, 0)} CIs (Wilson) of items with several responses; for items at the same "
+        "position, the widest CI."
     )
     return [
         *(["Area of a disc: number of items at the same position."] if together else []),
