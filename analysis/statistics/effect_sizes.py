@@ -3,7 +3,8 @@
 import math
 from dataclasses import dataclass
 
-from scipy import optimize, special
+import scipy
+from scipy import special
 
 LARGEST_NONCENTRALITY = 1e8
 """Largest noncentrality of the search for a bound. A larger bound is reported as missing."""
@@ -205,4 +206,4 @@ def _noncentrality(f: float, df: float, df_error: float, probability: float) -> 
         upper *= 2
         if upper > LARGEST_NONCENTRALITY:
             return math.nan
-    return float(optimize.brentq(excess, 0.0, upper, xtol=1e-10, rtol=1e-12))
+    return float(scipy.optimize.brentq(excess, 0.0, upper, xtol=1e-10, rtol=1e-12))
