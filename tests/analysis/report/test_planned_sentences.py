@@ -110,8 +110,7 @@ def test_a_significant_term_of_a_linear_model_has_its_effect_size_with_an_interv
     line, logit = planned_section(found, plan, {})["models"]
     (part,) = (part for part in line["parts"] if part["title"] == "Effect sizes of terms")
     assert [column.heading for column in part["table"].columns] == [
-        "term", "partial η²", "partial η², 95\xa0% CI low", "partial η², 95\xa0% CI high", "partial ω²", "Cohen's f",
-        "Cohen's f, 95\xa0% CI low", "Cohen's f, 95\xa0% CI high",
+        "term", "partial η²", "partial η², 95\xa0% CI", "partial ω²", "Cohen's f", "Cohen's f, 95\xa0% CI",
     ]  # fmt: skip
     assert all(part["title"] != "Effect sizes of terms" for part in logit["parts"])
     methods = methods_of_data(plan, found, "1.0")
