@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize, stats
+import scipy
 
 from analysis.statistics.intervals import Interval, wilson
 
@@ -47,7 +47,7 @@ def noncentral_t_interval(t: float, df: float, confidence: float = 0.95) -> Inte
         return Interval(math.nan, math.nan)
 
     def below(noncentrality: float) -> float:
-        found = float(stats.nct.cdf(t, df, noncentrality))
+        found = float(scipy.stats.nct.cdf(t, df, noncentrality))
         # SciPy returns no number far from the noncentrality, where the probability is 0 or 1 except for rounding.
         return found if math.isfinite(found) else float(noncentrality < t)
 
@@ -85,9 +85,11 @@ def noncentral_chi_square_interval(chisq: float, df: float, confidence: float = 
     """
 
     def bound(probability: float) -> float:
-        if stats.chi2.cdf(chisq, df) <= probability:
+        if scipy.stats.chi2.cdf(chisq, df) <= probability:
             return 0.0
-        return _root(lambda noncentrality: float(stats.ncx2.cdf(chisq, df, noncentrality)) - probability, chisq, 1e-9)
+        return _root(
+            lambda noncentrality: float(scipy.stats.ncx2.cdf(chisq, df, noncentrality)) - probability, chisq, 1e-9
+        )
 
     high = bound(0.5 - confidence / 2)
     return Interval(bound(0.5 + confidence / 2), high) if high > 0 else Interval(math.nan, math.nan)
@@ -106,7 +108,7 @@ def _root(excess: Callable[[float], float], start: float, lowest: float) -> floa
         high, step = high + step, 2 * step
         if step > LARGEST_NONCENTRALITY:
             return math.nan
-    return float(optimize.brentq(excess, low, high, xtol=1e-10, rtol=1e-12))
+    return float(scipy.optimize.brentq(excess, low, high, xtol=1e-10, rtol=1e-12))
 
 
 def rank_biserial_interval(first: Floats, second: Floats, confidence: float = 0.95) -> Interval:
@@ -146,9 +148,9 @@ def rank_biserial_interval(first: Floats, second: Floats, confidence: float = 0.
     [-0.471, 0.923]
     """
     n_first, n_second = len(first), len(second)
-    ranks = stats.rankdata(np.concatenate([first, second]))
-    of_first = (ranks[:n_first] - stats.rankdata(first)) / n_second
-    of_second = 1 - (ranks[n_first:] - stats.rankdata(second)) / n_first
+    ranks = scipy.stats.rankdata(np.concatenate([first, second]))
+    of_first = (ranks[:n_first] - scipy.stats.rankdata(first)) / n_second
+    of_second = 1 - (ranks[n_first:] - scipy.stats.rankdata(second)) / n_first
     share = float(of_first.mean())
     parts = float(of_first.var(ddof=1)) / n_first, float(of_second.var(ddof=1)) / n_second
     variance = sum(parts)
@@ -201,6 +203,6 @@ def signed_rank_biserial_interval(correlation: float, n: int, confidence: float 
 def _of_share(share: float, n: float, df: float, confidence: float) -> Interval:
     """Return Wilson's interval of 2 `share` - 1 with the quantile of t, which reduces the number of trials `n`."""
     probability = 0.5 + confidence / 2
-    n *= float(stats.norm.ppf(probability) / stats.t.ppf(probability, df)) ** 2
+    n *= float(scipy.stats.norm.ppf(probability) / scipy.stats.t.ppf(probability, df)) ** 2
     low, high = wilson(share * n, n, confidence)
     return Interval(2 * low - 1, 2 * high - 1)

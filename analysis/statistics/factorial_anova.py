@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
+import scipy
 from scipy.linalg import helmert
 
 from analysis.statistics.anova import epsilon_of, sphericity_warning
@@ -186,7 +186,7 @@ def _tested(
     epsilon = epsilon_of(stratum.products)
     df, df_error = stratum.n_contrasts * len(coefficients), stratum.n_contrasts * design.df_error
     f = explained / df / (stratum.error / df_error)
-    p_value = float(stats.f.sf(f, epsilon * df, epsilon * df_error))
+    p_value = float(scipy.stats.f.sf(f, epsilon * df, epsilon * df_error))
     sizes = effect_sizes_of_f(f, epsilon * df, epsilon * df_error, confidence=confidence)
     if stratum.within:
         omega = partial_omega_squared_within(
@@ -209,7 +209,7 @@ def _tested(
         generalized_eta_squared=explained / (explained + every_error),
         partial_omega_squared=omega,
         cohens_f=math.sqrt(explained / stratum.error),
-        warnings=sphericity_warning(epsilon, p_value, float(stats.f.sf(f, df, df_error))),
+        warnings=sphericity_warning(epsilon, p_value, float(scipy.stats.f.sf(f, df, df_error))),
     )
 
 
