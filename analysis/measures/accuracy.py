@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analysis.data.columns import dtype_of_levels, factor_columns, subject_order
+from analysis.statistics.chance_correction import chance_corrected
 from analysis.statistics.factor_levels import level_order
 from analysis.statistics.intervals import Interval, weighted_accuracy
 from analysis.statistics.participant_intervals import proportion_interval
@@ -18,14 +19,16 @@ from batteries.errors import InputError
 from experiment.study.analysis_plan import OF_RUNS, AnalysisPlan
 
 MEASURES = ("n_participants", "n_trials", "n_correct", "accuracy", "ci_low", "ci_high")
+CHANCE_MEASURES = ("chance", "chance_corrected", "chance_corrected_ci_low", "chance_corrected_ci_high")
 COUNTED_COLUMNS = ("kind", "subject", "participant", "correct", "counted_as")
 """Columns that `participant_counts` needs in addition to the factors."""
 Whole = npt.NDArray[np.int64]
 ItemCounts = tuple[npt.NDArray[np.float64], Whole, Whole, Whole | None]
-TABLE_COLUMNS = {"kind", "subject", *MEASURES, "people", "model", "n_items", "accuracy_people", "accuracy_model",
-                 "accuracy_ratio", "accuracy_ratio_ci_low", "accuracy_ratio_ci_high", "n_items_only_model",
-                 "n_items_only_people", "equivalence_margin", "is_equivalent", "equivalence_ci_low",
-                 "equivalence_ci_high", "difference"}  # fmt: skip
+TABLE_COLUMNS = {"kind", "subject", *MEASURES, *CHANCE_MEASURES, "people", "model", "n_items", "accuracy_people",
+                 "accuracy_model", "accuracy_ratio", "accuracy_ratio_ci_low", "accuracy_ratio_ci_high",
+                 "normalized_accuracy", "normalized_accuracy_ci_low", "normalized_accuracy_ci_high",
+                 "n_items_only_model", "n_items_only_people", "equivalence_margin", "is_equivalent",
+                 "equivalence_ci_low", "equivalence_ci_high", "difference"}  # fmt: skip
 
 
 def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.DataFrame:
@@ -44,11 +47,14 @@ def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.
     Returns
     -------
     DataFrame
-        `kind, subject, <by...>, n_participants, n_trials, n_correct, accuracy, ci_low, ci_high`. A subject is `people`,
-        `simulated participants`, or a model under one condition. For a model, `n_participants` is the number of its
-        runs (one for each epoch). A cell is one subject at one combination of the factors' levels. A cell without
-        trials has no row. A participant without trials in a cell is not counted in this cell. If an item has no level
-        of a factor, the trials of the item are in a cell in which the level of this factor is missing.
+        `kind, subject, <by...>, n_participants, n_trials, n_correct, accuracy, ci_low, ci_high` and `CHANCE_MEASURES`.
+        A subject is `people`, `simulated participants`, or a model under one condition. For a model, `n_participants`
+        is the number of its runs (one for each epoch). `chance` is the mean chance level of the trials: the probability
+        that a random response is correct. It is missing if the chance level of a trial is missing. `chance_corrected`
+        is the accuracy on the scale from chance (0) to 1 (`chance_correction.chance_corrected`). A cell is one subject
+        at one combination of the factors' levels. A cell without trials has no row. A participant without trials in a
+        cell is not counted in this cell. If an item has no level of a factor, the trials of the item are in a cell in
+        which the level of this factor is missing.
         `participant_intervals.proportion_interval` computes the intervals of people; if the plan's `items` are
         `random`, `random_items.crossed_proportion` does. `intervals.weighted_accuracy` computes the intervals of
         models. These intervals take into account that the responses to the same item, or to
@@ -56,22 +62,36 @@ def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.
         people have one row, in which the level of this setting is missing.
     """
     check_factors(trials, by)
-    kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", *cluster_columns(plan), *by])
+    kept = kept_trials(trials, [*COUNTED_COLUMNS, "chance", "item_id", *cluster_columns(plan), *by])
     is_model = kept["kind"] == "model"
     cells = ["kind", "subject", *by]
     rows: list[tuple[Any, ...]] = []
     of_people = kept[~is_model].groupby(cells, dropna=False, sort=False)
     for cell, members in participant_counts(kept[~is_model], by).groupby(cells, dropna=False, sort=False):
         n_trials, n_correct = int(members["n_trials"].sum()), int(members["n_correct"].sum())
-        crossed = crossed_over_items(of_people.get_group(cell), plan) if plan.items == "random" else None
+        own = of_people.get_group(cell)
+        crossed = crossed_over_items(own, plan) if plan.items == "random" else None
         interval = crossed.pooled.interval(plan.confidence) if crossed else interval_of(members, plan)
-        rows.append((*cell, len(members), n_trials, n_correct, n_correct / n_trials, *interval))
+        proportion = n_correct / n_trials
+        counts = len(members), n_trials, n_correct
+        rows.append((*cell, *counts, proportion, *interval, *_corrected(proportion, interval, own)))
     for cell, asked in kept[is_model].groupby(cells, dropna=False, sort=False):
         of_items = item_counts(asked, plan)
         proportion, interval = accuracy_of_items(of_items, of_items["n_trials"], plan)
         n_runs, n_trials, n_correct = asked["participant"].nunique(), len(asked), int(asked["correct"].sum())
-        rows.append((*cell, n_runs, n_trials, n_correct, proportion, *interval))
-    return ordered_table(rows, ["kind", "subject"], by, MEASURES, kept)
+        counts = n_runs, n_trials, n_correct
+        rows.append((*cell, *counts, proportion, *interval, *_corrected(proportion, interval, asked)))
+    return ordered_table(rows, ["kind", "subject"], by, (*MEASURES, *CHANCE_MEASURES), kept)
+
+
+def mean_chance(trials: pd.DataFrame) -> float:
+    """Return the mean chance level of trials. It is missing if the chance level of a trial is missing."""
+    return float(trials["chance"].astype("float64").mean(skipna=False))
+
+
+def _corrected(proportion: float, interval: Interval, trials: pd.DataFrame) -> tuple[float, ...]:
+    chance = mean_chance(trials)
+    return chance, *chance_corrected(proportion, interval, chance)
 
 
 @dataclass(frozen=True)

@@ -18,17 +18,20 @@ from analysis.measures.accuracy import (
     interval_of,
     item_counts,
     kept_trials,
+    mean_chance,
     ordered_table,
     participant_counts,
 )
 from analysis.measures.shared_items import compared, of_responses
+from analysis.statistics.chance_correction import normalized_accuracy
 from analysis.statistics.factor_levels import level_order
 from analysis.statistics.intervals import Interval, mover_difference, mover_ratio
 from analysis.statistics.random_items import correlation_over_items
 from experiment.study.analysis_plan import OF_RUNS, AnalysisPlan
 
 MEASURES = ("n_items", "accuracy_people", "accuracy_model", "difference", "ci_low", "ci_high", "accuracy_ratio",
-            "accuracy_ratio_ci_low", "accuracy_ratio_ci_high", "n_items_only_model", "n_items_only_people")  # fmt: skip
+            "accuracy_ratio_ci_low", "accuracy_ratio_ci_high", "normalized_accuracy", "normalized_accuracy_ci_low",
+            "normalized_accuracy_ci_high", "n_items_only_model", "n_items_only_people")  # fmt: skip
 
 
 def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.DataFrame:
@@ -54,7 +57,8 @@ def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> 
         of items that only people responded to. A model's unanswered or invalid trials count as not correct, as in
         `accuracy`. A positive difference means that people are more accurate. `accuracy_ratio` is the model's accuracy
         divided by people's accuracy. The ratio is missing if people's accuracy is 0. The upper bound of the ratio is
-        infinite if the interval of people's accuracy reaches 0.
+        infinite if the interval of people's accuracy reaches 0. `normalized_accuracy` is the model's accuracy on the
+        scale from chance (0) to people's accuracy (1); see `chance_correction.normalized_accuracy`.
 
     Notes
     -----
@@ -68,7 +72,7 @@ def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> 
     adjusted for the number of comparisons.
     """
     check_factors(trials, by)
-    kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", "response", *cluster_columns(plan), *by])
+    kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", "chance", "response", *cluster_columns(plan), *by])
     models = kept[kept["kind"] == "model"]
     of_items = [factor for factor in by if factor not in OF_RUNS]
     pairs = compared(kept)
@@ -103,6 +107,8 @@ class _PeopleCell:
     """Number of responses to each item."""
     accuracy: float
     interval: Interval
+    chance: float
+    """Mean chance level of the responses."""
     crossed: CrossedOverItems | None
     """The accuracy with its precision over participants and items, if the plan's `items` are `random`."""
 
@@ -114,15 +120,17 @@ def _people_cells(
         responses.groupby(["kind", *by, "item_id"], dropna=False, sort=False).size().rename("n_responses").reset_index()
     )
     n_responses = {name: rows.set_index("item_id")["n_responses"] for name, rows in _by_cell(sizes, by).items()}
+    own = _by_cell(responses, by)
     crossed = {}
     if plan.items == "random":
-        crossed = {name: crossed_over_items(trials, plan) for name, trials in _by_cell(responses, by).items()}
+        crossed = {name: crossed_over_items(trials, plan) for name, trials in own.items()}
     return {
         name: _PeopleCell(
             name,
             n_responses[name],
             float(counts["n_correct"].sum() / counts["n_trials"].sum()),
             crossed[name].pooled.interval(plan.confidence) if crossed else interval_of(counts, plan),
+            mean_chance(own[name]),
             crossed.get(name),
         )
         for name, counts in _by_cell(participant_counts(responses, by), by).items()
@@ -144,7 +152,9 @@ def _compared(cell: _PeopleCell, asked: pd.DataFrame, plan: AnalysisPlan) -> tup
     ratio = (math.nan,) * 3
     if cell.accuracy > 0:
         ratio = (accuracy / cell.accuracy, *mover_ratio(accuracy, interval, cell.accuracy, cell.interval, r))
-    return (len(cell.n_responses), cell.accuracy, accuracy, cell.accuracy - accuracy, *difference, *ratio)
+    normalized = normalized_accuracy(accuracy, interval, cell.accuracy, cell.interval, cell.chance, r)
+    accuracies = cell.accuracy, accuracy, cell.accuracy - accuracy
+    return (len(cell.n_responses), *accuracies, *difference, *ratio, *normalized)
 
 
 def _n_items(trials: pd.DataFrame, by: Sequence[str]) -> dict[tuple[object, ...], int]:

@@ -22,6 +22,7 @@ HEADINGS = {
     "accuracy_models": "accuracy, models",
     "accuracy_ratio": "model's accuracy / participants' accuracy",
     "n_items_left_out": "items left out",
+    "chance_corrected": "chance-corrected accuracy", "normalized_accuracy": "model's normalized accuracy",
     "n_items_only_model": "items, model only", "n_items_only_people": "items, participants only",
     "is_equivalent": "equivalent", "pearson": "Pearson's r",
     "spearman": "Spearman's rho", "kappa": "Cohen's kappa",
@@ -46,7 +47,8 @@ SHARES = {"accuracy", "accuracy_people", "accuracy_model", "accuracy_models", "a
           "highest_accuracy_of_a_run", "sd_between_runs", "sd_between_runs_by_chance", "consistency",
           "accuracy_if_wrong", "accuracy_if_left_out", "accuracy_if_chance", "accuracy_original", "accuracy_variants",
           "surviving_accuracy", "chosen", "right", "accuracy_perturbed", "accuracy_unperturbed", "observed", "expected",
-          "hit_rate", "false_alarm_rate", "accuracy_ratio"}  # fmt: skip
+          "hit_rate", "false_alarm_rate", "accuracy_ratio", "chance", "chance_corrected",
+          "normalized_accuracy"}  # fmt: skip
 """Measures of a study that are shares; the report shows them as percentages."""
 DIFFERENCES_OF_SHARES = {"difference", "change", "slope", "slope_difference", "equivalence"}
 """Measures of a study that are differences of shares; the report shows them in percentage points."""

@@ -68,7 +68,11 @@ def _add_accuracy(methods: Methods, plan: AnalysisPlan, *, kinds: Collection[str
         "Accuracy is the percentage of correct responses among the test trials in the analysis.",
         f"Confidence intervals ({percent(plan.confidence, 0)}) are Wilson intervals (Wilson, 1927).",
     ]
-    cited = ["wilson"]
+    cited = ["wilson", "frary"]
+    sentences.append(
+        "Chance-corrected accuracy is (accuracy − chance) / (1 − chance), with the mean chance level of the same "
+        "trials, which is treated as known (Frary, 1988)."
+    )
     is_random = plan.items == "random"
     if PEOPLE.keys() & kinds:
         of_what = (
@@ -99,9 +103,11 @@ def _add_accuracy(methods: Methods, plan: AnalysisPlan, *, kinds: Collection[str
             "For differences, the confidence intervals of participants and model were combined by MOVER (Zou & Donner, "
             "2008). For ratios of accuracies (model divided by participants), they were combined by MOVER for ratios "
             "(Donner & Zou, 2012).",
-            *([f"Both take into account their correlation over {item_units(plan)}."] if is_random else []),
+            "A model's normalized accuracy is (model − chance) / (participants − chance) (Mnih et al., 2015), with the "
+            "same interval for ratios.",
+            *([f"All take into account their correlation over {item_units(plan)}."] if is_random else []),
         ]
-        cited += ["kish", "mover", "mover_ratio"]
+        cited += ["kish", "mover", "mover_ratio", "normalized"]
     methods.add(sentences, *cited)
 
 

@@ -31,6 +31,8 @@ REFERENCES = {
     "sample. Metron, 1, 3-32.",
     "fleiss": "Fleiss, J. L. (1971). Measuring nominal scale agreement among many raters. Psychological Bulletin, 76, "
     "378-382.",
+    "frary": "Frary, R. B. (1988). Formula scoring of multiple-choice tests (correction for guessing). Educational "
+    "Measurement: Issues and Practice, 7(2), 33-38.",
     "glmm": "Lenartowicz, P. (2026). glmm: Mixed-model fitting in Rust, Python and R [Computer software].",
     "greenhouse_geisser": "Greenhouse, S. W., & Geisser, S. (1959). On methods in the analysis of profile data. "
     "Psychometrika, 24, 95-112.",
@@ -59,6 +61,8 @@ REFERENCES = {
     "of the Royal Society Interface, 14, 20170213.",
     "olejnik_algina": "Olejnik, S., & Algina, J. (2003). Generalized eta and omega squared statistics: Measures of "
     "effect size for some common research designs. Psychological Methods, 8, 434-447.",
+    "normalized": "Mnih, V., Kavukcuoglu, K., Silver, D., Rusu, A. A., Veness, J., Bellemare, M. G., … Hassabis, D. "
+    "(2015). Human-level control through deep reinforcement learning. Nature, 518, 529-533.",
     "phipson_smyth": "Phipson, B., & Smyth, G. K. (2010). Permutation p-values should never be zero: Calculating exact "
     "p-values when permutations are randomly drawn. Statistical Applications in Genetics and Molecular Biology, 9, 39.",
     "satterthwaite": "Satterthwaite, F. E. (1946). An approximate distribution of estimates of variance components. "

@@ -228,7 +228,7 @@ def mover_ratio(
     Parameters
     ----------
     first, second : float
-        Estimates that cannot be negative; `second` is above 0.
+        Estimates; `second` is above 0.
     first_ci, second_ci : Interval
         The intervals of the estimates.
     correlation : float
@@ -237,7 +237,7 @@ def mover_ratio(
     Returns
     -------
     Interval
-        The upper bound is infinite if the interval of `second` reaches 0.
+        If the interval of `second` reaches 0, a bound that is further from 0 than the ratio is infinite.
 
     Notes
     -----
@@ -249,6 +249,8 @@ def mover_ratio(
 
     with :math:`a = p_1 p_2 - r (p_1 - l_1)(u_2 - p_2)` and :math:`b = p_1 p_2 - r (u_1 - p_1)(p_2 - l_2)`. :math:`L` is
     computed in the form :math:`l_1 (2 p_1 - l_1) / (a + \sqrt{\cdot})`. This form also works if :math:`u_2 = 2 p_2`.
+    These are the bounds for a positive :math:`l_1`. The bounds of a negative `first` are those of its opposite, with
+    the other sign. If :math:`l_1` is negative, :math:`L` is computed like :math:`U`, for the same reason.
 
     References
     ----------
@@ -261,14 +263,26 @@ def mover_ratio(
     >>> round(low, 4), round(high, 4)
     (0.604, 0.9198)
     """
-    product = first * second
-    a = product - correlation * (first - first_ci.low) * (second_ci.high - second)
-    b = product - correlation * (first_ci.high - first) * (second - second_ci.low)
-    under_low = a**2 - first_ci.low * second_ci.high * (2 * first - first_ci.low) * (2 * second - second_ci.high)
-    under_high = b**2 - first_ci.high * second_ci.low * (2 * first - first_ci.high) * (2 * second - second_ci.low)
-    low_total = a + math.sqrt(max(under_low, 0.0))
-    low = first_ci.low * (2 * first - first_ci.low) / low_total if low_total else 0.0
+    opposite = -first, Interval(-first_ci.high, -first_ci.low), second, second_ci, -correlation
+    as_given = first, first_ci, second, second_ci, correlation
+    return Interval(
+        -_outer_bound(*opposite) if first_ci.low < 0 else _inner_bound(*as_given),
+        -_inner_bound(*opposite) if first_ci.high < 0 else _outer_bound(*as_given),
+    )
+
+
+def _inner_bound(first: float, first_ci: Interval, second: float, second_ci: Interval, correlation: float) -> float:
+    """Return the lower bound of a ratio, for a lower bound of `first` that is not negative."""
+    a = first * second - correlation * (first - first_ci.low) * (second_ci.high - second)
+    under = a**2 - first_ci.low * second_ci.high * (2 * first - first_ci.low) * (2 * second - second_ci.high)
+    total = a + math.sqrt(max(under, 0.0))
+    return first_ci.low * (2 * first - first_ci.low) / total if total else 0.0
+
+
+def _outer_bound(first: float, first_ci: Interval, second: float, second_ci: Interval, correlation: float) -> float:
+    """Return the upper bound of a ratio, for an upper bound of `first` that is not negative."""
     if second_ci.low <= 0:
-        return Interval(low, math.inf)
-    high = (b + math.sqrt(max(under_high, 0.0))) / (second_ci.low * (2 * second - second_ci.low))
-    return Interval(low, high)
+        return math.inf
+    b = first * second - correlation * (first_ci.high - first) * (second - second_ci.low)
+    under = b**2 - first_ci.high * second_ci.low * (2 * first - first_ci.high) * (2 * second - second_ci.low)
+    return (b + math.sqrt(max(under, 0.0))) / (second_ci.low * (2 * second - second_ci.low))

@@ -28,7 +28,8 @@ def three_kinds(view, session):
 def test_the_table_has_the_promised_columns_and_counts(three_kinds):
     table = accuracy(marked(three_kinds), ["condition"], PLAN)
     assert table.columns.tolist() == [
-        "kind", "subject", "condition", "n_participants", "n_trials", "n_correct", "accuracy", "ci_low", "ci_high"
+        "kind", "subject", "condition", "n_participants", "n_trials", "n_correct", "accuracy", "ci_low", "ci_high",
+        "chance", "chance_corrected", "chance_corrected_ci_low", "chance_corrected_ci_high",
     ]  # fmt: skip
     cells = table.set_index(["subject", "condition"])[["n_participants", "n_trials", "n_correct"]]
     assert cells.loc[("people", "00")].tolist() == [4, 16, 0 + 2 + 4 + 1]
@@ -120,3 +121,32 @@ def test_two_factors_never_share_a_file(view, session):
     names = [table.name for table in accuracy_by_factor(trials, PLAN.model_copy(update={"by": factors}))]
     assert len(set(names)) == len(factors)
     assert all(name.isascii() and " " not in name for name in names)
+
+
+def test_the_accuracy_is_corrected_for_the_mean_chance_level_of_the_same_trials(view, session, row):
+    """Six items with four options and two items with two options: chance is (6 / 4 + 2 / 2) / 8."""
+    two = {"text": "", "prompt": "Which?", "options": ["a", "b"]}
+    rows = view(
+        session(participant="A", n_test=6, n_correct=5),
+        row(participant="A", item_id="j1", content=two, trial_index=6),
+        row(participant="A", item_id="j2", content=two, trial_index=7, response=2),
+    )
+    line = accuracy(marked(rows), [], PLAN).iloc[0]
+    chance = 2.5 / 8
+    assert line["chance"] == chance
+    assert line["chance_corrected"] == pytest.approx((6 / 8 - chance) / (1 - chance))
+    expected = [(bound - chance) / (1 - chance) for bound in wilson(6, 8)]
+    assert line[["chance_corrected_ci_low", "chance_corrected_ci_high"]].tolist() == pytest.approx(expected)
+
+
+def test_an_accuracy_below_chance_is_negative_after_the_correction_and_all_correct_is_1(view, session):
+    rows = view(session(n_correct=0), session(kind="model", n_correct=4))
+    assert accuracy(marked(rows), [], PLAN)["chance_corrected"].tolist() == pytest.approx([-1 / 3, 1])
+
+
+def test_without_a_chance_level_of_every_trial_there_is_no_corrected_accuracy(view, session):
+    trials = marked(view(session(n_correct=3)))
+    trials.loc[0, "chance"] = np.nan
+    line = accuracy(trials, [], PLAN).iloc[0]
+    assert line[["chance", "chance_corrected", "chance_corrected_ci_low"]].isna().all()
+    assert line["accuracy"] == 3 / 4

@@ -29,8 +29,8 @@ def test_a_difference_is_over_the_items_with_responses_of_people_and_the_model(v
     table = differences(marked(rows), [], PLAN)
     assert table.columns.tolist() == [
         "kind", "people", "model", "n_items", "accuracy_people", "accuracy_model", "difference", "ci_low", "ci_high",
-        "accuracy_ratio", "accuracy_ratio_ci_low", "accuracy_ratio_ci_high", "n_items_only_model",
-        "n_items_only_people",
+        "accuracy_ratio", "accuracy_ratio_ci_low", "accuracy_ratio_ci_high", "normalized_accuracy",
+        "normalized_accuracy_ci_low", "normalized_accuracy_ci_high", "n_items_only_model", "n_items_only_people",
     ]  # fmt: skip
     line = table.iloc[0]
     assert line["n_items"] == 4
@@ -194,3 +194,34 @@ def test_with_random_items_clusters_count_as_units(easy_and_hard):
     plan = RANDOM.model_copy(update={"item_cluster": "scenario"})
     for of in (differences, accuracy):
         assert width(of(easy_and_hard, [], plan))[0] > width(of(easy_and_hard, [], RANDOM))[0]
+
+
+def test_the_normalized_accuracy_is_0_at_chance_and_1_at_the_accuracy_of_people(view, session):
+    people = [session(participant=name, n_test=20, n_correct=15) for name in "ABC"]
+    models = [session(kind="model", run=f"M{n:02d}", n_test=20, n_correct=n) for n in (2, 5, 10, 15, 20)]
+    table = differences(marked(view(people, models)), [], PLAN)
+    assert table["normalized_accuracy"].tolist() == pytest.approx([-0.3, 0, 0.5, 1, 1.5])
+    low, high = table["normalized_accuracy_ci_low"], table["normalized_accuracy_ci_high"]
+    assert (low < table["normalized_accuracy"]).all()
+    assert (high > table["normalized_accuracy"]).all()
+    line = table.iloc[2]
+    chance = 0.25
+    model, own = wilson(10, 20), proportion_interval(np.full(3, 15), np.full(3, 20), 0.95)
+    above = [Interval(one.low - chance, one.high - chance) for one in (model, own)]
+    expected = mover_ratio(0.25, above[0], 0.5, above[1])
+    assert (low.iloc[2], high.iloc[2]) == pytest.approx(tuple(expected))
+    assert line["accuracy_ratio"] == pytest.approx(2 / 3), "the ratio does not know chance"
+
+
+def test_there_is_no_normalized_accuracy_if_people_are_not_above_chance(view, session):
+    rows = view(session(n_test=4, n_correct=1), session(kind="model", n_test=4, n_correct=4))
+    line = differences(marked(rows), [], PLAN).iloc[0]
+    assert line[["normalized_accuracy", "normalized_accuracy_ci_low", "normalized_accuracy_ci_high"]].isna().all()
+
+
+def test_the_normalized_accuracy_has_no_finite_interval_if_the_interval_of_people_reaches_chance(view, session):
+    rows = view(session(n_test=4, n_correct=2), session(kind="model", n_test=4, n_correct=1))
+    line = differences(marked(rows), [], PLAN).iloc[0]
+    assert line["normalized_accuracy"] == 0
+    assert line["normalized_accuracy_ci_low"] == -np.inf
+    assert line["normalized_accuracy_ci_high"] == np.inf

@@ -156,3 +156,25 @@ def test_the_interval_of_a_ratio_includes_it_and_is_the_inverse_of_the_inverse_r
 def test_the_interval_of_a_ratio_to_an_estimate_that_may_be_zero_is_infinite_above():
     assert mover_ratio(0.5, Interval(0.4, 0.6), 0.1, Interval(0.0, 0.2)).high == float("inf")
     assert mover_ratio(0.0, Interval(0.0, 0.2), 0.5, Interval(0.4, 0.6)).low == 0
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.4])
+@pytest.mark.parametrize("first", [(0.1, -0.05, 0.2), (-0.2, -0.35, -0.1), (-0.05, -0.2, 0.15)])
+def test_the_bounds_of_a_ratio_that_may_be_negative_are_where_the_interval_of_first_minus_r_second_reaches_0(
+    first, correlation
+):
+    """The definition of MOVER for ratios: R is a bound if 0 is a bound of the interval of `first - R * second`."""
+    value, low, high = first
+    second, second_ci = 0.5, Interval(0.4, 0.7)
+    bounds = mover_ratio(value, Interval(low, high), second, second_ci, correlation)
+    for bound, side in zip(bounds, (0, 1), strict=True):
+        scaled = sorted((bound * second_ci.low, bound * second_ci.high))
+        r = correlation if bound > 0 else -correlation
+        interval = mover_difference(value, Interval(low, high), bound * second, Interval(*scaled), r)
+        assert interval[side] == pytest.approx(0, abs=1e-12)
+
+
+def test_a_negative_ratio_is_the_opposite_of_the_positive_ratio():
+    low, high = mover_ratio(0.6, Interval(0.5, 0.7), 0.8, Interval(0.7, 0.9), 0.3)
+    opposite = mover_ratio(-0.6, Interval(-0.7, -0.5), 0.8, Interval(0.7, 0.9), -0.3)
+    assert tuple(opposite) == pytest.approx((-high, -low))
