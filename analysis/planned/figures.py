@@ -10,7 +10,10 @@ from analysis.figures.forest import forest_plot
 from analysis.figures.interaction import interaction_plot
 from analysis.planned.models import FittedModel
 from analysis.sentences import level_words, percent
+from analysis.statistics.mixed_models.formulas import parse_formula
 
+MEASURES = {"binomial": ("probability", "marginal mean"), "gamma": ("mean", "marginal mean")}
+"""For each family with a scale of the outcome: the column of the drawn marginal means, and their name."""
 MOST_COEFFICIENTS = 40
 """Greatest number of coefficients in a forest plot. A model with more coefficients has only the table."""
 
@@ -36,32 +39,33 @@ def model_figures(
     figures: list[Drawing | None] = []
     if 0 < len(coefficients) <= MOST_COEFFICIENTS:
         unit = "log-odds" if is_logistic else "percentage points" if is_linear_share else "units of the outcome"
+        unit = "log units of the outcome" if fitted.model.has_log_scale else unit
         figures.append(
             forest_plot(
                 coefficients, f"{fitted.name}_coefficients", label="term", estimate="estimate", ci_low="ci_low",
                 ci_high="ci_high", x_label=f"coefficient in {unit}, {interval}", scale=100 if is_linear_share else 1,
             )
         )  # fmt: skip
-    outcome = fitted.planned.formula.split("~")[0].strip() + (", percent" if fitted.is_share else "")
-    measure = ("probability", "probability_ci_low", "probability_ci_high") if is_logistic else _ESTIMATE
+    outcome = parse_formula(fitted.planned.formula).outcome + (", percent" if fitted.is_share else "")
     for place, (asked, means, observed) in enumerate(
         zip(fitted.planned.contrasts, fitted.means, fitted.observed, strict=True), start=1
     ):
         factors = [*asked.of, *asked.by]
         number = f"_{place}" if len(fitted.means) > 1 else ""
+        measure, label = MEASURES.get(fitted.planned.family, ("estimate", "marginal mean"))
+        if fitted.model.log_outcome:
+            measure, label = "geometric_mean", "geometric mean"
+        low, high = (f"{measure}_{bound}".removeprefix("estimate_") for bound in ("ci_low", "ci_high"))
         lines = " and ".join(factors[1:]) or "line"
         figures.append(
             interaction_plot(
                 means.assign(**{lines: _lines(means, factors[1:])}), factors[0], lines,
-                f"{fitted.name}_means{number}", *measure, f"{outcome}, marginal mean {interval}",
+                f"{fitted.name}_means{number}", measure, low, high, f"{outcome}, {label} {interval}",
                 scale=100 if fitted.is_share else 1, styles=styles,
                 participants=observed.assign(**{lines: _lines(observed, factors[1:])}),
             )
         )  # fmt: skip
     return [drawing for drawing in figures if drawing is not None]
-
-
-_ESTIMATE = ("estimate", "ci_low", "ci_high")
 
 
 def _lines(means: pd.DataFrame, factors: list[str]) -> list[str]:

@@ -2,14 +2,17 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from analysis.data.row_filters import chosen_rows
 from analysis.planned.grouping_warnings import grouping_warnings
 from analysis.planned.run_groups import with_people_as_groups
 from analysis.statistics.mixed_models.contrasts import pairwise_contrasts
-from analysis.statistics.mixed_models.fit import MixedModel, fit_mixed_model, odds_ratios, standardized_coefficients
+from analysis.statistics.mixed_models.fit import MixedModel, fit_mixed_model, standardized_coefficients
+from analysis.statistics.mixed_models.formulas import parse_formula
 from analysis.statistics.mixed_models.marginal_means import marginal_means
+from analysis.statistics.mixed_models.ratios import odds_ratios, ratios
 from analysis.statistics.mixed_models.term_tests import effect_sizes_of_terms
 from batteries.errors import InputError
 from experiment.study.planned_analyses import PlannedModel
@@ -28,8 +31,9 @@ class FittedModel:
     """Pairwise contrasts, one table for each entry of `contrasts` in the plan."""
     standardized: pd.DataFrame
     """Standardized coefficients: outcome and covariates are in standard deviations."""
-    odds_ratios: pd.DataFrame | None
-    """Odds ratios of a logistic model; None for a linear model."""
+    exponentiated: dict[str, pd.DataFrame]
+    """The exponentiated coefficients, by the name of their table: `odds_ratios` of a logistic model, `ratios` of a
+    model on a log scale. Empty for other models."""
     effect_sizes: pd.DataFrame | None
     """Effect sizes of the terms of a linear model; None if the terms have no F tests."""
     observed: tuple[pd.DataFrame, ...]
@@ -47,8 +51,7 @@ class FittedModel:
                   "standardized": self.standardized}  # fmt: skip
         if not model.correlations.empty:
             tables["correlations"] = model.correlations
-        if self.odds_ratios is not None:
-            tables["odds_ratios"] = self.odds_ratios
+        tables |= self.exponentiated
         if self.effect_sizes is not None:
             tables["effect_sizes"] = self.effect_sizes
         for place, (means, contrasts) in enumerate(zip(self.means, self.contrasts, strict=True), start=1):
@@ -60,6 +63,11 @@ class FittedModel:
 def has_random_effects(fitted: FittedModel) -> bool:
     """Return True if the statistical model has random effects."""
     return bool((fitted.model.random["group"] != "Residual").any())
+
+
+def has_f_tests(fitted: FittedModel) -> bool:
+    """Return True if the terms of the statistical model have F tests, and False if they have chi-square tests."""
+    return bool((fitted.model.anova["statistic_name"] == "F").any())
 
 
 def fit_planned_model(data: pd.DataFrame, name: str, planned: PlannedModel, confidence: float) -> FittedModel:
@@ -92,7 +100,12 @@ def fit_planned_model(data: pd.DataFrame, name: str, planned: PlannedModel, conf
         )
     except InputError as error:
         raise InputError(f"{what}: {error}") from None
-    outcome = planned.formula.split("~")[0].strip()
+    outcome = parse_formula(planned.formula).outcome
+    exponentiated = {}
+    if planned.family == "binomial":
+        exponentiated["odds_ratios"] = odds_ratios(model, confidence=confidence)
+    elif model.has_log_scale:
+        exponentiated["ratios"] = ratios(model, confidence=confidence)
     return FittedModel(
         name=name,
         planned=planned,
@@ -100,18 +113,22 @@ def fit_planned_model(data: pd.DataFrame, name: str, planned: PlannedModel, conf
         means=tuple(means),
         contrasts=tuple(contrasts),
         standardized=standardized,
-        odds_ratios=odds_ratios(model, confidence=confidence) if planned.family == "binomial" else None,
-        effect_sizes=effect_sizes_of_terms(model.anova, confidence),
-        observed=tuple(_participants_means(rows, outcome, [*asked.of, *asked.by]) for asked in planned.contrasts),
+        exponentiated=exponentiated,
+        effect_sizes=effect_sizes_of_terms(model.anova, confidence) if planned.family == "gaussian" else None,
+        observed=tuple(
+            _participants_means(rows, outcome, [*asked.of, *asked.by], are_geometric=model.log_outcome)
+            for asked in planned.contrasts
+        ),
         is_share=outcome in rows and bool(rows[outcome].dropna().isin([0, 1]).all()),
         warnings=(*model.warnings, *grouping_warnings(rows, planned.formula)),
     )
 
 
-def _participants_means(rows: pd.DataFrame, outcome: str, factors: list[str]) -> pd.DataFrame:
+def _participants_means(rows: pd.DataFrame, outcome: str, factors: list[str], *, are_geometric: bool) -> pd.DataFrame:
     """Return each participant's mean of the outcome at each combination of the factors' levels."""
     if not {outcome, "participant", *factors} <= set(rows.columns):
         return pd.DataFrame(columns=[*factors, "mean"])
     values = pd.to_numeric(rows[outcome]).astype("float64")
-    means = values.groupby([rows["participant"], *(rows[factor] for factor in factors)]).mean()
+    by_cell = [rows["participant"], *(rows[factor] for factor in factors)]
+    means = np.exp(np.log(values).groupby(by_cell).mean()) if are_geometric else values.groupby(by_cell).mean()
     return means.rename("mean").dropna().reset_index().drop(columns="participant")

@@ -13,6 +13,7 @@ from analysis.planned.tables import MEASURES
 from analysis.sentences import listed
 from analysis.statistics.factor_levels import level_order, level_text
 from analysis.statistics.mixed_models.formulas import parse_formula
+from analysis.statistics.mixed_models.model_frame import LOG_IS_GAUSSIAN
 from batteries.errors import InputError
 from batteries.items import Item
 from experiment.study.analysis_plan import OF_RUNS, AnalysisPlan
@@ -20,6 +21,8 @@ from experiment.study.planned_analyses import Level, PlannedAnalyses, PlannedMod
 
 Place = tuple[str | int, ...]
 """The keys of an entry in the plan, such as `("tests", "condition_effect", "of")`."""
+RT = "rt_ms"
+"""The column of response times."""
 COLUMNS_OF_ITEMS = ("item_id", "task")
 """Columns that are not factors, but whose levels come from the items."""
 
@@ -133,6 +136,14 @@ class _Check:
             self.add((*place, "formula"), str(error))
         else:
             predictors = formula.predictors
+            if formula.log_outcome and model.family != "gaussian":
+                self.add((*place, "family"), LOG_IS_GAUSSIAN.format(outcome=formula.outcome, family=model.family))
+            if self.rows is not None and formula.outcome == RT and "who" not in model.model_fields_set:
+                self.add(
+                    (*place, "formula"),
+                    f"`{RT}` is a response time in the trials of people, but the time from request to reply in the "
+                    "runs of models. Fix: write `who: people`.",
+                )
             for column in formula.columns:
                 self.column((*place, "formula"), column, self.flags)
             for index, asked in enumerate(model.contrasts):

@@ -24,6 +24,8 @@ from experiment.study.planned_analyses import PlannedAnalyses, PlannedModel, Pla
 
 OUTCOMES = ("correct", "score")
 """Outcomes that are simulated; the score of every task is 1 for a correct response and 0 for a wrong one."""
+SIMULATED_FAMILIES = ("gaussian", "binomial")
+"""Families of models for an outcome of 0 and 1."""
 ABOUT_MODELS = ("subject", "kind", "run", "model", "model_version", "temperature", "prompt_digest")
 """Columns that distinguish people from models, or one model from another."""
 Planned = TypeVar("Planned", PlannedTest, PlannedModel)
@@ -338,6 +340,11 @@ def _why_not(trials: PlannedTrials, plan: PlannedAnalyses, planned: PlannedTest 
     if isinstance(planned, PlannedModel):
         formula = parse_formula(planned.formula)
         outcome, compared = formula.outcome, set(formula.columns)
+        if formula.log_outcome or planned.family not in SIMULATED_FAMILIES:
+            return (
+                "is a model of response times, but only `correct` is simulated, which is 0 or 1. Fix: choose an "
+                "analysis of `correct`."
+            )
     else:
         outcome, compared = planned.of, {*planned.factors}
         if len(planned.factors) > 1:

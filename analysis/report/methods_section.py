@@ -9,7 +9,7 @@ from analysis.data.columns import PEOPLE, sessions_of
 from analysis.data.row_filters import where_words
 from analysis.data.subjects import names_of_models, programs_among
 from analysis.exclusions.flow import INCLUDED, Exclusions
-from analysis.planned.models import FittedModel, has_random_effects
+from analysis.planned.models import FittedModel, has_f_tests, has_random_effects
 from analysis.planned.results import PlannedResults
 from analysis.report.methods_measures import measure_sentences
 from analysis.report.methods_tests import test_sentences
@@ -218,16 +218,23 @@ def add_planned(methods: Methods, plan: PlannedAnalyses, results: PlannedResults
             ("gaussian", False): "Linear models without random effects were fitted by least squares",
             ("binomial", True): "Logistic mixed models were fitted by maximum likelihood with Laplace's approximation",
             ("binomial", False): "Logistic models without random effects were fitted by maximum likelihood",
+            ("gamma", True): "Gamma mixed models with a log link (Lo & Andrews, 2015) were fitted by maximum "
+            "likelihood with Laplace's approximation",
+            ("gamma", False): "Gamma models with a log link and without random effects were fitted by maximum "
+            "likelihood, with the dispersion from Pearson's χ²",
         }
         sentences = [
             *(_formula_words(name, model) for name, model in results.models.items()),
             *(f"{how[form]}, with glmm (Lenartowicz, 2026)." for form in sorted(forms)),
+            *_log_words(results),
             *_term_tests(results),
             "R² and the intraclass correlation follow Nakagawa et al. (2017).",
         ]
         cited = {"glmm", "nakagawa"}
         if any(model.model.bias_reduced for model in results.models.values()):
             cited.add("firth")
+        if ("gamma", True) in forms:
+            cited.add("lo_andrews")
         if ("gaussian", True) in forms:
             sentences.append("In linear mixed models, the degrees of freedom follow Satterthwaite (1946).")
             cited.add("satterthwaite")
@@ -290,16 +297,26 @@ def _formula_words(name: str, fitted: FittedModel) -> str:
     )
 
 
+def _log_words(results: PlannedResults) -> list[str]:
+    """Return a sentence on the models of `log()` of their outcome."""
+    names = [name for name, fitted in results.models.items() if fitted.model.log_outcome]
+    if not names:
+        return []
+    return [
+        f"The outcome of {', '.join(names)} is a natural logarithm. Marginal means and their intervals were "
+        "transformed back by exponentiation, so they are geometric means, and contrasts are ratios of geometric means."
+    ]
+
+
 def _term_tests(results: PlannedResults) -> list[str]:
     """Return sentences on the tests of terms, with the names of the models if there are different kinds of tests."""
     models = results.models
-    kinds = [(model.planned.term_tests, model.planned.family) for model in models.values()]
+    kinds = [(model.planned.term_tests, has_f_tests(model)) for model in models.values()]
     everywhere = "tests over all levels of the other factors, with equal weights (type III)"
     words = {
-        ("joint", "gaussian"): f"F {everywhere}",
-        ("joint", "binomial"): f"Wald χ² {everywhere}",
-        ("treatment", "gaussian"): "Wald χ² tests of treatment contrasts (type III)",
-        ("treatment", "binomial"): "Wald χ² tests of treatment contrasts (type III)",
+        ("joint", True): f"F {everywhere}",
+        ("joint", False): f"Wald χ² {everywhere}",
+        ("treatment", False): "Wald χ² tests of treatment contrasts (type III)",
     }
     said = [words[kind] for kind in kinds]
     sentences = []

@@ -15,7 +15,14 @@ from analysis.planned.tests import EQUIVALENCE
 from analysis.report.formatting import ShownTable, shown
 from analysis.report.html import with_markup
 from analysis.report.methods_section import ADJUSTMENTS
-from analysis.report.planned_sentences import label_of_test, model_words, sentence_of_test, term_sentences, test_name
+from analysis.report.planned_sentences import (
+    label_of_test,
+    model_words,
+    ratio_sentences,
+    sentence_of_test,
+    term_sentences,
+    test_name,
+)
 from analysis.sentences import count
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedTable
 
@@ -39,14 +46,20 @@ PARTS = {
     "means": (
         "Estimated marginal means",
         "Each mean is averaged over the other factors with equal weights. Covariates are set to their means, and "
-        "random effects to 0. So a probability is that of an average participant and item, not an average percentage.",
+        "random effects to 0. So the probability of a logistic model, or the mean of a gamma model, is that of an "
+        "average participant and item, not an average over participants and items.",
     ),
     "contrasts": ("Contrasts of marginal means", ""),
     "coefficients": (
         "Coefficients",
-        "In a linear model, degrees of freedom are Satterthwaite's. In a logistic model, tests are Wald's z.",
+        "In a linear model, degrees of freedom are Satterthwaite's. In other mixed models, tests are Wald's z.",
     ),
     "odds_ratios": ("Odds ratios", "Odds ratios and their CIs are exponentiated coefficients and CIs."),
+    "ratios": (
+        "Ratios of means",
+        "Exponentiated coefficients and CIs: ratios of means, or of geometric means if the outcome is a logarithm. The "
+        "row of the intercept has the mean itself.",
+    ),
     "standardized": (
         "Standardized coefficients",
         "The model was fitted again with covariates, and the outcome of a linear model, in standard deviations.",
@@ -143,7 +156,8 @@ def _model(fitted: FittedModel, plan: PlannedAnalyses, figures: list[Drawing]) -
     return {
         "name": fitted.name, "exploratory": fitted.planned.exploratory, "words": model_words(fitted),
         "formula": fitted.planned.formula, "warnings": fitted.warnings, "parts": parts,
-        "term_sentences": term_sentences(fitted, plan.confidence), "figures": [with_markup(one) for one in figures],
+        "term_sentences": [*term_sentences(fitted, plan.confidence), *ratio_sentences(fitted, plan.confidence)],
+        "figures": [with_markup(one) for one in figures],
     }  # fmt: skip
 
 
@@ -175,6 +189,8 @@ def _contrasts_note(fitted: FittedModel, name: str) -> str:
     place = int(number) - 1 if number else 0
     asked, table = fitted.planned.contrasts[place], fitted.contrasts[place]
     words = "An estimate is the first mean minus the second mean."
+    if fitted.model.has_log_scale:
+        words += " These means are logarithms. A ratio is the first mean divided by the second mean."
     n_families = len(table[list(asked.by)].drop_duplicates()) if asked.by else 1
     n_contrasts = len(table) // n_families
     if n_contrasts == 1:

@@ -10,8 +10,9 @@ from analysis.planned.results import PlannedResults
 from analysis.planned.tests import AS_PLANNED, EQUIVALENCE, PAIRED
 from analysis.planned.units_of_tests import SHARE
 from analysis.report.formatting import cell_words, number, p_words
-from analysis.sentences import MOST_MODELS_IN_SENTENCES, count, percent, points
+from analysis.sentences import MOST_MODELS_IN_SENTENCES, count, level_words, percent, points
 from analysis.statistics.bayes_factors import bayes_factor_words
+from analysis.statistics.mixed_models.formulas import parse_formula
 from analysis.statistics.permutation_tests import MEAN_DIFFERENCE
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedTest
 
@@ -20,6 +21,10 @@ NOUNS = {"participant", "run", "item", "session", "row"}
 """Units of n with a plural. Other units are names of columns."""
 RANK_SUMS = ("U", "V")
 """Statistics that are multiples of 1/2."""
+KINDS = {"gaussian": "linear", "binomial": "logistic", "gamma": "gamma"}
+"""For each family: the kind of model."""
+MOST_RATIOS = 6
+"""More ratios than this are only in the table."""
 NOT_CONVERGED = "No term was tested, because the fit did not converge."
 CORRECTIONS = {"holm": ("p_holm", "Holm"), "bh": ("p_bh", "Benjamini-Hochberg")}
 
@@ -141,9 +146,9 @@ def _decisive_p(plan: PlannedAnalyses) -> str:
 
 def model_words(fitted: FittedModel) -> str:
     """Return the structure and the fit of a statistical model in a paragraph."""
-    planned, fit = fitted.planned, fitted.model.fit.iloc[0]
+    fit = fitted.model.fit.iloc[0]
     groups = [str(group) for group in fitted.model.random["group"].drop_duplicates() if group != "Residual"]
-    kind = {"gaussian": "linear", "binomial": "logistic"}[planned.family]
+    kind = KINDS[fitted.planned.family]
     if groups:
         how = (
             "restricted maximum likelihood"
@@ -158,6 +163,14 @@ def model_words(fitted: FittedModel) -> str:
         if fitted.model.bias_reduced:
             effects += " (Firth's bias reduction)"
     words = f"A {what} of {count(int(fit['n']), 'row')}, {effects}."
+    if fitted.model.has_log_scale:
+        outcome = parse_formula(fitted.model.formula).outcome
+        words += (
+            f" The outcome is the natural logarithm of {outcome}, so means in the unit of {outcome} are geometric means"
+            if fitted.model.log_outcome
+            else f" The link is the logarithm, so means are also in the unit of {outcome}"
+        )
+        words += f", and an exponentiated coefficient or contrast is a ratio of {_mean_words(fitted)}."
     shares = [
         f"{name} {number(fit[column])}"
         for column, name in (("r2_marginal", "marginal R²"), ("r2_conditional", "conditional R²"),
@@ -166,6 +179,33 @@ def model_words(fitted: FittedModel) -> str:
     ]  # fmt: skip
     fitting = ", ".join(shares)
     return f"{words} {fitting[:1].upper()}{fitting[1:]}." if shares else words
+
+
+def _mean_words(fitted: FittedModel) -> str:
+    return "geometric means" if fitted.model.log_outcome else "means"
+
+
+def ratio_sentences(fitted: FittedModel, confidence: float) -> list[str]:
+    """Return one sentence for each set of contrasts of a model on a log scale, with its ratios.
+
+    A set of more than `MOST_RATIOS` contrasts has no sentence.
+    """
+    sentences: list[str] = []
+    if not fitted.model.fit["converged"].iloc[0]:
+        return sentences
+    for asked, table in zip(fitted.planned.contrasts, fitted.contrasts, strict=True):
+        known = table[table["ratio"].notna()] if "ratio" in table else table.head(0)
+        if not 0 < len(known) <= MOST_RATIOS:
+            continue
+        adjusted = "" if asked.adjust == "none" or table["p_adjusted"].equals(table["p_value"]) else "adjusted "
+        ratios = [
+            f"{', '.join([*(level_words(row[factor]) for factor in asked.by), row['contrast'].replace(' - ', ' / ')])} "
+            f"{number(row['ratio'])}, {percent(confidence, 0)} CI [{number(row['ratio_ci_low'])}, "
+            f"{number(row['ratio_ci_high'])}], {adjusted}p {_equals(p_words(row['p_adjusted']))}"
+            for row in known.to_dict("records")
+        ]
+        sentences.append(f"Ratios of {_mean_words(fitted)}: {'; '.join(ratios)}.")
+    return sentences
 
 
 def term_sentences(fitted: FittedModel, confidence: float) -> list[str]:

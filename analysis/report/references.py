@@ -48,6 +48,8 @@ REFERENCES = {
     "kish": "Kish, L. (1965). Survey sampling. Wiley.",
     "korn_graubard": "Korn, E. L., & Graubard, B. I. (1998). Confidence intervals for proportions with small expected "
     "number of positive counts estimated from survey data. Survey Methodology, 24, 193-201.",
+    "lo_andrews": "Lo, S., & Andrews, S. (2015). To transform or not to transform: Using generalized linear mixed "
+    "models to analyse reaction time data. Frontiers in Psychology, 6, 1171.",
     "mann_whitney": "Mann, H. B., & Whitney, D. R. (1947). On a test of whether one of two random variables is "
     "stochastically larger than the other. Annals of Mathematical Statistics, 18, 50-60.",
     "mcnemar": "McNemar, Q. (1947). Note on the sampling error of the difference between correlated proportions or "

@@ -102,16 +102,21 @@ class PlannedContrasts(BaseModel):
 
 
 class PlannedModel(_Planned):
-    """A linear or logistic mixed model."""
+    """A linear, logistic or gamma mixed model."""
 
     formula: str = Field(
         min_length=3,
         description=(
-            "Formula as in R's lme4, such as `correct ~ subject * condition + (1 | participant) + (1 | item_id)`."
+            "Formula as in R's lme4, such as `correct ~ subject * condition + (1 | participant) + (1 | item_id)`. "
+            "`log(rt_ms) ~ ...` is a linear model of the natural logarithm of the outcome."
         ),
     )
-    family: Literal["gaussian", "binomial"] = Field(
-        default="gaussian", description="`gaussian` for a linear model, `binomial` for a logistic model of 0 and 1."
+    family: Literal["gaussian", "binomial", "gamma"] = Field(
+        default="gaussian",
+        description=(
+            "`gaussian` for a linear model, `binomial` for a logistic model of 0 and 1, `gamma` for a gamma model with "
+            "a log link, for an outcome above 0 such as response times."
+        ),
     )
     reference: dict[str, Level] = Field(
         default_factory=dict, description="Reference level of each factor; if omitted, the first level in order."
@@ -120,9 +125,9 @@ class PlannedModel(_Planned):
         default="joint",
         description=(
             "`joint`: test each term over all levels of the other factors, with equal weights. Linear models have F "
-            "tests with Satterthwaite's degrees of freedom, logistic models have χ² tests. `treatment`: Wald χ² tests "
-            "of treatment contrasts. A factor that is part of an interaction is then tested only at the reference "
-            "levels of the other factors in the interaction."
+            "tests with Satterthwaite's degrees of freedom, other mixed models have χ² tests. `treatment`: Wald χ² "
+            "tests of treatment contrasts. A factor that is part of an interaction is then tested only at the "
+            "reference levels of the other factors in the interaction."
         ),
     )
     contrasts: tuple[PlannedContrasts, ...] = Field(

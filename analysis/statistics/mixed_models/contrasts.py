@@ -48,7 +48,9 @@ def pairwise_contrasts(
     DataFrame
         A column for each factor of `by`, then `contrast` (such as `a - b`), `estimate`, `std_error`, `df`, `statistic`,
         `p_value`, `p_adjusted`, `ci_low`, `ci_high`. For a logistic model, the estimates are differences of log-odds,
-        and the columns `odds_ratio`, `or_ci_low`, `or_ci_high` follow. If a contrast cannot be estimated, its numbers
+        and the columns `odds_ratio`, `or_ci_low`, `or_ci_high` follow. For a gamma model and for a model of `log()` of
+        the outcome, the columns `ratio`, `ratio_ci_low`, `ratio_ci_high` follow: ratios of means, or of geometric
+        means. If a contrast cannot be estimated, its numbers
         are missing.
 
     Raises
@@ -106,6 +108,9 @@ def pairwise_contrasts(
         with np.errstate(over="ignore"):
             ratios = np.exp(contrasts[["estimate", "ci_low", "ci_high"]].to_numpy())
         contrasts[["odds_ratio", "or_ci_low", "or_ci_high"]] = ratios
+    if model.has_log_scale:
+        ratios = np.exp(contrasts[["estimate", "ci_low", "ci_high"]].to_numpy())
+        contrasts[["ratio", "ratio_ci_low", "ratio_ci_high"]] = ratios
     return contrasts
 
 

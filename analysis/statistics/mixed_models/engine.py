@@ -46,7 +46,9 @@ class Estimates:
     random_covariances: tuple[Floats, ...]
     """Covariance of the intercept and slopes of each random effect. The values are missing if the fit failed."""
     residual_variance: float
-    """Residual variance of a linear model; missing for a logistic model."""
+    """Residual variance of a linear model; missing for other models."""
+    dispersion: float
+    """Dispersion of a gamma model: variance of an outcome, divided by its squared mean. Missing for other models."""
     degrees: DegreesOfFreedom
     fitted: Floats
     """Fitted means of the rows, including random effects; empty if the fit failed."""
@@ -70,7 +72,7 @@ def estimate(
     reml: bool,
     weights: Floats | None = None,
 ) -> Estimates:
-    """Fit a linear or logistic model.
+    """Fit a linear, logistic or gamma model. The gamma model has a log link.
 
     Parameters
     ----------
@@ -79,7 +81,7 @@ def estimate(
         The columns of the design, including the intercept.
     effects : sequence of GroupedEffect
         Random effects, at most one for each grouping of the rows. Empty for a model without random effects.
-    family : {"gaussian", "binomial"}
+    family : {"gaussian", "binomial", "gamma"}
     reml : bool
         True to fit a linear mixed model by restricted maximum likelihood.
     weights : array of float, shape (n,), or None
@@ -104,7 +106,8 @@ def estimate(
         warnings.simplefilter("ignore")
         try:
             restricted = reml if effects and family == "gaussian" else None
-            fit = glmm.fit(data, formula, family, reml=restricted, weights=weights, anova_test="Wald")
+            link = "log" if family == "gamma" else None
+            fit = glmm.fit(data, formula, family, link=link, reml=restricted, weights=weights, anova_test="Wald")
         except (ValueError, RuntimeError) as refusal:
             raise InputError(f"the model cannot be fitted: {refusal}. Fix: try a simpler model.") from None
     return _estimates(fit, effects, order)
@@ -125,7 +128,7 @@ def _estimates(fit: glmm.Fit, effects: Sequence[GroupedEffect], order: Sequence[
     degrees: DegreesOfFreedom = np.nan
     if gaussian and effects:
         degrees = _satterthwaite(fit.satterthwaite_record, int(retained.sum()))
-    elif gaussian:
+    elif gaussian or (fit.family == "gamma" and not effects):
         degrees = float(fit.nobs - retained.sum())
     return Estimates(
         coefficients=fit.beta[retained],
@@ -133,6 +136,7 @@ def _estimates(fit: glmm.Fit, effects: Sequence[GroupedEffect], order: Sequence[
         retained=retained,
         random_covariances=tuple(covariances),
         residual_variance=float(fit.dispersion) if gaussian else np.nan,
+        dispersion=float(fit.dispersion) if fit.family == "gamma" else np.nan,
         degrees=degrees,
         fitted=fit.fitted,
         loglik=fit.loglik,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import polygamma
 
 Floats = npt.NDArray[np.float64]
 
@@ -39,7 +40,7 @@ def variance_shares(fixed: float, random: float | None, residual: float) -> Vari
     random : float or None
         Variance of all random effects together (see `random_effect_variance`). None for a model without random effects.
     residual : float
-        Residual variance; `LOGISTIC_VARIANCE` for a logistic model.
+        Residual variance; `LOGISTIC_VARIANCE` for a logistic model, `gamma_variance` for a gamma model.
 
     Returns
     -------
@@ -75,6 +76,27 @@ def variance_shares(fixed: float, random: float | None, residual: float) -> Vari
         return VarianceShares(math.nan, fixed / (fixed + residual), math.nan)
     total = fixed + random + residual
     return VarianceShares(random / (random + residual), fixed / total, (fixed + random) / total)
+
+
+def gamma_variance(dispersion: float) -> float:
+    r"""Return the residual variance of a gamma model with a log link, on the log scale.
+
+    Parameters
+    ----------
+    dispersion : float
+        Variance of an outcome, divided by its squared mean.
+
+    Notes
+    -----
+    The variance of the logarithm of a gamma variable with the dispersion :math:`\phi` is the trigamma function of
+    :math:`1 / \phi` (Nakagawa et al., 2017).
+
+    Examples
+    --------
+    >>> round(gamma_variance(1.0), 6), round(gamma_variance(0.01), 6)
+    (1.644934, 0.01005)
+    """
+    return float(polygamma(1, 1 / dispersion))
 
 
 def random_effect_variance(covariance: Floats, slopes: Sequence[Floats]) -> float:

@@ -1,4 +1,4 @@
-"""Linear and logistic models with or without random effects, from a formula in R's notation, as in lme4."""
+"""Linear, logistic and gamma models with or without random effects, from a formula in R's notation, as in lme4."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +11,10 @@ import pandas as pd
 
 from analysis.statistics.mixed_models.bias_reduction import bias_reduced_estimate
 from analysis.statistics.mixed_models.design_matrix import DesignColumn, Floats, column_values, design_columns
-from analysis.statistics.mixed_models.engine import GroupedEffect, estimate
+from analysis.statistics.mixed_models.engine import Estimates, GroupedEffect, estimate
 from analysis.statistics.mixed_models.explained_variance import (
     LOGISTIC_VARIANCE,
+    gamma_variance,
     random_effect_variance,
     root_mean_squared_error,
     variance_shares,
@@ -42,11 +43,13 @@ EXACT_SHARE = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class MixedModel:
-    """A fitted linear or logistic model."""
+    """A fitted linear, logistic or gamma model."""
 
     formula: str
     family: str
-    """`gaussian` for a linear model, `binomial` for a logistic model."""
+    """`gaussian` for a linear model, `binomial` for a logistic model, `gamma` for a gamma model with a log link."""
+    log_outcome: bool
+    """True for a linear model of the natural logarithm of the outcome."""
     bias_reduced: bool
     """True if the outcome of a logistic model was separated, so that Firth's bias reduction was used."""
     reml: bool
@@ -65,7 +68,7 @@ class MixedModel:
     """`group`, `term_1`, `term_2`, `correlation` of random intercepts and slopes."""
     fit: pd.DataFrame
     """One row with `n`, `loglik`, `aic`, `bic`, `icc_adjusted`, `r2_marginal`, `r2_conditional`, `rmse`, `converged`,
-    `singular`."""
+    `singular`. A gamma model also has `dispersion`: the variance of an outcome, divided by its squared mean."""
     covariance: Floats
     """Covariance of the coefficients, shape (p, p)."""
     warnings: tuple[str, ...]
@@ -85,6 +88,11 @@ class MixedModel:
     degrees: DegreesOfFreedom
     """Degrees of freedom for tests and intervals of any combination of coefficients."""
 
+    @property
+    def has_log_scale(self) -> bool:
+        """True if the coefficients are on the log scale of the outcome, so that they are logarithms of ratios."""
+        return self.log_outcome or self.family == "gamma"
+
 
 def fit_mixed_model(
     data: pd.DataFrame,
@@ -96,7 +104,7 @@ def fit_mixed_model(
     term_tests: TermTests = "joint",
     confidence: float = 0.95,
 ) -> MixedModel:
-    r"""Fit a linear or logistic model with or without random effects.
+    r"""Fit a linear, logistic or gamma model with or without random effects.
 
     Parameters
     ----------
@@ -108,8 +116,9 @@ def fit_mixed_model(
         A formula such as `rt_ms ~ model * prompt + (1 | participant)`; see `parse_formula`. A random effect has one
         intercept, or one intercept for each level of a factor, as in `(0 + prompt | participant)`. Each term with a
         random slope must also be a fixed effect of the formula.
-    family : {"gaussian", "binomial"}
-        `gaussian` for a linear model; `binomial` for a logistic model of an outcome of 0 and 1, or no and yes.
+    family : {"gaussian", "binomial", "gamma"}
+        `gaussian` for a linear model; `binomial` for a logistic model of an outcome of 0 and 1, or no and yes; `gamma`
+        for a gamma model with a log link of an outcome above 0, such as response times.
     reference : mapping of str to object
         The reference level of each factor. A level with the same text also matches: `1` matches `"1"`. A factor that is
         not in this mapping has its first level in natural order as the reference level.
@@ -119,8 +128,8 @@ def fit_mixed_model(
         likelihood.
     term_tests : {"joint", "treatment"}
         `joint` for tests of marginal means, which do not depend on reference levels: F tests with Satterthwaite's
-        degrees of freedom in a linear model, chi-square tests in a logistic model. `treatment` for chi-square tests of
-        the coefficients, in which a term of an interaction is tested at the reference levels of the other factors.
+        degrees of freedom in a linear model, chi-square tests in other mixed models. `treatment` for chi-square tests
+        of the coefficients, in which a term of an interaction is tested at the reference levels of the other factors.
     confidence : float
         Coverage of the intervals.
 
@@ -138,12 +147,17 @@ def fit_mixed_model(
     With fixed effects :math:`\beta`, random effects :math:`b \sim N(0, \Sigma)` and :math:`\eta = X\beta + Zb`,
 
     .. math:: y = \eta + \varepsilon, \quad \varepsilon \sim N(0, \sigma^2), \qquad
-        \text{or} \quad \Pr(y = 1) = \frac{1}{1 + e^{-\eta}}.
+        \text{or} \quad \Pr(y = 1) = \frac{1}{1 + e^{-\eta}}, \qquad
+        \text{or} \quad \mathrm{E}(y) = e^{\eta}, \quad \mathrm{Var}(y) = \phi\, \mathrm{E}(y)^2.
 
-    The likelihood of logistic models is Laplace's approximation. If the outcome is separated, so that the likelihood
-    has no finite maximum, the model is fitted with Firth's bias reduction (`bias_reduced_estimate`). The coefficients
-    of linear models have t tests. The degrees of freedom are Satterthwaite's, or the residual degrees of freedom if
-    there are no random effects. The coefficients of logistic models have z tests.
+    The last model is the gamma model with the dispersion :math:`\phi`. The likelihood of logistic and gamma models is
+    Laplace's approximation. If the outcome of a logistic model is separated, so that the likelihood has no finite
+    maximum, the model is fitted with Firth's bias reduction (`bias_reduced_estimate`). The coefficients of linear
+    models have t tests. The degrees of freedom are Satterthwaite's, or the residual degrees of freedom if there are no
+    random effects. The coefficients of logistic models and of gamma mixed models have z tests.
+
+    The results of gamma mixed models equal those of R's glmmTMB. lme4's ``glmer`` has other results, because its
+    likelihood leaves out the dispersion.
 
     If a fit did not converge or is singular, the numbers are returned unchanged, with `warnings`.
 
@@ -211,7 +225,7 @@ def fit_mixed_model(
     shares = variance_shares(
         float(predicted.var(ddof=1)) if np.isfinite(found.coefficients).all() else np.nan,
         sum(random_variances) if effects else None,
-        LOGISTIC_VARIANCE if family == "binomial" else found.residual_variance,
+        _residual_variance(found, family),
     )
     fit = {
         "n": frame.n,
@@ -225,6 +239,8 @@ def fit_mixed_model(
         "converged": found.converged,
         "singular": found.singular,
     }
+    if family == "gamma":
+        fit["dispersion"] = found.dispersion
     coefficients = found.coefficients.copy()
     coefficients[constant] += center
     covariates = {name: _typical(values) for name, values in frame.covariates.items()}
@@ -234,6 +250,7 @@ def fit_mixed_model(
     return MixedModel(
         formula=formula,
         family=family,
+        log_outcome=asked.log_outcome,
         bias_reduced=bool(separated),
         reml=reml and bool(effects) and family == "gaussian",
         coefficients=tests.assign(term=retained)[
@@ -295,6 +312,13 @@ def _slope_columns(
     return tuple(places[frozenset(column.parts)] for column in wanted)
 
 
+def _residual_variance(found: Estimates, family: str) -> float:
+    """Return the residual variance on the scale of the linear predictor."""
+    if family == "gaussian":
+        return found.residual_variance
+    return gamma_variance(found.dispersion) if family == "gamma" else LOGISTIC_VARIANCE
+
+
 def _constant_columns(columns: Sequence[DesignColumn], frame: ModelFrame) -> list[int]:
     """Return the indices of columns whose sum is 1 in every row: the intercept, or all levels of the first factor."""
     if not columns[0].parts:
@@ -321,53 +345,6 @@ def _typical(values: Floats) -> float:
     low, high = float(values.min()), float(values.max())
     two_valued = bool(((values == low) | (values == high)).all())
     return (low + high) / 2 if two_valued else float(values.mean())
-
-
-def odds_ratios(model: MixedModel, confidence: float = 0.95) -> pd.DataFrame:
-    r"""Return the coefficients of a logistic model as odds ratios.
-
-    Parameters
-    ----------
-    model : MixedModel
-        A model of the family `binomial`.
-    confidence : float
-        Coverage of the intervals.
-
-    Returns
-    -------
-    DataFrame
-        `term`, `odds_ratio`, `ci_low`, `ci_high`. The row of the intercept has the odds at the reference levels.
-
-    Raises
-    ------
-    InputError
-        The model is linear.
-
-    Notes
-    -----
-    .. math:: e^{b}, \quad e^{b \pm z_{(1 + c)/2} s}.
-
-    Examples
-    --------
-    Each prompt has ten responses. Eight responses to one prompt and four responses to the other prompt are right. The
-    odds are 8/2 and 4/6, so the odds ratio is 6.
-
-    >>> import pandas as pd
-    >>> answers = pd.DataFrame({"right": [1] * 8 + [0] * 2 + [1] * 4 + [0] * 6, "prompt": ["b"] * 10 + ["a"] * 10})
-    >>> odds_ratios(fit_mixed_model(answers, "right ~ prompt", family="binomial")).round(3)
-              term  odds_ratio  ci_low  ci_high
-    0  (Intercept)       0.667   0.188    2.362
-    1      promptb       6.000   0.812   44.351
-    """
-    if model.family != "binomial":
-        raise InputError("only logistic models have odds ratios. Fix: fit a model with the family `binomial`.")
-    estimates = model.coefficients["estimate"].to_numpy()
-    table = wald_table(estimates, model.covariance, model.degrees, np.eye(len(estimates)), confidence)
-    with np.errstate(over="ignore"):
-        ratios = np.exp(table[["estimate", "ci_low", "ci_high"]].to_numpy())
-    ratio_table = pd.DataFrame(ratios, columns=["odds_ratio", "ci_low", "ci_high"])
-    ratio_table.insert(0, "term", model.coefficients["term"])
-    return ratio_table
 
 
 def standardized_coefficients(
@@ -399,7 +376,8 @@ def standardized_coefficients(
     Notes
     -----
     The outcome and the covariates of the fixed effects become :math:`(x - \bar x) / s_x`, computed from the fitted
-    rows. Factors do not change, and the outcome of a logistic model does not change. So in a linear model, the
+    rows. In a formula with `log()`, the outcome is the logarithm. Factors do not change, and the outcome of a logistic
+    or gamma model does not change. So in a linear model, the
     coefficient of a factor is a difference in standard deviations of the outcome. The result equals R's
     ``effectsize::standardize_parameters(method = "refit")``.
 
@@ -423,7 +401,8 @@ def standardized_coefficients(
     scaled = [name for name in frame.covariates if name in in_fixed_effects]
     if family == "gaussian":
         scaled.append(asked.outcome)
-    rows = data.loc[frame.kept, list(asked.columns)]
+    rows = data.loc[frame.kept, list(asked.columns)].assign(**{asked.outcome: frame.outcome})
+    formula = f"`{asked.outcome}` ~{formula.partition('~')[2]}"  # The outcome of the rows is already the logarithm.
     rows = rows.assign(**{name: _standardized(rows[name].astype(float)) for name in scaled})
     model = fit_mixed_model(rows, formula, family=family, reference=reference, reml=reml, confidence=confidence)
     return model.coefficients[["term", "estimate", "ci_low", "ci_high"]]

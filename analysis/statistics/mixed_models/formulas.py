@@ -43,6 +43,8 @@ class Formula:
 
     text: str
     outcome: str
+    log_outcome: bool
+    """True if the model is of the natural logarithm of the outcome, as in `log(rt_ms) ~ prompt`."""
     intercept: bool
     terms: tuple[Term, ...]
     """Fixed effects, without the intercept."""
@@ -71,9 +73,10 @@ def parse_formula(text: str) -> Formula:
     text : str
         `outcome ~ terms`. Terms are joined by `+`. `a:b` is an interaction; `a * b` means `a + b + a:b`; `(a + b)^2`
         means all main effects and all interactions of two variables. `- a` removes a term; `0` or `- 1` removes the
-        intercept. `factor(a)` is the column `a` as a factor, also if it contains numbers. Random effects are `(1 | g)`,
-        `(1 + x | g)`, `(1 | a:b)`, and `(1 | a/b)` for `(1 | a) + (1 | a:b)`. Names with characters other than letters,
-        digits, dots and underscores must be in backticks.
+        intercept. `log(outcome)` is the natural logarithm of the outcome. `factor(a)` is the column `a` as a factor,
+        also if it contains numbers. Random effects are `(1 | g)`, `(1 + x | g)`, `(1 | a:b)`, and `(1 | a/b)` for
+        `(1 | a) + (1 | a:b)`. Names with characters other than letters, digits, dots and underscores must be in
+        backticks.
 
     Raises
     ------
@@ -117,6 +120,10 @@ class _Parser:
 
     def formula(self) -> Formula:
         outcome = self._name("must begin with the name of the outcome")
+        log_outcome = outcome == "log" and self._took("(")
+        if log_outcome:
+            outcome = self._name("lacks the name of the outcome in `log()`")
+            self._expect(")", "needs one column in `log()`")
         self._expect("~", "needs `~` after the outcome")
         random: list[RandomTerm] = []
         found = self._sum([_INTERCEPT], random)
@@ -137,7 +144,8 @@ class _Parser:
                 )
         for name in sorted(self.factors & self.bare):
             raise self._error(f"has both `{name}` and `factor({name})`; write one of them everywhere")
-        return Formula(self.text, outcome, _INTERCEPT in found, terms, tuple(random), frozenset(self.factors))
+        factors = frozenset(self.factors)
+        return Formula(self.text, outcome, log_outcome, _INTERCEPT in found, terms, tuple(random), factors)
 
     def _sum(self, terms: _Terms, random: list[RandomTerm] | None) -> _Terms:
         """Read terms joined by `+` and `-`, and append random effects to `random`.
@@ -268,10 +276,11 @@ class _Parser:
             kind = str(match.lastgroup)
             tokens.append(("name" if kind == "quoted" else kind, match[kind]))
             place = match.end()
-            if kind == "name" and match[kind] != "factor" and text[place:].lstrip().startswith("("):
+            possible = "factor" if len(tokens) > 1 else "log"
+            if kind == "name" and match[kind] != possible and text[place:].lstrip().startswith("("):
                 raise self._error(
-                    f"calls the function `{match[kind]}()`, but only `factor()` is possible; compute a new column "
-                    "first, and use its name"
+                    f"calls the function `{match[kind]}()`, but only `log()` of the outcome and `factor()` of other "
+                    "columns are possible; compute a new column first, and use its name"
                 )
         return tokens
 

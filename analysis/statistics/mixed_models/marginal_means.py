@@ -32,7 +32,10 @@ def marginal_means(
     DataFrame
         A column for each factor of `by` and `of`, then `estimate`, `std_error`, `df`, `ci_low`, `ci_high`. For a
         logistic model, the estimates are log-odds, and the columns `probability`, `probability_ci_low`,
-        `probability_ci_high` follow. If the data lack a cell that a mean needs, the numbers of this mean are missing.
+        `probability_ci_high` follow. For a model of `log()` of the outcome, the columns `geometric_mean`,
+        `geometric_mean_ci_low`, `geometric_mean_ci_high` follow: the means in the outcome's unit. For a gamma model,
+        these columns are `mean`, `mean_ci_low`, `mean_ci_high`. If the data lack a cell that a mean needs, the numbers
+        of this mean are missing.
 
     Raises
     ------
@@ -78,6 +81,9 @@ def marginal_means(
         for name, logit in (("probability", "estimate"), ("probability_ci_low", "ci_low"),
                             ("probability_ci_high", "ci_high")):  # fmt: skip
             means[name] = expit(means[logit])
+    if model.has_log_scale:
+        mean = "geometric_mean" if model.log_outcome else "mean"
+        means[[mean, f"{mean}_ci_low", f"{mean}_ci_high"]] = np.exp(means[["estimate", "ci_low", "ci_high"]])
     return means
 
 

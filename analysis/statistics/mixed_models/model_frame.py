@@ -12,7 +12,12 @@ from analysis.statistics.mixed_models.design_matrix import Codes, Factor, Floats
 from analysis.statistics.mixed_models.formulas import Formula, RandomTerm
 from batteries.errors import InputError
 
-FAMILIES = ("gaussian", "binomial")
+FAMILIES = ("gaussian", "binomial", "gamma")
+MODELS = {"gaussian": "linear model", "gamma": "gamma model"}
+LOG_IS_GAUSSIAN = (
+    "`log({outcome})` is only for linear models, but the family is `{family}`. Fix: delete `family`, or write "
+    "`{outcome}` without `log()`."
+)
 NUMBER_KINDS = ("integer", "floating", "mixed-integer-float")
 """The names of pandas for the types of columns with numbers."""
 LARGEST = 1e30
@@ -32,6 +37,7 @@ class ModelFrame:
     kept: npt.NDArray[np.bool_]
     """For each row of the data: True if the row is fitted."""
     outcome: Floats
+    """The outcome, or its natural logarithm if the formula has `log()`."""
     factors: Mapping[str, Factor]
     covariates: Mapping[str, Floats]
     groups: tuple[Codes, ...]
@@ -56,7 +62,8 @@ def model_frame(data: pd.DataFrame, formula: Formula, family: str, reference: Ma
         Numbers are covariates, except in `factor()`. Yes-no columns, text, categories and mixed columns are factors,
         with levels in natural order (`analysis.statistics.factor_levels`).
     formula, family
-        The model. The family is `gaussian`, or `binomial` with an outcome of 0 and 1, or no and yes.
+        The model. The family is `gaussian`, `binomial` with an outcome of 0 and 1, or no and yes, or `gamma` with an
+        outcome above 0.
     reference : mapping of str to object
         The reference level of each factor. It becomes the first level of the factor. A level with the same text also
         matches: `1` matches `"1"`. Columns that are not in the formula are ignored.
@@ -97,7 +104,7 @@ def model_frame(data: pd.DataFrame, formula: Formula, family: str, reference: Ma
             warnings += (
                 f"These levels of `{name}` were left out, because no fitted row has them: {_listed(without_rows)}.",
             )
-    outcome = numbers.pop(formula.outcome)
+    outcome = _on_scale_of_model(formula, numbers.pop(formula.outcome), family)
     groups = tuple(_group_codes([coded[name] for name in random.group]) for random in formula.random)
     frame = ModelFrame(len(outcome), kept, outcome, factors, numbers, groups, warnings)
     n_columns = n_design_columns(formula.intercept, formula.terms, frame.n_levels)
@@ -245,11 +252,11 @@ def _outcome(column: pd.Series, family: str) -> Floats:
             f"the outcome `{column.name}` of a logistic model has values of the type {kind}, but it must have the "
             "values 0 and 1, or no and yes. Fix: convert the values."
         )
-    if family == "gaussian" and kind not in NUMBER_KINDS:
+    if family in ("gaussian", "gamma") and kind not in NUMBER_KINDS:
         advice = "use the family `binomial` for an outcome of yes and no" if yes_no else "give numbers"
         raise InputError(
-            f"the outcome `{column.name}` of a linear model has values of the type {kind}, but it must have numbers. "
-            f"Fix: {advice}."
+            f"the outcome `{column.name}` of a {MODELS[family]} has values of the type {kind}, but it must have "
+            f"numbers. Fix: {advice}."
         )
     return _numbers(column)
 
@@ -277,6 +284,22 @@ def _check_numbers(name: str, values: Floats, outcome_of: str | None) -> None:
             f"the outcome `{name}` is {values[0]:g} in every row, so there is nothing to explain. Fix: choose other "
             "rows or another outcome."
         )
+
+
+def _on_scale_of_model(formula: Formula, values: Floats, family: str) -> Floats:
+    """Return the outcome, or its logarithm if the formula has `log()`. Check that it is above 0 if it must be."""
+    if not formula.log_outcome and family != "gamma":
+        return values
+    if formula.log_outcome and family != "gaussian":
+        raise InputError(LOG_IS_GAUSSIAN.format(outcome=formula.outcome, family=family))
+    n_not_positive = int((values <= 0).sum())
+    if n_not_positive:
+        model = f"`log({formula.outcome})`" if formula.log_outcome else "the family `gamma`"
+        raise InputError(
+            f"the outcome `{formula.outcome}` is 0 or negative in {n_not_positive:,} of {len(values):,} rows, but "
+            f"{model} needs values above 0. Fix: exclude these rows, or make these values missing."
+        )
+    return np.log(values) if formula.log_outcome else values
 
 
 def _group_codes(columns: Sequence[tuple[Codes, Sequence[object]]]) -> Codes:

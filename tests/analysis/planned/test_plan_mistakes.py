@@ -122,3 +122,21 @@ def test_factors_and_levels_of_an_earlier_version_are_allowed_if_trials_have_the
     plan = {"tests": {"t": {**TEST, "levels": ["A", "D"], "where": {"former": 1}}}}
     assert list(mistakes(plan)) == ["tests.t.levels.1", "tests.t.where.former"]
     assert mistakes(plan, ROWS.with_trials(trials)) == {}
+
+
+def test_a_model_of_response_times_must_say_whose_times() -> None:
+    formula = "log(rt_ms) ~ condition + (1 | participant)"
+    found = mistakes({"models": {"m": {"formula": formula}}})
+    assert found == {
+        "models.m.formula": "`rt_ms` is a response time in the trials of people, but the time from request to reply in "
+        "the runs of models. Fix: write `who: people`."
+    }
+    for who in ("people", "models", "everyone"):
+        assert mistakes({"models": {"m": {"formula": formula, "who": who}}}) == {}
+    assert mistakes({"models": {"m": {"formula": formula}}}, rows=None) == {}, "other tables have no models' latencies"
+
+
+def test_a_logarithm_is_refused_for_other_families_than_the_linear() -> None:
+    plan = {"models": {"m": {"formula": "log(rt_ms) ~ condition", "family": "gamma", "who": "people"}}}
+    (sentence,) = mistakes(plan, rows=None).values()
+    assert sentence.startswith("`log(rt_ms)` is only for linear models, but the family is `gamma`. Fix: ")

@@ -16,7 +16,13 @@ from analysis.report.formatting import p_words
 from analysis.report.html import environment
 from analysis.report.methods_section import methods_of_data
 from analysis.report.planned_section import TERM_TESTS, planned_section
-from analysis.report.planned_sentences import model_words, sentence_of_test, summary_sentences, term_sentences
+from analysis.report.planned_sentences import (
+    model_words,
+    ratio_sentences,
+    sentence_of_test,
+    summary_sentences,
+    term_sentences,
+)
 from analysis.sentences import points
 from experiment.study.planned_analyses import PlannedAnalyses
 
@@ -590,3 +596,37 @@ def test_a_linear_model_of_a_share_has_points_and_percent_everywhere(trials: pd.
     assert lines.title.startswith("correct, percent, marginal mean")
     first = fitted.means[0]["estimate"].iloc[0]
     assert f": {number_text(100 * first)} (" in lines.description
+
+
+def test_the_report_of_a_log_model_has_ratios_of_geometric_means_that_are_those_of_the_table(
+    trials: pd.DataFrame,
+) -> None:
+    model = {"formula": f"log(rt_ms) ~ condition + {GROUPS}", "contrasts": [{"of": ["condition"]}]}
+    found, plan = results(trials, models={"m": model})
+    fitted = found.models["m"]
+    assert "The outcome is the natural logarithm of rt_ms, so means in the unit of rt_ms are geometric means" in (
+        model_words(fitted)
+    )
+    row = fitted.contrasts[0].iloc[0]
+    (sentence,) = ratio_sentences(fitted, 0.95)
+    assert sentence == (
+        f"Ratios of geometric means: A / B {row['ratio']:.3f}, 95\u00a0% CI [{row['ratio_ci_low']:.3f}, "
+        f"{row['ratio_ci_high']:.3f}], p {'< .001' if row['p_value'] < 0.001 else '= ' + p_words(row['p_value'])}."
+    )
+    assert row["ratio"] == pytest.approx(np.exp(row["estimate"]))
+    assert sentence in planned_section(found, plan, {})["models"][0]["term_sentences"]
+    methods = methods_of_data(plan, found, "1.0").paragraphs[0]
+    assert "so they are geometric means, and contrasts are ratios of geometric means." in methods
+
+
+def test_the_methods_of_a_gamma_model_name_its_link_its_tests_and_its_source(trials: pd.DataFrame) -> None:
+    model = {"formula": "rt_ms ~ condition + (1 | participant)", "family": "gamma"}
+    found, plan = results(trials, models={"m": model, "plain": {**model, "formula": "rt_ms ~ condition"}})
+    methods = methods_of_data(plan, found, "1.0")
+    text = methods.paragraphs[0]
+    assert "Gamma mixed models with a log link (Lo & Andrews, 2015) were fitted by maximum likelihood" in text
+    assert "The terms of m were tested by Wald χ² tests" in text
+    assert "The terms of plain were tested by F tests" in text
+    assert any("To transform or not to transform" in reference for reference in methods.references)
+    assert model_words(found.models["m"]).startswith("A gamma mixed model of 528\u00a0rows")
+    assert ratio_sentences(found.models["m"], 0.95) == [], "the plan has no contrasts"

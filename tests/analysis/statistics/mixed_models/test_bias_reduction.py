@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from analysis.statistics.mixed_models.contrasts import pairwise_contrasts
-from analysis.statistics.mixed_models.fit import fit_mixed_model, odds_ratios, standardized_coefficients
+from analysis.statistics.mixed_models.fit import fit_mixed_model, standardized_coefficients
+from analysis.statistics.mixed_models.ratios import odds_ratios
 from tests.analysis.statistics.mixed_models.r_fixtures import data_of
 from tests.paths import FIXTURES
 

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.statistics.mixed_models.fit import fit_mixed_model, odds_ratios, standardized_coefficients
+from analysis.statistics.mixed_models.fit import fit_mixed_model, standardized_coefficients
+from analysis.statistics.mixed_models.ratios import odds_ratios
 from analysis.statistics.mixed_models.term_tests import effect_sizes_of_terms
 from analysis.statistics.mixed_models.wald_tests import Satterthwaite, joint_test
 from batteries.errors import InputError

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.statistics.mixed_models.contrasts import pairwise_contrasts
-from analysis.statistics.mixed_models.fit import fit_mixed_model, odds_ratios, standardized_coefficients
+from analysis.statistics.mixed_models.fit import fit_mixed_model, standardized_coefficients
 from analysis.statistics.mixed_models.marginal_means import marginal_means
+from analysis.statistics.mixed_models.ratios import odds_ratios
 from batteries.errors import InputError
 
 
