@@ -38,7 +38,8 @@ def model_figures(
     coefficients = fitted.model.coefficients.query("term != '(Intercept)'")
     figures: list[Drawing | None] = []
     if 0 < len(coefficients) <= MOST_COEFFICIENTS:
-        unit = "log-odds" if is_logistic else "percentage points" if is_linear_share else "units of the outcome"
+        has_log_odds = fitted.planned.family in {"binomial", "ordinal"}
+        unit = "log-odds" if has_log_odds else "percentage points" if is_linear_share else "units of the outcome"
         unit = "log units of the outcome" if fitted.model.has_log_scale else unit
         figures.append(
             forest_plot(
@@ -55,14 +56,19 @@ def model_figures(
         measure, label = MEASURES.get(fitted.planned.family, ("estimate", "marginal mean"))
         if fitted.model.log_outcome:
             measure, label = "geometric_mean", "geometric mean"
+        if fitted.planned.family == "ordinal":
+            label = "marginal mean in log-odds of higher categories"
         low, high = (f"{measure}_{bound}".removeprefix("estimate_") for bound in ("ci_low", "ci_high"))
         lines = " and ".join(factors[1:]) or "line"
+        # The means of an ordinal model are not in the unit of the participants' ratings.
+        is_same_unit = fitted.planned.family != "ordinal"
+        behind = observed.assign(**{lines: _lines(observed, factors[1:])}) if is_same_unit else None
         figures.append(
             interaction_plot(
                 means.assign(**{lines: _lines(means, factors[1:])}), factors[0], lines,
                 f"{fitted.name}_means{number}", measure, low, high, f"{outcome}, {label} {interval}",
                 scale=100 if fitted.is_share else 1, styles=styles,
-                participants=observed.assign(**{lines: _lines(observed, factors[1:])}),
+                participants=behind,
             )
         )  # fmt: skip
     return [drawing for drawing in figures if drawing is not None]

@@ -32,8 +32,8 @@ class FittedModel:
     standardized: pd.DataFrame
     """Standardized coefficients: outcome and covariates are in standard deviations."""
     exponentiated: dict[str, pd.DataFrame]
-    """The exponentiated coefficients, by the name of their table: `odds_ratios` of a logistic model, `ratios` of a
-    model on a log scale. Empty for other models."""
+    """The exponentiated coefficients, by the name of their table: `odds_ratios` of a logistic or ordinal
+    model, `ratios` of a model on a log scale. Empty for other models."""
     effect_sizes: pd.DataFrame | None
     """Effect sizes of the terms of a linear model; None if the terms have no F tests."""
     observed: tuple[pd.DataFrame, ...]
@@ -49,6 +49,8 @@ class FittedModel:
         model = self.model
         tables = {"coefficients": model.coefficients, "anova": model.anova, "random": model.random, "fit": model.fit,
                   "standardized": self.standardized}  # fmt: skip
+        if not model.thresholds.empty:
+            tables["thresholds"] = model.thresholds
         if not model.correlations.empty:
             tables["correlations"] = model.correlations
         tables |= self.exponentiated
@@ -102,7 +104,7 @@ def fit_planned_model(data: pd.DataFrame, name: str, planned: PlannedModel, conf
         raise InputError(f"{what}: {error}") from None
     outcome = parse_formula(planned.formula).outcome
     exponentiated = {}
-    if planned.family == "binomial":
+    if planned.family in ("binomial", "ordinal"):
         exponentiated["odds_ratios"] = odds_ratios(model, confidence=confidence)
     elif model.has_log_scale:
         exponentiated["ratios"] = ratios(model, confidence=confidence)

@@ -14,6 +14,7 @@ from analysis.sentences import listed
 from analysis.statistics.factor_levels import level_order, level_text
 from analysis.statistics.mixed_models.formulas import parse_formula
 from analysis.statistics.mixed_models.model_frame import LOG_IS_GAUSSIAN
+from analysis.statistics.mixed_models.ordinal import NEEDS_INTERCEPT, NO_SLOPES
 from batteries.errors import InputError
 from batteries.items import Item
 from experiment.study.analysis_plan import OF_RUNS, AnalysisPlan
@@ -138,6 +139,11 @@ class _Check:
             predictors = formula.predictors
             if formula.log_outcome and model.family != "gaussian":
                 self.add((*place, "family"), LOG_IS_GAUSSIAN.format(outcome=formula.outcome, family=model.family))
+            if model.family == "ordinal":
+                if not formula.intercept:
+                    self.add((*place, "formula"), NEEDS_INTERCEPT)
+                if any(bracket.slopes for bracket in formula.random):
+                    self.add((*place, "formula"), NO_SLOPES)
             if self.rows is not None and formula.outcome == RT and "who" not in model.model_fields_set:
                 self.add(
                     (*place, "formula"),

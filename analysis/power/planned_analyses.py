@@ -342,8 +342,8 @@ def _why_not(trials: PlannedTrials, plan: PlannedAnalyses, planned: PlannedTest 
         outcome, compared = formula.outcome, set(formula.columns)
         if formula.log_outcome or planned.family not in SIMULATED_FAMILIES:
             return (
-                "is a model of response times, but only `correct` is simulated, which is 0 or 1. Fix: choose an "
-                "analysis of `correct`."
+                "is a model of response times or of ratings, but only `correct` is simulated, which is 0 or 1. Fix: "
+                "choose a linear or logistic model of `correct`."
             )
     else:
         outcome, compared = planned.of, {*planned.factors}

@@ -26,6 +26,9 @@ ADJUSTMENTS = {
 }
 """For each adjustment of contrasts: its name in the methods section, and the key of the work to cite."""
 
+ENGINE = ", with glmm (Lenartowicz, 2026)"
+"""The end of a sentence on models that the engine fitted."""
+
 
 @dataclass
 class Methods:
@@ -222,17 +225,25 @@ def add_planned(methods: Methods, plan: PlannedAnalyses, results: PlannedResults
             "likelihood with Laplace's approximation",
             ("gamma", False): "Gamma models with a log link and without random effects were fitted by maximum "
             "likelihood, with the dispersion from Pearson's χ²",
+            ("ordinal", True): "Cumulative logit mixed models (proportional odds; McCullagh, 1980) were fitted by "
+            "maximum likelihood with Laplace's approximation",
+            ("ordinal", False): "Cumulative logit models (proportional odds; McCullagh, 1980) without random effects "
+            "were fitted by maximum likelihood",
         }
         sentences = [
             *(_formula_words(name, model) for name, model in results.models.items()),
-            *(f"{how[form]}, with glmm (Lenartowicz, 2026)." for form in sorted(forms)),
+            *(f"{how[form]}{'' if form[0] == 'ordinal' else ENGINE}." for form in sorted(forms)),
             *_log_words(results),
             *_term_tests(results),
             "R² and the intraclass correlation follow Nakagawa et al. (2017).",
         ]
-        cited = {"glmm", "nakagawa"}
+        cited = {"nakagawa"}
+        if any(family != "ordinal" for family, _ in forms):
+            cited.add("glmm")
+        if any(family == "ordinal" for family, _ in forms):
+            cited.add("mccullagh")
         if any(model.model.bias_reduced for model in results.models.values()):
-            cited.add("firth")
+            cited |= {"firth", "glmm"}
         if ("gamma", True) in forms:
             cited.add("lo_andrews")
         if ("gaussian", True) in forms:

@@ -47,7 +47,8 @@ PARTS = {
         "Estimated marginal means",
         "Each mean is averaged over the other factors with equal weights. Covariates are set to their means, and "
         "random effects to 0. So the probability of a logistic model, or the mean of a gamma model, is that of an "
-        "average participant and item, not an average over participants and items.",
+        "average participant and item, not an average over participants and items. Means of an ordinal model are "
+        "log-odds of higher categories, relative to the mean of the thresholds.",
     ),
     "contrasts": ("Contrasts of marginal means", ""),
     "coefficients": (
@@ -55,6 +56,11 @@ PARTS = {
         "In a linear model, degrees of freedom are Satterthwaite's. In other mixed models, tests are Wald's z.",
     ),
     "odds_ratios": ("Odds ratios", "Odds ratios and their CIs are exponentiated coefficients and CIs."),
+    "thresholds": (
+        "Thresholds",
+        "Log-odds of a category up to the threshold, at the reference levels and where covariates and random effects "
+        "are 0.",
+    ),
     "ratios": (
         "Ratios of means",
         "Exponentiated coefficients and CIs: ratios of means, or of geometric means if the outcome is a logarithm. The "

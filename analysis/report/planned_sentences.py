@@ -21,7 +21,7 @@ NOUNS = {"participant", "run", "item", "session", "row"}
 """Units of n with a plural. Other units are names of columns."""
 RANK_SUMS = ("U", "V")
 """Statistics that are multiples of 1/2."""
-KINDS = {"gaussian": "linear", "binomial": "logistic", "gamma": "gamma"}
+KINDS = {"gaussian": "linear", "binomial": "logistic", "gamma": "gamma", "ordinal": "ordinal (cumulative logit)"}
 """For each family: the kind of model."""
 MOST_RATIOS = 6
 """More ratios than this are only in the table."""
@@ -162,7 +162,12 @@ def model_words(fitted: FittedModel) -> str:
         what, effects = f"{kind} model", "without random effects"
         if fitted.model.bias_reduced:
             effects += " (Firth's bias reduction)"
-    words = f"A {what} of {count(int(fit['n']), 'row')}, {effects}."
+    words = f"{'An' if kind.startswith('o') else 'A'} {what} of {count(int(fit['n']), 'row')}, {effects}."
+    if fitted.planned.family == "ordinal":
+        words += (
+            " Coefficients, means and contrasts are log-odds of higher categories; the odds ratio of an effect is the "
+            "same at every threshold between categories (proportional odds)."
+        )
     if fitted.model.has_log_scale:
         outcome = parse_formula(fitted.model.formula).outcome
         words += (

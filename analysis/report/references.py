@@ -52,6 +52,8 @@ REFERENCES = {
     "models to analyse reaction time data. Frontiers in Psychology, 6, 1171.",
     "mann_whitney": "Mann, H. B., & Whitney, D. R. (1947). On a test of whether one of two random variables is "
     "stochastically larger than the other. Annals of Mathematical Statistics, 18, 50-60.",
+    "mccullagh": "McCullagh, P. (1980). Regression models for ordinal data. Journal of the Royal Statistical Society: "
+    "Series B, 42, 109-142.",
     "mcnemar": "McNemar, Q. (1947). Note on the sampling error of the difference between correlated proportions or "
     "percentages. Psychometrika, 12, 153-157.",
     "mover": "Zou, G. Y., & Donner, A. (2008). Construction of confidence limits about effect measures: A general "

@@ -102,7 +102,7 @@ class PlannedContrasts(BaseModel):
 
 
 class PlannedModel(_Planned):
-    """A linear, logistic or gamma mixed model."""
+    """A linear, logistic, gamma or ordinal mixed model."""
 
     formula: str = Field(
         min_length=3,
@@ -111,11 +111,12 @@ class PlannedModel(_Planned):
             "`log(rt_ms) ~ ...` is a linear model of the natural logarithm of the outcome."
         ),
     )
-    family: Literal["gaussian", "binomial", "gamma"] = Field(
+    family: Literal["gaussian", "binomial", "gamma", "ordinal"] = Field(
         default="gaussian",
         description=(
             "`gaussian` for a linear model, `binomial` for a logistic model of 0 and 1, `gamma` for a gamma model with "
-            "a log link, for an outcome above 0 such as response times."
+            "a log link, for an outcome above 0 such as response times, `ordinal` for a cumulative logit model "
+            "(proportional odds), for ordered numbers such as ratings from 1 to 5."
         ),
     )
     reference: dict[str, Level] = Field(

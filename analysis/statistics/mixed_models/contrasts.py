@@ -47,7 +47,7 @@ def pairwise_contrasts(
     -------
     DataFrame
         A column for each factor of `by`, then `contrast` (such as `a - b`), `estimate`, `std_error`, `df`, `statistic`,
-        `p_value`, `p_adjusted`, `ci_low`, `ci_high`. For a logistic model, the estimates are differences of log-odds,
+        `p_value`, `p_adjusted`, `ci_low`, `ci_high`. For a logistic or ordinal model, they are differences of log-odds,
         and the columns `odds_ratio`, `or_ci_low`, `or_ci_high` follow. For a gamma model and for a model of `log()` of
         the outcome, the columns `ratio`, `ratio_ci_low`, `ratio_ci_high` follow: ratios of means, or of geometric
         means. If a contrast cannot be estimated, its numbers
@@ -103,7 +103,7 @@ def pairwise_contrasts(
     contrasts = pd.concat(families, ignore_index=True)
     contrasts = contrasts[[*by, "contrast", "estimate", "std_error", "df", "statistic", "p_value", "p_adjusted",
                            "ci_low", "ci_high"]]  # fmt: skip
-    if model.family == "binomial":
+    if model.family in ("binomial", "ordinal"):
         # With separated outcomes, odds ratios may be infinite.
         with np.errstate(over="ignore"):
             ratios = np.exp(contrasts[["estimate", "ci_low", "ci_high"]].to_numpy())

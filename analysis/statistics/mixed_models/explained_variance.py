@@ -11,7 +11,8 @@ from scipy.special import polygamma
 Floats = npt.NDArray[np.float64]
 
 LOGISTIC_VARIANCE = math.pi**2 / 3
-"""Variance of the standard logistic distribution. It is the residual variance of a logistic model in log-odds."""
+"""Variance of the standard logistic distribution. It is the residual variance of a logistic or ordinal model in
+log-odds."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def variance_shares(fixed: float, random: float | None, residual: float) -> Vari
     random : float or None
         Variance of all random effects together (see `random_effect_variance`). None for a model without random effects.
     residual : float
-        Residual variance; `LOGISTIC_VARIANCE` for a logistic model, `gamma_variance` for a gamma model.
+        Residual variance; `LOGISTIC_VARIANCE` for a logistic or ordinal model, `gamma_variance` for a gamma model.
 
     Returns
     -------

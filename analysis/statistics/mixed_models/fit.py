@@ -1,4 +1,4 @@
-"""Linear, logistic and gamma models with or without random effects, from a formula in R's notation, as in lme4."""
+"""Linear, logistic, gamma and ordinal models with or without random effects, from a formula in R's notation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +28,7 @@ from analysis.statistics.mixed_models.fit_warnings import (
 )
 from analysis.statistics.mixed_models.formulas import RandomTerm, parse_formula
 from analysis.statistics.mixed_models.model_frame import ModelFrame, model_frame
+from analysis.statistics.mixed_models.ordinal import ordinal_estimate
 from analysis.statistics.mixed_models.random_tables import random_tables
 from analysis.statistics.mixed_models.term_tests import joint_tests, treatment_tests
 from analysis.statistics.mixed_models.wald_tests import DegreesOfFreedom, wald_table
@@ -43,11 +44,12 @@ EXACT_SHARE = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class MixedModel:
-    """A fitted linear, logistic or gamma model."""
+    """A fitted linear, logistic, gamma or ordinal model."""
 
     formula: str
     family: str
-    """`gaussian` for a linear model, `binomial` for a logistic model, `gamma` for a gamma model with a log link."""
+    """`gaussian` for a linear model, `binomial` for a logistic model, `gamma` for a gamma model with a log link,
+    `ordinal` for a cumulative logit model."""
     log_outcome: bool
     """True for a linear model of the natural logarithm of the outcome."""
     bias_reduced: bool
@@ -56,8 +58,11 @@ class MixedModel:
     """True if the restricted likelihood was maximized."""
     coefficients: pd.DataFrame
     """`term`, `estimate`, `std_error`, `statistic`, `df`, `p_value`, `ci_low`, `ci_high`. The terms have the same names
-    as in R. `df` is missing for a z test.
+    as in R. `df` is missing for a z test. In an ordinal model, `(Intercept)` is minus the mean of the thresholds.
     """
+    thresholds: pd.DataFrame
+    """Thresholds of an ordinal model: `threshold`, `estimate`, `std_error`, `ci_low`, `ci_high`. Empty for other
+    models."""
     anova: pd.DataFrame
     """`term`, `test` (`joint` or `treatment`), `statistic_name` (`F` or `chisq`), `statistic`, `df`, `df_error`,
     `p_value`: the test of each term, given the other terms (type III). See `joint_tests` and `treatment_tests`."""
@@ -104,7 +109,7 @@ def fit_mixed_model(
     term_tests: TermTests = "joint",
     confidence: float = 0.95,
 ) -> MixedModel:
-    r"""Fit a linear, logistic or gamma model with or without random effects.
+    r"""Fit a linear, logistic, gamma or ordinal model with or without random effects.
 
     Parameters
     ----------
@@ -116,9 +121,10 @@ def fit_mixed_model(
         A formula such as `rt_ms ~ model * prompt + (1 | participant)`; see `parse_formula`. A random effect has one
         intercept, or one intercept for each level of a factor, as in `(0 + prompt | participant)`. Each term with a
         random slope must also be a fixed effect of the formula.
-    family : {"gaussian", "binomial", "gamma"}
+    family : {"gaussian", "binomial", "gamma", "ordinal"}
         `gaussian` for a linear model; `binomial` for a logistic model of an outcome of 0 and 1, or no and yes; `gamma`
-        for a gamma model with a log link of an outcome above 0, such as response times.
+        for a gamma model with a log link of an outcome above 0, such as response times; `ordinal` for a cumulative
+        logit model of 3 to 20 ordered numbers, such as ratings (`ordinal_estimate`), with random intercepts only.
     reference : mapping of str to object
         The reference level of each factor. A level with the same text also matches: `1` matches `"1"`. A factor that is
         not in this mapping has its first level in natural order as the reference level.
@@ -197,7 +203,12 @@ def fit_mixed_model(
     constant = _constant_columns(columns, frame) if family == "gaussian" else []
     center = float(frame.outcome.mean()) if constant else 0.0
     outcome = frame.outcome - center
-    found = estimate(outcome, design, effects, family=family, reml=reml)
+    thresholds = pd.DataFrame()
+    if family == "ordinal":
+        ordinal = ordinal_estimate(outcome, design, effects, confidence)
+        found, thresholds = ordinal.estimates, ordinal.thresholds
+    else:
+        found = estimate(outcome, design, effects, family=family, reml=reml)
     separated = separation(asked, columns, names, found, frame) if family == "binomial" else ()
     if separated:
         found = bias_reduced_estimate(outcome, design, effects, found.retained)
@@ -256,6 +267,7 @@ def fit_mixed_model(
         coefficients=tests.assign(term=retained)[
             ["term", "estimate", "std_error", "statistic", "df", "p_value", "ci_low", "ci_high"]
         ],
+        thresholds=thresholds,
         anova=joint_tests(
             columns,
             frame.levels,

@@ -34,8 +34,9 @@ def marginal_means(
         logistic model, the estimates are log-odds, and the columns `probability`, `probability_ci_low`,
         `probability_ci_high` follow. For a model of `log()` of the outcome, the columns `geometric_mean`,
         `geometric_mean_ci_low`, `geometric_mean_ci_high` follow: the means in the outcome's unit. For a gamma model,
-        these columns are `mean`, `mean_ci_low`, `mean_ci_high`. If the data lack a cell that a mean needs, the numbers
-        of this mean are missing.
+        these columns are `mean`, `mean_ci_low`, `mean_ci_high`. For an ordinal model, the estimates are log-odds on the
+        latent scale, relative to the mean of the thresholds. If the data lack a cell that a mean needs, the numbers of
+        this mean are missing.
 
     Raises
     ------

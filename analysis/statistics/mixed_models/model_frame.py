@@ -12,8 +12,8 @@ from analysis.statistics.mixed_models.design_matrix import Codes, Factor, Floats
 from analysis.statistics.mixed_models.formulas import Formula, RandomTerm
 from batteries.errors import InputError
 
-FAMILIES = ("gaussian", "binomial", "gamma")
-MODELS = {"gaussian": "linear model", "gamma": "gamma model"}
+FAMILIES = ("gaussian", "binomial", "gamma", "ordinal")
+MODELS = {"gaussian": "a linear model", "gamma": "a gamma model", "ordinal": "an ordinal model"}
 LOG_IS_GAUSSIAN = (
     "`log({outcome})` is only for linear models, but the family is `{family}`. Fix: delete `family`, or write "
     "`{outcome}` without `log()`."
@@ -62,8 +62,8 @@ def model_frame(data: pd.DataFrame, formula: Formula, family: str, reference: Ma
         Numbers are covariates, except in `factor()`. Yes-no columns, text, categories and mixed columns are factors,
         with levels in natural order (`analysis.statistics.factor_levels`).
     formula, family
-        The model. The family is `gaussian`, `binomial` with an outcome of 0 and 1, or no and yes, or `gamma` with an
-        outcome above 0.
+        The model. The family is `gaussian`, `binomial` with an outcome of 0 and 1, or no and yes, `gamma` with an
+        outcome above 0, or `ordinal` with an outcome of ordered numbers.
     reference : mapping of str to object
         The reference level of each factor. It becomes the first level of the factor. A level with the same text also
         matches: `1` matches `"1"`. Columns that are not in the formula are ignored.
@@ -252,10 +252,10 @@ def _outcome(column: pd.Series, family: str) -> Floats:
             f"the outcome `{column.name}` of a logistic model has values of the type {kind}, but it must have the "
             "values 0 and 1, or no and yes. Fix: convert the values."
         )
-    if family in ("gaussian", "gamma") and kind not in NUMBER_KINDS:
+    if family in MODELS and kind not in NUMBER_KINDS:
         advice = "use the family `binomial` for an outcome of yes and no" if yes_no else "give numbers"
         raise InputError(
-            f"the outcome `{column.name}` of a {MODELS[family]} has values of the type {kind}, but it must have "
+            f"the outcome `{column.name}` of {MODELS[family]} has values of the type {kind}, but it must have "
             f"numbers. Fix: {advice}."
         )
     return _numbers(column)

@@ -3,18 +3,19 @@
 import numpy as np
 import pandas as pd
 
+from analysis.statistics.mixed_models.design_matrix import INTERCEPT
 from analysis.statistics.mixed_models.fit import MixedModel
 from analysis.statistics.mixed_models.wald_tests import wald_table
 from batteries.errors import InputError
 
 
 def odds_ratios(model: MixedModel, confidence: float = 0.95) -> pd.DataFrame:
-    r"""Return the coefficients of a logistic model as odds ratios.
+    r"""Return the coefficients of a logistic or ordinal model as odds ratios.
 
     Parameters
     ----------
     model : MixedModel
-        A model of the family `binomial`.
+        A model of the family `binomial` or `ordinal`.
     confidence : float
         Coverage of the intervals.
 
@@ -22,11 +23,12 @@ def odds_ratios(model: MixedModel, confidence: float = 0.95) -> pd.DataFrame:
     -------
     DataFrame
         `term`, `odds_ratio`, `ci_low`, `ci_high`. The row of the intercept has the odds at the reference levels.
+        An ordinal model has no such row. Its ratios are those of the odds of a category above any threshold.
 
     Raises
     ------
     InputError
-        The model is not logistic.
+        The model has another family.
 
     Notes
     -----
@@ -45,9 +47,12 @@ def odds_ratios(model: MixedModel, confidence: float = 0.95) -> pd.DataFrame:
     0  (Intercept)       0.667   0.188    2.362
     1      promptb       6.000   0.812   44.351
     """
-    if model.family != "binomial":
-        raise InputError("only logistic models have odds ratios. Fix: fit a model with the family `binomial`.")
-    return _exponentiated(model, "odds_ratio", confidence)
+    if model.family not in ("binomial", "ordinal"):
+        raise InputError(
+            "only logistic and ordinal models have odds ratios. Fix: use the family `binomial` or `ordinal`."
+        )
+    table = _exponentiated(model, "odds_ratio", confidence)
+    return table[table["term"] != INTERCEPT].reset_index(drop=True) if model.family == "ordinal" else table
 
 
 def ratios(model: MixedModel, confidence: float = 0.95) -> pd.DataFrame:

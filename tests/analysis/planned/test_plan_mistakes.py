@@ -140,3 +140,18 @@ def test_a_logarithm_is_refused_for_other_families_than_the_linear() -> None:
     plan = {"models": {"m": {"formula": "log(rt_ms) ~ condition", "family": "gamma", "who": "people"}}}
     (sentence,) = mistakes(plan, rows=None).values()
     assert sentence.startswith("`log(rt_ms)` is only for linear models, but the family is `gamma`. Fix: ")
+
+
+@pytest.mark.parametrize(
+    ("formula", "sentence"),
+    [
+        ("score ~ 0 + condition + (1 | participant)", "an ordinal model has thresholds instead of an intercept"),
+        ("score ~ condition + (1 + condition | participant)", "an ordinal model can have random intercepts, but no"),
+    ],
+)
+def test_an_ordinal_model_that_is_not_possible_is_refused_before_there_are_data(formula: str, sentence: str) -> None:
+    found = mistakes({"models": {"m": {"formula": formula, "family": "ordinal"}}}, rows=None)
+    assert list(found) == ["models.m.formula"]
+    assert found["models.m.formula"].startswith(sentence)
+    possible = {"formula": "score ~ condition + (1 | participant)", "family": "ordinal"}
+    assert mistakes({"models": {"m": possible}}) == {}

@@ -621,8 +621,17 @@ def test_data_that_a_model_leaves_out_are_in_the_notes():
             "the plan has no model `none`. Fix: choose one of its models .logistic, linear, against.",
         ),
         ("times", None, "uses `rt_ms`, but only `correct` is simulated"),
-        ("logarithms", None, "is a model of response times, but only `correct` is simulated, which is 0 or 1. Fix: "),
-        ("gamma", None, "is a model of response times, but only `correct` is simulated, which is 0 or 1. Fix: "),
+        (
+            "logarithms",
+            None,
+            "is a model of response times or of ratings, but only `correct` is simulated, which is 0 or 1. ",
+        ),
+        ("ratings", None, "is a model of response times or of ratings, but only `correct` is simulated"),
+        (
+            "gamma",
+            None,
+            "is a model of response times or of ratings, but only `correct` is simulated, which is 0 or 1. ",
+        ),
         ("order", None, "needs `trial_index`, but only participants, items"),
         ("constant", None, "`task` has only one level"),
     ],
@@ -632,6 +641,7 @@ def test_a_model_that_cannot_be_simulated_is_refused_with_one_sentence(name, ter
         "times": {"formula": "rt_ms ~ condition"},
         "logarithms": {"formula": "log(rt_ms) ~ condition"},
         "gamma": {"formula": "rt_ms ~ condition", "family": "gamma"},
+        "ratings": {"formula": "correct ~ condition", "family": "ordinal"},
         "order": {"formula": "correct ~ condition + trial_index"},
         "constant": {"formula": "correct ~ task"},
     }

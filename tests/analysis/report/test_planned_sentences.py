@@ -630,3 +630,34 @@ def test_the_methods_of_a_gamma_model_name_its_link_its_tests_and_its_source(tri
     assert any("To transform or not to transform" in reference for reference in methods.references)
     assert model_words(found.models["m"]).startswith("A gamma mixed model of 528\u00a0rows")
     assert ratio_sentences(found.models["m"], 0.95) == [], "the plan has no contrasts"
+
+
+def test_the_report_of_an_ordinal_model_says_what_its_odds_are_and_not_that_the_engine_fitted_it(
+    trials: pd.DataFrame,
+) -> None:
+    rows = trials.assign(rating=pd.qcut(trials["rt_ms"], 4, labels=False))
+    model = {
+        "formula": "rating ~ condition + (1 | participant)",
+        "family": "ordinal",
+        "contrasts": [{"of": ["condition"]}],
+    }
+    found, plan = results(rows, models={"m": model})
+    fitted = found.models["m"]
+    assert {"m.thresholds", "m.odds_ratios", "m.means", "m.contrasts"} <= fitted.tables().keys()
+    assert model_words(fitted).startswith("An ordinal (cumulative logit) mixed model of 528\u00a0rows")
+    assert "log-odds of higher categories" in model_words(fitted)
+    methods = methods_of_data(plan, found, "1.0")
+    assert "Cumulative logit mixed models (proportional odds; McCullagh, 1980)" in methods.paragraphs[0]
+    assert "glmm" not in methods.paragraphs[0]
+    assert any(reference.startswith("McCullagh") for reference in methods.references)
+    assert not any(reference.startswith("Lenartowicz") for reference in methods.references)
+    (section,) = planned_section(found, plan, {})["models"]
+    assert [part["title"] for part in section["parts"]][:3] == [
+        "Terms",
+        "Estimated marginal means",
+        "Contrasts of marginal means",
+    ]
+    assert "Thresholds" in [part["title"] for part in section["parts"]]
+    (drawing, means) = model_figures(fitted, 0.95)
+    assert "log-odds" in drawing.title
+    assert "log-odds of higher categories" in means.title

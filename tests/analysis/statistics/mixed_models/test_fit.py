@@ -259,7 +259,7 @@ def test_odds_ratios_are_exponentiated_coefficients():
 
 
 def test_odds_ratios_of_a_linear_model_are_refused():
-    with pytest.raises(InputError, match="only logistic models have odds ratios"):
+    with pytest.raises(InputError, match="only logistic and ordinal models have odds ratios"):
         odds_ratios(fitted("nested intercepts"))
 
 
