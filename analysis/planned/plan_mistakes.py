@@ -12,7 +12,7 @@ from analysis.planned.study_rows import ROW_COLUMNS, demand_columns
 from analysis.planned.tables import MEASURES
 from analysis.sentences import listed
 from analysis.statistics.factor_levels import level_order, level_text
-from analysis.statistics.mixed_models.formulas import parse_formula
+from analysis.statistics.mixed_models.formulas import Formula, parse_formula
 from analysis.statistics.mixed_models.model_frame import LOG_IS_GAUSSIAN
 from analysis.statistics.mixed_models.ordinal import NEEDS_INTERCEPT, NO_SLOPES
 from batteries.errors import InputError
@@ -137,19 +137,7 @@ class _Check:
             self.add((*place, "formula"), str(error))
         else:
             predictors = formula.predictors
-            if formula.log_outcome and model.family != "gaussian":
-                self.add((*place, "family"), LOG_IS_GAUSSIAN.format(outcome=formula.outcome, family=model.family))
-            if model.family == "ordinal":
-                if not formula.intercept:
-                    self.add((*place, "formula"), NEEDS_INTERCEPT)
-                if any(bracket.slopes for bracket in formula.random):
-                    self.add((*place, "formula"), NO_SLOPES)
-            if self.rows is not None and formula.outcome == RT and "who" not in model.model_fields_set:
-                self.add(
-                    (*place, "formula"),
-                    f"`{RT}` is a response time in the trials of people, but the time from request to reply in the "
-                    "runs of models. Fix: write `who: people`.",
-                )
+            self.family(place, model, formula)
             for column in formula.columns:
                 self.column((*place, "formula"), column, self.flags)
             for index, asked in enumerate(model.contrasts):
@@ -163,6 +151,22 @@ class _Check:
             self.column((*place, "reference", column), column, self.flags)
             if column in predictors:  # The reference level of another column has no effect.
                 self.level((*place, "reference", column), column, level)
+
+    def family(self, place: Place, model: PlannedModel, formula: Formula) -> None:
+        """Check that the formula fits the family and the rows of a model."""
+        if formula.log_outcome and model.family != "gaussian":
+            self.add((*place, "family"), LOG_IS_GAUSSIAN.format(outcome=formula.outcome, family=model.family))
+        if model.family == "ordinal":
+            if not formula.intercept:
+                self.add((*place, "formula"), NEEDS_INTERCEPT)
+            if any(bracket.slopes for bracket in formula.random):
+                self.add((*place, "formula"), NO_SLOPES)
+        if self.rows is not None and formula.outcome == RT and "who" not in model.model_fields_set:
+            self.add(
+                (*place, "formula"),
+                f"`{RT}` is a response time in the trials of people, but the time from request to reply in the "
+                "runs of models. Fix: write `who: people`.",
+            )
 
     def test(self, place: Place, test: PlannedTest) -> None:
         for key, column in (("of", test.of), ("per", test.per)):
