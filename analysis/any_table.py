@@ -7,7 +7,7 @@ import pandas as pd
 
 from analysis.data.data_file_reader import read_data_file
 from analysis.output_files import table_analysis_files
-from analysis.planned.figures import model_figures
+from analysis.planned.figures import planned_figures
 from analysis.planned.results import run_planned
 from analysis.preregistration.deviations import NOT_LOCKED, Registration
 from analysis.provenance.data_file import data_file_provenance
@@ -30,17 +30,17 @@ def analyze_table(
 ) -> TableAnalysis:
     """Analyse a tidy CSV file with an analysis plan.
 
-    Write `tables/`, `models/`, `tests.csv`, `figures/`, `report.html` and `provenance.json` in the folder of the
-    results. A result that cannot be computed does not stop the others. The report, `provenance.json` and
-    `planned.not_computed` of the returned analysis list these results.
+    Write `tables/`, `models/`, `confidence_ratings/`, `tests.csv`, `figures/`, `report.html` and `provenance.json` in
+    the folder of the results. A result that cannot be computed does not stop the others. The report,
+    `provenance.json` and `planned.not_computed` of the returned analysis list these results.
 
     Parameters
     ----------
     path : Path
         The file. It has a header, and one row per observation.
     plan : PlannedAnalyses
-        Tables, statistical models and tests. Their field `who` has no effect, because only the data of a study
-        distinguish people from language models.
+        Tables, statistical models, tests and confidence ratings. Their field `who` has no effect, because only the data
+        of a study distinguish people from language models.
     out : Path
         The folder for the results. The function makes the folder if it does not exist. After a failure the folder is
         unchanged.
@@ -57,7 +57,7 @@ def analyze_table(
     InputError
         If the file cannot be read, if no result of the plan can be computed, or if `out` cannot be used.
     """
-    if not (plan.tables or plan.models or plan.tests):
+    if not (plan.tables or plan.models or plan.tests or plan.confidence_ratings):
         raise InputError("the plan is empty. Fix: add `tables`, `models` or `tests` to the plan.")
     data = read_data_file(path)
     if plan.subject is not None and plan.subject not in data.columns:
@@ -66,12 +66,12 @@ def analyze_table(
             f"one of the columns {', '.join(data.columns)}."
         )
     results = run_planned(lambda _who: data, plan)
-    if not (results.tables or results.models or len(results.tests)):
+    if not (results.tables or results.models or len(results.tests) or results.confidence_ratings):
         raise InputError("\n".join(results.not_computed))
     analysis = TableAnalysis(
         data=data,
         planned=results,
-        figures_of_models={name: model_figures(model, plan.confidence) for name, model in results.models.items()},
+        figures_of_plan=planned_figures(results, plan.confidence),
         notes=_notes(data),
         provenance=data_file_provenance(path, plan, software_version, made_at or datetime.now(UTC)),
         registration=registration,

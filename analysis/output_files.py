@@ -24,7 +24,7 @@ def analysis_files(analysis: Analysis) -> dict[str, bytes | Iterable[bytes]]:
     }
     files["tables/trials.csv"] = _trials_csv(analysis.exclusions.trials)
     files |= {f"{name}.csv": csv_bytes(table) for name, table in analysis.planned.files().items()}
-    for drawing in (*analysis.figures.values(), *chain.from_iterable(analysis.figures_of_models.values())):
+    for drawing in (*analysis.figures.values(), *chain.from_iterable(analysis.figures_of_plan.values())):
         files |= drawing_files(drawing)
     return files
 
@@ -35,7 +35,7 @@ def table_analysis_files(analysis: TableAnalysis) -> dict[str, bytes]:
     The keys are paths in the folder of the results.
     """
     files = {f"{name}.csv": csv_bytes(table) for name, table in analysis.planned.files().items()}
-    for drawing in chain.from_iterable(analysis.figures_of_models.values()):
+    for drawing in chain.from_iterable(analysis.figures_of_plan.values()):
         files |= drawing_files(drawing)
     return files
 

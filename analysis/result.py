@@ -27,8 +27,8 @@ class Analysis:
     """The tables, statistical models and tests that the plan requests."""
     figures: dict[str, Drawing]
     """All figures of the study. The keys are file names without the ending."""
-    figures_of_models: dict[str, list[Drawing]]
-    """The figures of each statistical model of the plan. The keys are the names of the models."""
+    figures_of_plan: dict[str, list[Drawing]]
+    """The figures of the plan; the keys are those of `planned_figures`."""
     notes: list[str]
     """Notes for the reader, in sentences. The report contains all notes."""
     provenance: Provenance
@@ -45,8 +45,8 @@ class TableAnalysis:
     """The analyzed table."""
     planned: PlannedResults
     """The tables, statistical models and tests that the plan requests."""
-    figures_of_models: dict[str, list[Drawing]]
-    """The figures of each statistical model of the plan. The keys are the names of the models."""
+    figures_of_plan: dict[str, list[Drawing]]
+    """The figures of the plan; the keys are those of `planned_figures`."""
     notes: list[str]
     """Notes for the reader, in sentences. The report contains all notes."""
     provenance: DataFileProvenance

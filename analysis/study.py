@@ -11,7 +11,7 @@ from analysis.exclusions.flow import apply_exclusions
 from analysis.figures.drawing.subject_styles import looks, subjects_of
 from analysis.measures.accuracy import check_factors, kept_trials
 from analysis.output_files import analysis_files
-from analysis.planned.figures import model_figures
+from analysis.planned.figures import planned_figures
 from analysis.preregistration.deviations import NOT_LOCKED, Registration
 from analysis.provenance.changed_items import refuse_changed_items
 from analysis.provenance.record import provenance_of
@@ -93,9 +93,7 @@ def analyze_trials(
         tables=numbers.tables,
         planned=numbers.planned,
         figures=study_figures(trials, exclusions, plan, numbers.tables, numbers.by_factor, styles),
-        figures_of_models={
-            name: model_figures(model, plan.confidence, styles) for name, model in numbers.planned.models.items()
-        },
+        figures_of_plan=planned_figures(numbers.planned, plan.confidence, styles),
         notes=[*notes, *exclusions.notes, *study_notes(exclusions, numbers.tables, plan)],
         provenance=provenance_of(trials, plan, software_version, made_at or datetime.now(UTC), notes),
         registration=registration,

@@ -8,6 +8,7 @@
     interaction.py           `interaction_plot`: estimates of two factors
     forest.py                `forest_plot`: estimates with intervals, and a reference line
     item_scatter.py          `item_scatter`: accuracy by item, of people and of each model
+    reliability_diagram.py   `reliability_diagram`: accuracy against confidence
     response_times.py        `response_times_figure`, `rt_distributions`
     exclusion_flow.py        `exclusion_flow`: from recruitment to the analysis
     counterbalance.py        `counterbalance_matrix`: the conditions of each group
@@ -29,6 +30,7 @@ from analysis.figures.exclusion_flow import exclusion_flow
 from analysis.figures.forest import forest_plot
 from analysis.figures.interaction import interaction_plot
 from analysis.figures.item_scatter import item_scatter
+from analysis.figures.reliability_diagram import reliability_diagram
 from analysis.figures.response_times import response_times_figure, rt_distributions
 
 __all__ = [
@@ -46,6 +48,7 @@ __all__ = [
     "interaction_plot",
     "item_scatter",
     "missing_characters",
+    "reliability_diagram",
     "response_times_figure",
     "rt_distributions",
 ]

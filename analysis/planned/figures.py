@@ -1,4 +1,4 @@
-"""The figures of the plan's statistical models: coefficients as a forest plot, marginal means as lines."""
+"""The figures of the plan: coefficients of models as forest plots, marginal means as lines, reliability diagrams."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,10 @@ from analysis.figures.drawing.sheet import Drawing
 from analysis.figures.drawing.subject_styles import Look, Subject
 from analysis.figures.forest import forest_plot
 from analysis.figures.interaction import interaction_plot
+from analysis.figures.reliability_diagram import reliability_diagram
+from analysis.planned.confidence_ratings import ConfidenceRatings, cell_name
 from analysis.planned.models import FittedModel
+from analysis.planned.results import PlannedResults
 from analysis.sentences import level_words, percent
 from analysis.statistics.mixed_models.formulas import parse_formula
 
@@ -16,6 +19,37 @@ MEASURES = {"binomial": ("probability", "marginal mean"), "gamma": ("mean", "mar
 """For each family with a scale of the outcome: the column of the drawn marginal means, and their name."""
 MOST_COEFFICIENTS = 40
 """Greatest number of coefficients in a forest plot. A model with more coefficients has only the table."""
+
+
+MOST_DIAGRAMS = 12
+"""Greatest number of reliability diagrams of one entry of `confidence_ratings`."""
+
+
+def planned_figures(
+    results: PlannedResults, confidence: float, styles: Mapping[Subject, Look] | None = None
+) -> dict[str, list[Drawing]]:
+    """Return the figures of a plan. The keys are the names of the models, and those of `ratings_key`."""
+    figures = {name: model_figures(model, confidence, styles) for name, model in results.models.items()}
+    for name, found in results.confidence_ratings.items():
+        figures[ratings_key(name)] = _reliability_diagrams(name, found, confidence)
+    return figures
+
+
+def ratings_key(name: str) -> str:
+    """Return the key of the figures of an entry of `confidence_ratings`. No model has this name."""
+    return f"confidence_ratings/{name}"
+
+
+def _reliability_diagrams(name: str, found: ConfidenceRatings, confidence: float) -> list[Drawing]:
+    """Return a diagram for each of the first rows of the table."""
+    rows = found.bins.to_dict("records")
+    bins_of: dict[str, list[int]] = {}
+    for place, row in enumerate(rows):
+        bins_of.setdefault(cell_name(row, found.by), []).append(place)
+    return [
+        reliability_diagram(found.bins.iloc[places], f"{name}_reliability_{number}", who or "all responses", confidence)
+        for number, (who, places) in enumerate(list(bins_of.items())[:MOST_DIAGRAMS], start=1)
+    ]
 
 
 def model_figures(

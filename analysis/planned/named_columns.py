@@ -1,10 +1,10 @@
 """The columns that a table, model or test of the plan names."""
 
 from analysis.statistics.mixed_models.formulas import parse_formula
-from experiment.study.planned_analyses import PlannedModel, PlannedTable, PlannedTest
+from experiment.study.planned_analyses import PlannedConfidence, PlannedModel, PlannedTable, PlannedTest
 
 
-def named_columns(planned: PlannedTable | PlannedModel | PlannedTest) -> tuple[str, ...]:
+def named_columns(planned: PlannedTable | PlannedModel | PlannedTest | PlannedConfidence) -> tuple[str, ...]:
     """Return the columns that an entry of the plan names, also in `where` and in its formula.
 
     Raises
@@ -17,6 +17,8 @@ def named_columns(planned: PlannedTable | PlannedModel | PlannedTest) -> tuple[s
             columns = (*planned.by, *planned.of)
         case PlannedModel():
             columns = (*parse_formula(planned.formula).columns, *planned.reference)
+        case PlannedConfidence():
+            columns = (planned.of, planned.rating, *planned.by)
         case PlannedTest():
             chance = "chance" if planned.against == "chance" else None
             named = (planned.of, *planned.factors, planned.per, chance)

@@ -18,7 +18,15 @@ from analysis.statistics.mixed_models.ordinal import NEEDS_INTERCEPT, NO_SLOPES
 from batteries.errors import InputError
 from batteries.items import Item
 from experiment.study.analysis_plan import OF_RUNS, AnalysisPlan
-from experiment.study.planned_analyses import Level, PlannedAnalyses, PlannedModel, PlannedTable, PlannedTest, Where
+from experiment.study.planned_analyses import (
+    Level,
+    PlannedAnalyses,
+    PlannedConfidence,
+    PlannedModel,
+    PlannedTable,
+    PlannedTest,
+    Where,
+)
 
 Place = tuple[str | int, ...]
 """The keys of an entry in the plan, such as `("tests", "condition_effect", "of")`."""
@@ -90,6 +98,8 @@ def plan_mistakes(plan: PlannedAnalyses, rows: KnownRows | None = None) -> list[
         check.model(("models", name), model)
     for name, test in plan.tests.items():
         check.test(("tests", name), test)
+    for name, rated in plan.confidence_ratings.items():
+        check.confidence(("confidence_ratings", name), rated)
     if isinstance(plan, AnalysisPlan):
         check.measures(plan)
     return check.mistakes
@@ -194,6 +204,13 @@ class _Check:
                 "write a number in `against`.",
             )
         self.where((*place, "where"), test.where, self.flags)
+
+    def confidence(self, place: Place, rated: PlannedConfidence) -> None:
+        for key, column in (("of", rated.of), ("rating", rated.rating)):
+            self.column((*place, key), column, self.flags)
+        for index, column in enumerate(rated.by):
+            self.column((*place, "by", index), column, self.flags)
+        self.where((*place, "where"), rated.where, self.flags)
 
     def measures(self, plan: AnalysisPlan) -> None:
         """Check the entries that only the plan of a study has. `load_study` checks the factors of `by`."""

@@ -6,13 +6,21 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from analysis.data.row_filters import add_flags
+from analysis.planned.confidence_ratings import ConfidenceRatings, confidence_ratings
 from analysis.planned.models import FittedModel, fit_planned_model
 from analysis.planned.named_columns import named_columns
 from analysis.planned.tables import planned_table
 from analysis.planned.tests import planned_tests
 from batteries.errors import collect_input_error, input_error_about
 from experiment.study.analysis_plan import AnalysisPlan
-from experiment.study.planned_analyses import PlannedAnalyses, PlannedModel, PlannedTable, PlannedTest, Who
+from experiment.study.planned_analyses import (
+    PlannedAnalyses,
+    PlannedConfidence,
+    PlannedModel,
+    PlannedTable,
+    PlannedTest,
+    Who,
+)
 
 RowsOf = Callable[[Who], pd.DataFrame]
 """Function that returns the rows of people, of language models, or of both."""
@@ -20,12 +28,13 @@ RowsOf = Callable[[Who], pd.DataFrame]
 
 @dataclass(frozen=True)
 class PlannedResults:
-    """The tables, statistical models and tests of a plan."""
+    """The tables, statistical models, tests and confidence ratings of a plan."""
 
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
     models: dict[str, FittedModel] = field(default_factory=dict)
     tests: pd.DataFrame = field(default_factory=pd.DataFrame)
     """One row for each form of each test (see `planned_tests`); empty if the plan has no tests."""
+    confidence_ratings: dict[str, ConfidenceRatings] = field(default_factory=dict)
     not_computed: list[str] = field(default_factory=list)
     """One sentence for each requested result that cannot be computed from the present data.
 
@@ -37,11 +46,13 @@ class PlannedResults:
         files = {f"tables/{name}": table for name, table in self.tables.items()}
         for model in self.models.values():
             files |= {f"models/{name}": table for name, table in model.tables().items()}
+        for name, ratings in self.confidence_ratings.items():
+            files |= {f"confidence_ratings/{name}": ratings.table, f"confidence_ratings/{name}_bins": ratings.bins}
         return files | ({} if self.tests.empty else {"tests": self.tests})
 
 
 def run_planned(rows_of: RowsOf, plan: PlannedAnalyses) -> PlannedResults:
-    """Compute the tables, statistical models and tests of a plan, as far as the rows allow.
+    """Compute the tables, statistical models, tests and confidence ratings of a plan, as far as the rows allow.
 
     A result that cannot be computed does not stop the others. `not_computed` has a sentence for each such result.
 
@@ -54,7 +65,7 @@ def run_planned(rows_of: RowsOf, plan: PlannedAnalyses) -> PlannedResults:
     """
     known: dict[tuple[Who, frozenset[str]], pd.DataFrame] = {}
 
-    def rows(planned: PlannedTable | PlannedModel | PlannedTest) -> pd.DataFrame:
+    def rows(planned: PlannedTable | PlannedModel | PlannedTest | PlannedConfidence) -> pd.DataFrame:
         used = plan.flags.keys() & set(named_columns(planned))
         key = planned.who, frozenset(used)
         if key not in known:
@@ -77,4 +88,10 @@ def run_planned(rows_of: RowsOf, plan: PlannedAnalyses) -> PlannedResults:
                 data = rows(model)
             models[name] = fit_planned_model(data, name, model, plan.confidence)
     tests = planned_tests(rows, plan, not_computed)
-    return PlannedResults(tables, models, tests, not_computed)
+    ratings: dict[str, ConfidenceRatings] = {}
+    for name, rated in plan.confidence_ratings.items():
+        with collect_input_error(not_computed):
+            with input_error_about(f"the confidence ratings `{name}`"):
+                data = rows(rated)
+            ratings[name] = confidence_ratings(data, name, rated, plan, item_cluster)
+    return PlannedResults(tables, models, tests, ratings, not_computed)

@@ -135,7 +135,7 @@ def _results(marked: pd.DataFrame, plan: AnalysisPlan) -> dict[str, pd.DataFrame
     results = {"accuracy": of_people, "differences": differences(marked, [], plan)}
     if not (plan.tests or plan.models):
         return results
-    plan = plan_for(marked, plan.model_copy(update={"tables": {}}))
+    plan = plan_for(marked, plan.model_copy(update={"tables": {}, "confidence_ratings": {}}))
     found = run_planned(study_rows(marked, plan.demands), plan)
     models = [
         model.model.coefficients.assign(name=name)[["name", "term", "estimate", "std_error", "statistic", "p_value"]]

@@ -13,9 +13,17 @@ from analysis.measures.demands import has_demand
 from analysis.planned.results import RowsOf
 from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
-from experiment.study.planned_analyses import Level, PlannedModel, PlannedTable, PlannedTest, Where, Who
+from experiment.study.planned_analyses import (
+    Level,
+    PlannedConfidence,
+    PlannedModel,
+    PlannedTable,
+    PlannedTest,
+    Where,
+    Who,
+)
 
-Planned = TypeVar("Planned", PlannedTable, PlannedModel, PlannedTest)
+Planned = TypeVar("Planned", PlannedTable, PlannedModel, PlannedTest, PlannedConfidence)
 
 
 def plan_for(trials: pd.DataFrame, plan: AnalysisPlan) -> AnalysisPlan:
@@ -57,6 +65,7 @@ def plan_for(trials: pd.DataFrame, plan: AnalysisPlan) -> AnalysisPlan:
             "tables": {name: in_pilot(table) for name, table in plan.tables.items()},
             "models": {name: in_pilot(model) for name, model in plan.models.items()},
             "tests": {name: in_pilot(test) for name, test in plan.tests.items()},
+            "confidence_ratings": {name: in_pilot(rated) for name, rated in plan.confidence_ratings.items()},
         }
     )
 

@@ -19,7 +19,7 @@ from experiment.study.planned_analyses import PlannedAnalyses
 
 Plan = TypeVar("Plan", bound=PlannedAnalyses)
 
-NAMED = ("tables", "models", "tests", "comparisons", "signals")
+NAMED = ("tables", "models", "tests", "confidence_ratings", "comparisons", "signals")
 """Parts of a plan whose entries have names. The researcher may add exploratory entries to these parts."""
 
 
@@ -59,7 +59,8 @@ def deviations(earlier: EarlierPlan, plan: PlannedAnalyses, of: dict[str, str]) 
     ]
     for part in sorted({*before, *run}):
         if part in NAMED:
-            sentences += _named_deviations(part.removesuffix("s"), recorded, before.get(part, {}), run.get(part, {}))
+            what = part.removesuffix("s").replace("_", " ")
+            sentences += _named_deviations(what, recorded, before.get(part, {}), run.get(part, {}))
         elif not same_json(before.get(part), run.get(part)):
             sentences.append(
                 f"`{part}` was {_shown(before.get(part))} in the {recorded} plan, and is {_shown(run.get(part))} in "
@@ -91,8 +92,8 @@ def _shown(value: object) -> str:
 def with_exploratory_marked(plan: Plan, earlier: EarlierPlan | None) -> Plan:
     """Return the plan, in which each entry that differs from the earlier plan is marked as exploratory.
 
-    Entries are tables, models, tests, comparisons and signals. An entry is also marked if it uses a flag whose
-    definition changed.
+    Entries are tables, models, tests, confidence ratings, comparisons and signals. An entry is also marked if it
+    uses a flag whose definition changed.
     """
     if earlier is None:
         return plan

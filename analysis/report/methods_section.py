@@ -270,6 +270,36 @@ def add_planned(methods: Methods, plan: PlannedAnalyses, results: PlannedResults
     if not results.tests.empty:
         sentences, of_tests = test_sentences(plan, results.tests)
         methods.add(sentences, *of_tests)
+    _add_confidence_ratings(methods, plan, results)
+
+
+def _add_confidence_ratings(methods: Methods, plan: PlannedAnalyses, results: PlannedResults) -> None:
+    if not results.confidence_ratings:
+        return
+    bins = sorted({found.planned.bins for found in results.confidence_ratings.values()})
+    tables = [found.table for found in results.confidence_ratings.values()]
+    units = dict.fromkeys(unit for table in tables if "unit" in table for unit in table["unit"].astype(str))
+    methods.add(
+        [
+            f"Confidence ratings: {', '.join(results.confidence_ratings)}. Over-confidence is the mean confidence "
+            "minus the accuracy.",
+            "The Brier score (Brier, 1950) is the mean squared difference between confidence and correctness. It was "
+            "divided into reliability, resolution and uncertainty (Murphy, 1973), and a part for different confidences "
+            "within a bin (Stephenson et al., 2008).",
+            "The expected calibration error (Naeini et al., 2015) is the mean absolute difference between confidence "
+            f"and accuracy over {' or '.join(map(str, bins))} bins of equal width. It was compared with the error that "
+            "is expected of a calibrated respondent with the same confidences (Bröcker & Smith, 2007; 1,000 "
+            f"simulations with the seed {plan.bootstrap_seed}).",
+            f"Confidence intervals ({percent(plan.confidence, 0)}) of mean confidence, over-confidence and the Brier "
+            "score use the t distribution"
+            + (
+                f" and standard errors of a ratio of sums over units (Cochran, 1977; units: {', '.join(units)})."
+                if units
+                else ", with rows treated as independent."
+            ),
+        ],
+        "brier", "murphy", "stephenson", "naeini", "brocker_smith", *(["cochran"] if units else []),
+    )  # fmt: skip
 
 
 def _add_tables(methods: Methods, plan: PlannedAnalyses, results: PlannedResults) -> None:

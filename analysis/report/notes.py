@@ -18,7 +18,7 @@ from analysis.provenance.study_versions import notes_on_revisions, notes_on_vers
 from analysis.sentences import count, invalid_words
 from analysis.statistics.factor_levels import level_order
 from experiment.study.analysis_plan import OF_RUNS, AnalysisPlan
-from experiment.study.planned_analyses import PlannedModel, PlannedTable, PlannedTest
+from experiment.study.planned_analyses import PlannedConfidence, PlannedModel, PlannedTable, PlannedTest
 
 
 def exclusion_steps_words(flow: pd.DataFrame) -> str:
@@ -122,8 +122,8 @@ def _used_columns(plan: AnalysisPlan) -> set[str]:
         used |= {*signal.signal, *signal.noise}
     for compared in plan.comparisons.values():
         used |= set(compared.by)
-    entries: list[PlannedTable | PlannedModel | PlannedTest] = [
-        *plan.tables.values(), *plan.models.values(), *plan.tests.values(),
+    entries: list[PlannedTable | PlannedModel | PlannedTest | PlannedConfidence] = [
+        *plan.tables.values(), *plan.models.values(), *plan.tests.values(), *plan.confidence_ratings.values(),
     ]  # fmt: skip
     for planned in entries:
         used |= set(named_columns(planned))

@@ -12,6 +12,7 @@ from analysis.figures.drawing.sheet import Drawing
 from analysis.planned.models import FittedModel
 from analysis.planned.results import PlannedResults
 from analysis.planned.tests import EQUIVALENCE
+from analysis.report.confidence_section import confidence_section
 from analysis.report.formatting import ShownTable, shown
 from analysis.report.html import with_markup
 from analysis.report.methods_section import ADJUSTMENTS
@@ -80,7 +81,7 @@ PARTS = {
 def planned_section(
     results: PlannedResults, plan: PlannedAnalyses, figures: dict[str, list[Drawing]]
 ) -> dict[str, Any]:
-    """Return the input of the template `planned.html`. The keys of `figures` are the names of the models."""
+    """Return the input of the template `planned.html`. The keys of `figures` are those of `planned_figures`."""
     rows = results.tests.to_dict("records")
     return {
         "not_computed": results.not_computed,
@@ -91,6 +92,7 @@ def planned_section(
         "test_warnings": _test_warnings(rows, plan),
         "has_effects": any(len(plan.tests[row["name"]].factors) > 1 for row in rows),
         "models": [_model(model, plan, figures.get(name, [])) for name, model in results.models.items()],
+        "confidence_ratings": confidence_section(results, plan, figures),
         "tables": [
             {"name": name, "exploratory": plan.tables[name].exploratory,
              "words": _table_words(plan.tables[name], table),

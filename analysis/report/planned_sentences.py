@@ -9,6 +9,7 @@ from analysis.planned.models import FittedModel
 from analysis.planned.results import PlannedResults
 from analysis.planned.tests import AS_PLANNED, EQUIVALENCE, PAIRED
 from analysis.planned.units_of_tests import SHARE
+from analysis.report.confidence_section import confidence_summary
 from analysis.report.formatting import cell_words, number, p_words
 from analysis.sentences import MOST_MODELS_IN_SENTENCES, count, level_words, percent, points
 from analysis.statistics.bayes_factors import bayes_factor_words
@@ -249,7 +250,7 @@ def _terms(fitted: FittedModel) -> pd.DataFrame:
 
 
 def summary_sentences(results: PlannedResults, plan: PlannedAnalyses) -> list[str]:
-    """Return the results of the plan's confirmatory tests and statistical models in at most three paragraphs."""
+    """Return the results of the plan's confirmatory tests, models and confidence ratings in a few paragraphs."""
     tests = _test_summary(results.tests[~results.tests["exploratory"].astype(bool)], plan)
     models = {name: fitted for name, fitted in results.models.items() if not fitted.planned.exploratory}
     sentences = [" ".join(tests)] if tests else []
@@ -263,6 +264,7 @@ def summary_sentences(results: PlannedResults, plan: PlannedAnalyses) -> list[st
             names.setdefault(_kind_of_model(fitted, plan.confidence), []).append(f"`{name}`")
         found = "; ".join(f"{kind}: {', '.join(those)}" for kind, those in names.items())
         sentences.append(f"{len(models)} statistical models (p < {1 - plan.confidence:.2g}): {found}.")
+    sentences += confidence_summary(results)
     return sentences or [f"{count(len(results.tables), 'table')} of means; no test or model was computed."]
 
 

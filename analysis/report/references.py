@@ -7,6 +7,10 @@ REFERENCES = {
     "indices and standardized parameters. Journal of Open Source Software, 5(56), 2815.",
     "bonett_price": "Bonett, D. G., & Price, R. M. (2012). Adjusted Wald confidence interval for a difference of "
     "binomial proportions based on paired data. Journal of Educational and Behavioral Statistics, 37, 479-488.",
+    "brier": "Brier, G. W. (1950). Verification of forecasts expressed in terms of probability. Monthly Weather "
+    "Review, 78, 1-3.",
+    "brocker_smith": "Bröcker, J., & Smith, L. A. (2007). Increasing the reliability of reliability diagrams. Weather "
+    "and Forecasting, 22, 651-661.",
     "brown": "Brown, W. (1910). Some experimental results in the correlation of mental abilities. British Journal of "
     "Psychology, 3, 296-322.",
     "clopper_pearson": "Clopper, C. J., & Pearson, E. S. (1934). The use of confidence or fiducial limits illustrated "
@@ -60,6 +64,10 @@ REFERENCES = {
     "approach. Statistics in Medicine, 27, 1693-1702.",
     "mover_ratio": "Donner, A., & Zou, G. Y. (2012). Closed-form confidence intervals for functions of the normal mean "
     "and standard deviation. Statistical Methods in Medical Research, 21, 347-359.",
+    "murphy": "Murphy, A. H. (1973). A new vector partition of the probability score. Journal of Applied Meteorology, "
+    "12, 595-600.",
+    "naeini": "Naeini, M. P., Cooper, G. F., & Hauskrecht, M. (2015). Obtaining well calibrated probabilities using "
+    "Bayesian binning. Proceedings of the AAAI Conference on Artificial Intelligence, 29, 2901-2907.",
     "nakagawa": "Nakagawa, S., Johnson, P. C. D., & Schielzeth, H. (2017). The coefficient of determination R2 and "
     "intra-class correlation coefficient from generalized linear mixed-effects models revisited and expanded. Journal "
     "of the Royal Society Interface, 14, 20170213.",
@@ -79,6 +87,8 @@ REFERENCES = {
     "271-295.",
     "steiger": "Steiger, J. H. (2004). Beyond the F test: Effect size confidence intervals and tests of close fit in "
     "the analysis of variance and contrast analysis. Psychological Methods, 9, 164-182.",
+    "stephenson": "Stephenson, D. B., Coelho, C. A. S., & Jolliffe, I. T. (2008). Two extra components in the Brier "
+    "score decomposition. Weather and Forecasting, 23, 752-757.",
     "tukey": "Tukey, J. W. (1949). Comparing individual means in the analysis of variance. Biometrics, 5, 99-114.",
     "welch": "Welch, B. L. (1947). The generalization of Student's problem when several different population variances "
     "are involved. Biometrika, 34, 28-35.",

@@ -79,8 +79,10 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
             figures=figures,
             factors=_levels(by_factor),
             cells=of_factors,
-            planned=planned_section(analysis.planned, plan_for(exclusions.trials, plan), analysis.figures_of_models),
-            planned_sentences=summary_sentences(analysis.planned, plan) if plan.tests or plan.models else [],
+            planned=planned_section(analysis.planned, plan_for(exclusions.trials, plan), analysis.figures_of_plan),
+            planned_sentences=summary_sentences(analysis.planned, plan)
+            if plan.tests or plan.models or plan.confidence_ratings
+            else [],
             methods=methods_of_study(exclusions, plan, analysis.planned, analysis.tables, provenance.software_version),
             rules=rule_sentences(plan, [PEOPLE[kind] for kind in PEOPLE if (exclusions.trials["kind"] == kind).any()]),
             provenance_rows=_provenance_rows(provenance, exclusions.flow),

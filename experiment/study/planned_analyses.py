@@ -337,6 +337,23 @@ class PlannedSignal(BaseModel):
     exploratory: bool = _EXPLORATORY
 
 
+class PlannedConfidence(_Planned):
+    """Confidence ratings against accuracy: over-confidence, Brier score and expected calibration error."""
+
+    of: str = Field(default="correct", description="Yes-no column with the correctness of the response.")
+    rating: str = Field(description="Numeric column with the confidence that the response is correct.")
+    scale: Literal["share", "percent"] = Field(
+        default="share", description="`share`: confidence is from 0 to 1. `percent`: confidence is from 0 to 100."
+    )
+    by: tuple[str, ...] = Field(
+        default=(), description="Factors. There is one row for each subject and each combination of levels."
+    )
+    bins: int = Field(
+        default=10, ge=2, le=100, description="Number of bins of confidence, which have equal widths from 0 to 1."
+    )
+    who: Who = Field(default="everyone", description=_WHO)
+
+
 class PlannedAnalyses(BaseModel):
     """The analyses of a tidy table, with any columns."""
 
@@ -355,6 +372,9 @@ class PlannedAnalyses(BaseModel):
     tables: dict[Name, PlannedTable] = Field(default_factory=dict, description="Tables of means, by name.")
     models: dict[Name, PlannedModel] = Field(default_factory=dict, description="Mixed models, by name.")
     tests: dict[Name, PlannedTest] = Field(default_factory=dict, description="Hypothesis tests, by name.")
+    confidence_ratings: dict[Name, PlannedConfidence] = Field(
+        default_factory=dict, description="Analyses of confidence ratings, by name."
+    )
     correction: Literal["holm", "bh", "none"] = Field(
         default="holm",
         description=(

@@ -155,3 +155,11 @@ def test_an_ordinal_model_that_is_not_possible_is_refused_before_there_are_data(
     assert found["models.m.formula"].startswith(sentence)
     possible = {"formula": "score ~ condition + (1 | participant)", "family": "ordinal"}
     assert mistakes({"models": {"m": possible}}) == {}
+
+
+def test_unknown_columns_of_confidence_ratings_are_found_before_there_are_data() -> None:
+    plan = {"confidence_ratings": {"c": {"rating": "rt_ms", "by": ["condition"]}}}
+    assert mistakes(plan) == {}
+    found = mistakes({"confidence_ratings": {"c": {"rating": "confidense", "of": "right", "by": ["conditon"]}}})
+    assert list(found) == ["confidence_ratings.c.of", "confidence_ratings.c.rating", "confidence_ratings.c.by.0"]
+    assert "did you mean `condition`?" in found["confidence_ratings.c.by.0"]

@@ -26,6 +26,7 @@ CONTENT = {
     "tables": {"means": {"by": ["condition"], "of": ["perfect"]}},
     "models": {"accuracy": {"formula": "correct ~ condition + (1 | item_id)", "family": "binomial"}},
     "tests": {"main": {"test": "t", "of": "score", "per": "participant", "within": "condition"}},
+    "confidence_ratings": {"sure": {"rating": "confidence"}},
     "comparisons": {"overall": {}},
     "demands": ["beliefs"],
     "item_cluster": "scenario",
@@ -46,6 +47,7 @@ CHANGES = {
     "tables": {"means": {"by": ["condition"], "of": ["perfect"], "first": 1}},
     "models": {"accuracy": {"formula": "correct ~ condition + (1 | participant)", "family": "binomial"}},
     "tests": {"main": {"test": "t", "of": "score", "per": "participant", "within": "condition", "where": {"a": 1}}},
+    "confidence_ratings": {"sure": {"rating": "confidence", "bins": 5}},
     "comparisons": {"overall": {"equivalence_margin": 0.1}},
     "demands": ["beliefs", "feelings"],
     "item_cluster": "version",
@@ -102,7 +104,8 @@ def test_a_change_of_any_part_is_one_sentence_with_the_old_and_the_new_value(loc
     assert "\n" not in sentence
     assert "was" in sentence
     if part in NAMED:
-        assert sentence.startswith(f"The {part.removesuffix('s')} `{next(iter(CHANGES[part]))}` was locked as ")
+        what = part.removesuffix("s").replace("_", " ")
+        assert sentence.startswith(f"The {what} `{next(iter(CHANGES[part]))}` was locked as ")
         assert sentence.endswith("it is exploratory.")
     else:
         assert sentence.startswith(f"`{part}` was ")
