@@ -1,4 +1,4 @@
-"""How well confidence ratings agree with accuracy: calibration error, and the decomposition of the Brier score."""
+"""Agreement of confidence ratings with accuracy: calibration error, and the decomposition of the Brier score."""
 
 from dataclasses import dataclass
 

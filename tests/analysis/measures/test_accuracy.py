@@ -150,3 +150,11 @@ def test_without_a_chance_level_of_every_trial_there_is_no_corrected_accuracy(vi
     line = accuracy(trials, [], PLAN).iloc[0]
     assert line[["chance", "chance_corrected", "chance_corrected_ci_low"]].isna().all()
     assert line["accuracy"] == 3 / 4
+
+
+def test_items_without_a_level_of_the_factor_have_their_own_chance_level(view, session, row):
+    two = {"text": "", "prompt": "Which?", "options": ["a", "b"]}
+    rows = view(session(n_correct=3, factors={"condition": "x"}), row(item_id="j1", content=two, trial_index=4))
+    table = accuracy(marked(rows), ["condition"], PLAN)
+    assert table["chance"].tolist() == [0.25, 0.5]
+    assert table["condition"].isna().tolist() == [False, True]
