@@ -317,12 +317,14 @@ def test_mistakes_in_the_plan_are_refused_with_their_lines_before_it_is_locked_o
     for arguments in (["--lock"], ["-o", study_folder / "results"]):
         result = analyze(study_folder, *arguments)
         assert result.exit_code == 2
-        flag, formula, column = result.stderr.removeprefix("Error: ").splitlines()
+        flag, formula, whose, column = result.stderr.removeprefix("Error: ").splitlines()
         assert flag == (
             f"{path}, line {line + 1}: `analysis.flags.lost.outcome`: `outcome` has no level absorbt; did you mean "
             "`absorbed`? Fix: choose one of absorbed, exit, reflected."
         )
         assert formula.startswith(f"{path}, line {line + 4}: `analysis.models.accuracy.formula`: the formula ")
+        assert whose.startswith(f"{path}, line {line + 6}: `analysis.models.speed.formula`: `rt_ms` is a response time")
+        assert whose.endswith("Fix: write `who: people`.")
         assert column.startswith(
             f"{path}, line {line + 6}: `analysis.models.speed.formula`: the trials have no column `outcom`; did you "
             "mean `outcome`? Fix: "
