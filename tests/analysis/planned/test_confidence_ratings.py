@@ -137,7 +137,7 @@ def test_the_methods_name_the_bins_the_seed_the_units_and_the_sources(rows: pd.D
 
 
 def test_in_a_study_the_subjects_are_people_and_each_model(view: Any, session: Any) -> None:
-    """The score of a choice is 1 or 0, like the rating of a participant who always knows whether a response is right."""
+    """The score of a choice is 1 or 0, like the rating of a respondent who knows whether the response is right."""
     plan = AnalysisPlan.model_validate({"confidence_ratings": {"sure": {"rating": "score"}}})
     people = [session(participant=name, n_correct=n) for name, n in (("A", 3), ("B", 2))]
     trials = apply_exclusions(tidy_trials(view(people, session(kind="model", n_correct=1))), plan).trials

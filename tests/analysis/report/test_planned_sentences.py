@@ -630,6 +630,7 @@ def test_the_methods_of_a_gamma_model_name_its_link_its_tests_and_its_source(tri
     assert any("To transform or not to transform" in reference for reference in methods.references)
     assert model_words(found.models["m"]).startswith("A gamma mixed model of 528\u00a0rows")
     assert ratio_sentences(found.models["m"], 0.95) == [], "the plan has no contrasts"
+    assert found.models["plain"].effect_sizes is None, "partial eta squared is for linear models"
 
 
 def test_the_report_of_an_ordinal_model_says_what_its_odds_are_and_not_that_the_engine_fitted_it(
