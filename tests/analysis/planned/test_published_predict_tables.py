@@ -117,8 +117,7 @@ def test_the_models_of_the_plan_agree_with_r(results: PlannedResults, name: str)
         assert coefficients.loc[term, "estimate"] == pytest.approx(estimate, rel=1e-4), term
         assert coefficients.loc[term, "std_error"] == pytest.approx(std_error, rel=1e-3), term
     assert tuple(model.random["sd"]) == pytest.approx(R_SDS[name], rel=1e-4)
-    ratios = results.models[name].odds_ratios
-    assert ratios is not None
+    ratios = results.models[name].exponentiated["odds_ratios"]
     assert ratios["odds_ratio"].tolist() == pytest.approx(np.exp(coefficients["estimate"]).tolist())
 
 
