@@ -1,8 +1,8 @@
 """The fitted mixed models of a plan, with marginal means, contrasts and standardized coefficients."""
 
+import math
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
 from analysis.data.row_filters import chosen_rows
@@ -132,5 +132,6 @@ def _participants_means(rows: pd.DataFrame, outcome: str, factors: list[str], *,
         return pd.DataFrame(columns=[*factors, "mean"])
     values = pd.to_numeric(rows[outcome]).astype("float64")
     by_cell = [rows["participant"], *(rows[factor] for factor in factors)]
-    means = np.exp(np.log(values).groupby(by_cell).mean()) if are_geometric else values.groupby(by_cell).mean()
+    means = (values.map(math.log) if are_geometric else values).groupby(by_cell).mean()
+    means = means.map(math.exp) if are_geometric else means
     return means.rename("mean").dropna().reset_index().drop(columns="participant")
