@@ -38,7 +38,7 @@ def error_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     trials : DataFrame
         The tidy table with `excluded_by`, from `apply_exclusions`.
     plan : AnalysisPlan
-        The plan states the confidence level and the seed (`bootstrap_seed`).
+        The plan states the confidence level and the seed (`seed`).
 
     Returns
     -------
@@ -133,7 +133,7 @@ def consistency_with_model(
 
 
 def _with_each_other(responses: pd.DataFrame, plan: AnalysisPlan) -> dict[str, float | int | str]:
-    rng = np.random.default_rng(plan.bootstrap_seed)
+    rng = np.random.default_rng(plan.seed)
     participants = sorted(responses["participant"].unique())
     chosen = participants if len(participants) <= MOST_PAIRED else rng.choice(participants, MOST_PAIRED, replace=False)
     shares = _shares(responses[responses["participant"].isin(chosen)], ["participant", "item_id"]).unstack("item_id")

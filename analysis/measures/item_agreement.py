@@ -79,7 +79,7 @@ def item_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     trials : DataFrame
         The tidy table with `excluded_by`.
     plan : AnalysisPlan
-        The plan states the confidence level and the seed of the split halves (`bootstrap_seed`).
+        The plan states the confidence level and the seed of the split halves (`seed`).
 
     Returns
     -------
@@ -135,9 +135,7 @@ def _correlations(pair: Compared, plan: AnalysisPlan) -> dict[str, float | str]:
 def _reliability(responses: pd.DataFrame, plan: AnalysisPlan) -> dict[str, float | str]:
     correct = responses["correct"].to_numpy(dtype="float64")
     try:
-        reliability = split_half_reliability(
-            responses["participant"], responses["item_id"], correct, seed=plan.bootstrap_seed
-        )
+        reliability = split_half_reliability(responses["participant"], responses["item_id"], correct, seed=plan.seed)
     except InputError as error:
         return {"reason": f"no reliability: {error}"}
     return {"reliability": reliability, "ceiling": float(np.sqrt(reliability))}

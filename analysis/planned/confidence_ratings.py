@@ -115,7 +115,7 @@ def confidence_ratings(
         own = found[_key(cell)]
         confidence, right = own["confidence"].to_numpy(), own["accuracy"].to_numpy()
         part = vars(calibration(confidence, right, planned.bins))
-        parts.append(part | {"ece_if_calibrated": ece_if_calibrated(confidence, planned.bins, plan.bootstrap_seed)})
+        parts.append(part | {"ece_if_calibrated": ece_if_calibrated(confidence, planned.bins, plan.seed)})
     table = table.join(pd.DataFrame(parts).drop(columns="brier"))
 
     bins = table_of((*cells, _BIN), ("confidence", "accuracy"))

@@ -223,7 +223,7 @@ def _independent(values: _Values, levels: list[Any], planned: PlannedTest, plan:
     if planned.test == "mann_whitney":
         return mann_whitney(first, second, confidence=plan.confidence)
     if planned.test == "permutation":
-        return permutation_of_groups(first, second, resamples=plan.bootstrap_resamples, seed=plan.bootstrap_seed)
+        return permutation_of_groups(first, second, resamples=plan.resamples, seed=plan.seed)
     return independent_t(first, second, equal_variances=planned.test == "t", confidence=plan.confidence)
 
 
@@ -238,7 +238,7 @@ def _paired(values: _Values, levels: list[Any], planned: PlannedTest, plan: Plan
     if planned.test in {"wilcoxon", "mann_whitney"}:
         return _with(wilcoxon_signed_rank(first, second, confidence=plan.confidence), notes)
     if planned.test == "permutation":
-        resamples, seed = plan.bootstrap_resamples, plan.bootstrap_seed
+        resamples, seed = plan.resamples, plan.seed
         return _with(permutation_of_signs(first, second, resamples=resamples, seed=seed), notes)
     test = paired_t if planned.against is None else one_sample_t
     return _with(test(first, second, confidence=plan.confidence), notes)

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from batteries.canonical_json import canonical_json, digest, same_json
 from batteries.errors import InputError
 from batteries.files.atomic_write import atomic_write
-from experiment.study.analysis_plan import with_present_names
+from experiment.study.former_names import with_present_names
 from experiment.study.planned_analyses import PlannedAnalyses
 
 

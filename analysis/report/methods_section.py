@@ -289,7 +289,7 @@ def _add_confidence_ratings(methods: Methods, plan: PlannedAnalyses, results: Pl
             "The expected calibration error (Naeini et al., 2015) is the mean absolute difference between confidence "
             f"and accuracy over {' or '.join(map(str, bins))} bins of equal width. It was compared with the error that "
             "is expected of a calibrated respondent with the same confidences (Bröcker & Smith, 2007; 1,000 "
-            f"simulations with the seed {plan.bootstrap_seed}).",
+            f"simulations with the seed {plan.seed}).",
             f"Confidence intervals ({percent(plan.confidence, 0)}) of mean confidence, over-confidence and the Brier "
             "score use the t distribution"
             + (

@@ -115,7 +115,7 @@ def test_sentences(plan: PlannedAnalyses, tests: pd.DataFrame) -> tuple[list[str
         cited.add("ernst")
     if permutation.str.contains("random").any():
         sentences.append(
-            f"Random permutations were drawn with the seed {plan.bootstrap_seed}; p = (b + 1) / (m + 1) if b of m "
+            f"Random permutations were drawn with the seed {plan.seed}; p = (b + 1) / (m + 1) if b of m "
             "random permutations have at least the observed absolute difference (Phipson & Smyth, 2010)."
         )
         cited.add("phipson_smyth")

@@ -264,7 +264,7 @@ def _provenance_rows(provenance: Provenance, flow: pd.DataFrame) -> list[tuple[s
         (
             "Random numbers",
             [
-                f"seed {plan.bootstrap_seed} (random halves of participants for the reliability; random permutations "
+                f"seed {plan.seed} (random halves of participants for the reliability; random permutations "
                 "of tests, if the plan has such tests)"
             ],
         ),

@@ -3,69 +3,17 @@
 The package `analysis` reads this part of a study.
 """
 
-import re
-import warnings
 from collections import Counter
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, field_validator
 
 from experiment.study.exclusion_rules import ExclusionRule
 from experiment.study.planned_analyses import Name, PlannedAnalyses, PlannedComparison, PlannedSignal
 
-FORMER_NAMES = {"calibration": "difficulty"}
-"""Renamed keys of an analysis plan: the former name and the present name of each key."""
-FORMER_COLUMNS = {"occasion": "session_number", "run_epoch": "epoch"}
-"""Renamed columns of a study's data: the former name and the present name of each column."""
-
 OF_RUNS = ("model", "model_version", "temperature", "prompt", "thinking", "thinking_budget", "epoch")
 """Columns with the settings of a model's run, and with the number of its repetition. A plan can use these columns like
 factors of the items. People and simulated participants have no values in these columns."""
-
-_COLUMNS = {"by", "demands", "of", "order_by", "per", "between", "within", "difficulty", "item_cluster", "subject"}
-"""Keys of an analysis plan whose values are names of columns."""
-_LEVELS = {"where", "reference", "signal", "noise"}
-"""Keys of an analysis plan whose values are mappings. The keys of these mappings are names of columns."""
-
-
-def with_present_names(plan: dict[str, Any]) -> dict[str, Any]:
-    """Return the content of an analysis plan with present names in place of the former names of keys and columns."""
-    present = {FORMER_NAMES.get(name, name): value for name, value in plan.items()}
-    return {name: _with_present_columns(name, value) for name, value in present.items()}
-
-
-def _with_present_columns(key: str, value: Any) -> Any:
-    if isinstance(value, str) and key == "formula":
-        for former, column in FORMER_COLUMNS.items():
-            value = re.sub(rf"(?<![\w.]){former}(?![\w.])", column, value)
-        return value
-    if isinstance(value, str) and key in _COLUMNS:
-        name = value.removeprefix("-")  # Before a name, `-` sorts from high to low.
-        return value.removesuffix(name) + FORMER_COLUMNS.get(name, name)
-    if isinstance(value, dict) and key in _LEVELS:
-        for former, column in FORMER_COLUMNS.items():
-            if former in value and column in value:
-                raise ValueError(
-                    f"`{former}` is the former name of `{column}`, and both are given. Fix: delete `{former}`."
-                )
-        return {FORMER_COLUMNS.get(name, name): levels for name, levels in value.items()}
-    if isinstance(value, dict):
-        inner = "where" if key == "flags" else None
-        return {name: _with_present_columns(inner or name, content) for name, content in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_with_present_columns(key, content) for content in value]
-    return value
-
-
-def _as_lists(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _as_lists(content) for name, content in value.items()}
-    return [_as_lists(content) for content in value] if isinstance(value, (list, tuple)) else value
-
-
-def _warn_of_name(path: Any, former: str, present: str) -> None:
-    sentence = f"{path}: `{former}` is now called `{present}`. Fix: use the new name in the file."
-    warnings.warn(sentence, FutureWarning, stacklevel=3)
 
 
 class AnalysisPlan(PlannedAnalyses):
@@ -125,26 +73,6 @@ class AnalysisPlan(PlannedAnalyses):
         default_factory=dict,
         description="Comparisons of people with models, by name, in addition to the comparison by the factors in `by`.",
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _rename_former_names(cls, plan: Any, info: ValidationInfo) -> Any:
-        """Accept the former names of keys. Warn of former names in a file, but not in stored data."""
-        if not isinstance(plan, dict):
-            return plan
-        for former, present in FORMER_NAMES.items():
-            if former in plan and present in plan:
-                raise ValueError(
-                    f"`{former}` is the former name of `{present}`, and both are given. Fix: delete `{former}`."
-                )
-            if former in plan and info.context is not None:
-                _warn_of_name(info.context["path"], former, present)
-        renamed = with_present_names(plan)
-        if info.context is not None:
-            before = {FORMER_NAMES.get(name, name): value for name, value in plan.items()}
-            for former, present in FORMER_COLUMNS.items() if _as_lists(renamed) != _as_lists(before) else ():
-                _warn_of_name(info.context["path"], former, present)
-        return renamed
 
     @field_validator("exclusions")
     @classmethod

@@ -3,7 +3,9 @@
 from math import isfinite
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
+
+from experiment.study.former_names import renamed_plan
 
 Level = bool | int | float | str
 
@@ -383,13 +385,13 @@ class PlannedAnalyses(BaseModel):
         ),
     )
     confidence: float = Field(default=0.95, gt=0.5, lt=1, description="Confidence level of the intervals.")
-    bootstrap_resamples: int = Field(
+    resamples: int = Field(
         default=10_000,
         ge=1_000,
         le=1_000_000,
         description="Number of random permutations of a permutation test that is not exact.",
     )
-    bootstrap_seed: int = Field(
+    seed: int = Field(
         default=1,
         ge=0,
         le=2**31 - 1,
@@ -398,3 +400,8 @@ class PlannedAnalyses(BaseModel):
             "same results."
         ),
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rename_former_names(cls, plan: Any, info: ValidationInfo) -> Any:
+        return renamed_plan(plan, None if info.context is None else info.context["path"])

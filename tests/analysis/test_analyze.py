@@ -16,7 +16,7 @@ from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
 
 PLAN = AnalysisPlan(
-    by=["condition"], bootstrap_resamples=1000,
+    by=["condition"], resamples=1000,
     exclusions=[
         {"rule": "attention_check"}, {"rule": "median_rt", "min_ms": 1000}, {"rule": "trial_rt", "min_ms": 200}
     ],
@@ -152,7 +152,7 @@ def test_the_report_names_simulated_participants_and_distinguishes_rehearsals(
     view, session, tmp_path, sources, expected
 ):
     rows = view([session(kind="simulated", participant=source, source=source) for source in sources])
-    run(rows, tmp_path / "out", AnalysisPlan(bootstrap_resamples=1000))
+    run(rows, tmp_path / "out", AnalysisPlan(resamples=1000))
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
     assert "Simulated participants are in this report" in page
     assert "There are no model runs in the data" in page
@@ -230,7 +230,7 @@ def test_an_earlier_analysis_is_replaced_and_other_files_are_kept(rows, analyzed
     assert (out / "figures/accuracy_by_condition.svg").exists()
     (out / "notes.txt").write_text("mine")
     (out / "tables" / "mine.csv").write_text("mine")
-    run(rows, out, AnalysisPlan(bootstrap_resamples=1000))
+    run(rows, out, AnalysisPlan(resamples=1000))
     written = files_in(out)
     assert "figures/accuracy_by_condition.svg" not in written, "a figure that the new plan lacks is removed"
     assert written["notes.txt"] == written["tables/mine.csv"] == b"mine"
@@ -239,7 +239,7 @@ def test_an_earlier_analysis_is_replaced_and_other_files_are_kept(rows, analyzed
 def test_remarks_of_the_caller_come_first_in_report_and_provenance(analyzed, view, session, tmp_path):
     remark = "The plan is not the one that was registered when the sessions began."
     rows = view(session(participant="A"), session(participant="B", status="active", n_test=2))
-    result = run(rows, tmp_path / "out", AnalysisPlan(bootstrap_resamples=1000), notes=[remark])
+    result = run(rows, tmp_path / "out", AnalysisPlan(resamples=1000), notes=[remark])
     assert result.notes[0] == remark
     assert len(result.notes) > 1
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
@@ -265,7 +265,7 @@ def test_days_in_the_report_are_days_in_utc(view, session, tmp_path):
 def test_factors_with_awkward_names_get_separate_files(view, session, tmp_path):
     factors = {"a/b": "x", "a b": "y", "=Größe": "z", "../up": "w"}
     result = run(view(session(factors=factors), session(kind="model", factors=factors)), tmp_path / "deep" / "out",
-                 AnalysisPlan(by=list(factors), bootstrap_resamples=1000))  # fmt: skip
+                 AnalysisPlan(by=list(factors), resamples=1000))  # fmt: skip
     assert {f"accuracy_by_{name}" for name in ("a_b_1", "a_b_2", "gr_e_3", "up_4")} <= set(result.figures)
     assert {path.name for path in tmp_path.iterdir()} == {"deep"}
 

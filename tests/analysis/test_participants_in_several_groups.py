@@ -11,9 +11,7 @@ from analysis.data.tidy_table import tidy_trials
 from analysis.study import analyze_trials
 from experiment.study.analysis_plan import AnalysisPlan
 
-PLAN = AnalysisPlan.model_validate(
-    {"bootstrap_resamples": 1000, "tables": {"by_group": {"by": ["group"], "of": ["correct"]}}}
-)
+PLAN = AnalysisPlan.model_validate({"resamples": 1000, "tables": {"by_group": {"by": ["group"], "of": ["correct"]}}})
 
 
 @pytest.fixture

@@ -345,7 +345,7 @@ def test_an_export_of_a_store_is_analyzed_as_a_study(study: Path, tmp_path: Path
     command("models", "run", study, "--model", "baseline/tracer")
     with closing(sqlite3.connect(study / "data/equipoise.db")) as store:
         pd.read_sql("SELECT * FROM trials", store).to_csv(tmp_path / "export.csv", index=False)
-    text = "exclusions: [{rule: trial_rt, min_ms: 500}]\nby: [outcome]\nbootstrap_resamples: 1000\n"
+    text = "exclusions: [{rule: trial_rt, min_ms: 500}]\nby: [outcome]\nresamples: 1000\n"
     done("--data", tmp_path / "export.csv", "--plan", plan(text), "-o", tmp_path / "out")
     flow = csv(tmp_path / "out/tables/exclusions.csv")
     assert "trial_rt" in set(flow["step"])

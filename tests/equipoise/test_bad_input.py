@@ -34,7 +34,7 @@ def tracer(study: Path) -> Result:
     ("file", "old", "new", "message"),
     [
         ("study.yaml", "min_ms: 2000", "min_ms: .inf", "finite"),
-        ("study.yaml", "by: [outcome]", "by: [outcome]\n  bootstrap_seed: 99999999999999999999", "bootstrap_seed"),
+        ("study.yaml", "by: [outcome]", "by: [outcome]\n  seed: 99999999999999999999", "seed"),
         ("study.yaml", "consent: consent.md", 'consent: "a\\0b"', "cannot be read"),
         ("study.yaml", "consent: consent.md", "consent: .", "cannot be read"),
         ("study.yaml", "groups: 10", "groups: 1000", "1000 groups but only 235 test items"),

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from scipy.linalg import cho_solve
-from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from analysis.statistics.mixed_models.design_matrix import Codes, Floats
@@ -99,7 +99,7 @@ def fit_cumulative_logit(categories: Codes, design: Floats, groups: Sequence[Cod
     likelihood = _Likelihood(categories, (design - means) / scales, groups)
     shares = np.cumsum(np.bincount(categories))[:-1] / len(categories)
     start = np.concatenate([logit(shares), np.zeros(design.shape[1]), np.ones(len(groups))])
-    found = minimize(
+    found = scipy.optimize.minimize(
         likelihood.negative,
         likelihood.searched(start),
         jac=True,

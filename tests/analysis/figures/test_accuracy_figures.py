@@ -15,7 +15,7 @@ from experiment.study.analysis_plan import AnalysisPlan
 from tests.analysis.figures.layout import height_of, points, segments, texts
 from tests.analysis.figures.tables import LONG_LEVELS, LONG_NAMES, MODELS, accuracy_table, hard_table
 
-PLAN = AnalysisPlan(bootstrap_resamples=1000)
+PLAN = AnalysisPlan(resamples=1000)
 DEMANDS = ("constitutional", "functional", "spatiotemporal", "beliefs", "intentions", "feelings")
 
 

@@ -9,7 +9,7 @@ from analysis.statistics.intervals import wilson
 from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
 
-PLAN = AnalysisPlan(bootstrap_resamples=2000)
+PLAN = AnalysisPlan(resamples=2000)
 
 
 def marked(rows):

@@ -12,7 +12,7 @@ from analysis.statistics.intervals import Interval, mover_difference, mover_rati
 from analysis.statistics.participant_intervals import proportion_interval
 from experiment.study.analysis_plan import AnalysisPlan
 
-PLAN = AnalysisPlan(bootstrap_resamples=1000)
+PLAN = AnalysisPlan(resamples=1000)
 
 
 def marked(rows):

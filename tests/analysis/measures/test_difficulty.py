@@ -12,7 +12,7 @@ from analysis.statistics.trends import mover_contrast, trend_weights
 from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
 
-PLAN = AnalysisPlan(bootstrap_resamples=2_000)
+PLAN = AnalysisPlan(resamples=2_000)
 
 
 def marked(rows):

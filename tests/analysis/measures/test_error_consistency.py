@@ -10,7 +10,7 @@ from analysis.measures.error_consistency import CONSISTENCY_COLUMNS, error_agree
 from analysis.statistics.agreement_measures import error_consistency
 from experiment.study.analysis_plan import AnalysisPlan
 
-PLAN = AnalysisPlan(bootstrap_resamples=1_000)
+PLAN = AnalysisPlan(resamples=1_000)
 
 
 def marked(rows):

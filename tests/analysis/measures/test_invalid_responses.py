@@ -37,7 +37,7 @@ def test_invalid_and_unanswered_trials_are_counted_for_each_model(view, session,
     ("invalid", "n_trials", "right"), [("wrong", 4, 2), ("left_out", 2, 2), ("chance", 4, 2 + 2 / 4)]
 )
 def test_invalid_responses_enter_every_accuracy_as_the_plan_states(view, session, row, invalid, n_trials, right):
-    plan = AnalysisPlan(invalid=invalid, bootstrap_resamples=1000)
+    plan = AnalysisPlan(invalid=invalid, resamples=1000)
     rows = view(
         *(
             [

@@ -8,7 +8,7 @@ from analysis.measures.item_agreement import AGREEMENT_COLUMNS, item_agreement, 
 from analysis.statistics.agreement_measures import split_half_reliability
 from experiment.study.analysis_plan import AnalysisPlan
 
-PLAN = AnalysisPlan(bootstrap_resamples=1_000)
+PLAN = AnalysisPlan(resamples=1_000)
 
 
 def marked(rows):

@@ -15,8 +15,8 @@ from analysis.measures.signal_detection import signal_measures
 from analysis.statistics.intervals import wilson
 from experiment.study.analysis_plan import AnalysisPlan
 
-PLAN = AnalysisPlan(bootstrap_resamples=1000)
-BY_SCENARIO = AnalysisPlan(bootstrap_resamples=1000, item_cluster="scenario")
+PLAN = AnalysisPlan(resamples=1000)
+BY_SCENARIO = AnalysisPlan(resamples=1000, item_cluster="scenario")
 
 
 def marked(rows):

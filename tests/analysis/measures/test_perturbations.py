@@ -12,7 +12,7 @@ from batteries.vignettes.build import perturbation_factors, perturbation_suffix
 from batteries.vignettes.perturbation import Perturbation
 from experiment.study.analysis_plan import AnalysisPlan
 
-PLAN = AnalysisPlan(bootstrap_resamples=4_000)
+PLAN = AnalysisPlan(resamples=4_000)
 CLEAN = Perturbation()
 SPACING = [Perturbation(spacing_proportion=share) for share in (0.25, 0.5)]
 SPELLING = [Perturbation(spelling_letters=letters) for letters in (5, 10)]

@@ -11,7 +11,7 @@ from analysis.statistics.signal_detection_measures import signal_detection
 from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
 
-PLAN = AnalysisPlan(bootstrap_resamples=2_000)
+PLAN = AnalysisPlan(resamples=2_000)
 UNKNOWN = "There is not enough information to know."
 ASKED = {"signal": {"question": "metacognition"}, "response": UNKNOWN}
 

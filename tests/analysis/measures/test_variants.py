@@ -24,7 +24,7 @@ from batteries.vignettes.build import perturbation_factors
 from batteries.vignettes.perturbation import Perturbation
 from experiment.study.analysis_plan import AnalysisPlan
 
-PLAN = AnalysisPlan(bootstrap_resamples=1_000)
+PLAN = AnalysisPlan(resamples=1_000)
 MADE = datetime(2026, 1, 3, 12, 0, tzinfo=UTC)
 WORDS = "item_id,prompt\nq0,In other words?\n"
 

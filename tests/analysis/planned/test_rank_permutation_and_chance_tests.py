@@ -69,9 +69,7 @@ def test_a_permutation_test_has_all_forms_and_the_seed_and_the_resamples_of_the_
 
     many = pd.DataFrame({"unit": range(40), "g": ["a", "b"] * 20, "value": np.sin(np.arange(40.0)) + [0, 0.4] * 20})
     drawn = {
-        (resamples, seed): run(
-            many, {"it": {**test, "between": "g"}}, bootstrap_resamples=resamples, bootstrap_seed=seed
-        ).iloc[0]
+        (resamples, seed): run(many, {"it": {**test, "between": "g"}}, resamples=resamples, seed=seed).iloc[0]
         for resamples, seed in [(1_000, 1), (1_000, 2), (2_000, 1)]
     }
     assert {row["test"] for row in drawn.values()} == {

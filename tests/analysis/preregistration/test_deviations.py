@@ -36,8 +36,8 @@ CONTENT = {
     "signals": {"unsure": {"signal": {"kind": "metacognition"}, "response": "Not enough information."}},
     "correction": "bh",
     "confidence": 0.9,
-    "bootstrap_resamples": 2000,
-    "bootstrap_seed": 7,
+    "resamples": 2000,
+    "seed": 7,
 }
 CHANGES = {
     "subject": "model",
@@ -57,8 +57,8 @@ CHANGES = {
     "signals": {"unsure": {"signal": {"kind": "metacognition"}, "response": ["Not enough information.", "Unsure"]}},
     "correction": "holm",
     "confidence": 0.95,
-    "bootstrap_resamples": 10_000,
-    "bootstrap_seed": 1,
+    "resamples": 10_000,
+    "seed": 1,
 }
 
 

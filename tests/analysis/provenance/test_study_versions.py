@@ -74,15 +74,13 @@ def test_a_version_of_practice_alone_has_a_row_without_test_trials(view, session
 
 def test_the_table_is_written_and_shown_if_there_are_several_versions(rows, view, session, tmp_path):
     settings = {"title": "A study", "software_version": "0.1.0", "made_at": datetime(2026, 3, 1, tzinfo=UTC)}
-    analysis = analyze_trials(
-        tidy_trials(rows), AnalysisPlan(bootstrap_resamples=1000), tmp_path / "several", **settings
-    )
+    analysis = analyze_trials(tidy_trials(rows), AnalysisPlan(resamples=1000), tmp_path / "several", **settings)
     written = pd.read_csv(tmp_path / "several" / "tables" / "study_versions.csv", dtype={"study_version": "str"})
     assert written["study_version"].tolist() == ["1.9", "1.9", "1.9", "1.10"]
     page = re.sub("<[^>]+>", "", html.unescape((tmp_path / "several" / "report.html").read_text(encoding="utf-8")))
     assert "By version of the study" in page
     for sentence in notes_on_versions(analysis.exclusions.trials):
         assert sentence.replace("`", "") in page
-    analyze_trials(tidy_trials(view(session())), AnalysisPlan(bootstrap_resamples=1000), tmp_path / "one", **settings)
+    analyze_trials(tidy_trials(view(session())), AnalysisPlan(resamples=1000), tmp_path / "one", **settings)
     assert not (tmp_path / "one" / "tables" / "study_versions.csv").exists()
     assert "By version of the study" not in (tmp_path / "one" / "report.html").read_text(encoding="utf-8")

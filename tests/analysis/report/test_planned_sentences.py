@@ -468,7 +468,7 @@ def test_the_sentence_of_a_permutation_test_says_its_difference_once_and_the_met
             "tests is the difference of means (Ernst, 2004)."
         )
     )
-    drawn, plan = results(people, tests={"all": test}, correction="none", bootstrap_seed=7)
+    drawn, plan = results(people, tests={"all": test}, correction="none", seed=7)
     methods = methods_of_data(plan, drawn, "1.0")
     assert (
         "Random permutations were drawn with the seed 7; p = (b + 1) / (m + 1) if b of m random permutations have at "

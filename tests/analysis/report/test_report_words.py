@@ -56,7 +56,7 @@ def pilot_page(pilot_folder: tuple[Path, str]) -> str:
 def pilot_folder(view: Any, row: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The report of a pilot: simulated participants, a mock model with two runs, and a baseline."""
     plan = AnalysisPlan.model_validate({
-        "by": ["condition"], "difficulty": "level", "bootstrap_resamples": 1000,
+        "by": ["condition"], "difficulty": "level", "resamples": 1000,
         "exclusions": [{"rule": "median_rt", "min_ms": 1000}],
         "comparisons": {"overall": {"equivalence_margin": 0.1}},
         "tables": {"means": {"by": ["condition"], "of": ["correct"], "where": {"subject": "people"}}},
@@ -134,7 +134,7 @@ def test_a_rule_without_effect_says_why(view: Any, row: Any, tmp_path: Path) -> 
     plan = AnalysisPlan.model_validate({
         "exclusions": [{"rule": "median_rt", "min_ms": 1000}, {"rule": "trial_rt", "min_ms": 900},
                        {"rule": "attention_check"}],
-        "bootstrap_resamples": 1000,
+        "resamples": 1000,
     })  # fmt: skip
     fast = [one | {"rt_ms": 500.0} for one in responses(row, 3, participant="fast")]
     slow = [responses(row, n, participant=f"P{n}") for n in range(1, 4)]

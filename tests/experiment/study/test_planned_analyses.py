@@ -295,3 +295,15 @@ def test_a_key_under_both_names_is_refused(tmp_path: Path) -> None:
     path.write_text("calibration: level\ndifficulty: level\n", encoding="utf-8")
     with pytest.raises(InputError, match="`calibration` is the former name of `difficulty`, and both are given"):
         read_yaml(path, AnalysisPlan)
+
+
+@pytest.mark.parametrize("of", [AnalysisPlan, PlannedAnalyses])
+def test_a_plan_with_the_former_names_of_the_seed_is_read(tmp_path, of):
+    path = tmp_path / "plan.yaml"
+    path.write_text("bootstrap_seed: 7\nbootstrap_resamples: 2000\n", encoding="utf-8")
+    with (
+        pytest.warns(FutureWarning, match="`bootstrap_seed` is now called `seed`"),
+        pytest.warns(FutureWarning, match="`bootstrap_resamples` is now called `resamples`"),
+    ):
+        plan = read_yaml(path, of)
+    assert (plan.seed, plan.resamples) == (7, 2000)
