@@ -32,7 +32,7 @@ demo: $(VENV)/installed  ## Run two studies with simulated participants. With AR
 test: $(VENV)/installed-dev prerequisites $(LAB)/installed check  ## Check style, types and imports, then run all tests.
 	@echo "The tests of the laboratory run at the same time as the other tests. Their results are printed at the end."
 	@lab_results=$$(mktemp); $(LAB)/bin/python -m pytest -m lab tests/experiment/lab $(ARGS) > $$lab_results 2>&1 & lab=$$!; \
-	$(VENV)/bin/python -m pytest --numprocesses 3 --dist worksteal -m "not lab" $(ARGS); other=$$?; \
+	$(VENV)/bin/python -m pytest --numprocesses 4 --dist worksteal -m "not lab" $(ARGS); other=$$?; \
 	wait $$lab; lab=$$?; cat $$lab_results; rm $$lab_results; test $$other = 0 -a $$lab = 0
 
 quick: check  ## Check style, types and imports, then run the quick tests of the changed files.

@@ -4,11 +4,12 @@ The package `analysis` reads this part of a study.
 """
 
 from collections import Counter
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from experiment.study.exclusion_rules import ExclusionRule
+from experiment.study.former_names import with_present_columns
 from experiment.study.planned_analyses import Name, PlannedAnalyses, PlannedComparison, PlannedSignal
 
 OF_RUNS = ("model", "model_version", "temperature", "prompt", "thinking", "thinking_budget", "epoch")
@@ -73,6 +74,11 @@ class AnalysisPlan(PlannedAnalyses):
         default_factory=dict,
         description="Comparisons of people with models, by name, in addition to the comparison by the factors in `by`.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rename_former_columns(cls, plan: Any, info: ValidationInfo) -> Any:
+        return with_present_columns(plan, None if info.context is None else info.context["path"])
 
     @field_validator("exclusions")
     @classmethod

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 FORMER_NAMES = {"calibration": "difficulty", "bootstrap_seed": "seed", "bootstrap_resamples": "resamples"}
@@ -18,29 +19,30 @@ _LEVELS = {"where", "reference", "signal", "noise"}
 def with_present_names(plan: dict[str, Any]) -> dict[str, Any]:
     """Return the content of an analysis plan with present names in place of the former names of keys and columns."""
     present = {FORMER_NAMES.get(name, name): value for name, value in plan.items()}
-    return {name: _with_present_columns(name, value) for name, value in present.items()}
+    return {name: _renamed(name, value, FORMER_COLUMNS) for name, value in present.items()}
 
 
-def _with_present_columns(key: str, value: Any) -> Any:
+def _renamed(key: str, value: Any, columns: Mapping[str, str]) -> Any:
+    """Return the value of a key with present names of columns. `columns` has the former and the present names."""
     if isinstance(value, str) and key == "formula":
-        for former, column in FORMER_COLUMNS.items():
+        for former, column in columns.items():
             value = re.sub(rf"(?<![\w.]){former}(?![\w.])", column, value)
         return value
     if isinstance(value, str) and key in _COLUMNS:
         name = value.removeprefix("-")  # Before a name, `-` sorts from high to low.
-        return value.removesuffix(name) + FORMER_COLUMNS.get(name, name)
+        return value.removesuffix(name) + columns.get(name, name)
     if isinstance(value, dict) and key in _LEVELS:
-        for former, column in FORMER_COLUMNS.items():
+        for former, column in columns.items():
             if former in value and column in value:
                 raise ValueError(
                     f"`{former}` is the former name of `{column}`, and both are given. Fix: delete `{former}`."
                 )
-        return {FORMER_COLUMNS.get(name, name): levels for name, levels in value.items()}
+        return {columns.get(name, name): levels for name, levels in value.items()}
     if isinstance(value, dict):
         inner = "where" if key == "flags" else None
-        return {name: _with_present_columns(inner or name, content) for name, content in value.items()}
+        return {name: _renamed(inner or name, content, columns) for name, content in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_with_present_columns(key, content) for content in value]
+        return [_renamed(key, content, columns) for content in value]
     return value
 
 
@@ -55,8 +57,8 @@ def _warn_of_name(path: Any, former: str, present: str) -> None:
     warnings.warn(sentence, FutureWarning, stacklevel=3)
 
 
-def renamed_plan(plan: Any, path: Any) -> Any:
-    """Return the content of a plan with present names.
+def with_present_keys(plan: Any, path: Any) -> Any:
+    """Return the content of a plan with the present names of keys.
 
     Parameters
     ----------
@@ -80,9 +82,16 @@ def renamed_plan(plan: Any, path: Any) -> Any:
             )
         if former in plan and path is not None:
             _warn_of_name(path, former, present)
-    renamed = with_present_names(plan)
-    if path is not None:
-        before = {FORMER_NAMES.get(name, name): value for name, value in plan.items()}
-        for former, present in FORMER_COLUMNS.items() if _as_lists(renamed) != _as_lists(before) else ():
+    return {FORMER_NAMES.get(name, name): value for name, value in plan.items()}
+
+
+def with_present_columns(plan: Any, path: Any) -> Any:
+    """Return the content of a study's plan with the present names of columns. See `with_present_keys`."""
+    if not isinstance(plan, dict):
+        return plan
+    for former, present in FORMER_COLUMNS.items():
+        renamed = {name: _renamed(name, value, {former: present}) for name, value in plan.items()}
+        if path is not None and _as_lists(renamed) != _as_lists(plan):
             _warn_of_name(path, former, present)
-    return renamed
+        plan = renamed
+    return plan

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
-from experiment.study.former_names import renamed_plan
+from experiment.study.former_names import with_present_keys
 
 Level = bool | int | float | str
 
@@ -403,5 +403,5 @@ class PlannedAnalyses(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _rename_former_names(cls, plan: Any, info: ValidationInfo) -> Any:
-        return renamed_plan(plan, None if info.context is None else info.context["path"])
+    def _rename_former_keys(cls, plan: Any, info: ValidationInfo) -> Any:
+        return with_present_keys(plan, None if info.context is None else info.context["path"])

@@ -324,7 +324,7 @@ def test_the_demo_compares_participants_with_models_in_two_studies(tmp_path: Pat
         assert (results / "report.html").stat().st_size > 10_000
     assert list(table(stories, "accuracy")[0]) == [
         "kind", "subject", "condition", "inference_level", "n_participants", "n_trials", "n_correct", "accuracy",
-        "ci_low", "ci_high",
+        "ci_low", "ci_high", "chance", "chance_corrected", "chance_corrected_ci_low", "chance_corrected_ci_high",
     ]  # fmt: skip
 
 

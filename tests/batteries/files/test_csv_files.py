@@ -82,7 +82,10 @@ def test_csv_is_written_by_one_function_only() -> None:
     files = [path for room in OURS for path in (ROOT / room).rglob("*.py") if "node_modules" not in path.parts]
     assert len(files) > 200
     writers = {path.relative_to(ROOT).as_posix() for path in files if calls(path) & {"writer", "DictWriter", "to_csv"}}
-    assert writers == {f"benchmarks/{name}.py" for name in ("answered_store", "coverage", "decisions", "mixed_models")}
+    assert writers == {
+        f"benchmarks/{name}.py"
+        for name in ("answered_store", "coverage", "decisions", "effect_size_coverage", "mixed_models")
+    }
 
 
 def test_only_the_exporter_that_refuses_formulas_writes_texts_unguarded() -> None:
