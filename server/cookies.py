@@ -37,7 +37,8 @@ class UnreadableCookies(HTTPException):
 def is_https(environ: "WSGIEnvironment") -> bool:
     """Return True if the participant's browser uses HTTPS.
 
-    A proxy can report HTTPS only if the setting `proxies` counts this proxy.
+    Behind a reverse proxy, only the proxy knows this, and reports it in a header. The server reads the header only if
+    the setting `proxies` (the number of proxies) includes this proxy.
     """
     return bool(environ["wsgi.url_scheme"] == "https")
 

@@ -81,7 +81,9 @@ def read_field(name: str) -> str:
         If the body is JSON and not a form.
     """
     if _is_json():
-        raise UnsupportedMediaType("The body is not a form. Fix: send application/x-www-form-urlencoded.")
+        raise UnsupportedMediaType(
+            "The body is JSON, but this address expects a form. Fix: send application/x-www-form-urlencoded."
+        )
     return request.form.get(name, "")
 
 

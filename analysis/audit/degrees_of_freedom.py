@@ -143,7 +143,10 @@ def _welch(test: ReportedTest, wanted: str) -> tuple[str, str, str] | None:
 
 
 def _corrected_f(test: ReportedTest) -> str | None:
-    """Return the design if a correction for unequal variances or for sphericity gives the degrees of freedom of F."""
+    """Return a sentence on the design if a correction explains the degrees of freedom of F; otherwise None.
+
+    The two corrections are for sphericity (within participants) and for unequal variances (Welch's, between groups).
+    """
     n, groups = row_n(test.row), test.row.whole("groups")
     if n is None:
         return None

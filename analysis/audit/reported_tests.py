@@ -55,7 +55,10 @@ class ReportedTest:
 
     @property
     def df_bounds(self) -> list[Bounds]:
-        """The bounds of the degrees of freedom. If they cannot be rounded, both bounds are the printed number."""
+        """For each printed number of degrees of freedom, the lowest and the highest value that round to it.
+
+        If `has_rounded_df` is false, both values are the printed number.
+        """
         return [rounding_bounds(df) if self.has_rounded_df else (Fraction(df), Fraction(df)) for df in self.dfs]
 
     @property

@@ -6,18 +6,18 @@ plan, `unanswered`, and `included`. The definitions are:
 
 - Only test trials are counted. In the column `excluded_by`, practice trials and attention checks have the value
   `not_a_test_trial`. So a missing value of `excluded_by` always means that the trial is in the analysis.
-- A participant is in the row of the step after which no test trial of this participant remains. For instance, if
-  `trial_rt` excludes all remaining trials of a participant, the participant is in the row `trial_rt`. A participant
-  whose remaining trials are all unanswered is in the row `unanswered`.
+- The row of an excluded participant is the step that excludes the participant's last remaining test trial. For
+  instance, if `trial_rt` excludes all remaining trials of a participant, the participant is in the row `trial_rt`. A
+  participant whose remaining trials are all unanswered is in the row `unanswered`.
 - A rule uses only the trials that remain after the earlier steps. For instance, if the rule `median_rt` follows the
   rule `trial_rt`, the median is computed over the remaining trials.
 - Bounds are inclusive: a response time equal to `min_ms` or `max_ms` is not excluded. A rule does not exclude a trial
-that lacks the value that the rule needs. A note states the number of such trials.
+  that lacks the value that the rule needs. A note states the number of such trials.
 - Only the attention checks of completed sessions count. An unanswered attention check counts as failed.
-- A session that the researcher excluded counts as not completed. So the rule `duplicates` can keep another completed
-  session of this participant.
+- If the researcher excluded a completed session, the rules do not count it as completed. So the rule `duplicates` can
+  keep another completed session of this participant.
 - No rule applies to models. `invalid` in the plan states what happens to the unanswered and invalid trials of a model.
-They remain and count as not correct, they remain and count as chance, or they are excluded at the step `unanswered`.
+  They remain and count as not correct, they remain and count as chance, or they are excluded at the step `unanswered`.
   A run that was not completed is excluded.
 - A person with several sessions is one participant. The trials of a withdrawn session are excluded at the step
   `withdrawn`, and the trials of an incomplete session are excluded at the step `not_completed`. The participant remains

@@ -134,7 +134,7 @@ class Subject:
 
 
 def subjects_compared(kept: pd.DataFrame) -> list[Subject]:
-    """Return the people and the models that are compared with them, then the same for simulated participants.
+    """Return people and the models compared with people, then simulated participants and the models compared with them.
 
     If the data have only models, return the models with all their items.
 

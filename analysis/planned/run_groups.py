@@ -1,4 +1,4 @@
-"""Runs of models, and people beside them, as groups of random effects, such as `(1 | run)` and `(1 | model)`."""
+"""Random effects of runs, such as `(1 | run)` and `(1 | model)`, in rows that also contain people."""
 
 import pandas as pd
 
@@ -6,21 +6,21 @@ from analysis.statistics.mixed_models.formulas import Formula, parse_formula
 from experiment.study.analysis_plan import OF_RUNS
 
 RUN_GROUPS = ("run", *OF_RUNS)
-"""Columns in which the rows of people have no values."""
+"""The run and its settings. In these columns, the rows of people have no values."""
 _NAMES = {"participant": "runs", "run": "runs", "model": "models"}
-"""Names of the levels of the models' rows, in sentences."""
+"""Words for the levels of a group in the rows of models, for the sentences of warnings."""
 
 
 def with_people_as_groups(rows: pd.DataFrame, formula: str) -> pd.DataFrame:
-    """Return the rows of a study, in which each person is one level of the formula's groups of runs.
+    """Return the rows of a study with a value for people in each column of `RUN_GROUPS` that is a group of the formula.
 
-    People have no run and no settings. Without such levels, a formula with `(1 | run)` would leave out all rows of
-    people.
+    The value is the person, so each person is one level of the group. Without these values, a formula with `(1 | run)`
+    would leave out all rows of people, because people have no run.
 
     Parameters
     ----------
     rows : DataFrame
-        Rows with `kind` and `participant`. Other rows are returned unchanged.
+        The rows. If they have no columns `kind` and `participant`, they are returned unchanged.
     formula : str
         The model, such as `correct ~ subject * condition + (1 | run)`.
 

@@ -104,7 +104,7 @@ def unit_values(
 
 
 def incomplete_units_note(n_units: int) -> tuple[str, ...]:
-    """Return a sentence on units without a value at every level, or nothing if there are none."""
+    """Return a sentence on the units that lack a value at one or more levels; empty if no unit does."""
     if not n_units:
         return ()
     units, were = ("unit", "was") if n_units == 1 else ("units", "were")

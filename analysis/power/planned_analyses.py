@@ -354,8 +354,8 @@ def _why_not(trials: PlannedTrials, plan: PlannedAnalyses, planned: PlannedTest 
             )
         if isinstance(planned.against, float) and (planned.summary == "sum" or not 0 < planned.against < 1):
             return (
-                f"compares the {planned.summary} of `{outcome}` with {planned.against:g}, but only a mean can be "
-                "simulated, with a number between 0 and 1. Fix: choose another test."
+                f"compares the {planned.summary} of `{outcome}` with {planned.against:g}, but only a comparison of "
+                "a mean with a number between 0 and 1 can be simulated. Fix: choose another test."
             )
     columns = named_columns(planned)
     if planned.who == "models" or compared & set(ABOUT_MODELS):
@@ -376,7 +376,7 @@ def _why_not(trials: PlannedTrials, plan: PlannedAnalyses, planned: PlannedTest 
 
 
 def _with_flags(trials: PlannedTrials, plan: PlannedAnalyses, columns: Iterable[str]) -> pd.DataFrame:
-    """Return the trials as a table for an analysis of people, without responses."""
+    """Return the trials as rows of people, without responses, with those flags of the plan that are in `columns`."""
     table = trials.table.assign(kind="human", subject="people")
     return add_flags(table, {flag: plan.flags[flag] for flag in plan.flags if flag in set(columns)})
 

@@ -33,7 +33,7 @@ def smallest_n(
     target : float
         The power, such as 0.8.
     alpha : float
-        Level of significance. It improves only the guesses.
+        Level of significance of the analysis. It is used only for the guesses (see Notes).
     start : int
         The first number to try.
     step : int
@@ -44,20 +44,21 @@ def smallest_n(
     Returns
     -------
     int or None
-        A number :math:`N` with at least the target. The power of a smaller number, which differs from :math:`N` by one
-        step or by at most 2 %, is below the target. None if the power of `largest` is below the target.
+        A number :math:`N` whose power reaches the target, while the power of a number just below :math:`N` does not.
+        "Just below" means one step, or at most 2 %. None if the power of `largest` is below the target.
 
     Notes
     -----
-    The search keeps two numbers, one below and one above the target, and stops when they are near each other. Until
-    there are two such numbers, and for the first steps between them, the next number is a guess from the power
-    :math:`\pi` of the last number :math:`n`:
+    The search keeps two numbers: the power of one is below the target, and the power of the other reaches the target.
+    The search stops when the two numbers are near each other. The first numbers that the search tries are guesses, from
+    the power :math:`\pi` of the last number :math:`n`:
 
     .. math:: n \left(\frac{z_{1 - \alpha/2} + z_\text{target}}{z_{1 - \alpha/2} + z_\pi}\right)^2,
 
     because the standard error of an estimate is proportional to :math:`1 / \sqrt{n}` (Cohen, 1988). The guess is wrong
-    if the standard error decreases more slowly, for instance because of few items. Then the search needs more numbers,
-    but its result is valid: it depends only on the simulated power.
+    if the standard error decreases more slowly, for instance because of few items. Then the search needs more steps,
+    but its result is valid: it depends only on the simulated power. After some guesses, the search halves the distance
+    between the two numbers.
 
     References
     ----------

@@ -200,8 +200,8 @@ def simulated_power(
     """
     if max(ns) > trials.n:
         raise InputError(
-            f"there are trials of {trials.n} participants, but {max(ns)} participants are requested. Fix: plan the "
-            "trials of more participants."
+            f"`trials` has the trials of {trials.n} participants, but the largest number in `ns` is {max(ns)}. Fix: "
+            f"call `planned_trials` with n_participants={max(ns)}."
         )
     scenarios = [("as given", accuracy, tuple(ns))]
     if null_accuracy is not None:

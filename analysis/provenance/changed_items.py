@@ -36,8 +36,8 @@ def refuse_changed_items(trials: pd.DataFrame) -> None:
         raise InputError(
             f"item `{item_id}` does not have the same text, answer key and levels in all data (batteries {versions}). "
             "Fix: analyze one version of the study at a time (--study-version), or exclude the simulated "
-            "participants (--without-simulated). If neither option separates the batteries, start again in a copy "
-            "of the study's folder without `data`."
+            "participants (--without-simulated). If the error remains with each of these options, copy the "
+            "study's folder without `data`, and collect new data there."
         )
 
 

@@ -19,8 +19,8 @@ from experiment.study.analysis_plan import AnalysisPlan
 def data_digest(trials: pd.DataFrame | Path) -> str:
     """Return a digest of the trials (SHA-256, hexadecimal). The order of rows and columns does not change the digest.
 
-    Each row becomes canonical JSON: columns are sorted by name, and missing values are null. The derived columns
-    (`correct`, `score`, `chance`, `excluded_by`) are omitted. An empty column of `SINCE_THE_DIGEST` is omitted too.
+    Each row becomes canonical JSON: columns are sorted by name, and missing values are null. The computed columns
+    (`DERIVED`, such as `correct`) are omitted. A column of `SINCE_THE_DIGEST` is omitted if it has no value in any row.
     The digest is the SHA-256 of the sorted SHA-256 digests of the rows. A store and its export have the same digest.
     A renamed column (`FORMER_COLUMNS`) has its former name in this JSON, so that the digest of older data does not
     change.

@@ -68,7 +68,15 @@ SIGNAL = (
 
 
 def measure_sentences(tables: Collection[str], plan: AnalysisPlan) -> tuple[list[str], set[str]]:
-    """Return a sentence for each measure among the tables of an analysis, and the works that the sentences cite."""
+    """Return the sentences of the methods section on measures, and the works that these sentences cite.
+
+    Parameters
+    ----------
+    tables
+        Names of the tables of an analysis. Each table of a measure in `MEASURES` gives one sentence.
+    plan
+        The analysis plan.
+    """
     sentences: list[str] = []
     cited: set[str] = set()
     for name, (words, works) in MEASURES.items():

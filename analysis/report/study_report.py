@@ -227,7 +227,7 @@ def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, 
 
 
 def _named_once(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table without the kind of its subjects, because their names show it. The CSV file has the kind."""
+    """Return a table without the column `kind` if the names of its subjects show the kind. The CSV file has `kind`."""
     has_names = not {"subject", "people"}.isdisjoint(table.columns)
     return table.drop(columns="kind", errors="ignore") if has_names else table
 

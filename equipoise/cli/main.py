@@ -32,8 +32,8 @@ class _Commands(click.Group):
             raise _BadInput(str(error)) from None
         except UnicodeEncodeError:
             raise _BadInput(
-                "the terminal's encoding does not have a character of this command. Fix: set the terminal's encoding "
-                "to UTF-8."
+                "the output of this command has a character that the terminal's encoding does not have. Fix: set the "
+                "terminal's encoding to UTF-8."
             ) from None
 
 

@@ -50,7 +50,7 @@ def back_up(study: Path, store: str | None, output: Path) -> None:
 
     found = store_backup(study, output, store)
     click.echo(f"Made {output}: {found.n_responses:,} responses in {found.n_sessions:,} sessions.")
-    _print_problems(found, "the backup has the same problems. Fix: keep your older backups")
+    _print_problems(found, "the new backup is a copy of the store, with these problems. Fix: keep your older backups")
 
 
 @store.command("verify", epilog="Example: equipoise store verify my-study")

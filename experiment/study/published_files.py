@@ -39,7 +39,9 @@ def may_be_published(folder: Path, name: str) -> bool:
 
 
 def is_in_folder(folder: Path, name: str) -> bool:
-    """Return True if a file with this name would be inside the study's folder, or if no file can have this name.
+    """Return False if a file with this name would be outside the study's folder.
+
+    The result is True for a name that no file can have. The later reading of the file then reports the error.
 
     Parameters
     ----------

@@ -18,10 +18,12 @@ _LIST_SIGNS = frozenset({",", "/", "&", "-", "+", "|", "\u3001", "\u060c"})
 
 
 class Form(StrEnum):
-    """The form of a mention."""
+    """Kinds of mentions: a reply names an outcome in one of these ways."""
 
     POSITION = "position"
+    """By the position of an option, such as "option 2" or "B"."""
     TEXT = "text"
+    """By the text of an option."""
     OUTCOME = "outcome"
     """Black Box: a port, absorbed or reflected."""
 

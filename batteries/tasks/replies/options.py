@@ -139,9 +139,9 @@ class Options:
         )
 
     def _calculated(self, token: Token, position: int) -> list[Mention]:
-        """Return the mention of the options whose texts contain the result of a calculation.
+        """Return one mention for the result of a calculation: it has all options whose text contains the result.
 
-        If no text contains the result, the list is empty.
+        The list is empty if no option's text contains the result.
         """
         texts = self.parts.get(self._value(token) or "", set())
         return [_mention(position, texts, None, Level.WEAK)] if texts else []

@@ -176,10 +176,15 @@ def _variable_problems(story: ContextVersion, tables: Tables) -> Iterator[tuple[
             where = "items" if prefix == "item" else "activities"
             yield (
                 "variables",
-                f"`{key}` is listed, but is not under `{where}`. Fix: add its attributes under `{where}`.",
+                f"`{key}` is under `variables`, but not under `{where}`. Fix: add the attributes of `{key}` under "
+                f"`{where}`.",
             )
         elif prefix == "coinflip" and key not in story.coinflips:
-            yield "variables", f"`{key}` is listed, but is not under `coinflips`. Fix: add its texts under `coinflips`."
+            yield (
+                "variables",
+                f"`{key}` is under `variables`, but not under `coinflips`. Fix: add the two texts of `{key}` under "
+                "`coinflips`.",
+            )
         elif prefix in NOT_DRAWN or VARIABLES in tables.missing:
             continue
         elif prefix not in tables.pools:
@@ -428,8 +433,8 @@ def _link_problems(qa: QATemplate, story: ContextVersion | None) -> Iterator[tup
             yield (
                 key,
                 (
-                    f"the link has {len(link)} numbers, but the story has {len(story.switches)} switches. Fix: "
-                    "write one number for each switch."
+                    f"{len(link)} numbers under `links`, but the story has {len(story.switches)} keys under "
+                    "`switches`. Fix: write one number for each key."
                 ),
             )
         for position, (name, texts) in zip(link, story.switches.items(), strict=False):
@@ -439,11 +444,14 @@ def _link_problems(qa: QATemplate, story: ContextVersion | None) -> Iterator[tup
 
 def _answer_problems(qa: QATemplate) -> Iterator[tuple[str, str]]:
     for condition in qa.links.keys() - qa.answers.keys():
-        yield "answers", f"the condition {condition} has a link but no answers. Fix: add the answers under `answers`."
+        yield (
+            "answers",
+            f"the condition {condition} is under `links`, but not under `answers`. Fix: add it under `answers`.",
+        )
     for condition, answers in qa.answers.items():
         key = f"answers.{condition}"
         if condition not in qa.links:
-            yield key, "the condition has answers but no link. Fix: add the link under `links`."
+            yield key, "this condition is under `answers`, but not under `links`. Fix: add it under `links`."
         if len(answers) != len(qa.question.options):
             yield (
                 key,

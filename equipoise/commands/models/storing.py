@@ -62,7 +62,7 @@ def added_runs(
 ) -> list[str]:
     """Store runs with the training cutoff of their model, and return the summary of each run.
 
-    Call `advance` for each run.
+    `advance` is called once for each run, for instance by a progress bar.
     """
     summaries: dict[int, str] = {}
     added = store.add_runs(study, _Summarised(study, runs, training_cutoff, summaries, advance))

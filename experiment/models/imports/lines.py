@@ -118,7 +118,7 @@ def number_of(value: object, most: float = LARGEST_NUMBER) -> float | None:
 
 
 def whole_of(value: object) -> int | None:
-    """Return a whole number from 0; None for any other value."""
+    """Return a number that is whole and not negative; None for any other value."""
     number = number_of(value)
     return int(number) if number is not None and number.is_integer() else None
 

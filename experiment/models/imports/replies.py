@@ -19,7 +19,7 @@ class ProblemKind(StrEnum):
 
     FAILED = "failed"
     UNREADABLE = "are unreadable"
-    FOREIGN = "belong to other requests"
+    FOREIGN = "belong to no request of this study"
     OTHER_BATTERY = "belong to another battery"
     UNKNOWN_ITEM = "have an unknown item"
     DIFFERENT_DUPLICATE = "are a second, different reply"

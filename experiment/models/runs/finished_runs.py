@@ -55,7 +55,7 @@ def finished_run(settings: RunSettings, replies: KeptReplies, temperature: float
 
 
 def description_for_log(run: Run, condition: str) -> dict[str, Any]:
-    """Return a run without its responses, and the digest of its condition, for the metadata of its log."""
+    """Return the metadata of a run's log: the digest of the condition, and the run without its responses."""
     return {"condition": condition, "run": run.model_dump(mode="json", exclude={"responses"})}
 
 

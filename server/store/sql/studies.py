@@ -231,8 +231,8 @@ def revise(db: Database, study: Study, reason: str) -> Revision:
     begun = _begun(db, study)
     if begun is None:
         raise InputError(
-            f"{path}: version {version} has no sessions, so no change needs to be accepted. Fix: start the server, "
-            "which serves the present study."
+            f"{path}: version {version} has no sessions, so `equipoise revise` is not needed. Fix: start the server, "
+            "which uses the current files of the study."
         )
     log = lock_log(db, begun)
     known = find(db, study.digest)

@@ -189,7 +189,7 @@ def _chain_answers(db: SqliteDatabase, session: str) -> tuple[int, str]:
 
 @migrations()
 def m003_visits_signals_demographics(db: Database) -> None:
-    """Add the openings of sessions, the answers about participants, and the circumstances of responses."""
+    """Add the table of visits, the answers to demographic questions, and columns of responses, such as `input`."""
     for column, kind in {"visit": int, "input": str, "missing": str, "signals": str, "jspsych": str}.items():
         db.table("responses").add_column(column, kind)
     db.table("sessions").add_column("demographics", str)

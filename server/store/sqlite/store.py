@@ -73,7 +73,7 @@ DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 @dataclass(frozen=True)
 class _Writing:
-    """The writer's connection, and the log that the connection has open."""
+    """The connection that writes to the database, and the write-ahead log (a file) that this connection uses."""
 
     connection: sqlite3.Connection
     log: LogIdentity

@@ -442,7 +442,7 @@ def test_the_null_hypothesis_of_a_test_against_a_value_is_an_accuracy_of_this_va
 @pytest.mark.parametrize("changes", [{"against": 12, "summary": "sum"}, {"against": 1.0}, {"against": -2}])
 def test_a_value_that_no_accuracy_can_have_is_not_simulated(changes):
     plan = plan_of(tests={"it": {"test": "t", "of": "correct", "per": "participant"} | changes})
-    with pytest.raises(InputError, match="only a mean can be simulated, with a number between 0 and 1"):
+    with pytest.raises(InputError, match="only a comparison of a mean with a number between 0 and 1 can be simulated"):
         planned_test_analysis(planned_trials(one_group(), 4), plan, "it")
 
 

@@ -311,7 +311,7 @@ def test_a_revision_that_is_requested_repeatedly_is_accepted_once(any_store: Sto
 def test_a_study_without_sessions_needs_no_revision(any_store: Store, study: Study) -> None:
     any_store.register_study(study)
     Person(any_store, study, Kind.SIMULATED)
-    with pytest.raises(InputError, match=r"version 1\.0 has no sessions, so no change needs to be accepted"):
+    with pytest.raises(InputError, match=r"version 1\.0 has no sessions, so `equipoise revise` is not needed"):
         any_store.revise_study(REWORDINGS["title"][0](study), "typo")
 
 

@@ -134,9 +134,10 @@ class Canvas:
 def _letters(
     text: str, font: ImageFont.FreeTypeFont, direction: Direction | None, fraction_px: float
 ) -> tuple[Image.Image, tuple[int, int]]:
-    """Return the mask of a text, and its top left relative to the start of the baseline in whole pixels.
+    """Return the mask of a text (a grey image of its letters), and the mask's top left corner.
 
-    Most texts of a screen, such as the names of ports, are also on the next screen.
+    The corner is in whole pixels, relative to the start of the text's baseline. The results are cached, because most
+    texts of a screen, such as the names of ports, are also on the next screen.
     """
     left, top, right, bottom = font.getbbox(text, direction=direction, anchor="ls")
     corner = (math.floor(left) - 1, math.floor(top) - 1)

@@ -236,7 +236,7 @@ def test_samples_without_results_need_the_name_of_the_model(vignettes: Study, tm
         models_import(vignettes, path)
     run, *problems = models_import(vignettes, path, map="model==pythia")
     assert run.startswith("pythia, template 9f8e7d6c, temperature 0.7, epoch 1: 143 responses, 143 correct (100.0%).")
-    assert "2 lines belong to other requests (line 144: the field `doc` has no `item_id`" in problems[0]
+    assert "2 lines belong to no request of this study (line 144: the field `doc` has no `item_id`" in problems[0]
     assert "1 line repeats the same reply" in problems[1]
 
 

@@ -67,7 +67,7 @@ def check(printed: str, batch: Planted) -> None:
         assert f"{batch.n_truncated} truncated" in first
     assert f"{len(batch.missing)} of 144 items are missing ({batch.n_failed} failed): `{batch.missing[0]}`" in first
     assert f": {batch.n_failed + 2} lines failed (line " in printed
-    assert f": {batch.n_foreign} lines belong to other requests (line " in printed
+    assert f": {batch.n_foreign} lines belong to no request of this study (line " in printed
     assert f": {batch.n_unreadable} lines are unreadable (line " in printed
     assert f": {batch.n_different} lines are a second, different reply (line " in printed
     assert f": {batch.n_repeated} lines repeat the same reply." in printed
