@@ -32,15 +32,15 @@ def chance_corrected(accuracy: float, interval: Interval, chance: float) -> Esti
     Returns
     -------
     Estimate
-        Missing if the chance level is missing or 1. The value is negative for an accuracy below chance.
+        The value is negative for an accuracy below chance. All numbers are missing if the chance level is missing or 1.
 
     Notes
     -----
     With the accuracy :math:`p` and the chance level :math:`g`, the value is :math:`(p - g) / (1 - g)`. Each bound of
     the interval is converted in the same way. The chance level is a property of the items, so it is treated as known.
-    This is the form of Cohen's kappa, with the chance level as the expected agreement. If a respondent either knows the
-    response or guesses at random, it is the probability of knowing. If items have different chance levels, it is a mean
-    over items in which the weight of an item is proportional to 1 minus its chance level.
+    Cohen's kappa has the same form, with the expected agreement as :math:`g`. If a respondent either knows the response
+    or guesses at random, the value is the probability of knowing. If items have different chance levels, the value is a
+    weighted mean over items. The weight of an item is proportional to 1 minus the chance level of the item.
 
     References
     ----------
@@ -85,8 +85,8 @@ def normalized_accuracy(
     Returns
     -------
     Estimate
-        Missing if the chance level is missing, or if people's accuracy is not above chance. The bounds are infinite if
-        the interval of people's accuracy reaches chance.
+        All numbers are missing if the chance level is missing, or if people's accuracy is not above chance. The bounds
+        are infinite if the interval of people's accuracy reaches chance.
 
     Notes
     -----

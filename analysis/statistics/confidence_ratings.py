@@ -12,7 +12,8 @@ N_DRAWS = 1_000
 """Number of simulated calibrated respondents."""
 TOLERANCE = 1e-12
 DIGITS = 9
-"""Decimals of a confidence times the number of bins, so that 0.7 is in the bin up to 0.7 in spite of rounding."""
+"""A confidence times the number of bins is rounded to this number of decimals. So the confidence 0.7 is in the bin that
+ends at 0.7, although computers do not store 0.7 exactly."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Calibration:
     uncertainty: float
     """Variance of correctness, which does not depend on confidence."""
     within_bins: float
-    """The part of the Brier score that comes from different confidences within a bin."""
+    """The other part of the Brier score. It is 0 if all confidences within each bin are equal."""
     ece: float
     """Expected calibration error: mean absolute difference between the confidence and the accuracy of a bin."""
 
@@ -123,7 +124,8 @@ def calibration(confidence: Floats, correct: Floats, n_bins: int) -> Calibration
 def ece_if_calibrated(confidence: Floats, n_bins: int, seed: int) -> float:
     """Return the expected calibration error of a perfectly calibrated respondent with the same confidences.
 
-    It is above 0, because the accuracy of a bin with few responses is above or below the confidence by chance.
+    A respondent is *perfectly calibrated* if each response is correct with the probability of its confidence. The error
+    is still above 0, because the accuracy of a bin with few responses differs from the confidence by chance.
 
     Parameters
     ----------
@@ -132,8 +134,7 @@ def ece_if_calibrated(confidence: Floats, n_bins: int, seed: int) -> float:
     n_bins : int
         Number of bins of equal width.
     seed : int
-        Seed of `N_DRAWS` simulated respondents, whose responses are independent, and right with the probability of
-        their confidence.
+        Seed of the simulation of `N_DRAWS` respondents, whose responses are independent.
 
     References
     ----------

@@ -12,14 +12,14 @@ LARGEST_NONCENTRALITY = 1e8
 
 @dataclass(frozen=True)
 class EffectSizes:
-    """The effect sizes of one F test. All are missing (NaN) if F is missing."""
+    """The effect sizes of one F test. All numbers are missing (NaN) if F is missing."""
 
     partial_eta_squared: float
     eta_ci_low: float
     eta_ci_high: float
     """`eta_ci_low` and `eta_ci_high` are the bounds of the two-sided confidence interval of partial eta squared."""
     partial_omega_squared: float
-    """The same share of variance, estimated with less bias. It is 0 if F is below 1."""
+    """An estimate of the same share of variance as partial eta squared, with less bias. It is 0 if F is below 1."""
     cohens_f: float
     f_ci_low: float
     f_ci_high: float
@@ -32,7 +32,7 @@ def effect_sizes_of_f(f: float, df: float, df_error: float, *, confidence: float
     Parameters
     ----------
     f : float
-        The statistic; NaN for a test without numbers.
+        The statistic. NaN if the test has no result.
     df, df_error : float
         Degrees of freedom of the effect and of the error. They can be fractions, as after the Greenhouse-Geisser
         correction or by Satterthwaite's method.
@@ -50,17 +50,17 @@ def effect_sizes_of_f(f: float, df: float, df_error: float, *, confidence: float
         \omega_p^2 = \frac{(F - 1)\,\nu_1}{F\,\nu_1 + \nu_2 + 1}, \quad
         f = \sqrt{\frac{\eta_p^2}{1 - \eta_p^2}}.
 
-    A negative :math:`\omega_p^2` becomes 0. In an analysis of variance between units, these are the usual ratios of
-    sums of squares. In a mixed model, there are no such sums, and the formulas define the effect sizes. For a factor
-    within units, see `partial_omega_squared_within`. The values equal R's ``effectsize::F_to_eta2``, ``F_to_omega2``
-    and ``F_to_f``.
+    A negative :math:`\omega_p^2` becomes 0. In an analysis of variance with one factor between units, these are the
+    usual ratios of sums of squares. A mixed model has no sums of squares, so the formulas define the effect sizes. For
+    a factor within units, see `partial_omega_squared_within`. The values equal R's ``effectsize::F_to_eta2``,
+    ``F_to_omega2`` and ``F_to_f``.
 
     The interval of the noncentrality :math:`\lambda` has the bounds for which the observed F is a quantile of the
-    noncentral F distribution (`noncentrality_interval`). The bounds of partial eta squared are
-    :math:`\lambda / (\lambda + \nu_2)`, as in R's effectsize with ``alternative = "two.sided"``. The default of
-    effectsize is another interval: a one-sided interval, from a lower bound to 1. The F test is one-sided too, so the
-    lower bound can be 0 although p is below 1 minus the confidence. Steiger (2004) reports 90 % intervals for this
-    reason. There is no interval of partial omega squared: it estimates the same share as partial eta squared.
+    noncentral F distribution (`noncentrality_interval`). The bounds of partial eta squared are :math:`\lambda /
+    (\lambda + \nu_2)`, as in R's effectsize with ``alternative = "two.sided"``. By default, effectsize has a one-sided
+    interval, from a lower bound to 1. The F test is one-sided too. So the lower bound of the two-sided interval can be
+    0 although p is below 1 minus the confidence. For this reason, Steiger (2004) reports 90 % intervals. Partial omega
+    squared has no interval, because it estimates the same share as partial eta squared.
 
     In an analysis of variance between N units with normal errors, the interval of :math:`\lambda` has exactly the
     stated coverage. The population's share of variance is :math:`\lambda / (\lambda + N)`. So with few units, the
@@ -113,10 +113,10 @@ def partial_omega_squared_between(f: float, df: float, *, n: int) -> float:
     .. math::
         \omega_p^2 = \frac{(F - 1)\,\nu_1}{(F - 1)\,\nu_1 + n}.
 
-    A negative value becomes 0. With one factor, this is the value of `effect_sizes_of_f`. With several factors, that
-    value is too large, because the degrees of freedom of the other factors are not in its denominator. The value equals
-    R's ``effectsize::omega_squared`` of a design without factors within units. With such factors, effectsize omits the
-    degrees of freedom of the other factors here too.
+    A negative value becomes 0. With one factor, `effect_sizes_of_f` returns the same value. With several factors,
+    `effect_sizes_of_f` returns a larger value, because its denominator omits the degrees of freedom of the other
+    factors. In a design without factors within units, the value equals R's ``effectsize::omega_squared``. In a design
+    with factors within units, effectsize also omits the degrees of freedom of the other factors.
 
     References
     ----------

@@ -34,22 +34,21 @@ def factorial_anova(
     Parameters
     ----------
     values : DataFrame, shape (units, cells)
-        One row per unit, such as a participant. The columns are all combinations of the levels of the factors within
-        units, as a MultiIndex that has the names of the factors. Without such factors, there is one column with any
-        name. Every cell has a number.
+        One row per unit, such as a participant. The columns are a MultiIndex of all combinations of the levels of the
+        factors within units, with the names of the factors. If there are no factors within units, there is one column
+        with any name. Every cell has a number.
     groups : DataFrame, shape (units, factors), optional
-        The level of each unit on each factor between units, with the index of `values`. The column names are the names
-        of the factors.
+        One column for each factor between units, with the level of each unit. The index is that of `values`.
     confidence : float
         Coverage of the two-sided interval of partial eta squared.
 
     Returns
     -------
     dict of HypothesisTest
-        One test for each effect, main effects first. The keys are the factors of the effect. In an effect with factors
-        within units, `df` and `df_error` are multiplied by the Greenhouse-Geisser epsilon of the effect, and `p_value`
-        is computed with these degrees of freedom. If epsilon is below 1, a warning states epsilon. `effect` is partial
-        eta squared. Its interval uses the same degrees of freedom. `estimate` is missing.
+        One test for each effect, main effects first. The key of a test is the tuple of the effect's factors. If an
+        effect has factors within units, `df` and `df_error` are multiplied by the Greenhouse-Geisser epsilon of the
+        effect. `p_value` and the interval of `effect` (partial eta squared) use these degrees of freedom. If epsilon is
+        below 1, a warning states epsilon. `estimate` is missing.
 
     Raises
     ------
@@ -59,12 +58,12 @@ def factorial_anova(
 
     Notes
     -----
-    The :math:`n` units have :math:`K` cells each, the matrix :math:`Y`. The design :math:`X` of the :math:`p`
-    combinations of levels between units has sum-to-zero contrasts. Let :math:`M_w` be orthonormal contrasts of the
-    cells for a set :math:`w` of factors within units, averaged over the other factors. The contrasts :math:`Y M_w` are
-    regressed on :math:`X`, with the coefficients :math:`B` and the matrix :math:`E` of residual sums of squares and
-    products. For a set :math:`b` of factors between units, with the coefficients :math:`B_b` and their unscaled
-    covariance :math:`V_b`,
+    The matrix :math:`Y` has the values of :math:`n` units (rows) in :math:`K` cells (columns). The design matrix
+    :math:`X` has sum-to-zero contrasts for the :math:`p` combinations of levels between units. For a set :math:`w` of
+    factors within units, :math:`M_w` has orthonormal contrasts of the cells, averaged over the other factors. The
+    regression of :math:`Y M_w` on :math:`X` gives the coefficients :math:`B` and the matrix :math:`E` of residual sums
+    of squares and products. For a set :math:`b` of factors between units, with the coefficients :math:`B_b` and their
+    unscaled covariance :math:`V_b`,
 
     .. math::
         SS = \operatorname{tr} B_b^T V_b^{-1} B_b, \quad SS_e = \operatorname{tr} E, \quad
@@ -72,12 +71,12 @@ def factorial_anova(
         \hat\varepsilon = \frac{(\operatorname{tr} E)^2}{d \operatorname{tr} E^2},
 
     where :math:`d` is the number of contrasts in :math:`M_w`, :math:`\nu_1` is :math:`d` times the number of
-    coefficients in :math:`B_b`, and :math:`\nu_2 = d (n - p)`. These are R's ``afex::aov_ez`` with its defaults. If
-    :math:`n - p < d`, afex has no correction; the formula above still has a value.
+    coefficients in :math:`B_b`, and :math:`\nu_2 = d (n - p)`. The results equal those of R's ``afex::aov_ez`` with its
+    defaults. If :math:`n - p < d`, afex has no correction, but the formula above still has a value.
 
     Partial and generalized eta squared are :math:`SS / (SS + SS_e)` and :math:`SS / (SS + \sum SS_e)`, with the sum
     over all error terms of the design. Generalized eta squared counts all factors as manipulated. Partial omega squared
-    is that of `partial_omega_squared_within` for effects with factors within units, and that of
+    is computed by `partial_omega_squared_within` for effects with factors within units, and by
     `partial_omega_squared_between` for other effects.
 
     References
@@ -269,7 +268,7 @@ def _sum_to_zero(n_levels: int) -> Floats:
 
 
 def _products(coded: Sequence[Floats], n: int) -> Floats:
-    """Return the products of the columns of factors, one column for each combination; ones without factors."""
+    """Return the products of the columns of factors: one column for each combination, or ones if there are no factors."""
     products: Floats = np.ones((n, 1))
     for one in coded:
         products = (products[:, :, None] * one[:, None, :]).reshape(n, -1)

@@ -30,9 +30,9 @@ def wilcoxon_signed_rank(first: Floats, second: Floats, *, confidence: float = 0
     -------
     HypothesisTest
         `statistic` is V, the sum of the ranks of the positive differences, as in R. `effect` is the matched-pairs
-        rank-biserial correlation, which is positive if the first values tend to be larger. `n` is
-        the number of pairs whose difference is not zero. The interval of `effect` is that of
-        `signed_rank_biserial_interval`; it is missing if `n` is 1. `test` says whether the p value is exact.
+        rank-biserial correlation, which is positive if the first values tend to be larger. `n` is the number of pairs
+        whose difference is not zero. The interval of `effect` is that of `signed_rank_biserial_interval`; it is missing
+        if `n` is 1. `test` says whether the p value is exact.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Variance between repeated runs, beside the variance that chance in the replies alone would give."""
+"""Variance between repeated runs, and the variance that is expected from chance alone."""
 
 import math
 from typing import NamedTuple
@@ -23,7 +23,7 @@ NOT_REPEATED = RunVariance(math.nan, math.nan, math.nan)
 
 
 def run_variance(values: npt.NDArray[np.float64]) -> RunVariance:
-    r"""Return the standard deviation between runs, and the one expected by chance.
+    r"""Return the standard deviation of the accuracies of runs, and the value that is expected by chance.
 
     Parameters
     ----------
@@ -38,14 +38,14 @@ def run_variance(values: npt.NDArray[np.float64]) -> RunVariance:
     Notes
     -----
     Let :math:`a_j` be the accuracy of run :math:`j`, and :math:`s_i^2` the variance of the values of item :math:`i`
-    over the runs, with the divisor :math:`k - 1`. The observed variance is the variance of the :math:`a_j`, with the
-    divisor :math:`k - 1`. Suppose that each reply is independent of the other replies, and that an item has the same
-    probability of a correct reply in all runs. Then this variance is expected to be
+    over the runs, with the divisor :math:`k - 1`. The observed variance is the variance of the accuracies :math:`a_j`,
+    also with the divisor :math:`k - 1`. Suppose that each reply is independent of the other replies, and that an item
+    has the same probability of a correct reply in all runs. Then the expected variance of the accuracies is
 
     .. math:: \frac{1}{m^2} \sum_i s_i^2.
 
-    The ratio of the two variances, times :math:`k - 1`, is Cochran's :math:`Q`. It has approximately a chi-square
-    distribution with :math:`k - 1` degrees of freedom if the runs differ only by chance.
+    Cochran's :math:`Q` is :math:`k - 1` times the observed variance divided by the expected variance. If the runs
+    differ only by chance, :math:`Q` has approximately a chi-square distribution with :math:`k - 1` degrees of freedom.
 
     References
     ----------

@@ -146,11 +146,11 @@ def test_a_damaged_row_loses_no_other_row(vignettes: Study, tmp_path: Path) -> N
     path.write_bytes(text.encode().replace(b"The story", b"The \xff story", 1))
     sentences = models_import(vignettes, path, map="item=id,reply=answer,model=model,epoch=epoch")
     assert sentences[0].startswith("m, epoch 1: 2 responses, 2 correct")
-    unreadable, foreign = sorted(sentences[1:], key=lambda sentence: "other requests" in sentence)
+    unreadable, foreign = sorted(sentences[1:], key=lambda sentence: "no request of this study" in sentence)
     assert "4 lines are unreadable (" in unreadable
     assert "3 cells, but the header has 4" in unreadable
     assert "the epoch `x` is not a whole number from 1" in unreadable
-    assert "1 line belongs to other requests (line 9, `z`: " in foreign
+    assert "1 line belongs to no request of this study (line 9, `z`: " in foreign
 
 
 @pytest.mark.parametrize(
