@@ -17,7 +17,7 @@ from experiment.study.planned_analyses import PlannedAnalyses, PlannedConfidence
 FULL_SCALE = {"share": 1.0, "percent": 100.0}
 """The highest confidence on each scale."""
 BOUNDS = {"confidence": (0.0, 1.0), "overconfidence": (-1.0, 1.0), "brier": (0.0, 1.0)}
-"""Lowest and highest possible value of each mean with an interval of t."""
+"""Lowest and highest possible value of each mean whose interval uses the t distribution."""
 NAMES = {"confidence": "mean_confidence", "accuracy": "accuracy", "overconfidence": "overconfidence", "brier": "brier"}
 """The columns that are averaged, and the names of their means in the table."""
 OF_UNITS = ("n", "n_participants", "n_runs", "unit")
@@ -50,25 +50,29 @@ def confidence_ratings(
     name : str
         Name of the entry in the plan.
     planned : PlannedConfidence
-        Columns of correctness and confidence, scale, factors and bins.
+        The entry: columns of correctness and confidence, scale, factors and number of bins.
     plan : PlannedAnalyses
-        The plan states the column of the subject, the confidence level, and the seed for `ece_if_calibrated`.
+        The plan, with the column of the subject, the coverage of the intervals, and the seed for `ece_if_calibrated`.
     item_cluster : str, optional
         Column with the groups of related items, as in the analysis plan of a study.
 
     Returns
     -------
     ConfidenceRatings
-        The columns of `table`: the factors; `n`, and the units of the intervals as in the tables of the plan
-        (`planned_table`); `n_unrated` (rows without confidence or without correctness, which are left out);
-        `mean_confidence`, `accuracy`, `overconfidence` (confidence minus accuracy) and `brier`, each with `..._ci_low`
-        and `..._ci_high`; the parts of `calibration`; `ece_if_calibrated`. The calibration error and the parts of the
-        Brier score have no intervals, because their estimates are biased in small samples.
+        The tables. The columns of `table` are:
+
+        - the factors
+        - `n`, and the units of the intervals, as in the tables of the plan (`planned_table`)
+        - `n_unrated`: rows without confidence or without correctness, which are left out
+        - `mean_confidence`, `accuracy`, `overconfidence` (confidence minus accuracy) and `brier`, each with
+          `..._ci_low` and `..._ci_high`
+        - the other fields of `Calibration`, and `ece_if_calibrated`. These have no intervals, because their estimates
+          are biased in small samples
 
     Raises
     ------
     InputError
-        A column is missing or has invalid values, or no row has both values.
+        A column is missing or has invalid values, or no row has both confidence and correctness.
     """
     what = f"the confidence ratings `{name}`"
     subject = plan.subject if plan.subject is not None else "subject"
@@ -133,7 +137,7 @@ _BIN = "bin"
 
 
 def cell_name(row: Mapping[Any, Any], by: Sequence[str]) -> str:
-    """Return the levels of a row in words; empty without factors. A level `yes` or `no` follows its factor's name."""
+    """Return the levels of a row in words; empty without factors. Add the factor to a level `yes` or `no`."""
     words = {factor: level_words(row[factor]) for factor in by}
     return ", ".join(f"{factor}: {word}" if word in ("yes", "no") else word for factor, word in words.items())
 

@@ -36,7 +36,7 @@ def factorial_test(
     Returns
     -------
     dict of HypothesisTest
-        The test of each effect; the keys are the factors of the effect.
+        The test of each effect. The key of a test is the tuple of the effect's factors.
     tuple of str
         Sentences on excluded rows and units.
 

@@ -13,7 +13,7 @@ from batteries.errors import InputError
 from experiment.study.planned_analyses import PlannedTest
 
 VALUE, AGAINST = "value", "against"
-"""The two values of a unit in a test `against` a value."""
+"""Columns of a test `against` a value: the value of a unit, and the number that it is compared with."""
 
 ALL_MISSING = "no row of {factor} = {levels} has a value. Fix: remove this level from the test."
 ONE_ANSWER = (
@@ -68,7 +68,7 @@ def unit_values(
         The column `VALUE`, and for a test against a value the column `AGAINST`. The index has the unit and the level of
         each factor. A combination without a value has no row.
     tuple of str
-        Sentences on rows that were excluded, and on numbers of rows that make sums incomparable.
+        Sentences on excluded rows. If values are sums, also a sentence on units with different numbers of rows.
 
     Raises
     ------

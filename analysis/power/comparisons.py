@@ -68,9 +68,9 @@ def comparison_analysis(
         The plan. `items` states whether the interval generalizes to other items, and `item_cluster` states which items
         are not independent.
     model : float or StoredModel
-        The model's accuracy over all items like those of the study. The model then responds to each item once, and
-        its responses are simulated anew in each study. Or a model with known responses, which are the same in each
-        study.
+        A number is the model's accuracy over all items like those of the study. Then the model responds to each item
+        once in each simulated study, and its responses are simulated too. A `StoredModel` has known responses, which
+        are the same in each simulated study.
     name : str, optional
         A comparison of the plan; by default the comparison over all items, which every report has.
     levels : mapping, optional

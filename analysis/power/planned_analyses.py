@@ -56,9 +56,9 @@ def planned_test_analysis(
 
     Notes
     -----
-    The other tests of the test's family are run on the same responses, to correct the p value. Tests of the family that
-    need other data than the simulated data count as not significant. So the power is then a lower bound. The family of
-    an equivalence test has only equivalence tests.
+    To correct the p value, all tests of the same family are run on the same responses. Tests that need data that are
+    not simulated count as not significant. If there are such tests, the power is a lower bound. The family of an
+    equivalence test has only equivalence tests.
 
     Examples
     --------

@@ -84,8 +84,8 @@ def planned_trials(design: pd.DataFrame, n_participants: int) -> PlannedTrials:
     design : DataFrame
         One row for each test trial of each group: `group`, `item_id`, `task`, `chance`, and one column per factor.
     n_participants : int
-        Number of participants. Participants are assigned to the groups in turn. So the groups of the first participants
-        do not depend on the number of participants.
+        Number of participants. Participants are assigned to the groups in turn. So a participant keeps the same group
+        if the number of participants is increased.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def accuracies(design: pd.DataFrame, baseline: float | Floats, effects: Sequence
     design : DataFrame
         Rows with `chance` and factors; see `planned_trials`.
     baseline : float or array of float, shape (rows,)
-        The accuracy without any effect, of all rows or of each row.
+        The accuracy without any effect: one number for all rows, or one number for each row.
     effects : sequence of Effect
         The effects. The differences of all effects are added to the baseline.
 
@@ -176,9 +176,9 @@ def conditional_logits(accuracy: Floats, sd: float) -> Floats:
 
     .. math:: \pi = \int \frac{\phi(z)}{1 + e^{-(\eta + \sigma z)}} \, dz.
 
-    The trapezoid rule computes the integral. This rule is precise for such integrals. Because the logistic function is
-    curved, :math:`\eta` is further from 0 than the logit of :math:`\pi`. For accuracies above one half, the accuracy of
-    the average participant is higher than the average accuracy of the participants.
+    The integral is computed by the trapezoid rule, which is precise for such integrals. Because the logistic function
+    is curved, :math:`\eta` is further from 0 than the logit of :math:`\pi`. For accuracies above one half, the accuracy
+    of the average participant is higher than the average accuracy of the participants.
 
     References
     ----------

@@ -83,9 +83,9 @@ class PowerAnalysis:
     def null_accuracy(self, without_effects: Floats) -> Floats:
         """Return the accuracy at each trial if the null hypothesis is true.
 
-        For a test of a difference, the tested difference is then 0. For an equivalence test, it is as large as the
-        margin: the accuracy at the first part of the difference is lower by the margin. If it cannot be lower, it is
-        higher.
+        For a test of a difference, the tested difference is then 0. For an equivalence test, the difference is as large
+        as the margin: the accuracy at the first part of the difference is lower by the margin. If an accuracy cannot be
+        that low, the accuracy is higher by the margin instead.
 
         Parameters
         ----------
@@ -146,10 +146,10 @@ def simulated_power(
     seed : int
         Seed of the responses; the same for each number of participants.
     null_accuracy : array of float, optional
-        Accuracies if the null hypothesis is true (`PowerAnalysis.null_accuracy`). These accuracies are simulated with
-        the largest number in `ns`, to estimate the false-positive rate.
+        Accuracies if the null hypothesis is true (`PowerAnalysis.null_accuracy`). With these accuracies, studies with
+        the largest number in `ns` are simulated, to estimate the false-positive rate.
     on_done : callable
-        A function that is called after each simulated study. Studies that are simulated without an effect are included.
+        A function that is called after each simulated study, also after the studies for `null_accuracy`.
 
     Returns
     -------

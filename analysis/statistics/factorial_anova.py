@@ -268,7 +268,7 @@ def _sum_to_zero(n_levels: int) -> Floats:
 
 
 def _products(coded: Sequence[Floats], n: int) -> Floats:
-    """Return the products of the columns of factors: one column for each combination, or ones if there are no factors."""
+    """Return the products of the columns of factors: one column for each combination; ones without factors."""
     products: Floats = np.ones((n, 1))
     for one in coded:
         products = (products[:, :, None] * one[:, None, :]).reshape(n, -1)

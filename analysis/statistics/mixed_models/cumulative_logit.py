@@ -1,6 +1,7 @@
 """Estimation of a cumulative logit model (proportional odds), with or without random intercepts.
 
-No Python library fits this model with random effects, so the likelihood is here. It equals that of R's package ordinal.
+No Python library fits this model with random effects, so this module computes the likelihood. R's package ordinal has
+the same likelihood.
 """
 
 from collections.abc import Sequence
@@ -15,13 +16,13 @@ from analysis.statistics.mixed_models.design_matrix import Codes, Floats
 from batteries.errors import InputError
 
 MOST_GROUPS = 2_000
-"""Greatest number of levels of all random intercepts together. The time grows with the third power of this number."""
+"""Largest number of levels of all random intercepts together. The time grows with the third power of their number."""
 MOST_STEPS = 200
 SMALLEST_STEP = 1e-10
 GRADIENT_TOLERANCE = 1e-3
-"""The search has converged if no derivative of the log-likelihood is beyond this number."""
+"""The search has converged if the absolute value of each derivative of the log-likelihood is below this number."""
 ZERO_SD = 1e-3
-"""A smaller standard deviation of a random intercept is zero, apart from the tolerance of the search."""
+"""A standard deviation of a random intercept that is smaller than this number is reported as zero."""
 STEP_OF_HESSIAN = 1e-4
 
 
@@ -47,9 +48,10 @@ def fit_cumulative_logit(categories: Codes, design: Floats, groups: Sequence[Cod
     Parameters
     ----------
     categories : array of int, shape (n,)
-        The category of each row as a code, from 0 for the lowest category. Every category has a row.
+        The category of each row as a code: 0 is the lowest category. Each category has at least one row.
     design : array of float, shape (n, p)
-        Columns that are not combinations of each other or of a constant. The thresholds take the place of an intercept.
+        The columns of the design, without an intercept, because the thresholds replace it. No column is a linear
+        combination of other columns and a constant.
     groups : sequence of arrays of int, shape (n,)
         For each random intercept, the group of each row as a code.
 
@@ -64,13 +66,14 @@ def fit_cumulative_logit(categories: Codes, design: Floats, groups: Sequence[Cod
         \eta = X\beta + \sum_g \sigma_g Z_g u_g, \quad u_g \sim N(0, I).
 
     So a positive coefficient means higher categories, and :math:`e^\beta` is the ratio of the odds of a category above
-    :math:`k`, for every :math:`k`. The integral over :math:`u` is Laplace's approximation: with the log-density
-    :math:`h(u)` of the categories and of :math:`u` together, its maximum :math:`\hat u` and :math:`A = -h''(\hat u)`,
+    :math:`k`, for every :math:`k`. Let :math:`h(u)` be the log-density of the categories and of :math:`u` together,
+    with its maximum at :math:`\hat u`, and :math:`A = -h''(\hat u)`. Laplace's approximation of the log-likelihood is
 
     .. math:: \ell = h(\hat u) - \tfrac12 \log \det A.
 
-    The search uses the gradient of :math:`\ell`, and the covariance is the inverse of the Hessian, from differences of
-    the gradient. The results equal those of ``ordinal::clmm`` and, without random intercepts, of ``ordinal::clm``.
+    The search uses the gradient of :math:`\ell`. The covariance is the inverse of the negative Hessian, which is
+    computed from differences of the gradient. The results equal those of ``ordinal::clmm`` and, without random
+    intercepts, of ``ordinal::clm``.
 
     References
     ----------
@@ -134,10 +137,10 @@ class _Likelihood:
         self.sizes = [int(codes.max()) + 1 for codes in groups]
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.intp)
         self.effects: Floats = np.zeros(int(self.starts[-1]))
-        """The random intercepts of the last likelihood, from which the next search for them starts."""
+        """The random intercepts at the last computed likelihood. The next search for random intercepts starts there."""
 
     def searched(self, parameters: Floats) -> Floats:
-        """Return the parameters with logarithms of the distances of thresholds, so that thresholds stay in order."""
+        """Return the parameters with logarithms of the distances between thresholds, which keep the order."""
         thresholds, others = np.split(parameters, [self.n_thresholds])
         return np.concatenate([thresholds[:1], np.log(np.diff(thresholds)), others])
 
@@ -154,7 +157,7 @@ class _Likelihood:
         return -loglik, -np.concatenate([of_thresholds, gradient[self.n_thresholds :]])
 
     def covariance(self, parameters: Floats) -> Floats:
-        """Return the inverse of the negative Hessian; missing if it is not positive definite."""
+        """Return the inverse of the negative Hessian; missing if the negative Hessian is not positive definite."""
         rows = []
         for place in range(len(parameters)):
             step = np.zeros(len(parameters))

@@ -16,7 +16,7 @@ from batteries.errors import InputError
 
 MOST_CATEGORIES = 20
 LARGEST_LOG_ODDS = 10.0
-"""A larger coefficient or standard error means that the outcome is predicted perfectly."""
+"""If a coefficient or a standard error is larger, the outcome is probably predicted perfectly."""
 NEEDS_INTERCEPT = (
     "an ordinal model has thresholds instead of an intercept, so the intercept cannot be removed. Fix: delete `0` or "
     "`- 1` from the formula."
@@ -36,9 +36,9 @@ class OrdinalEstimates:
     """Estimates of an ordinal model."""
 
     estimates: Estimates
-    """The first coefficient is that of the constant column: minus the mean of the thresholds."""
+    """The estimates. The first coefficient (of the constant column) is minus the mean of the thresholds."""
     thresholds: pd.DataFrame
-    """`threshold` (such as `1|2`), `estimate`, `std_error`, `ci_low`, `ci_high`."""
+    """Table with the columns `threshold` (such as `1|2`), `estimate`, `std_error`, `ci_low`, `ci_high`."""
 
 
 def ordinal_estimate(
@@ -60,13 +60,13 @@ def ordinal_estimate(
     Raises
     ------
     InputError
-        The outcome has too few or too many categories, the first column is not constant, or an effect has slopes.
+        The outcome has too few or too many categories, the first column is not constant, or a random effect has slopes.
 
     Notes
     -----
-    See `fit_cumulative_logit`. Means on the latent scale need a point of reference, because the thresholds take the
-    place of the intercept. As in emmeans, it is the mean of the thresholds: the coefficient of the constant column is
-    :math:`-\bar\alpha`.
+    See `fit_cumulative_logit`. Because thresholds replace the intercept, means on the latent scale need a zero point.
+    As in emmeans, the zero point is the mean :math:`\bar\alpha` of the thresholds. So the coefficient of the constant
+    column is :math:`-\bar\alpha`.
     """
     values, categories = np.unique(outcome, return_inverse=True)
     _check(values, columns, effects)

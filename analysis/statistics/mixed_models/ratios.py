@@ -22,8 +22,9 @@ def odds_ratios(model: MixedModel, confidence: float = 0.95) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `term`, `odds_ratio`, `ci_low`, `ci_high`. The row of the intercept has the odds at the reference levels.
-        An ordinal model has no such row. Its ratios are those of the odds of a category above any threshold.
+        `term`, `odds_ratio`, `ci_low`, `ci_high`. In a logistic model, the row of the intercept has the odds at
+        the reference levels. In an ordinal model, there is no row of the intercept, and each ratio is the ratio of the
+        odds of a category above a threshold. It is the same for all thresholds.
 
     Raises
     ------
@@ -32,6 +33,9 @@ def odds_ratios(model: MixedModel, confidence: float = 0.95) -> pd.DataFrame:
 
     Notes
     -----
+    For a coefficient :math:`b` with the standard error :math:`s`, the odds ratio and its interval with the coverage
+    :math:`c` are
+
     .. math:: e^{b}, \quad e^{b \pm z_{(1 + c)/2} s}.
 
     Examples
@@ -69,7 +73,8 @@ def ratios(model: MixedModel, confidence: float = 0.95) -> pd.DataFrame:
     -------
     DataFrame
         `term`, `ratio`, `ci_low`, `ci_high`. The ratios of a gamma model are ratios of means. The ratios of a model of
-        logarithms are ratios of geometric means. The row of the intercept has the mean at the reference levels.
+        logarithms are ratios of geometric means. The row of the intercept has the mean or the geometric mean at the
+        reference levels.
 
     Raises
     ------
@@ -78,7 +83,8 @@ def ratios(model: MixedModel, confidence: float = 0.95) -> pd.DataFrame:
 
     Notes
     -----
-    See `odds_ratios`. The quantile is that of the coefficients' tests: t or z.
+    The formula is that of `odds_ratios`. The quantile is that of the coefficients' tests: z for a gamma model, t for a
+    linear model.
 
     Examples
     --------

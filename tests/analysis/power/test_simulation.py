@@ -391,7 +391,7 @@ def test_equal_responses_count_as_not_significant():
 
 
 def test_more_participants_than_planned_trials_are_refused():
-    with pytest.raises(InputError, match="trials of 4 participants, but 9 participants are requested"):
+    with pytest.raises(InputError, match="trials of 4 participants, but the largest number in `ns` is 9"):
         simulated(one_group(), 4, [EFFECT], NO_VARIANCE, ns=[9])
 
 
