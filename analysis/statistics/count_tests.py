@@ -32,7 +32,7 @@ def chi_square(table: pd.DataFrame, *, confidence: float = 0.95) -> HypothesisTe
     Returns
     -------
     HypothesisTest
-        `effect` is Cramér's V, without correction for bias. Its interval is two-sided and uses the noncentral
+        `effect` is Cramér's V, without correction for bias. The interval of V is two-sided and uses the noncentral
         chi-square distribution (`noncentral_chi_square_interval`). If some expected counts are under 5, a warning
         states their number.
 

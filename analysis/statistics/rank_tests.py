@@ -110,7 +110,7 @@ def mann_whitney(first: Floats, second: Floats, *, confidence: float = 0.95) -> 
         `statistic` is U of the first group. A pair is one value of each group. U is the number of pairs in which the
         value of the first group is larger, plus half the number of pairs with equal values. R calls this number W.
         `effect` is the rank-biserial correlation, which is positive if the first group tends to have larger values.
-        Its interval is that of `rank_biserial_interval`. `test` says whether the p value is exact.
+        The interval of `effect` is that of `rank_biserial_interval`. `test` says whether the p value is exact.
 
     Raises
     ------
