@@ -194,7 +194,7 @@ questions:
 
 TEXTS_INTRO = f"""# Participants' texts
 
-Participants read these texts in addition to a study's pages and items: buttons, announcements, feedback, errors. There
+Besides a study's pages and items, participants read the texts of buttons, announcements, feedback and errors. There
 are catalogues for the languages {", ".join(f"`{language}`" for language in languages())}. `language` in
 [study.yaml](study-yaml.md) chooses the catalogue (`de-AT` uses `de`). A language without a catalogue uses the English
 texts, and the page marks these texts as English for screen readers. A study can replace any text:

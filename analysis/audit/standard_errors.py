@@ -52,7 +52,7 @@ def size_of(number: Decimal) -> Interval:
 
 
 def overlap(one: Interval, other: Interval) -> bool:
-    """Return True if two intervals have a common value, except for errors of computation."""
+    """Return True if two intervals have a common value. Gaps as small as errors of computation do not count."""
     slack = TOLERANCE * max((abs(bound) for bound in (*one, *other) if abs(bound) < inf), default=0)
     return one.low <= other.high + slack and other.low <= one.high + slack
 

@@ -34,8 +34,8 @@ def confusion(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
         has no rows if no task has categories (`batteries.tasks.task.Task.categories`). Responses without a category
         have a row only if there are such responses. `n_wrong` is the number of the `n_trials` responses that are not
         correct: a response can be wrong although its category is right, such as a ray that leaves by another port.
-        `share` is the share of the trials with the same right category, and its interval is computed like that of an
-        accuracy.
+        `share` is `n_trials` divided by the number of all trials with the same category of the right answer. Its
+        interval is computed like that of an accuracy.
         `share_of_errors` is `n_wrong` divided by the sum of `n_wrong` over all rows of the subject and task.
     """
     kept = kept_trials(trials, [*_NEEDED, *cluster_columns(plan)])

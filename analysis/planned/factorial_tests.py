@@ -77,7 +77,7 @@ def factorial_test(
 
 
 def _refuse_varying(table: pd.DataFrame, between: Sequence[str]) -> None:
-    """Refuse a factor between units that has several levels in the same unit."""
+    """Raise an error if a unit has several levels of a factor that should be between units."""
     index = table.index.to_frame(index=False)
     for factor in between:
         n_several = int((index.groupby(index.columns[0], observed=True)[factor].nunique() > 1).sum())

@@ -339,7 +339,7 @@ def _formula_words(name: str, fitted: FittedModel) -> str:
 
 
 def _log_words(results: PlannedResults) -> list[str]:
-    """Return a sentence on the models of `log()` of their outcome."""
+    """Return a sentence on the models whose outcome has `log()` in the formula."""
     names = [name for name, fitted in results.models.items() if fitted.model.log_outcome]
     if not names:
         return []

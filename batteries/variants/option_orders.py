@@ -61,8 +61,8 @@ def in_other_orders(item: Item, n_orders: int | None = None) -> list[Item]:
     item
         An item of the task `multiple_choice`.
     n_orders
-        Number of orders with the original order; by default as many as the item has options. An item never has more
-        orders than options.
+        Number of orders, including the original order; by default as many as the item has options. An item never has
+        more orders than options.
 
     Notes
     -----

@@ -108,8 +108,7 @@ def _named(column: str) -> tuple[str, str]:
     role, equals, header = column.partition("=")
     if not equals:
         raise InputError(
-            f"--column {column}: the sign = is missing. Fix: write the meaning, = and the header, such as "
-            "trials=Responses."
+            f"--column {column}: the sign `=` is missing. Fix: write MEANING=HEADER, such as trials=Responses."
         )
     return role.strip(), header.strip()
 

@@ -59,8 +59,8 @@ class Hosts:
         host = environ.get("HTTP_HOST", "")
         if host and environ["PATH_INFO"] not in OF_ANY_NAME and not self.has(host):
             raise WrongHost(
-                "This server does not accept the name in this address. Fix: if the name is right, add the name to the "
-                "setting EQUIPOISE_HOSTS, and start the server again."
+                "This server does not accept the host name in this address. Fix: if the host name is right, add it to "
+                "the setting EQUIPOISE_HOSTS, and start the server again."
             )
 
     def _has(self, host: str) -> bool:

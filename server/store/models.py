@@ -189,7 +189,7 @@ class AddedRun:
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A stored run of a model, with the numbers of its responses. It does not contain the responses."""
+    """A stored run of a model, with counts of its responses, but without the responses."""
 
     run: str
     """The run's label."""

@@ -88,7 +88,7 @@ def _without_common_ends(
 
 
 def _never_the_same(left: tuple[Piece, ...], right: tuple[Piece, ...], pools: Mapping[str, list[str]]) -> bool:
-    """Return True if two texts differ for all labels, because their fixed words or their labels must differ."""
+    """Return True if two texts always differ: by their fixed words, or because they are two different labels."""
     if not (left and right):
         return False
     for one, other, begins in ((left[0], right[0], str.startswith), (left[-1], right[-1], str.endswith)):

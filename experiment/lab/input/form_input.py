@@ -80,8 +80,8 @@ def after_press(question: DemographicQuestion, form_state: FormState, press: str
     form_state
         State before the press.
     press
-        PsychoPy's name of a key, a typed character, or the name of a region: the digit of an option, `left`, `right`,
-        `next` or `continue`.
+        PsychoPy's name of a key, a typed character, or the name of a clicked region. The name of a region is the digit
+        of an option, `left`, `right`, `next` or `continue`.
     """
     if form_state.is_done:
         return form_state

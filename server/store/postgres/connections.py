@@ -23,10 +23,11 @@ import psycopg
 class Limits:
     """Limits on the parts of a transaction, in seconds; None for no limit.
 
-    If statements are limited, a statement ends before `silence_s`, so that a working server itself reports what took
-    too long. The statement also ends before `idle_s`. A frozen client may have a lock in one transaction, and wait for
-    the same lock in another transaction. When the server releases the lock, the waiting statement has already ended, so
-    the frozen client does not get the lock again.
+    If there is a limit of statements, it is shorter than `silence_s`. So the database server ends a slow statement, and
+    reports it, before this process takes the silence for a lost connection. The limit is also shorter than `idle_s`,
+    because a frozen client may have a lock in one transaction, and wait for this lock in another transaction. After
+    `idle_s`, the database server releases the lock. By then, the waiting statement has ended, so the frozen client does
+    not get the lock again.
     """
 
     silence_s: float

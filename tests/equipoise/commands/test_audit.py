@@ -145,7 +145,7 @@ def test_a_missing_file_is_refused(tmp_path):
     [
         (("--column", "trails=n"), "Fix: write `trials`."),
         (("--column", "trials=m"), "the table has no column `m`"),
-        (("--column", "trials"), "write the meaning, = and the header"),
+        (("--column", "trials"), "write MEANING=HEADER"),
         (("--total", "Sum"), "the table has no row `Sum`. Fix: choose one of `a`, `b`, `Total`"),
         (("--scale", "7", "1"), "give the lowest response first"),
         (("--trials", "0"), "0 is not in the range"),

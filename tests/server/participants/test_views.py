@@ -309,7 +309,7 @@ def test_a_known_start_id_of_another_participant_gives_no_session(
     thief = Participant(app)
     reply = thief.start(start_id=start_id)
     assert reply.status_code == 409
-    assert reply.get_json()["error"] == "This start was used before. Please reload the page and begin again."
+    assert reply.get_json()["error"] == "This page was used before. Please reload the page and begin again."
     assert not reply.headers.getlist("Set-Cookie")
     assert rows(store, "SELECT session, token_digest FROM sessions") == before
     assert newcomer.http.get("/api/session").status_code == 200, "the participant of the session continues"
