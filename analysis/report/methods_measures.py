@@ -14,7 +14,8 @@ MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "people_and_models": (
         "Models were also analysed as one group, over the items that participants answered and that every model was "
-        "asked. Each model has the same weight; a model with several conditions has the mean over these conditions. "
+        "asked. In a model's accuracy, the weight of an item is the number of participants' responses. Each model has "
+        "the same weight; a model with several conditions has the mean over these conditions. "
         "The interval of this group has the method of the participants' interval, with models as units, and the "
         "interval of the difference is a MOVER interval (Zou & Donner, 2008). So these intervals treat the models as a "
         "random sample of models.",

@@ -127,6 +127,8 @@ def test_the_report_says_to_what_the_interval_generalizes(view, people, models, 
     assert "its direction is uncertain" in report, "three models say little about models"
     assert "only if these models are a random sample of them" in report
     assert "Models were also analysed as one group" in report
+    assert report.count("the weight of an item is the number of participants' responses to this item.") == 1
+    assert 'People and models as groups <span class="mark">not in the plan</span>' in report
 
 
 def test_a_planted_interaction_of_kind_and_condition_is_found(view, row):
