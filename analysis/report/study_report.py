@@ -188,7 +188,12 @@ def _models(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, An
     repeated = records(models[models["sd_between_runs"].notna()])
     has_invalid = bool((invalid["n_unanswered"] + invalid["n_invalid"]).sum())
     return {
-        "models": shown(models.drop(columns=NOT_SHOWN_OF_MODELS), plan.confidence, of_study=True),
+        "models": shown(
+            models.drop(columns=NOT_SHOWN_OF_MODELS),
+            plan.confidence,
+            of_study=True,
+            units={"sd_between_runs": "size", "sd_between_runs_by_chance": "size"},
+        ),
         "is_repeated": bool(models["consistency"].notna().any()),
         "run_sentences": [run_sentence(row) for row in repeated] if len(repeated) <= MOST_GAP_SENTENCES else [],
         "invalid": shown(invalid.drop(columns=["model"]), of_study=True) if has_invalid else None,

@@ -13,6 +13,7 @@ from analysis.measures.models import accuracy_by_temperature, models_table
 from analysis.measures.perturbations import perturbation_effects
 from analysis.measures.signal_detection import signal_measures
 from analysis.statistics.intervals import wilson
+from analysis.study import analyze_trials
 from experiment.study.analysis_plan import AnalysisPlan
 
 PLAN = AnalysisPlan(resamples=1000)
@@ -150,6 +151,15 @@ def test_the_variation_between_runs_is_beside_the_variation_by_chance(view, epoc
     assert line["p_between_runs"] == pytest.approx(np.exp(-1)), "chi-square 2 with 2 degrees of freedom"
     once = models_table(marked(view(epochs(SAME))), PLAN).iloc[0]
     assert once[["sd_between_runs", "sd_between_runs_by_chance", "p_between_runs"]].isna().all()
+
+
+def test_the_variation_between_runs_has_one_unit_in_the_sentence_and_in_the_table(view, epochs, tmp_path):
+    """The accuracies 60 % and 100 % have a standard deviation of 28.3 percentage points."""
+    trials = tidy_trials(view(epochs(SAME, [1] * 20)))
+    analyze_trials(trials, PLAN, tmp_path / "out", title="t", software_version="1")
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8").replace("\u00a0", " ")
+    assert "have a standard deviation of 28.3 points" in page
+    assert 'data-label="SD between runs, points">28.3<' in page
 
 
 def test_the_variation_between_runs_is_over_the_items_of_all_runs(view, epochs):
