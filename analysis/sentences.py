@@ -14,10 +14,11 @@ def percent(share: float, digits: int = 1) -> str:
 
     Examples
     --------
-    >>> percent(0.8125), percent(0.95, 0)
-    ('81.2\xa0%', '95\xa0%')
+    >>> percent(0.8125), percent(0.95, 0), percent(-0.031)
+    ('81.2\xa0%', '95\xa0%', '−3.1\xa0%')
     """
-    return f"{100 * share:.{digits}f}\u00a0%"
+    rounded = round(100 * share, digits) + 0.0  # No minus sign before 0.0.
+    return f"{rounded:.{digits}f}\u00a0%".replace("-", "−")
 
 
 def points(difference: float) -> str:
@@ -270,6 +271,13 @@ def item_units(plan: AnalysisPlan) -> str:
     return "items" if plan.item_cluster is None else f"levels of {plan.item_cluster.replace('_', ' ')}"
 
 
+def without_variance(plan: AnalysisPlan) -> str:
+    """Return the effective number of trials of a model whose responses are all correct or all incorrect."""
+    units = item_units(plan)
+    number = "number of items" if units == "items" else f"geometric mean of the numbers of {units} and of items"
+    return f"Then the effective number of trials is the {number}."
+
+
 def _clusters_words(plan: AnalysisPlan) -> str:
     if plan.item_cluster is None:
         return "A model's responses to the same item in several epochs are not independent."
@@ -318,7 +326,8 @@ def rule_sentences(plan: AnalysisPlan, participants: Sequence[str]) -> list[str]
         _people_interval(plan),
         f"CI of one participant or one model ({level}): Wilson's interval. {_clusters_words(plan)} So the interval of "
         "a model with such responses uses an effective number of trials and the quantile of the t distribution (Korn & "
-        "Graubard, 1998).",
+        "Graubard, 1998). If all or none of the responses of a model are correct, the variance is unknown. "
+        f"{without_variance(plan)}",
         "An effective number of trials is at most the real number of trials.",
         "Difference: participants' accuracy minus the model's accuracy, over the items that participants answered and "
         "the model was asked. In the model's accuracy, the weight of an item is the number of participants' "

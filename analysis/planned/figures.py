@@ -102,7 +102,7 @@ def model_figures(
                 means.assign(**{lines: _lines(means, factors[1:])}), factors[0], lines,
                 f"{fitted.name}_means{number}", measure, low, high, f"{outcome}, {label} {interval}",
                 scale=100 if fitted.is_share else 1, styles=styles,
-                participants=behind,
+                participants=behind, means_are="geometric means" if fitted.model.log_outcome else "means",
             )
         )  # fmt: skip
     return [drawing for drawing in figures if drawing is not None]

@@ -9,7 +9,7 @@ GROUPINGS = {"participant": "of the same participant", "item_id": "to the same i
 """Columns of a study's rows whose levels have several related responses, and which responses these are."""
 
 
-def grouping_warnings(rows: pd.DataFrame, formula: str) -> tuple[str, ...]:
+def grouping_warnings(rows: pd.DataFrame, formula: str, family: str = "gaussian") -> tuple[str, ...]:
     """Return a sentence for each grouping of the rows that a formula ignores, and a sentence on missing random slopes.
 
     Parameters
@@ -19,6 +19,8 @@ def grouping_warnings(rows: pd.DataFrame, formula: str) -> tuple[str, ...]:
         are those of language models. The groups of these rows are the runs (`run_warnings`).
     formula
         The model, such as `correct ~ condition + (1 | participant) + (1 | item_id)`.
+    family
+        The family of the model. An ordinal model cannot have random slopes.
 
     Notes
     -----
@@ -75,9 +77,16 @@ def grouping_warnings(rows: pd.DataFrame, formula: str) -> tuple[str, ...]:
         said.append(
             f"Effects without a random slope: {', '.join(f'`{name}` in `{group}`' for name, group in constant)}. The "
             "model treats these effects as equal in all groups. If they differ between the groups, p values are too "
-            f"small. Fix: consider random slopes, such as `(1 + {name} | {grouping})`."
+            f"small. Fix: consider {_varying_effect(name, grouping, family)}."
         )
     return tuple(said)
+
+
+def _varying_effect(name: str, grouping: str, family: str) -> str:
+    """Return a random effect that lets an effect differ between groups. Ordinal models have only intercepts."""
+    if family == "ordinal":
+        return f"a further random intercept, such as `(1 | {grouping}:{name})`"
+    return f"random slopes, such as `(1 + {name} | {grouping})`"
 
 
 def _is_grouping(values: "pd.Series[str]") -> bool:

@@ -122,7 +122,7 @@ def fit_planned_model(data: pd.DataFrame, name: str, planned: PlannedModel, conf
             for asked in planned.contrasts
         ),
         is_share=outcome in rows and bool(rows[outcome].dropna().isin([0, 1]).all()),
-        warnings=(*model.warnings, *grouping_warnings(rows, planned.formula)),
+        warnings=(*model.warnings, *grouping_warnings(rows, planned.formula, planned.family)),
     )
 
 

@@ -67,9 +67,10 @@ def _words(found: ConfidenceRatings) -> str:
         f"{f', where {where}' if where else ''}. Over-confidence is the mean confidence minus the accuracy. The Brier "
         "score is the mean squared difference between confidence and correctness: reliability − resolution + "
         "uncertainty + within bins. ECE, the expected calibration error, is the mean absolute difference between the "
-        f"confidence and the accuracy of a bin ({planned.bins} bins of equal width). By chance, ECE is above 0 even if "
-        "confidence and accuracy agree perfectly; the column ECE if calibrated has the ECE that is then expected. ECE "
-        "and the parts of the Brier score have no intervals, because they are biased in small samples."
+        f"confidence and the accuracy of a bin ({planned.bins} bins of equal width; a bin includes its upper end). By "
+        "chance, ECE is above 0 even if confidence and accuracy agree perfectly; the column ECE if calibrated has the "
+        "ECE that is then expected. ECE and the parts of the Brier score have no intervals, because they are biased in "
+        "small samples."
     )
 
 

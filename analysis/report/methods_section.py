@@ -1,6 +1,6 @@
 """Write the methods section of a paper, with its references, from the plan and the results."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -14,10 +14,18 @@ from analysis.planned.results import PlannedResults
 from analysis.report.methods_measures import measure_sentences
 from analysis.report.methods_tests import test_sentences
 from analysis.report.references import references
-from analysis.sentences import count, invalid_words, item_units, percent, programs_words, source_words
+from analysis.sentences import (
+    count,
+    invalid_words,
+    item_units,
+    percent,
+    programs_words,
+    source_words,
+    without_variance,
+)
 from analysis.statistics.factor_levels import level_order, level_text
 from experiment.study.analysis_plan import OF_RUNS, AnalysisPlan
-from experiment.study.planned_analyses import PlannedAnalyses
+from experiment.study.planned_analyses import PlannedAnalyses, PlannedContrasts
 
 ADJUSTMENTS = {
     "tukey": ("Tukey's method (1949)", "tukey"),
@@ -50,14 +58,18 @@ class Methods:
 
 
 def methods_of_study(
-    exclusions: Exclusions, plan: AnalysisPlan, results: PlannedResults, tables: Collection[str], software_version: str
+    exclusions: Exclusions,
+    plan: AnalysisPlan,
+    results: PlannedResults,
+    tables: Mapping[str, pd.DataFrame],
+    software_version: str,
 ) -> Methods:
-    """Return the methods section of the analysis of a study. `tables` are the names of the tables of the analysis."""
+    """Return the methods section of the analysis of a study. `tables` are the tables of the analysis, by name."""
     methods = Methods()
     methods.add(_participants(exclusions))
     methods.add(_items(exclusions.trials, plan))
     methods.add(_exclusions(exclusions, plan))
-    _add_accuracy(methods, plan, kinds=set(exclusions.trials["kind"]))
+    _add_accuracy(methods, plan, kinds=set(exclusions.trials["kind"]), tables=tables)
     _add_consistency(methods, exclusions.trials, plan)
     sentences, cited = measure_sentences(tables, plan)
     methods.add(sentences, *cited)
@@ -66,16 +78,14 @@ def methods_of_study(
     return methods
 
 
-def _add_accuracy(methods: Methods, plan: AnalysisPlan, *, kinds: Collection[str]) -> None:
+def _add_accuracy(
+    methods: Methods, plan: AnalysisPlan, *, kinds: Collection[str], tables: Mapping[str, pd.DataFrame]
+) -> None:
     sentences = [
         "Accuracy is the percentage of correct responses among the test trials in the analysis.",
         f"Confidence intervals ({percent(plan.confidence, 0)}) are Wilson intervals (Wilson, 1927).",
     ]
     cited = ["wilson", "frary"]
-    sentences.append(
-        "Chance-corrected accuracy is (accuracy − chance) / (1 − chance), with the mean chance level of the same "
-        "trials, which is treated as known (Frary, 1988)."
-    )
     is_random = plan.items == "random"
     if PEOPLE.keys() & kinds:
         of_what = (
@@ -85,7 +95,7 @@ def _add_accuracy(methods: Methods, plan: AnalysisPlan, *, kinds: Collection[str
             else "between participants"
         )
         sentences.append(
-            f"For several participants, they use the effective number of trials from the variance {of_what} "
+            f"For several participants, the intervals use the effective number of trials from the variance {of_what} "
             "and the quantile of the t distribution (Korn & Graubard, 1998)."
         )
         cited += ["korn_graubard", "cameron"] if is_random else ["korn_graubard"]
@@ -94,9 +104,15 @@ def _add_accuracy(methods: Methods, plan: AnalysisPlan, *, kinds: Collection[str
             f"The intervals of models take into account that responses to {_related(plan)} are not independent: they "
             f"use an effective number of trials from the variance between {item_units(plan)}, and the quantile of the "
             "t distribution (Korn & Graubard, 1998).",
+            *_without_variance(plan, tables),
             f"In the accuracies of a model, its invalid and missing responses {invalid_words(plan)}.",
         ]
         cited.append("korn_graubard")
+    sentences.append(
+        "Chance-corrected accuracy is (accuracy − chance) / (1 − chance), with the mean chance level of the same "
+        "trials, which is treated as known (Frary, 1988). The bounds of its interval are the bounds of the interval of "
+        "accuracy, corrected for chance in the same way."
+    )
     if "model" in kinds and PEOPLE.keys() & kinds:
         sentences += [
             "The same grader scored the raw responses of participants and models.",
@@ -112,6 +128,17 @@ def _add_accuracy(methods: Methods, plan: AnalysisPlan, *, kinds: Collection[str
         ]
         cited += ["kish", "mover", "mover_ratio", "normalized"]
     methods.add(sentences, *cited)
+
+
+def _without_variance(plan: AnalysisPlan, tables: Mapping[str, pd.DataFrame]) -> list[str]:
+    """Return a sentence on the intervals of models, if a model has only correct or only incorrect responses."""
+    counted = [table for table in tables.values() if {"kind", "n_trials", "n_correct"}.issubset(table.columns)]
+    if not any(
+        ((table["kind"] == "model") & ((table["n_correct"] == 0) | (table["n_correct"] == table["n_trials"]))).any()
+        for table in counted
+    ):
+        return []
+    return [f"If all or none of a model's responses are correct, this variance is unknown. {without_variance(plan)}"]
 
 
 def _add_consistency(methods: Methods, trials: pd.DataFrame, plan: AnalysisPlan) -> None:
@@ -257,7 +284,12 @@ def add_planned(methods: Methods, plan: PlannedAnalyses, results: PlannedResults
                 f"intervals ({percent(plan.confidence, 0)}) use the noncentral F distribution (Steiger, 2004)."
             )
             cited |= {"effectsize", "steiger"}
-        adjusted = {asked.adjust for model in results.models.values() for asked in model.planned.contrasts}
+        adjusted = {
+            asked.adjust
+            for model in results.models.values()
+            for asked, table in zip(model.planned.contrasts, model.contrasts, strict=True)
+            if n_contrasts_of_family(asked, table) > 1
+        }
         used = [ADJUSTMENTS[adjust] for adjust in ADJUSTMENTS if adjust in adjusted]
         if used:
             sentences.append(
@@ -271,6 +303,11 @@ def add_planned(methods: Methods, plan: PlannedAnalyses, results: PlannedResults
         sentences, of_tests = test_sentences(plan, results.tests)
         methods.add(sentences, *of_tests)
     _add_confidence_ratings(methods, plan, results)
+
+
+def n_contrasts_of_family(asked: PlannedContrasts, contrasts: pd.DataFrame) -> int:
+    """Return the number of contrasts whose p values are adjusted together: those at one level of the other factors."""
+    return len(contrasts) // (len(contrasts[list(asked.by)].drop_duplicates()) if asked.by else 1)
 
 
 def _add_confidence_ratings(methods: Methods, plan: PlannedAnalyses, results: PlannedResults) -> None:
@@ -297,8 +334,11 @@ def _add_confidence_ratings(methods: Methods, plan: PlannedAnalyses, results: Pl
                 if units
                 else ", with rows treated as independent."
             ),
+            "The intervals of accuracy are Wilson intervals (Wilson, 1927)"
+            + (" with an effective number of trials (Korn & Graubard, 1998)." if units else "."),
         ],
-        "brier", "murphy", "stephenson", "naeini", "brocker_smith", *(["cochran"] if units else []),
+        "brier", "murphy", "stephenson", "naeini", "brocker_smith", "wilson",
+        *(["cochran", "korn_graubard"] if units else []),
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from analysis.planned.tests import EQUIVALENCE
 from analysis.report.confidence_section import confidence_section
 from analysis.report.formatting import ShownTable, shown
 from analysis.report.html import with_markup
-from analysis.report.methods_section import ADJUSTMENTS
+from analysis.report.methods_section import ADJUSTMENTS, n_contrasts_of_family
 from analysis.report.planned_sentences import (
     label_of_test,
     model_words,
@@ -42,7 +42,7 @@ PARTS = {
         "Effect sizes of terms",
         "Effect sizes are computed from F and its degrees of freedom, as in R's effectsize. In a mixed model, this is "
         "an approximation. The CIs are two-sided. The F test is one-sided, so a CI can include 0 although the term is "
-        "significant.",
+        "significant. There is no CI if F is so near 0 that both bounds would be 0.",
     ),
     "means": (
         "Estimated marginal means",
@@ -199,8 +199,7 @@ def _contrasts_note(fitted: FittedModel, name: str) -> str:
     words = "An estimate is the first mean minus the second mean."
     if fitted.model.has_log_scale:
         words += " These means are logarithms. A ratio is the first mean divided by the second mean."
-    n_families = len(table[list(asked.by)].drop_duplicates()) if asked.by else 1
-    n_contrasts = len(table) // n_families
+    n_contrasts = n_contrasts_of_family(asked, table)
     if n_contrasts == 1:
         return f"{words} There is one contrast{_at_each(asked.by)}, so p values and CIs need no adjustment."
     family = f"{n_contrasts} contrasts{_at_each(asked.by)}"

@@ -265,7 +265,16 @@ def summary_sentences(results: PlannedResults, plan: PlannedAnalyses) -> list[st
         found = "; ".join(f"{kind}: {', '.join(those)}" for kind, those in names.items())
         sentences.append(f"{len(models)} statistical models (p < {1 - plan.confidence:.2g}): {found}.")
     sentences += confidence_summary(results)
-    return sentences or [f"{count(len(results.tables), 'table')} of means; no test or model was computed."]
+    if sentences:
+        return sentences
+    exploratory = [
+        *(["tests"] if len(results.tests) else []),
+        *(["statistical models"] if results.models else []),
+        *(["confidence ratings"] if results.confidence_ratings else []),
+    ]
+    if exploratory:
+        return [f"No confirmatory results. These analyses are exploratory: {', '.join(exploratory)}."]
+    return [f"{count(len(results.tables), 'table')} of means; no test or model was computed."]
 
 
 def _kind_of_model(fitted: FittedModel, confidence: float) -> str:

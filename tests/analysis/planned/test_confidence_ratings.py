@@ -132,7 +132,17 @@ def test_the_methods_name_the_bins_the_seed_the_units_and_the_sources(rows: pd.D
     assert "over 7 bins of equal width" in text
     assert "1,000 simulations with the seed 1)" in text
     assert "units: " in text
-    for work in ("Brier, G. W.", "Murphy, A. H.", "Naeini, M. P.", "Stephenson, D. B.", "Bröcker, J.", "Cochran"):
+    assert "The intervals of accuracy are Wilson intervals (Wilson, 1927) with an effective number of trials" in text
+    for work in (
+        "Brier, G. W.",
+        "Murphy, A. H.",
+        "Naeini, M. P.",
+        "Stephenson, D. B.",
+        "Bröcker, J.",
+        "Cochran",
+        "Wilson",
+        "Korn",
+    ):
         assert any(reference.startswith(work) for reference in methods.references), work
 
 

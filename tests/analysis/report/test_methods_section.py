@@ -8,6 +8,7 @@ import pytest
 
 from analysis.data.tidy_table import tidy_trials
 from analysis.exclusions.flow import apply_exclusions
+from analysis.measures.accuracy import accuracy
 from analysis.measures.study_measures import study_measures
 from analysis.planned.results import PlannedResults, run_planned
 from analysis.report.methods_section import Methods, methods_of_study
@@ -20,6 +21,7 @@ RULES = [{"rule": "attention_check"}, {"rule": "median_rt", "min_ms": 1000}]
 def methods(rows: pd.DataFrame, plan: AnalysisPlan) -> Methods:
     exclusions = apply_exclusions(tidy_trials(rows), plan)
     tables = study_measures(exclusions.trials, plan, [])
+    tables["accuracy_overall"] = accuracy(exclusions.trials, [], plan)
     results = run_planned(lambda _: exclusions.trials, plan) if plan.models else PlannedResults()
     return methods_of_study(exclusions, plan, results, tables, "1.0")
 
@@ -144,3 +146,26 @@ def test_the_methods_and_the_rules_name_the_units_over_which_intervals_generaliz
     once = methods(view(people, runs[:4]), plan)
     assert "The consistency of a model" not in text_of(once)
     assert not any(reference.startswith("Fleiss") for reference in once.references)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "number"),
+    [(None, "number of items"), ("level", "geometric mean of the numbers of levels of level and of items")],
+)
+def test_the_interval_of_a_model_without_errors_is_described_if_there_is_one(
+    view: Any, people: Any, model: Any, session: Any, cluster: str | None, number: str
+) -> None:
+    plan = AnalysisPlan(item_cluster=cluster)
+    perfect = session(kind="model", run="N", model="N", n_correct=4)
+    sentence = f"this variance is unknown. Then the effective number of trials is the {number}."
+    assert sentence in text_of(methods(view(people, perfect), plan))
+    assert "variance is unknown" not in text_of(methods(view(people, model), plan))
+    assert f"Then the effective number of trials is the {number}." in " ".join(rule_sentences(plan, ["people"]))
+
+
+def test_the_correction_for_chance_does_not_come_between_an_interval_and_its_method(
+    view: Any, people: Any, model: Any
+) -> None:
+    text = text_of(methods(view(people, model), AnalysisPlan()))
+    assert "are Wilson intervals (Wilson, 1927). For several participants, the intervals use the effective" in text
+    assert "corrected for chance in the same way" in text

@@ -240,6 +240,18 @@ def test_many_models_and_tests_are_two_lines_of_the_summary(trials: pd.DataFrame
     )
 
 
+def test_a_summary_never_denies_tests_and_models_that_are_exploratory(trials: pd.DataFrame) -> None:
+    test = {"test": "t", "of": "rt_ms", "per": "participant", "within": "condition", "exploratory": True}
+    model = {"formula": f"rt_ms ~ condition + {GROUPS}", "exploratory": True}
+    table = {"by": ["condition"], "of": ["correct"]}
+    found, plan = results(trials, tests={"t": test}, models={"m": model}, tables={"means": table})
+    assert summary_sentences(found, plan) == [
+        "No confirmatory results. These analyses are exploratory: tests, statistical models."
+    ]
+    found, plan = results(trials, tables={"means": table})
+    assert summary_sentences(found, plan) == ["1\u00a0table of means; no test or model was computed."]
+
+
 def test_a_summary_of_many_models_says_that_terms_are_not_estimated(trials: pd.DataFrame) -> None:
     """Two factors with the same levels are redundant, so neither has a test."""
     people = trials[trials["subject"] == "people"].assign(copy=lambda rows: rows["condition"])
@@ -325,6 +337,8 @@ def test_contrasts_say_what_is_adjusted_and_over_which_family(trials: pd.DataFra
     methods = " ".join(methods_of_data(plan, found, "1.0").paragraphs)
     assert methods.count("The confidence intervals of contrasts were not adjusted.") == 1
     assert "were adjusted by Tukey's method (1949) or Holm's method (1979), separately for each set" in methods
+    alone, plan = results(trials, models={"m": {"formula": formula, "contrasts": [contrasts[2], contrasts[1]]}})
+    assert "adjusted by" not in " ".join(methods_of_data(plan, alone, "1.0").paragraphs), "one contrast at each level"
     # The intervals are those of a single contrast.
     table = found.models["m"].contrasts[0].iloc[0]
     half = stats.t.ppf(0.975, table["df"]) * table["std_error"]
@@ -617,6 +631,10 @@ def test_the_report_of_a_log_model_has_ratios_of_geometric_means_that_are_those_
     assert sentence in planned_section(found, plan, {})["models"][0]["term_sentences"]
     methods = methods_of_data(plan, found, "1.0").paragraphs[0]
     assert "so they are geometric means, and contrasts are ratios of geometric means." in methods
+    means = model_figures(fitted, 0.95)[1]
+    assert means.title.endswith("; small points: geometric means of participants or runs")
+    (part,) = [part for part in planned_section(found, plan, {})["models"][0]["parts"] if part["file"] == "m.means"]
+    assert "geometric mean" in [column.heading for column in part["table"].columns]
 
 
 def test_the_methods_of_a_gamma_model_name_its_link_its_tests_and_its_source(trials: pd.DataFrame) -> None:
@@ -659,6 +677,12 @@ def test_the_report_of_an_ordinal_model_says_what_its_odds_are_and_not_that_the_
         "Contrasts of marginal means",
     ]
     assert "Thresholds" in [part["title"] for part in section["parts"]]
+    (warning,) = [said for said in fitted.warnings if "without a random slope" in said]
+    assert "(1 | participant:condition)" in warning, "an ordinal model cannot have random slopes"
+    assert "slopes, such as" not in warning
+    further = {**model, "formula": "rating ~ condition + (1 | participant) + (1 | participant:condition)"}
+    warnings = results(rows, models={"m": further})[0].models["m"].warnings
+    assert not any("without a random slope" in said for said in warnings)
     (drawing, means) = model_figures(fitted, 0.95)
     assert "log-odds" in drawing.title
     assert "log-odds of higher categories" in means.title
