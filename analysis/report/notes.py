@@ -107,8 +107,9 @@ def _notes_on_missing_settings(kept: pd.DataFrame, plan: AnalysisPlan) -> list[s
             )
         if (without["kind"] != "model").any():
             notes.append(
-                f"People have no {setting}. In the tables of accuracy, they have one row with an empty level. In the "
-                "tables of differences, they are compared with the runs at each level."
+                f"People have no {setting}. In the tables of accuracy, they have one row with an empty level, which is "
+                "“(not set)” in the report. In the tables of differences, they are compared with the runs at each "
+                "level."
             )
     return notes
 

@@ -1,6 +1,7 @@
 """The report of a study: one self-contained HTML page, which needs no network."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -123,6 +124,7 @@ def _programs(trials: pd.DataFrame) -> dict[str, Any]:
     programs = programs_among(models)
     return {
         "programs_words": programs_words(programs),
+        "has_baselines": "baseline" in programs,
         "all_programs": sum(map(len, programs.values())) == len(models),
     }
 
@@ -175,11 +177,18 @@ def _demands(trials: pd.DataFrame, tables: dict[str, pd.DataFrame], plan: Analys
     return {
         "sentence": demands_sentence(n_items),
         "tables": [
-            (name, shown(table.drop(columns="kind"), plan.confidence, of_study=True))
+            (name, shown(_with_runs(table, plan.by), plan.confidence, of_study=True))
             for name, table in tables.items()
             if name == "demands" or name.startswith("demands_by_")
         ],
     }
+
+
+def _with_runs(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Return a table of accuracies for the report. A model has runs, and people can have no level of a factor."""
+    levels = {factor: table[factor].map(level_words) for factor in by if factor in table}
+    names = {"n_participants": "participants_or_runs"} if (table["kind"] == "model").any() else {}
+    return table.assign(**levels).drop(columns="kind").rename(columns=names)
 
 
 def _models(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, Any]:
@@ -244,7 +253,9 @@ def _comparison(name: str, planned: PlannedComparison, table: pd.DataFrame, plan
         "name": name,
         "exploratory": planned.exploratory,
         "sentences": [comparison_sentence(row, planned, plan) for row in rows] if not planned.by else [],
-        "table": shown(table.drop(columns=["kind"]), plan.confidence, of_study=True),
+        "table": shown(
+            table.drop(columns=["kind"]), plan.confidence, of_study=True, units={"equivalence_margin": "size"}
+        ),
     }
 
 

@@ -1,3 +1,5 @@
+import re
+
 import pandas as pd
 import pytest
 
@@ -116,3 +118,10 @@ def test_the_report_has_the_figures_and_says_that_the_demands_overlap(trials, tm
     counts = ", ".join(f"{demand} 8" for demand in SIX)
     assert f"Items with each demand: {counts}. An item can have several demands, so the accuracies overlap." in report
     assert "Item factors that the plan does not use: text." in analysis.notes
+    assert '<th class="n">participants or runs</th>' in report, "a model has runs"
+    by_setting = PLAN.model_copy(update={"by": ("temperature",)})
+    analyze_trials(trials.drop(columns=["excluded_by", "counted_as"]), by_setting, tmp_path / "by", title="t",
+                   software_version="1")  # fmt: skip
+    by_temperature = (tmp_path / "by" / "report.html").read_text().split('id="demands"')[1].split("<h3")[0]
+    cells = re.findall(r'<td class="[^"]*" data-label="temperature">([^<]*)</td>', by_temperature)
+    assert set(cells) == {"(not set)"}, "people have no temperature, and it was not recorded for the models"

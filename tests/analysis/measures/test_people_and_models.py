@@ -127,8 +127,16 @@ def test_the_report_says_to_what_the_interval_generalizes(view, people, models, 
     assert "its direction is uncertain" in report, "three models say little about models"
     assert "only if these models are a random sample of them" in report
     assert "Models were also analysed as one group" in report
+    assert "Baselines, which" not in report, "there is no baseline"
     assert report.count("the weight of an item is the number of participants' responses to this item.") == 1
     assert 'People and models as groups <span class="mark">not in the plan</span>' in report
+
+
+def test_an_equivalence_margin_has_the_unit_of_the_difference(view, people, models, tmp_path):
+    plan = AnalysisPlan.model_validate({"comparisons": {"all": {"equivalence_margin": 0.1}}})
+    analyze_trials(tidy_trials(view(people, models("M", 20))), plan, tmp_path / "out", title="t", software_version="1")
+    report = (tmp_path / "out" / "report.html").read_text()
+    assert 'data-label="equivalence margin, points">10.0<' in report
 
 
 def test_a_planted_interaction_of_kind_and_condition_is_found(view, row):
