@@ -1,8 +1,10 @@
 """Sentences of the methods section on measures beyond accuracy."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
-from analysis.sentences import item_units
+import pandas as pd
+
+from analysis.sentences import item_units, percent, without_variance
 from experiment.study.analysis_plan import AnalysisPlan
 
 MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -20,6 +22,11 @@ MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
         "interval of the difference is a MOVER interval (Zou & Donner, 2008). So these intervals treat the models as a "
         "random sample of models.",
         ("mover",),
+    ),
+    "demands": (
+        "Accuracy was also computed at the items with each demand. An item has a demand if its number of inferences of "
+        "this kind is at least 1, so an item can have several demands.",
+        (),
     ),
     "item_agreement": (
         "Agreement by item is the correlation (Pearson; Spearman, with mean ranks of equal accuracies) between the "
@@ -89,3 +96,26 @@ def measure_sentences(tables: Collection[str], plan: AnalysisPlan) -> tuple[list
         sentences.append(SIGNAL.format(signals=", ".join(signals)))
         cited.add("hautus")
     return sentences, cited
+
+
+def perfect_models(plan: AnalysisPlan, tables: Mapping[str, pd.DataFrame]) -> list[str]:
+    """Return a sentence on the intervals of models, if a model has only correct or only incorrect responses."""
+    counted = [table for table in tables.values() if {"kind", "n_trials", "n_correct"}.issubset(table.columns)]
+    if not any(
+        ((table["kind"] == "model") & ((table["n_correct"] == 0) | (table["n_correct"] == table["n_trials"]))).any()
+        for table in counted
+    ):
+        return []
+    return [f"If all or none of a model's responses are correct, this variance is unknown. {without_variance(plan)}"]
+
+
+def margins_of_comparisons(plan: AnalysisPlan) -> list[str]:
+    """Return a sentence on the equivalence margins of the plan's comparisons, if there are any."""
+    names = [name for name, compared in plan.comparisons.items() if compared.equivalence_margin is not None]
+    if not names:
+        return []
+    return [
+        f"In the comparisons {', '.join(names)}, participants and a model are equivalent if the interval "
+        f"({percent(2 * plan.confidence - 1, 0)}) of the difference is within the margin. This is the result of two "
+        "one-sided tests (Schuirmann, 1987)."
+    ]

@@ -11,18 +11,10 @@ from analysis.data.subjects import names_of_models, programs_among
 from analysis.exclusions.flow import INCLUDED, Exclusions
 from analysis.planned.models import FittedModel, has_f_tests, has_random_effects
 from analysis.planned.results import PlannedResults
-from analysis.report.methods_measures import measure_sentences
+from analysis.report.methods_measures import margins_of_comparisons, measure_sentences, perfect_models
 from analysis.report.methods_tests import test_sentences
 from analysis.report.references import references
-from analysis.sentences import (
-    count,
-    invalid_words,
-    item_units,
-    percent,
-    programs_words,
-    source_words,
-    without_variance,
-)
+from analysis.sentences import count, invalid_words, item_units, percent, programs_words, source_words
 from analysis.statistics.factor_levels import level_order, level_text
 from experiment.study.analysis_plan import OF_RUNS, AnalysisPlan
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedContrasts
@@ -104,7 +96,7 @@ def _add_accuracy(
             f"The intervals of models take into account that responses to {_related(plan)} are not independent: they "
             f"use an effective number of trials from the variance between {item_units(plan)}, and the quantile of the "
             "t distribution (Korn & Graubard, 1998).",
-            *_without_variance(plan, tables),
+            *perfect_models(plan, tables),
             f"In the accuracies of a model, its invalid and missing responses {invalid_words(plan)}.",
         ]
         cited.append("korn_graubard")
@@ -125,20 +117,10 @@ def _add_accuracy(
             "A model's normalized accuracy is (model − chance) / (participants − chance) (Mnih et al., 2015), with the "
             "same interval for ratios.",
             *([f"All take into account their correlation over {item_units(plan)}."] if is_random else []),
+            *(margins := margins_of_comparisons(plan)),
         ]
-        cited += ["kish", "mover", "mover_ratio", "normalized"]
+        cited += ["kish", "mover", "mover_ratio", "normalized", *(["schuirmann"] if margins else [])]
     methods.add(sentences, *cited)
-
-
-def _without_variance(plan: AnalysisPlan, tables: Mapping[str, pd.DataFrame]) -> list[str]:
-    """Return a sentence on the intervals of models, if a model has only correct or only incorrect responses."""
-    counted = [table for table in tables.values() if {"kind", "n_trials", "n_correct"}.issubset(table.columns)]
-    if not any(
-        ((table["kind"] == "model") & ((table["n_correct"] == 0) | (table["n_correct"] == table["n_trials"]))).any()
-        for table in counted
-    ):
-        return []
-    return [f"If all or none of a model's responses are correct, this variance is unknown. {without_variance(plan)}"]
 
 
 def _add_consistency(methods: Methods, trials: pd.DataFrame, plan: AnalysisPlan) -> None:

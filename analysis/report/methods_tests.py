@@ -139,8 +139,11 @@ def test_sentences(plan: PlannedAnalyses, tests: pd.DataFrame) -> tuple[list[str
         sentences.append("Equivalence was tested by two one-sided tests (Schuirmann, 1987).")
         cited.add("schuirmann")
     if tests["bayes_factor_10"].notna().any():
-        sentences.append("Bayes factors follow Rouder et al. (2009), with a Cauchy prior of scale √2/2.")
-        cited.add("jzs")
+        sentences.append(
+            "Bayes factors follow Rouder et al. (2009), with a Cauchy prior of scale √2/2. The words for the strength "
+            "of the evidence are those of Jeffreys (1961)."
+        )
+        cited |= {"jzs", "jeffreys"}
     return sentences, cited
 
 

@@ -79,6 +79,7 @@ REFERENCES = {
     "p-values when permutations are randomly drawn. Statistical Applications in Genetics and Molecular Biology, 9, 39.",
     "satterthwaite": "Satterthwaite, F. E. (1946). An approximate distribution of estimates of variance components. "
     "Biometrics Bulletin, 2, 110-114.",
+    "jeffreys": "Jeffreys, H. (1961). Theory of probability (3rd ed.). Oxford University Press.",
     "schuirmann": "Schuirmann, D. J. (1987). A comparison of the two one-sided tests procedure and the power approach "
     "for assessing the equivalence of average bioavailability. Journal of Pharmacokinetics and Biopharmaceutics, 15, "
     "657-680.",

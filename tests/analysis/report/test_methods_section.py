@@ -169,3 +169,21 @@ def test_the_correction_for_chance_does_not_come_between_an_interval_and_its_met
     text = text_of(methods(view(people, model), AnalysisPlan()))
     assert "are Wilson intervals (Wilson, 1927). For several participants, the intervals use the effective" in text
     assert "corrected for chance in the same way" in text
+
+
+def test_demands_and_margins_of_comparisons_are_described_if_the_plan_has_them(
+    view: Any, people: Any, model: Any
+) -> None:
+    plan = AnalysisPlan.model_validate(
+        {"demands": ["level"], "comparisons": {"overall": {"equivalence_margin": 0.1}, "each": {"by": ["level"]}}}
+    )
+    found = methods(view(people, model), plan)
+    assert "Accuracy was also computed at the items with each demand." in text_of(found)
+    assert "In the comparisons overall, participants and a model are equivalent if the interval (90 %)" in (
+        text_of(found)
+    )
+    assert any(reference.startswith("Schuirmann") for reference in found.references)
+    without = methods(view(people, model), AnalysisPlan.model_validate({"comparisons": {"each": {"by": ["level"]}}}))
+    assert "demand" not in text_of(without)
+    assert "one-sided" not in text_of(without)
+    assert "one-sided" not in text_of(methods(view(model), plan)), "nobody is compared"

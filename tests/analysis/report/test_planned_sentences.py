@@ -240,6 +240,17 @@ def test_many_models_and_tests_are_two_lines_of_the_summary(trials: pd.DataFrame
     )
 
 
+def test_the_methods_cite_the_source_of_the_words_for_bayes_factors(trials: pd.DataFrame) -> None:
+    test = {"test": "t", "of": "rt_ms", "per": "participant", "within": "condition"}
+    found, plan = results(trials, tests={"t": {**test, "bayes_factor": True}})
+    methods = methods_of_data(plan, found, "1.0")
+    assert "evidence for the" in sentence_of_test(found.tests.iloc[0], plan)
+    assert "The words for the strength of the evidence are those of Jeffreys (1961)." in methods.paragraphs[0]
+    assert any(reference.startswith("Jeffreys, H. (1961).") for reference in methods.references)
+    found, plan = results(trials, tests={"t": test})
+    assert "Jeffreys" not in methods_of_data(plan, found, "1.0").paragraphs[0]
+
+
 def test_a_summary_never_denies_tests_and_models_that_are_exploratory(trials: pd.DataFrame) -> None:
     test = {"test": "t", "of": "rt_ms", "per": "participant", "within": "condition", "exploratory": True}
     model = {"formula": f"rt_ms ~ condition + {GROUPS}", "exploratory": True}
