@@ -153,8 +153,8 @@ class SqliteStore(SqlStore):
         name = glob.escape(self.path.name)
         aside = sorted(self.path.parent.glob(f"{name}-before-*-wal"))
         traces += [
-            f"{log}: this file is the log of a database file that was replaced. It may contain data that participants "
-            "deleted. Fix: delete the log when you no longer need it."
+            f"{log}: this file is the log of a database file that was replaced. It may contain deleted data. Fix: "
+            "delete the log when you no longer need it."
             for log in aside
         ]
         traces += [
