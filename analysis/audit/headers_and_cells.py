@@ -23,7 +23,7 @@ class Role:
 
 
 def _with_levels(*headers: str) -> tuple[str, ...]:
-    """Return headers without a confidence level, and with the usual levels."""
+    """Return each header without a confidence level, and with each of the levels 90, 95 and 99 %."""
     levels = ("", "90%", "90 %", "95%", "95 %", "99%", "99 %")
     return tuple(dict.fromkeys(" ".join(header.format(level).split()) for header in headers for level in levels))
 

@@ -95,7 +95,8 @@ def compared(kept: pd.DataFrame) -> list[Compared]:
 def of_responses(pairs: Sequence[Compared], compute: Callable[[pd.DataFrame], T]) -> list[T]:
     """Return the result of `compute(pair.responses)` for each pair of people and model.
 
-    The result is computed only once for all models with the same shared items.
+    `responses` are those of the people. If several models share the same items with these people, the result is
+    computed only once.
     """
     computed: dict[int, T] = {}
     for pair in pairs:

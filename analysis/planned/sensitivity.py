@@ -66,9 +66,10 @@ def sensitivity(
 
 
 def _overlap(rule: str, marked: pd.DataFrame, planned: Exclusions) -> dict[str, int | str]:
-    """Return the numbers that a rule excludes in the plan, and the numbers that other steps exclude without the rule.
+    """Return how many participants and trials a rule excludes, and how many of these the other steps exclude too.
 
-    `marked` are the trials without the rule. Exclusion rules do not apply to models.
+    `planned` are the exclusions by all rules, and `marked` are the trials after all steps except this rule. Exclusion
+    rules do not apply to models.
     """
     before, after = planned.trials["excluded_by"], marked["excluded_by"]
     of_rule = before == rule

@@ -80,7 +80,7 @@ def label_of_test(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
 
 
 def test_name(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
-    """Return the name of a test. The bounds in the name of an equivalence test of shares are in points."""
+    """Return the name of a test. The bounds in the name of an equivalence test of shares are percentage points."""
     name, margin = str(row["test"]), plan.tests[row["name"]].equivalence_margin
     if row["form"] != EQUIVALENCE or row["estimate_unit"] != SHARE or margin is None:
         return name

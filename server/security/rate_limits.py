@@ -120,7 +120,7 @@ class PeriodicCount:
         self._lock = threading.Lock()
 
     def count(self) -> int:
-        """Count one event. Return the number of events to report now, or 0 if this window has a report already.
+        """Count one event. Return the number of events to report now, or 0 if this window of time has a report already.
 
         An event with the result 0 is part of the next report. If no further event is counted, only `take_rest` returns
         the number of the events that are not reported yet.

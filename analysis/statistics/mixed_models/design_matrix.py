@@ -135,7 +135,9 @@ def averaged_row(
     cell: Mapping[str, int],
     slopes: Collection[str] = (),
 ) -> Floats:
-    """Return the weights of the design's columns in a mean over the levels of factors, or in a mean slope.
+    """Return one weight for each column of the design. The weighted sum of the coefficients is a marginal mean.
+
+    With `slopes`, the weighted sum is a marginal slope.
 
     Parameters
     ----------
@@ -145,10 +147,10 @@ def averaged_row(
     covariates : mapping of str to float
         Value of each covariate.
     cell : mapping of str to int
-        Factors that have one level, with the index of this level. The levels of other factors have equal weights.
+        Factors that are fixed at one level, with the index of this level. The levels of other factors have equal
+        weights.
     slopes : collection of str
-        Covariates. If given, the result is the slope of these covariates: the change of the mean for a change of 1 in
-        the product of these covariates.
+        Covariates. The slope is the change of the mean for a change of 1 in the product of these covariates.
     """
 
     def weight(variable: str, level: int | None) -> float:

@@ -146,9 +146,9 @@ def _calls_all_right(scopes: Scopes) -> bool:
 
 
 def _field_claims(scopes: Scopes, readings: Sequence[tuple[Reading, Field]], marked: Sequence[Reading]) -> list[Claim]:
-    """Return the answers in fields (such as JSON) and in marked options as claims.
+    """Return one claim (a statement of the answer) for each field, such as a JSON entry, and for each marked option.
 
-    A sign in the text shows the place of each field and of each marked option.
+    In the prepared text, a placeholder is in the place of each field and of each marked option.
     """
     claims: list[Claim] = []
     waiting, waiting_marked = list(readings), list(marked)

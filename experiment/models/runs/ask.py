@@ -187,8 +187,8 @@ class _Asking:
     async def ask(self, missing: list[Conversation]) -> None:
         """Send the requests, several at the same time.
 
-        Inspect changes the number of requests at the same time, unless the user gave the number. So there are few
-        requests at first, and one more after each reply, up to Inspect's limit.
+        If the user gave the number of requests at the same time, this number is sent. Otherwise, Inspect adapts the
+        number. Then this function begins with few requests, and adds one after each reply, up to Inspect's limit.
         """
         rest = iter(missing)
         limits, fixed = AdaptiveConcurrency(), self.settings.max_connections
