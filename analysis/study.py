@@ -8,6 +8,7 @@ import pandas as pd
 
 from analysis.data.columns import factor_columns
 from analysis.exclusions.flow import apply_exclusions
+from analysis.figures.drawing.second_process import DrawAll, draw_all
 from analysis.figures.drawing.subject_styles import looks, subjects_of
 from analysis.measures.accuracy import check_factors, kept_trials
 from analysis.output_files import analysis_files
@@ -35,6 +36,7 @@ def analyze_trials(
     registration: Registration = NOT_LOCKED,
     made_at: datetime | None = None,
     notes: Sequence[str] = (),
+    draw_all: DrawAll = draw_all,
 ) -> Analysis:
     """Analyse a tidy table with an analysis plan.
 
@@ -92,7 +94,7 @@ def analyze_trials(
         exclusions=exclusions,
         tables=numbers.tables,
         planned=numbers.planned,
-        figures=study_figures(trials, exclusions, plan, numbers.tables, numbers.by_factor, styles),
+        figures=study_figures(trials, exclusions, plan, numbers.tables, numbers.by_factor, styles, draw_all),
         figures_of_plan=planned_figures(numbers.planned, plan.confidence, styles),
         notes=[*notes, *exclusions.notes, *study_notes(exclusions, numbers.tables, plan)],
         provenance=provenance_of(trials, plan, software_version, made_at or datetime.now(UTC), notes),

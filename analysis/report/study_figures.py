@@ -1,6 +1,7 @@
 """The figures of a study's analysis."""
 
 from collections.abc import Mapping
+from functools import partial
 
 import pandas as pd
 
@@ -22,6 +23,7 @@ from analysis.figures import (
     rt_distributions,
 )
 from analysis.figures.counterbalance import MOST_ROWS
+from analysis.figures.drawing.second_process import DrawAll, Task
 from analysis.figures.drawing.subject_styles import Look, Subject
 from analysis.measures.accuracy import FactorAccuracy, kept_trials, participant_accuracy
 from analysis.measures.demands import DEMAND, participants_by_demand
@@ -37,6 +39,7 @@ def study_figures(
     tables: dict[str, pd.DataFrame],
     by_factor: list[FactorAccuracy],
     styles: Mapping[Subject, Look],
+    draw_all: DrawAll,
 ) -> dict[str, Drawing]:
     """Return all figures. The keys are the names of the figures.
 
@@ -54,73 +57,79 @@ def study_figures(
         The accuracy by each factor of the plan. A factor with too many levels has no figure.
     styles : dict
         The style of each subject (`looks`), the same in all figures.
+    draw_all : function
+        Draws the figures in one process (`second_process.draw_all`) or in two.
     """
     kept = kept_trials(exclusions.trials, ["chance", *plan.by])
     chance = float(kept["chance"].mean())
     marked = exclusions.trials
-    found: list[Drawing | None] = [
-        accuracy_figure(
-            tables["accuracy_overall"], None, chance, plan.confidence, "accuracy",
+    of_tables: list[Task] = [
+        partial(
+            accuracy_figure, tables["accuracy_overall"], None, chance, plan.confidence, "accuracy",
             participants=participant_accuracy(marked, []), styles=styles,
         )
     ]  # fmt: skip
     for one in by_factor:
         if one.table[one.factor].nunique(dropna=False) <= MOST_LEVELS:
-            found.append(
-                accuracy_figure(
-                    one.table, one.factor, chance, plan.confidence, one.name,
+            of_tables.append(
+                partial(
+                    accuracy_figure, one.table, one.factor, chance, plan.confidence, one.name,
                     participants=participant_accuracy(marked, [one.factor]), styles=styles,
                 )
             )  # fmt: skip
-            found.append(condition_by_subject(one.table, one.factor, f"{one.name}_cells", chance, plan.confidence))
+            of_tables.append(
+                partial(condition_by_subject, one.table, one.factor, f"{one.name}_cells", chance, plan.confidence)
+            )
     if len(plan.by) == 2 and all(kept[factor].nunique(dropna=False) <= MOST_LEVELS for factor in plan.by):
-        found.append(
-            accuracy_panels(
-                tables["accuracy"], plan.by[0], plan.by[1], chance, plan.confidence, "accuracy_panels",
-                participants=participant_accuracy(marked, plan.by), styles=styles,
+        of_tables.append(
+            partial(
+                accuracy_panels, tables["accuracy"], plan.by[0], plan.by[1], chance, plan.confidence,
+                "accuracy_panels", participants=participant_accuracy(marked, plan.by), styles=styles,
             )
         )  # fmt: skip
-    found += _demands(marked, tables, by_factor, chance, plan, styles)
-    found.append(response_times_figure(trials, plan, "response_times"))
-    found.append(rt_distributions(exclusions.trials, None, "rt_distributions"))
-    found.append(_differences(tables["differences_overall"], plan, styles))
+    of_tables += _demands(marked, tables, by_factor, chance, plan, styles)
+    of_tables += _differences(tables["differences_overall"], plan, styles)
     if "items" in tables:
-        found.append(item_scatter(tables["items"], "items", confidence=plan.confidence, styles=styles))
-    found.append(
-        difficulty_figure(
-            accuracy_by_temperature(tables["models"]), "temperature", of="temperature", confidence=plan.confidence,
-            chance=chance, participants=runs_by_temperature(marked), styles=styles,
+        of_tables.append(partial(item_scatter, tables["items"], "items", confidence=plan.confidence, styles=styles))
+    of_tables.append(
+        partial(
+            difficulty_figure, accuracy_by_temperature(tables["models"]), "temperature", of="temperature",
+            confidence=plan.confidence, chance=chance, participants=runs_by_temperature(marked), styles=styles,
         )
     )  # fmt: skip
     if plan.difficulty is not None and "difficulty" in tables:
         levels = tables["difficulty"].rename(columns={plan.difficulty: "level"}).dropna(subset="accuracy")
-        found.append(
-            difficulty_figure(
-                levels, "difficulty", of=plan.difficulty.replace("_", " "), confidence=plan.confidence, chance=chance,
+        of_tables.append(
+            partial(
+                difficulty_figure, levels, "difficulty", of=plan.difficulty.replace("_", " "),
+                confidence=plan.confidence, chance=chance,
                 participants=participant_accuracy(marked, [plan.difficulty]).rename(columns={plan.difficulty: "level"}),
                 styles=styles,
             )
         )  # fmt: skip
-    of_items = [factor for factor in plan.by if factor not in OF_RUNS]
-    found.append(
-        counterbalance_matrix(exclusions.trials, "counterbalance", [*_row_factor(exclusions.trials, plan), *of_items])
-    )
     for kind in [kind for kind in PEOPLE if (exclusions.flow["kind"] == kind).any()]:
-        found.append(exclusion_flow(exclusions.flow, kind, f"exclusion_flow_{kind}"))
-    return {drawing.name: drawing for drawing in found if drawing is not None}
+        of_tables.append(partial(exclusion_flow, exclusions.flow, kind, f"exclusion_flow_{kind}"))
+    of_items = [factor for factor in plan.by if factor not in OF_RUNS]
+    rows = [*_row_factor(marked, plan), *of_items]
+    of_trials: list[Task] = [
+        partial(response_times_figure, trials, plan, "response_times"),
+        partial(rt_distributions, marked, None, "rt_distributions"),
+        partial(counterbalance_matrix, marked, "counterbalance", rows),
+    ]
+    return {drawing.name: drawing for drawing in draw_all(of_tables, of_trials) if drawing is not None}
 
 
 def _demands(
     trials: pd.DataFrame, tables: dict[str, pd.DataFrame], by_factor: list[FactorAccuracy], chance: float,
     plan: AnalysisPlan, styles: Mapping[Subject, Look],
-) -> list[Drawing | None]:  # fmt: skip
-    """Draw the accuracy at the items with each demand: bars, and one figure for each factor of the plan."""
+) -> list[Task]:  # fmt: skip
+    """Return the figures of the accuracy at the items with each demand: bars, and one for each factor of the plan."""
     if "demands" not in tables:
         return []
     demands = tables["demands"][DEMAND].drop_duplicates().tolist()
-    figures = [
-        accuracy_bars(
-            tables["demands"], DEMAND, demands, chance, plan.confidence, "demands",
+    figures: list[Task] = [
+        partial(
+            accuracy_bars, tables["demands"], DEMAND, demands, chance, plan.confidence, "demands",
             participants=participants_by_demand(trials, demands, []), styles=styles,
         )
     ]  # fmt: skip
@@ -128,8 +137,8 @@ def _demands(
         name = one.name.replace("accuracy", "demands", 1)
         if tables[name][one.factor].nunique(dropna=False) <= MOST_LEVELS:
             figures.append(
-                accuracy_panels(
-                    tables[name], one.factor, DEMAND, chance, plan.confidence, name, demands,
+                partial(
+                    accuracy_panels, tables[name], one.factor, DEMAND, chance, plan.confidence, name, demands,
                     participants=participants_by_demand(trials, demands, [one.factor]), styles=styles,
                 )
             )  # fmt: skip
@@ -153,20 +162,23 @@ def _row_factor(trials: pd.DataFrame, plan: AnalysisPlan) -> list[str]:
     return [max(found, key=lambda factor: found[factor])] if found else []
 
 
-def _differences(differences: pd.DataFrame, plan: AnalysisPlan, styles: Mapping[Subject, Look]) -> Drawing | None:
-    """Draw people's accuracy minus the accuracy of each model."""
+def _differences(differences: pd.DataFrame, plan: AnalysisPlan, styles: Mapping[Subject, Look]) -> list[Task]:
+    """Return the figure of people's accuracy minus the accuracy of each model, if there are such differences."""
     if differences.empty:
-        return None
+        return []
     several = differences["people"].nunique() > 1
-    return forest_plot(
-        differences,
-        "differences",
-        label="model",
-        estimate="difference",
-        ci_low="ci_low",
-        ci_high="ci_high",
-        x_label=f"participants' accuracy minus model's accuracy (points), with {percent(plan.confidence, 0)} CI",
-        scale=100,
-        group="people" if several else None,
-        styles=styles,
-    )
+    return [
+        partial(
+            forest_plot,
+            differences,
+            "differences",
+            label="model",
+            estimate="difference",
+            ci_low="ci_low",
+            ci_high="ci_high",
+            x_label=f"participants' accuracy minus model's accuracy (points), with {percent(plan.confidence, 0)} CI",
+            scale=100,
+            group="people" if several else None,
+            styles=styles,
+        )
+    ]

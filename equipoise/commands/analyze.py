@@ -11,6 +11,7 @@ from analysis.data.compact_columns import give_back_freed_arrays
 from analysis.data.data_file_reader import is_export
 from analysis.data.tidy_table import read_trials
 from analysis.exclusions.by_researcher import exclusion_deviations
+from analysis.figures.drawing.second_process import DrawAll, second_process
 from analysis.preregistration.deviations import (
     RegisteredPlan,
     lock_that_counts,
@@ -157,7 +158,7 @@ def _analyze_study(
     if not is_address(store) and output.resolve() == Path(store).parent.resolve():
         raise InputError(f"{output}: this folder contains the store. Fix: choose another folder for the results.")
     give_back_freed_arrays()
-    with spinner("Analyzing"):
+    with spinner("Analyzing"), second_process() as draw_all:
         trials, notes = study_trials(study, store), []
         check_study_plan(study, trials)
         if without_simulated:
@@ -181,6 +182,7 @@ def _analyze_study(
             registered=since.registered,
             subject=subject,
             notes=[*notes, *since.notes],
+            draw_all=draw_all,
         )
 
 
@@ -194,11 +196,13 @@ def _analyze_file(data: Path, plan_path: Path, output: Path) -> Analysis | Table
     """
     locks = read_locks(plan_lock_path(plan_path))
     give_back_freed_arrays()
-    with spinner("Analyzing"):
+    with spinner("Analyzing"), second_process() as draw_all:
         if is_export(data):
             plan, trials = read_yaml(plan_path, AnalysisPlan), read_trials(data)
             title = ", ".join(sorted(trials["study"].unique()))
-            return _analyze_trials(trials, plan, locks, output, title, registered=None, subject={}, notes=[])
+            return _analyze_trials(
+                trials, plan, locks, output, title, registered=None, subject={}, notes=[], draw_all=draw_all
+            )
         planned = read_yaml(plan_path, PlannedAnalyses)
         return analyze_table(
             data,
@@ -219,6 +223,7 @@ def _analyze_trials(
     registered: RegisteredPlan | None,
     subject: dict[str, str],
     notes: list[str],
+    draw_all: DrawAll,
 ) -> Analysis:
     """Analyze a tidy table by a plan that may be locked, or registered in the study's store."""
     registration = registration_of(
@@ -232,4 +237,5 @@ def _analyze_trials(
         software_version=version("equipoise"),
         registration=registration,
         notes=notes,
+        draw_all=draw_all,
     )
