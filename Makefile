@@ -29,13 +29,14 @@ demo: $(VENV)/installed  ## Run two studies with simulated participants. With AR
 	$(VENV)/bin/equipoise demo $(ARGS)
 
 # The laboratory's tests wait for the screen most of the time, so they run while the processor runs the other tests. The
-# tests in MEASURED measure times to the millisecond, so they run alone. With `setsid`, the laboratory's tests and their
-# programs have their own process group, so Ctrl-C can end all of them.
+# tests in MEASURED measure times to the millisecond, so they run alone. NEW_GROUP gives the laboratory's tests
+# and their programs a process group, so Ctrl-C can end all of them. (macOS does not have the command setsid.)
 MEASURED := tests/experiment/lab/test_presentation.py
+NEW_GROUP := -c 'import os, sys; os.setsid(); os.execv(sys.executable, [sys.executable, *sys.argv[1:]])'
 test: $(VENV)/installed-dev prerequisites $(LAB)/installed check  ## Check style, types and imports, then run all tests.
 	@echo "The tests of the laboratory run at the same time as the other tests. Their results are printed at the end."
 	@lab_results=$$(mktemp); trap 'kill -- -$$lab; exit 130' INT TERM; \
-	setsid $(LAB)/bin/python -m pytest -m lab tests/experiment/lab --ignore $(MEASURED) $(ARGS) > $$lab_results 2>&1 & lab=$$!; \
+	$(LAB)/bin/python $(NEW_GROUP) -m pytest -m lab tests/experiment/lab --ignore $(MEASURED) $(ARGS) > $$lab_results 2>&1 & lab=$$!; \
 	$(VENV)/bin/python -m pytest --numprocesses 4 --dist worksteal -m "not lab" $(ARGS); other=$$?; \
 	wait $$lab; lab=$$?; cat $$lab_results; rm $$lab_results; test $$other = 0 -a $$lab = 0
 	$(LAB)/bin/python -m pytest -m lab $(MEASURED) $(ARGS)

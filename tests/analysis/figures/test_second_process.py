@@ -32,9 +32,8 @@ def raises() -> None:
 def test_the_second_process_draws_figures_of_tables_and_this_process_draws_figures_of_all_trials(tmp_path: Path):
     written = tmp_path / "written"
     with second_process() as draw_all:
-        first, *_, last = draw_all(
-            [partial(pid_after_writing, written), *[partial(time.sleep, 0.2)] * 3], [partial(pid_after_reading, written)]
-        )
+        of_tables = [partial(pid_after_writing, written), *[partial(time.sleep, 0.2)] * 3]
+        first, *_, last = draw_all(of_tables, [partial(pid_after_reading, written)])
     assert first != os.getpid()
     assert last == os.getpid()
 
