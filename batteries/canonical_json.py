@@ -43,9 +43,9 @@ def same_json(one: Any, other: Any) -> bool:
 
 
 def _is_plain(value: Any) -> bool:
-    """Return True if the standard library, which is three times as fast, writes `value` as RFC 8785 requires.
+    """Return True if `json.dumps` of the standard library writes `value` as RFC 8785 requires.
 
-    The standard library differs from RFC 8785 in whole numbers written as 1.0, in exponents, and in the order of keys
+    `json.dumps` is three times as fast. It does not follow RFC 8785 for whole numbers written as 1.0, for exponents, and for the order of keys
     that are not ASCII.
     """
     kind = type(value)

@@ -26,11 +26,12 @@ def _refuse_twice(factors: tuple[str, ...]) -> None:
 
 
 class LatinSquare(_Design):
-    """Cyclic Latin square: in row r, group g (from 1) sees cell (g - 1 - r) mod K, where K is the number of groups.
+    """Cyclic Latin square: each group sees each row once, and sees the cells equally often.
 
-    Rows r and cells are numbered from 0. A row is, for example, a scenario. A cell is a combination of levels, such
-    as condition B with inference level 2. Every row must have exactly one item in each of the K cells. Then each item
-    is in exactly one group, and each group sees each row once. In any K consecutive rows, a group sees each cell once.
+    A row is, for example, a scenario. A cell is a combination of levels, such as condition B with inference level 2.
+    Let K be the number of groups. Every row must have exactly one item in each of K cells. Rows and cells are numbered
+    from 0, and groups from 1. In row r, group g sees cell (g - 1 - r) mod K. So each item is in exactly one group. In
+    any K consecutive rows, a group sees each cell once.
 
     If rows have V versions, each group sees all versions of each row. Let s be K / V, rounded down. For version v (from
     0), v times s is added to the number of the cell, modulo K. So no participant sees two versions of a row in the same
@@ -62,13 +63,13 @@ class LatinSquare(_Design):
 
 
 class Deal(_Design):
-    """Design that gives the items to the groups in rounds, so that the groups are as similar as possible.
+    """Design that assigns the items in rounds, so that the groups are as similar as possible.
 
     In every round, each group gets one item. Within a round, an item goes to the group that has the fewest items with
-    the same levels. The first factor of `balance` counts most. The sizes of two groups differ by at most one item. For
-    each level of the first factor, the numbers of items in two groups also differ by at most one. The other factors are
-    balanced as far as the rounds permit. Use this design if a Latin square is not possible, because scenarios have
-    different numbers of items.
+    the same levels of the factors in `balance`. The first factor of `balance` counts most. The sizes of two groups
+    differ by at most one item. For each level of the first factor, the numbers of items in two groups also differ by at
+    most one. The other factors are balanced as far as the rounds permit. Use this design if the scenarios have
+    different numbers of items, so that a Latin square is not possible.
     """
 
     method: Literal["deal"]
@@ -91,8 +92,8 @@ def assign_groups(items: Iterable[Item], design: LatinSquare | Deal) -> dict[str
     Raises
     ------
     InputError
-        If an item lacks a factor of the design, if a row of a Latin square does not have exactly one item in each cell,
-        or if there are fewer items than groups.
+        If an item lacks a factor of the design, or if there are fewer items than groups. Also if a row of a Latin
+        square does not have exactly one item in each cell.
     """
     items = sorted(items, key=lambda item: item.item_id)
     if len(items) < design.groups:

@@ -10,7 +10,10 @@ class InputError(Exception):
 
 @contextmanager
 def collect_input_error(sentences: list[str] | None) -> Iterator[None]:
-    """Append the message of an InputError to `sentences`. If `sentences` is None, raise the error instead."""
+    """Append the message of an InputError from the `with` block to `sentences`.
+
+    If `sentences` is None, raise the error.
+    """
     try:
         yield
     except InputError as error:
@@ -21,7 +24,7 @@ def collect_input_error(sentences: list[str] | None) -> Iterator[None]:
 
 @contextmanager
 def input_error_about(what: str) -> Iterator[None]:
-    """Begin the message of an InputError with `what`, such as a file or a part of the plan."""
+    """Put `what`, such as the name of a file, before the message of an InputError from the `with` block."""
     try:
         yield
     except InputError as error:

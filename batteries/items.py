@@ -70,7 +70,8 @@ class Battery(BatteryHeader):
     def digest(self) -> str:
         """SHA-256 (hexadecimal) of the canonical JSON of the name, the version and the items, sorted by item id.
 
-        Fields with default values are left out. So a new optional field of `Item` does not change any digest.
+        Fields with default values are left out. So if Equipoise adds an optional field to `Item`, the digests of
+        existing batteries stay the same.
         """
         dumps = (item.model_dump(mode="json", exclude_defaults=True) for item in self.items)
         items = sorted(dumps, key=lambda item: item["item_id"])
@@ -152,7 +153,7 @@ def _duplicate_ids(path: Path, items: Iterable[Item]) -> list[str]:
 
 
 def _check_tasks(items: Iterable[Item], places: Iterable[str]) -> tuple[list[Item], list[str]]:
-    """Return the valid items with complete contents, and a sentence for each item that does not fit its task."""
+    """Return the valid items with default values filled in, and a sentence for each item that does not fit its task."""
     checked, problems = [], []
     for item, place in zip(items, places, strict=True):
         try:

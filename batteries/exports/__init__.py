@@ -1,7 +1,7 @@
 """Exports of a multiple-choice battery: `gorilla` writes spreadsheets for Gorilla, `jspsych` writes a web page.
 
-Both modules return the exported files as a mapping from file name to text. This package contains the functions that
-both modules use: the trials of each group, the file of answer keys, and CSV text.
+Both modules return the exported files as a mapping from file name to text. This file contains the functions that
+`gorilla` and `jspsych` share.
 """
 
 import io
@@ -55,7 +55,7 @@ def trials_by_group(
     Raises
     ------
     InputError
-        If an item is not a valid multiple-choice question, is not in the battery, is listed twice, or is in no group.
+        If an item is not a valid multiple-choice question or has no group, or if an id is unknown or listed twice.
     """
     roles = _roles(battery, groups, practice, attention_checks)
     trials = {item.item_id: _trial(item, roles[item.item_id]) for item in battery.items}
@@ -108,9 +108,10 @@ def keys_csv(trials: Mapping[int, Sequence[ExportedTrial]]) -> str:
 def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
     """Return `rows` as CSV (RFC 4180). Every row must have an `item_id`.
 
-    A spreadsheet program treats a cell that begins with one of = + - @ as a formula. The program computes the formula
-    and saves the result (https://owasp.org/www-community/attacks/CSV_Injection). The usual remedy is an apostrophe
-    before the sign. But participants would see the apostrophe, so this function refuses such a text.
+    A spreadsheet program reads a cell that begins with one of = + - @ as a formula, and can save the result instead of
+    the text (https://owasp.org/www-community/attacks/CSV_Injection). The usual protection is an apostrophe before the
+    sign. But participants would see the apostrophe, so this function refuses a text that begins with one of these
+    signs.
 
     Raises
     ------

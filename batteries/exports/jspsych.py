@@ -1,8 +1,8 @@
 """Export to jsPsych 8 (https://www.jspsych.org): a page that runs the battery, and a separate file of answer keys.
 
-The files for the web server are in the folder `public/`. These files contain no answer keys, and need only jsPsych
-itself. The exported page has its own plugin for the trials, because jsPsych's plugins accept either keyboard keys or
-buttons, not both. Also, each of jsPsych's plugins is a separate package.
+The files for the web server are in the folder `public/`. They contain no answer keys, and need only the package
+`jspsych`. A plugin for the trials is part of the page, because a plugin of jsPsych accepts either keyboard keys or
+buttons, not both.
 
 Sources
 -------
@@ -32,8 +32,8 @@ def jspsych_files(
 ) -> dict[str, str]:
     """Return the experiment (`public/...`), `keys.csv`, and `jspsych-how-to.md` with the instructions to run it.
 
-    The page can be opened from a disk. A page from a disk can load scripts, but not JSON files. So the trials are
-    written as scripts, one script per group. A participant's browser loads only the script of the participant's group.
+    The trials are written as JavaScript files, one file per group, because a page that is opened as a local file cannot
+    load JSON files. A participant's browser loads only the file of the participant's group.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def jspsych_files(
     Raises
     ------
     InputError
-        If an item cannot be exported, or the groups do not fit the battery.
+        If an item is not a valid multiple-choice question or has no group.
     """
     trials = trials_by_group(battery, groups, practice, attention_checks)
     names = group_names(trials)
@@ -71,9 +71,9 @@ def jspsych_files(
 
 
 def _script(battery: Battery, group: int, trials: Sequence[ExportedTrial], fixation_ms: int) -> str:
-    """Return the trials of a group as a script.
+    """Return the trials of a group as JavaScript.
 
-    The script does not contain the battery's digest. The digest depends on the answer keys, so a participant could use
+    The file does not contain the battery's digest. The digest depends on the answer keys, so a participant could use
     the digest to test guesses about the keys.
     """
     content = {

@@ -26,9 +26,9 @@ def write_together(out: Path, files: Mapping[str, Content], manifest: Mapping[st
     and is renamed to `out` in one step. Otherwise the temporary folder is inside `out`, and the files are moved into
     `out` one by one. The manifest is moved last.
 
-    Files of an earlier analysis that are not in `files` are removed. A file that was changed after this analysis is
-    kept. All other files in `out` stay unchanged. If a file cannot be moved or removed, the earlier state is restored.
-    The files contain responses, so only the owner can read these files and the new folders.
+    Files of an earlier analysis that are not in `files` are removed, unless a person changed them. All other files in
+    `out` stay unchanged. If a file cannot be moved or removed, the earlier state is restored. The files contain
+    responses, so only the owner can read these files and the new folders.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def _cannot_be_written(place: Path, error: OSError) -> InputError:
 
 
 def _refuse_blocked_places(out: Path, names: Sequence[str]) -> None:
-    """Refuse a file where a folder must be, and a folder where a file must be."""
+    """Raise an InputError if a file is at the path of a folder, or a folder is at the path of a file."""
     for place in (out / name for name in names):
         for folder in place.parents:
             if folder.exists() and not folder.is_dir():

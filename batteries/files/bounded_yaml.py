@@ -1,7 +1,8 @@
 """Reading of YAML 1.2 with the library ruamel, with limits on size, nesting and the expansion of aliases (`*name`).
 
 The value of an alias can contain other aliases. So a file of a few hundred bytes can expand to gigabytes ("billion
-laughs"). The expanded size is counted while the text is read. Such a file is refused before any alias is expanded.
+laughs"). While the text is read, the size that it would have after the expansion is counted. If this size is too large,
+the file is refused before any alias is expanded.
 """
 
 from typing import Any
@@ -21,7 +22,7 @@ MOST_EXPANDED = 1_000_000
 """Maximum number of values and characters that come from the aliases of a file."""
 
 LARGEST_NUMBER_BITS = 1024
-"""Maximum number of bits of a whole number. A larger whole number cannot be converted to a float."""
+"""Maximum number of bits of a whole number. Python cannot convert a larger number to a float."""
 
 
 class UnreadableYAMLError(Exception):

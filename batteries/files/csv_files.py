@@ -77,7 +77,8 @@ def write_rows(file: TextIO, rows: Iterable[Iterable[object]], cell_of: Callable
     rows
         The header, then the rows.
     cell_of
-        Function that makes a cell safe. If the function is not `guarded`, the caller must refuse formulas.
+        Function from a text to its cell. `guarded` makes formulas safe. With any other function, the caller must check
+        that no text is a formula.
     """
     for row in rows:
         cells = [cell_text(value, cell_of) for value in row]
@@ -112,7 +113,7 @@ def parse_csv(text: str, path: Path, *, separator: str = ",", is_ragged: bool = 
     Raises
     ------
     InputError
-        If the text is empty or is not CSV, if its cells are not separated by `separator`, or if a row has more or fewer
+        If the text is empty or is not CSV with this separator. Unless `is_ragged`, also if a row has more or fewer
         cells than the header.
     """
     if "\0" in text:

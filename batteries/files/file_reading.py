@@ -24,7 +24,7 @@ MOST_SENTENCES = 5
 MOST_SENTENCES_OF_A_FILE = 50
 """Maximum number of mistakes in one message about a file. The author can correct these mistakes together."""
 LONGEST_SHOWN = 60
-"""Maximum number of characters of a name or value in a message. A longer name is not compared with known names."""
+"""Maximum number of characters of a name or value in a message. A longer name or value is truncated."""
 DEEPEST_JSON = 100
 """Maximum number of levels of nested lists and objects in JSON. More levels could exhaust Python's stack later."""
 
@@ -184,7 +184,10 @@ def describe(error: ValidationError, model: type[BaseModel]) -> str:
 
 
 def sentences(error: ValidationError, model: type[BaseModel], most: int = MOST_SENTENCES_OF_A_FILE) -> list[str]:
-    """Return a sentence for each of the first `most` mistakes that pydantic found, and the number of other mistakes."""
+    """Return a sentence for each mistake that pydantic found.
+
+    After `most` sentences, the last one counts the other mistakes.
+    """
     found = _mistakes(error)
     said = [_sentence(details, model) for details in found[:most]]
     return said if len(found) <= most else [*said, _more(len(found) - most)]
@@ -209,10 +212,10 @@ def _plain(node: Any) -> Any:
 
 
 def _find(document: CommentedMap, location: tuple[int | str, ...]) -> tuple[int, tuple[int | str, ...]]:
-    """Return the line (from 1) of a key in the YAML document, and the key as it is in the document.
+    """Return the line (from 1) of a field in the YAML document, and its keys from the top of the document.
 
-    For a union type, pydantic adds the name of a member type to the key. This name is left out. If the document does
-    not have the key, the line is the line of the nearest enclosing field.
+    `location` contains the keys as pydantic reports them. For a union type, pydantic adds the name of a type, which is
+    left out of the result. If the document lacks the field, the line is that of the nearest enclosing field.
     """
     node: Any = document
     line: int = document.lc.line
@@ -259,7 +262,7 @@ _LIMIT_SENTENCES = {
     "too_short": "has too few entries. Fix: write {min_length} or more entries.",
     "too_long": "has too many entries. Fix: write at most {max_length} entries.",
 }
-"""Ends of error sentences, by the type of pydantic's error. Each sentence begins with the name of the field."""
+"""End of the error sentence for each of pydantic's error types. A sentence begins with the name of the field."""
 
 
 def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
@@ -316,12 +319,12 @@ _REPR = _Bounded()
 
 
 def _given(value: object) -> str:
-    """Return a value as Python writes it. A long text is truncated."""
+    """Return a value as Python writes it, truncated if it is long."""
     return _shorter(_REPR.repr(value))
 
 
 def _shorter(text: str) -> str:
-    """Return a text. A long text is truncated."""
+    """Return a text, truncated if it is long."""
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
 
 

@@ -1,4 +1,4 @@
-"""Files and folders that only their owner can read. No setting of the umask lets other users read them."""
+"""Files and folders that only their owner can read, also if the system's default (the umask) allows other users."""
 
 import os
 import shlex

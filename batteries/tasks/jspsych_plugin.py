@@ -42,7 +42,7 @@ class JsPsychContent(BaseModel):
 
 
 class JsPsychPlugin(Task):
-    """The response is the data of the plugin's trial. The key is the right entry of `answers`.
+    """The response is the data that the plugin records. The key is the entry of the item's `answers` that is right.
 
     A response is right if it has all fields of the key, with the same values. All other responses are wrong.
     """

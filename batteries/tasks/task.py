@@ -52,7 +52,7 @@ class Task(ABC):
     wording: ClassVar[frozenset[str]] = frozenset()
     """Fields of the content that contain the wording of the question. The other fields define the question itself."""
     categories: ClassVar[tuple[str, ...]] = ()
-    """Categories of responses, in order, for the table of confusions. Empty if the task has no categories."""
+    """Categories of responses, in the order of the confusion table. Empty if the task has no categories."""
 
     def checked_content(self, content: dict[str, JsonValue], key: JsonValue) -> dict[str, JsonValue]:
         """Check content and key of an item, and return the content with its default values filled in.
@@ -115,9 +115,8 @@ class Task(ABC):
     def is_reworded(self, content: dict[str, Any], other: dict[str, Any]) -> bool:
         """Return True if two contents ask the same question, in equal or different words.
 
-        Texts in lists must keep their positions. The key is a position, so options in a different order are a different
-        question. The method compares only the similarity of texts. So it does not find every change of meaning, such as
-        the change from `True` to `Wrong`.
+        Options in a different order are a different question, because the key is a position. The method compares only
+        the similarity of texts. So it does not find every change of meaning, such as the change from `True` to `Wrong`.
         """
         return content.keys() == other.keys() and all(
             _differ_in_words(content[name], other[name])
@@ -173,8 +172,8 @@ def _similarity(one: str, other: str) -> float:
 def _comparable(*lists: list[str]) -> list[list[str]]:
     """Return the texts in a form for comparisons: their letters and digits in lower case.
 
-    All texts of a list must stay different and must not become empty. If this is not possible, only the spaces are
-    removed. If this is not possible either, the texts are not changed.
+    If two texts of a list would become equal, or a text would become empty, only the spaces are removed. If the texts
+    would still become equal or empty, the texts are not changed.
     """
     for form in (_letters_and_digits, _without_spaces):
         short = [[form(text) for text in texts] for texts in lists]

@@ -44,7 +44,7 @@ def with_variants(
     not_tested
         Ids of practice items and attention checks, which stay unchanged.
     n_orders
-        Number of orders of the options of each item, with the original order; None for all orders.
+        Number of orders of the options of each item, including the original order; None for all orders.
     paraphrases
         CSV file with other wordings (`read_paraphrases`); None if there are none.
     keep_order

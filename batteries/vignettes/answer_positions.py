@@ -15,31 +15,30 @@ Value = TypeVar("Value")
 class AnswerPositions:
     """Assigns an order to the four options of every question.
 
-    An *arrangement* is an order of four positions for the options. There are four arrangements, 0 to 3. Each divides
-    the positions into two pairs. In arrangements 2 and 3, the two pairs are exchanged. In arrangements 1 and 3, the two
+    An *arrangement* assigns the four options to the four positions. The positions form two pairs. There are four
+    arrangements, 0 to 3. In arrangements 2 and 3, the two pairs are exchanged. In arrangements 1 and 3, the two
     positions of each pair are exchanged.
 
     Questions of one kind form a *stratum*. A *unit* is one scenario in one variant. The units of a stratum are
     numbered, variant after variant, and get the arrangements 0 to 3 in turn. So in every condition, the right option is
     in each position equally often.
 
-    With two conditions A and B, their right options are in the same pair. With four conditions, the right options of A
-    and C are in one pair, and those of B and D are in the other pair. Both versions of a scenario usually have the same
-    arrangement. In the Latin squares for people, a group sees the two versions in cells (conditions and levels) that
-    are half the square apart. So the positions are balanced for every participant, too.
+    With two conditions A and B, the right options of A and B are in the same pair. With four conditions, the right
+    options of A and C are in one pair, and those of B and D are in the other pair. In the Latin squares for people, a
+    group sees the two versions of a scenario in cells (conditions and levels) that are half the square apart. The two
+    versions usually have the same arrangement, so the positions are balanced for every participant, too.
 
-    If the number of units is not a multiple of four, up to three units remain. Only in these units, the two versions
-    have different arrangements: the second version gets the next arrangements after those of the first version. A
-    stratum can begin with any of the four positions. The first position is chosen so that the remaining units make the
-    positions of the right options more equal in the whole battery.
+    If the number of units is not a multiple of four, up to three units remain. In these units, the second version gets
+    the next arrangements after those of the first version. For each stratum, the four positions are numbered in an
+    order that makes the positions of all right options in the battery as equal as possible.
 
     Parameters
     ----------
     n_variants
         Number of variants of every question.
     rng
-        Random source. It chooses among equally good positions for a stratum, and shuffles the options that are never
-        right.
+        Random source. It decides between equally good numberings of the positions, and shuffles the options that are
+        never right.
     """
 
     def __init__(self, n_variants: int, rng: random.Random) -> None:
@@ -83,9 +82,9 @@ class AnswerPositions:
         return tuple(shown[position] for position in range(N_OPTIONS))
 
     def _arrangement(self, stratum: Hashable, scenario: str, version: int, variant: int) -> list[int]:
-        """Return the slots of the four options. The options that `_paired` returns are first.
+        """Return a slot (0 to 3) for each option. The first slots are those of the options that `_paired` returns.
 
-        Each pair of options gets two neighbouring slots.
+        The two options of a pair get slots 0 and 1, or slots 2 and 3. `_settled` gives the position of each slot.
         """
         scenarios = self._scenarios[stratum]
         unit = variant * len(scenarios) + scenarios[scenario]
@@ -97,9 +96,9 @@ class AnswerPositions:
         return [*first[::-1], *second[::-1]] if turn % 2 else [*first, *second]
 
     def _settled(self, stratum: Hashable) -> tuple[int, ...]:
-        """Return the position of each slot.
+        """Return the position (0 to 3) of each slot.
 
-        The positions are chosen so that the remaining units balance the whole battery.
+        The chosen positions make the positions of all right options in the battery as equal as possible.
         """
         n_scenarios = len(self._scenarios[stratum])
         n_even = self._n_variants * n_scenarios // N_OPTIONS * N_OPTIONS

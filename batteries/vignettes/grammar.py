@@ -70,9 +70,9 @@ def correct_articles(text: str) -> str:
     or b" is not an article. A capital `A` can be an article only at the start of the text, a line, a sentence, a
     quotation or a bracket. The next word must be on the same line. So the `A` in "Plan A appears" stays unchanged.
 
-    At the start of a sentence, the letter and the article cannot always be distinguished: "A opened the door" becomes
-    "An opened the door". So no person in a story should have the name A or An. Words in capitals (AN HOUR) are not
-    changed. Only a word in capitals can be an acronym: "hiv" in "a hiv test" is read as an ordinary word.
+    At the start of a sentence, a person named A cannot always be distinguished from the article: "A opened the door"
+    becomes "An opened the door". So no person in a story should have the name A or An. Words in capitals (AN HOUR) are
+    not changed. Only a word in capitals can be an acronym: "hiv" in "a hiv test" is read as an ordinary word.
     """
     return _CAPITAL_ARTICLE.sub(_correct_capital, _SMALL_ARTICLE.sub(_correct_small, text))
 
@@ -113,7 +113,7 @@ def _form_before(word: str) -> str | None:
 
 
 def _is_spelt(capitals: str) -> bool:
-    """Return True if the first of these capitals is pronounced as in the alphabet, as in BBC and UEFA."""
+    """Return True if the first capital is pronounced as the name of the letter, as in BBC and UEFA."""
     return (
         (len(capitals) == 2 and capitals != "NO")
         or not set("AEIOU") & set(capitals[1:])
@@ -183,7 +183,7 @@ _SINGULAR_WITHOUT_S = _words(
 
 @cache
 def is_plural(label: str) -> bool:
-    """Return True if the pronoun of a label is `they`, not `it`. This depends on the head noun of the label.
+    """Return True if the pronoun of a label is `they`, not `it`. The head noun of the label decides.
 
     The head noun is the last word before the first `of`, `for`, `with`, `in`, `from`, `to` or a similar word. For
     example, the head noun of "boxes of tea" is "boxes", and the head noun of "repair kit" is "kit". "A pair of" and "a

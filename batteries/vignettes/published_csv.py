@@ -2,8 +2,8 @@
 
 The published columns come first, then the columns of the demand table, then Equipoise's columns (`item_id`, `variant`,
 ...). A published file does not have Equipoise's columns, and an import does not need these columns. `option_1` to
-`option_4` do not contain the texts of the options. As in the published files, `option_1` is about the option that is
-shown first, and contains the number of this option in the template. `option_2` is about the second option, and so on.
+`option_4` do not contain the texts of the options. As in the published files, `option_1` contains the number that the
+first shown option has in the template. `option_2` contains this number for the second shown option, and so on.
 """
 
 import re
@@ -91,16 +91,16 @@ def write_published_csv(items: Iterable[Item], dimensions: Iterable[str], file: 
 
 
 def battery_dimensions(battery: Battery) -> tuple[str, ...]:
-    """Return the dimensions of demands in a battery. These are all factors for which no other column exists."""
+    """Return the dimensions of demands in a battery: all factors that are not in another column of the CSV file."""
     return tuple(dict.fromkeys(name for item in battery.items for name in item.factors if name not in FACTORS))
 
 
 def read_published_csv(path: Path) -> Battery:
     """Read a battery from a CSV file with the columns of the published batteries, written by Equipoise or another lab.
 
-    If a spreadsheet program changed the condition `01` to `1`, the condition is corrected. If the file lacks the column
-    `item_id`, ids are made from the template id, condition, level, point of view and perturbation. A variant number at
-    the end makes equal ids different.
+    If a spreadsheet program changed the condition `01` to `1`, this function restores `01`. If the file lacks the
+    column `item_id`, ids are made from the template id, condition, level, point of view and perturbation. A variant
+    number at the end makes equal ids different.
 
     Raises
     ------

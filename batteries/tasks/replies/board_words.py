@@ -1,4 +1,4 @@
-"""Words and phrases of replies to Black Box items, by language, in addition to those of `languages`."""
+"""Words and phrases of replies to Black Box items, by language. `languages` has the words for all tasks."""
 
 from batteries.tasks.replies.kinds import Kind
 

@@ -1,4 +1,4 @@
-"""The decision over the claims of a reply: one response, or the reason why there is none."""
+"""The decision over the claims (stated answers) of a reply: one response, or the reason why there is none."""
 
 from collections.abc import Sequence
 
@@ -16,11 +16,13 @@ RULES = (
 
 
 def decide(claims: Sequence[Claim], scopes: Scopes) -> Reading | None:
-    """Return the reading that follows from the claims of a reply, or None if no claim counts.
+    """Return the response that the claims of a reply give, or the reason why they give none; None if no claim counts.
 
-    Only the claims of the highest level count. If these claims differ, the last claim counts in three cases only: words
-    between the claims take back the earlier claims, the last claim alone is called final, or the last claim is a
-    conclusion from lists of outcomes.
+    Only the claims of the highest level count. If these claims differ, the last claim counts in three cases only:
+
+    - The reply calls only the last claim final.
+    - Words between the claims take back the earlier claims.
+    - The earlier claims are lists of outcomes, and the last claim is the conclusion.
     """
     firm = [claim for claim in claims if not claim.is_hypothetical and claim.level > Level.NONE]
     if not firm:
@@ -49,7 +51,8 @@ def _narrows(lists: Sequence[Claim], last: Claim, scopes: Scopes) -> bool:
 def _hypothetical(claims: Sequence[Claim]) -> Reading | None:
     """Return the reading of a reply that states answers only under conditions, such as "if he saw it, 1".
 
-    If the answers differ, the reason is `several_answers`. A single answer of this kind does not count.
+    If the answers differ, the reply is invalid (`several_answers`). Otherwise return None, because an answer under a
+    condition does not count.
     """
     likely = [claim for claim in claims if claim.level >= Level.SOFT]
     differ = any(_differ(claim, likely[0]) or claim.reason == reading.SEVERAL_ANSWERS for claim in likely)
@@ -71,8 +74,8 @@ def _named(claim: Claim, rule: str) -> Reading:
 def _differ(one: Claim, other: Claim) -> bool:
     """Return True if two claims give different answers.
 
-    A claim with an ambiguous number can mean several responses. A claim of one of these responses is not a different
-    answer.
+    A claim with an ambiguous number can mean several responses. It does not differ from a claim of one of these
+    responses.
     """
     if one.response is not None and other.response is not None:
         return one.response != other.response

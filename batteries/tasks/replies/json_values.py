@@ -31,7 +31,7 @@ class CutNumber(str):
 
 @dataclass(frozen=True)
 class Found:
-    """A value in a text."""
+    """A JSON value in a text, with the positions where it begins and ends."""
 
     start: int
     end: int
@@ -99,7 +99,10 @@ def _object(text: str, position: int, depth: int) -> tuple[dict[str, Any], int]:
 
 
 def _new_name(key: str, taken: dict[str, Any]) -> str:
-    """Return the key. If the object already has this key, add spaces to it, so that the earlier value is kept."""
+    """Return the key.
+
+    If the object already has this key, return the key with spaces, so that the object keeps both values.
+    """
     while key in taken:
         key += " "
     return key

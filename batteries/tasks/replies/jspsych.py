@@ -38,7 +38,7 @@ def read(content: dict[str, Any], reply: str) -> Reading:
 
 
 def _from_object(answers: Sequence[dict[str, JsonValue]], reply: str) -> Reading | None:
-    """Return the reading of the JSON objects in a reply, or None if no object matches an answer."""
+    """Return the answer that the JSON objects in a reply give, or None if no object matches an answer."""
     objects = [found.value for found in json_values(without_reasoning(normalized(reply)))]
     matches = [answer for answer in answers if any(_matches(value, answer) for value in objects)]
     if len(matches) > 1:

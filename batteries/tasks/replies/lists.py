@@ -60,7 +60,7 @@ def without_lists(text: str, options: Options | None, placed: Callable[[int], st
 
 
 def _runs(lines: Sequence[str]) -> list[list[_Line]]:
-    """Return runs of lines that are numbered from 1; lines without a number may be between them."""
+    """Return each run: lines that are numbered 1, 2, 3, and so on. Lines without a number may be between them."""
     runs: list[list[_Line]] = []
     for index, line in enumerate(lines):
         found = _ITEM.match(line.strip()[:1000])
@@ -78,9 +78,9 @@ def _runs(lines: Sequence[str]) -> list[list[_Line]]:
 
 
 def _marked_texts(lines: Sequence[str], options: Options) -> list[list[_Line]]:
-    """Return the lines that have a mark and then the text of an option, as one run.
+    """Return a list with one run: the lines that consist of a mark and the text of an option.
 
-    If there is not exactly one such line for each option, return no run.
+    Return an empty list unless each option has exactly one of these lines.
     """
     run: list[_Line] = []
     for index, line in enumerate(lines):
@@ -100,7 +100,7 @@ def _restates(run: Sequence[_Line], options: Options) -> bool:
     """Return True if the lines of a run repeat the options.
 
     Most of the lines must begin with the text of their option, or with words that contain a distinctive word of this
-    text. Otherwise, there must be one line for each option, and every line must have a mark.
+    text. A run also repeats the options if it has one line for each option, and every line has a mark.
     """
     n_options = len(options.texts)
     if len(run) > n_options or len(run) < min(n_options, _LEAST_OPTIONS):

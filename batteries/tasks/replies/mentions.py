@@ -1,4 +1,4 @@
-"""Places of a reply where an outcome occurs, for whatever purpose."""
+"""Places of a reply that name an outcome, whether or not the reply claims this outcome."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ _LIST_SIGNS = frozenset({",", "/", "&", "-", "+", "|", "\u3001", "\u060c"})
 
 
 class Form(StrEnum):
-    """Kinds of mentions: a reply names an outcome in one of these ways."""
+    """The way in which a reply names an outcome."""
 
     POSITION = "position"
     """By the position of an option, such as "option 2" or "B"."""
@@ -49,15 +49,15 @@ class Mention:
     end: int
     form: Form
     responses: frozenset[str | int]
-    """Responses that may be meant; several ones if the mention is ambiguous."""
+    """Responses that the mention can mean. An ambiguous mention has several."""
     in_passing: Level = Level.NONE
     """Level of the claim if no words around the mention present it as the answer."""
     problem: str | None = None
     """The reason why the mention has no response, such as `out_of_range`."""
     position: int | None = None
-    """The option that is meant if the mention gives its position."""
+    """Number of the option if the mention gives the option's position, such as "option 2"."""
     texts: frozenset[str | int] = frozenset()
-    """The options that are meant if the mention gives their text."""
+    """The options whose text the mention gives."""
 
 
 def grouped(scopes: Scopes, mentions: Sequence[Mention]) -> list[Mention]:
@@ -80,7 +80,7 @@ def _joined(
 
 
 def _list(scopes: Scopes, one: Mention, other: Mention) -> Mention | None:
-    """Return the joined mention of a list such as "2 or 3" and "2, 3"."""
+    """Join two mentions into the mention of a list such as "2 or 3" or "2, 3". Return None if they are not a list."""
     between = scopes.tokens[one.end : other.first]
     if scopes.is_negated[one.first] != scopes.is_negated[other.first]:
         return None
@@ -98,7 +98,7 @@ def _several(one: Mention, other: Mention) -> Mention:
 
 
 def _pair(scopes: Scopes, one: Mention, other: Mention) -> Mention | None:
-    """Return the joined mention of a position and a text, or of the same position in words and digits."""
+    """Join a position and a text, or the same position in words and digits. Return None for other mentions."""
     between = scopes.tokens[one.end : other.first]
     if (
         any(token.kind not in _IN_PAIRS for token in between)

@@ -118,7 +118,10 @@ def _outcomes(texts: tuple[str, ...]) -> ChoiceOutcomes:
 
 @lru_cache(32_768)
 def _has_plain_text(options: ChoiceOutcomes, number: int) -> bool:
-    """Return True if an option's number and text are read as this option. This is not so for the text "not 3"."""
+    """Return True if a reply with only an option's number and text gives this option.
+
+    With the text "not 3", it does not.
+    """
     strict = f"{number}\n{options.texts[number - 1]}"
     return read_reply(options, strict) == Reading(number, "three_lines")
 

@@ -61,7 +61,7 @@ _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
 
 @dataclass(frozen=True, eq=False)
 class Options:
-    """The options of an item, prepared for comparisons."""
+    """The options of an item, prepared for the search in a reply."""
 
     texts: Sequence[str]
     lexicon: Lexicon
@@ -139,7 +139,7 @@ class Options:
         )
 
     def _calculated(self, token: Token, position: int) -> list[Mention]:
-        """Return one mention for the result of a calculation: it has all options whose text contains the result.
+        """Return a list with one mention of all options whose text contains the result of a calculation.
 
         The list is empty if no option's text contains the result.
         """
@@ -240,7 +240,10 @@ class Options:
         return _mention(position, meant, value, level, problem, texts, last)
 
     def _fraction(self, tokens: Sequence[Token], position: int) -> Mention | None:
-        """Return the mention "2/3": option 2 of 3, or the options 2 and 3."""
+        """Return the mention for "2/3", which can mean option 2 of 3, or the options 2 and 3.
+
+        Return None for other texts.
+        """
         parts = tokens[position : position + 3]
         if len(parts) < 3 or parts[1].text != "/" or parts[2].kind is not Kind.NUMBER or parts[0].end != parts[1].start:
             return None
@@ -312,7 +315,7 @@ class Options:
         return self._beside(position, value, self.parts.get(token.key, set()), before, after)
 
     def _is_letter_alone(self, tokens: Sequence[Token], position: int) -> bool:
-        """Return True if a letter can be a position: alone, or before the text of an option as in "B Guilty"."""
+        """Return True if a letter can name an option: it is alone, or before the option's text as in "B Guilty"."""
         begins_text = (
             tokens[position].text.isupper() and position + 1 < len(tokens) and self._text_at(tokens, position + 1)
         )

@@ -1,13 +1,14 @@
 """Preparing a reply before it is read.
 
-Reasoning, control tokens and markup are removed. Digits, quotes, dashes and line ends are replaced by plain ones.
+Reasoning, control tokens and markup are removed. Special digits, quotes, dashes and line ends are replaced by those of
+ASCII.
 """
 
 import re
 import unicodedata
 
 MOST_CHARACTERS = 24_000
-"""Maximum number of characters of a reply that is read as a whole. Of a longer reply, both ends are read."""
+"""Maximum number of characters that are read. Of a longer reply, only the beginning and the end are read."""
 
 MARK = "\u2705"
 """The sign for a chosen option. It replaces a crossed box, and it is added before a line in bold type."""
@@ -63,7 +64,7 @@ _LINE_NUMBER = re.compile(r"^[ \t]*line[ \t]{0,3}[1-4][ \t]{0,3}[:.)-][ \t]*", r
 
 
 def normalized(reply: str) -> str:
-    r"""Return a reply with plain digits, quotes, dashes and line ends, and without invisible characters.
+    r"""Return a reply with digits, quotes, dashes and line ends of ASCII, and without invisible characters.
 
     Examples
     --------
@@ -85,8 +86,8 @@ def contains_reasoning(text: str) -> bool:
 def without_reasoning(text: str) -> str:
     """Return a normalized reply without its reasoning. Reasoning without a closing tag extends to the end of the reply.
 
-    Some chat templates write the opening tag into the prompt, so that only the closing tag is in the reply. An answer
-    between answer tags within unclosed reasoning is kept.
+    Some chat templates write the opening tag into the prompt, so that only the closing tag is in the reply. If
+    reasoning without a closing tag contains answer tags, the answer between these tags is kept.
 
     Examples
     --------

@@ -24,7 +24,7 @@ from batteries.tasks.replies.surveys import without_survey
 from batteries.tasks.replies.tokens import FIELD, Lexicon, Token, tokens_of
 
 _FIRST_WORDS = 60
-"""Number of tokens at the beginning of a reply that can announce a refusal or reasoning."""
+"""The first words of a reply can announce a refusal or reasoning. This is their number, in tokens."""
 
 
 _CONCLUDING = frozenset({"statement", "final_statement", "changed_mind"})
@@ -49,10 +49,10 @@ class Outcomes(Protocol):
         """Return a text without lists that only repeat the question."""
 
     def field_reading(self, value: Any, read: Callable[[str], Reading]) -> Reading:
-        """Return the reading of a value of JSON; `read` reads a text within this value."""
+        """Return the reading of a JSON value. The function `read` is called for the texts within the value."""
 
     def in_other_words(self, scopes: Scopes) -> Reading | None:
-        """Return the reading of a reply that gives an outcome only in other words, or None without an outcome."""
+        """Return the reading of a reply that gives an outcome only in other words; None if it gives none."""
 
 
 def read_reply(outcomes: Outcomes, reply: str) -> Reading:
@@ -146,9 +146,9 @@ def _calls_all_right(scopes: Scopes) -> bool:
 
 
 def _field_claims(scopes: Scopes, readings: Sequence[tuple[Reading, Field]], marked: Sequence[Reading]) -> list[Claim]:
-    """Return one claim (a statement of the answer) for each field, such as a JSON entry, and for each marked option.
+    """Return a claim (a stated answer) for each field, such as a JSON object, and for each marked option.
 
-    In the prepared text, a placeholder is in the place of each field and of each marked option.
+    In the prepared text, a placeholder replaces each field and each marked option.
     """
     claims: list[Claim] = []
     waiting, waiting_marked = list(readings), list(marked)
@@ -192,7 +192,7 @@ def _if_complete(scopes: Scopes, found: Reading) -> Reading:
 
 
 def _announced(scopes: Scopes) -> str | None:
-    """Return `refusal` or `only_reasoning` if the first words announce it."""
+    """Return `refusal` or `only_reasoning` if the first words of the reply announce one of these; else None."""
     kinds = {token.kind for token in scopes.tokens[:_FIRST_WORDS]}
     if Kind.REFUSE in kinds:
         return reading.REFUSAL

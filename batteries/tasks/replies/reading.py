@@ -25,7 +25,7 @@ class Reading:
     response: JsonValue
     """The response, in the task's form; None if the reply gives none, or more than one."""
     rule: str
-    """Name of the rule that read the response; without a response, the reason (one of `INVALID`)."""
+    """Name of the rule that found the response. If there is no response, the reason (one of `INVALID`)."""
 
     @property
     def is_valid(self) -> bool:

@@ -77,7 +77,7 @@ class Scopes:
 
 
 def scopes_of(tokens: Sequence[Token], covered: Collection[int], starts: Collection[int]) -> Scopes:
-    """Return the scopes of the tokens of a reply.
+    """Return the tokens of a reply with their properties.
 
     Parameters
     ----------

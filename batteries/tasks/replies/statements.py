@@ -15,7 +15,7 @@ from batteries.tasks.replies.mentions import Form, Level, Mention, grouped
 from batteries.tasks.replies.scopes import Scopes
 
 _MOST_STEPS = 14
-"""Limit for the distance, in tokens, between an answer and the words that announce the answer or call it right."""
+"""Words announce an answer, or call it right, only if they are fewer tokens away from the answer than this number."""
 
 _ANNOUNCE = frozenset({Kind.ANSWER, Kind.DECIDE, Kind.FINAL, Kind.EXIT})
 _NOUNS = frozenset({"answer", "choice"})
@@ -46,14 +46,14 @@ class Claim:
 
     @property
     def response(self) -> JsonValue:
-        """Return the one response that is meant, else None."""
+        """Return the response if the claim can mean only one, else None."""
         if self.mention.problem is not None or len(self.mention.responses) != 1:
             return None
         return next(iter(self.mention.responses))
 
     @property
     def reason(self) -> str:
-        """Return the reason why there is no response."""
+        """Return the reason why the claim does not give one response."""
         return self.mention.problem or reading.AMBIGUOUS
 
 
@@ -196,7 +196,7 @@ def _is_hedged(scopes: Scopes, first: int) -> bool:
 
 @dataclass(frozen=True)
 class _Lead:
-    """The words before a mention, which have no meaning of their own."""
+    """Words before a mention in its clause. They have no meaning of their own, such as "so the answer is"."""
 
     begins_sentence: bool
     concludes: bool
@@ -207,9 +207,9 @@ class _Lead:
 
 
 def _alone(scopes: Scopes, mention: Mention) -> str | None:
-    """Return the name of the rule by which a sentence or clause is an answer, or None.
+    """Return the name of a rule if a sentence or clause is only an answer, such as "Probably 2."; else None.
 
-    Such a sentence or clause contains only the mention and words without a meaning of their own.
+    The sentence or clause may contain only the mention and words without a meaning of their own.
     """
     lead = _lead(scopes, mention.first)
     if lead is None or not _ends_there(scopes, mention):

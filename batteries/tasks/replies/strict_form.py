@@ -1,7 +1,7 @@
 """The strict form of a reply to a multiple-choice item, read without the many steps for other replies.
 
 Most replies to the standard prompt have the strict form: the number, the exact text of this option, and an explanation
-that names no option. The steps for all replies have the same result for such a reply, but take ten times as long. An
+that names no option. For these replies, this module gives the same result as the general steps, ten times as fast. An
 import of 100,000 replies needs this speed (`benchmarks/models_import.py`).
 """
 
@@ -13,7 +13,7 @@ from batteries.tasks.replies.options import ROMAN, Options
 from batteries.tasks.replies.tokens import Lexicon, word_keys
 
 _HARMLESS = re.compile(r"(?:[A-Za-z\u00c0-\u024f ,.;!'\n]|\b-\b)*")
-"""Characters of an explanation without numbers, data and markup."""
+"""A text of these characters contains no numbers, data or markup."""
 _LONE_LETTER = re.compile(r"\b(?<!')(?!a [a-z])[^\W\d_]\b(?!')")
 """A letter that may be the position of an option. The article in "a box" is not such a letter."""
 _NAMING = frozenset({Kind.NUMBER_WORD, Kind.ORDINAL, Kind.OPTION})
@@ -45,5 +45,5 @@ def _may_name_option(options: Options, explanation: str) -> bool:
 
 @lru_cache
 def _naming_words(lexicon: Lexicon) -> frozenset[str]:
-    """Return all words of number words, of ordinals, and of nouns such as "option"."""
+    """Return all words that occur in number words, in ordinals, and in nouns such as "option"."""
     return frozenset(word for words, kind in lexicon.kinds.items() if kind in _NAMING for word in words)

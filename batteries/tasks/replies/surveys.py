@@ -8,7 +8,7 @@ from batteries.tasks.replies.scopes import Scopes
 from batteries.tasks.replies.statements import Claim
 
 _LEAST_BARE = 3
-"""If an entry has no sign such as a colon after its option, a survey needs at least this number of options."""
+"""Minimum number of options for a survey in which an option has no sign, such as a colon, after it."""
 _LABEL_SIGNS = frozenset({":", "-", "|", "=", "(", "->", "=>"})
 
 
@@ -46,7 +46,10 @@ def _survey(scopes: Scopes, mentions: Sequence[Mention], n_outcomes: int) -> ran
 
 
 def _outcome(mention: Mention) -> str | int | None:
-    """Return the one outcome that a mention means. A number is read as the position of an option."""
+    """Return the outcome that a mention means, or None if it can mean several.
+
+    A number means the position of an option.
+    """
     if mention.problem is not None:
         return None
     if mention.position is not None:

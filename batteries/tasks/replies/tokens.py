@@ -13,7 +13,7 @@ FIELD = "\ue000"
 """The character that replaces a part of the reply that was read as data, such as a JSON object."""
 
 _ONE_BY_ONE = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
-"""Scripts in which each character is a token: words have no spaces between them, or have endings as in Korean."""
+"""Scripts in which each character is a token, because words are not separated by spaces or have endings."""
 _TOKEN = re.compile(
     r"(?P<ordinal>\d{1,3}(?:st|nd|rd|th|\u00aa|\u00ba|er|e|\u00e8me)\b)"
     r"|(?P<numero>(?:[Nn]o\.|[Nn]r\.?|[Nn]\u00b0|\u2116)(?=\s?\d))"
@@ -93,7 +93,7 @@ class Lexicon:
         return result
 
     def _phrase(self, keys: list[str]) -> tuple[int, Kind | None]:
-        """Return the number of words of the longest phrase at the beginning of some words, and its kind."""
+        """Return the number of words of the longest phrase with which `keys` begin, and the kind of this phrase."""
         for n in range(len(keys), 0, -1):
             kind = self.kinds.get(tuple(keys[:n]))
             if kind is not None:
@@ -107,7 +107,7 @@ _RANK = {kind: rank for rank, kind in enumerate([
     Kind.RETRACT, Kind.REFUSE, Kind.NUMBER_WORD, Kind.ORDINAL, Kind.ROW, Kind.COLUMN, Kind.EXIT, Kind.SIDE,
     Kind.ABSORBED, Kind.REFLECTED,
 ])}  # fmt: skip
-"""If a phrase has several kinds, in one language or in two, the kind that is later in this order counts.
+"""If a phrase has several kinds, for example in two languages, the kind that is later in this order counts.
 
 One exception: a phrase that is already a number word or an ordinal keeps its kind.
 """

@@ -65,7 +65,10 @@ def _common_text(
 
 
 def _comparable(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
-    """Return a text with single spaces, and with `a` for every `an`, because such differences do not count."""
+    """Return a text with single spaces, and with `a` instead of `an`.
+
+    Texts that differ only in these points count as equal.
+    """
     plain: list[Piece] = [
         _AN.sub(r"\1", _SPACES.sub(" ", piece)) if isinstance(piece, str) else piece for piece in pieces
     ]

@@ -1,6 +1,6 @@
 """Checks of a template set. They find mistakes before participants see the texts.
 
-If a template set has no mistakes, a battery can be built: every key, label, option and link exists.
+A battery can be built from a template set without mistakes.
 """
 
 import re
@@ -468,7 +468,7 @@ def _answer_problems(qa: QATemplate) -> Iterator[tuple[str, str]]:
 
 
 def _is_renderable(question: ScenarioQuestion, tables: Tables, spec: BuildSpec) -> bool:
-    """Return True if the texts have no mistakes, so that labels can be inserted."""
+    """Return True if labels can be inserted into the texts, because the texts have no mistakes."""
     qa, story = question.qa, question.story
     if story is None or any(_cycles(story)) or any(_link_problems(qa, story)):
         return False

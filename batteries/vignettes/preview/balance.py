@@ -35,14 +35,14 @@ def group_rows(items: list[Item], groups: Mapping[str, int]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Fact:
-    """A sentence about one property of the design. `holds` is True if the design has this property."""
+    """A sentence that says that the design has a property. `holds` is True if the sentence is true."""
 
     holds: bool
     sentence: str
 
 
 def balance_facts(battery: Battery, groups: Mapping[str, int]) -> list[Fact]:
-    """Return the properties of a counterbalance design. For each property, `holds` is True if the design has it.
+    """Return a sentence about each property of a balanced design, and check that the design has the property.
 
     If a property needs a factor that an item lacks, the property is left out.
     """
@@ -94,7 +94,7 @@ def _fact_of_sizes(by_group: Mapping[int, list[Item]]) -> Fact:
 
 
 def _fact_of_cells(items: list[Item], groups: Mapping[str, int], question: Sequence[str], cell: Sequence[str]) -> Fact:
-    """Check that each question in each cell is seen by exactly one group, and only once."""
+    """Check that exactly one group sees each question in each cell, and sees it only once."""
     if len(distinct_levels(items, "pov")) < 2:
         cell = [name for name in cell if name != "pov"]
     questions = part_by(items, by_factors(*question))

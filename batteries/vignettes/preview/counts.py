@@ -75,14 +75,17 @@ class Position:
     n: int
     share: float
     expected: float
-    """The expected share, if the right option is equally often in each position.
+    """The expected share of items, if every option of an item is equally often the right option.
 
     If some items have fewer options than others, the last positions have a lower share."""
     over_groups: str
 
 
 def position_table(items: list[Item], groups: Mapping[str, int] | None) -> dict[str, Any]:
-    """Return the table of the positions of the right option. A bar is full if its share is `full`."""
+    """Return the table of the positions of the right option.
+
+    On the page, a bar with the share `full` has the full width.
+    """
     n_options = max(_n_options(item) for item in items)
     parts = [("all", items), *_by_kind_and_condition(items)]
     rows: list[dict[str, Any]] = [

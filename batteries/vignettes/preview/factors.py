@@ -1,4 +1,4 @@
-"""The factors of items: sort keys for levels and items on the page, and lists of items by level."""
+"""Order of items and levels on the page, and division of items by their levels."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ def kind_sort_key(kind: Factor) -> tuple[int, str]:
 
 
 def page_sort_key(item: Item) -> list[_SortKey]:
-    """Return a sort key for items: by story, question, variant and cell."""
+    """Return the sort key of an item: story, question, variant, then cell (condition and level)."""
     story = ("scenario_number", "scenario", "version", "template_id", "capability_type")
     names = (*story, "variant", "pov", "condition", "inference_level")
     return [*(level_sort_key(item.factors.get(name)) for name in names), level_sort_key(item.item_id)]

@@ -1,4 +1,4 @@
-"""The picture of the counterbalance matrix, with one row per story and one column per group."""
+"""The matrix of the counterbalance groups: a picture with one row per story and one column per group."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -48,7 +48,7 @@ _Grid = dict[GridPosition, Item]
 
 
 def scenarios_side_by_side(stories: list[Item], groups: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Return the scenarios with their questions and blocks. Links on the page use the numbers of questions."""
+    """Return the scenarios with their questions, and the blocks of each question (see `_question`)."""
     scenarios = []
     numbers = count(1)
     for (number, scenario), items in part_by(stories, by_factors("scenario_number", "scenario")).items():
@@ -138,7 +138,10 @@ def _reference(levels: list[Factor], usual: Level) -> Factor:
 
 
 def _columns(grid: _Grid, conditions: list[Factor], reference: Factor) -> list[dict[str, Any]]:
-    """Return the column headings. Each heading lists the demands that the reference condition does not have."""
+    """Return the column headings.
+
+    Each heading lists the demands (needed inferences) that the reference condition lacks.
+    """
     first: dict[Factor, Item] = {}
     for place, item in grid.items():
         first.setdefault(place.condition, item)
@@ -186,7 +189,10 @@ def _cells(grid: _Grid, reference: GridPosition, groups: Mapping[str, int]) -> d
 
 
 def _shared_question(texts: ItemTexts, conditions: list[Factor], grid: _Grid) -> dict[str, Any]:
-    """Return the question that is the same in all cells. `right` says in which cells an option is right."""
+    """Return a question that is the same in all cells.
+
+    For each option, `right` says in which cells the option is right.
+    """
     options = []
     for number, text in enumerate(texts.options, start=1):
         right = []

@@ -44,8 +44,8 @@ class ItemTexts:
 class Piece:
     """A part of a text, with two marks.
 
-    `condition` is True if the part differs from the reference condition. `level` is True if the part differs
-    from the reference level.
+    `condition` is True if the text of the reference condition differs in this part. `level` is True if the text of the
+    reference level differs in this part.
     """
 
     text: str
@@ -88,8 +88,8 @@ def differences(one: Sequence[str], other: Sequence[str]) -> tuple[set[int], set
 def compared(texts: Mapping[_K, Sequence[str]], reference: Callable[[_K], _K]) -> dict[_K, Comparison]:
     """Compare each text with its reference text.
 
-    In a text, the words that its reference text lacks are marked. In a reference text, the words that at least one
-    compared text lacks are marked. A text without a reference text has no marks.
+    The words of a text that its reference text lacks are marked. The words of a reference text that at least one
+    compared text lacks are marked, too. A text without a reference text has no marks.
     """
     marks: dict[_K, set[int]] = {name: set() for name in texts}
     words = dict.fromkeys(texts, "")

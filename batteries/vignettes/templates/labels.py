@@ -48,11 +48,9 @@ def prefix_of(key: str) -> str:
 
 
 def label_slots(story: ContextVersion, tables: Tables, third_person: bool) -> list[LabelSlot]:
-    """Return the slots of a story whose labels come from pools, in the order in which the labels are drawn.
+    """Return the slots of a story whose labels come from pools. Slots with small pools come first, and are drawn first.
 
-    Slots with small pools come first.
-
-    The pool of a missing column is empty. The checks report a missing column.
+    If the column of a pool is missing in the tables, the pool is empty. The checks report the missing column.
     """
     slots = []
     for key in dict.fromkeys([*story.variables, *sorted(story.items), *sorted(story.activities)]):
@@ -71,7 +69,7 @@ def label_slots(story: ContextVersion, tables: Tables, third_person: bool) -> li
 
 
 def shown_keys(story: ContextVersion, levels: Iterable[int]) -> set[str]:
-    """Return the keys whose labels appear in a story in all conditions and at all inference levels."""
+    """Return the keys whose labels appear in a story in every condition, and at every inference level of `levels`."""
     fillers = [story.filler[level] for level in map(str, levels) if level in story.filler]
 
     def shown(text: str, above: frozenset[str]) -> set[str]:
@@ -93,11 +91,11 @@ def shown_keys(story: ContextVersion, levels: Iterable[int]) -> set[str]:
 
 
 def shortages(story: ContextVersion, slots: list[LabelSlot], n_variants: int, levels: Iterable[int]) -> dict[str, str]:
-    """Return a sentence for each key with a pool that is too small. Return no sentence if no draw can fail.
+    """Return a sentence for each key with a pool that is too small. The result is empty if no draw can fail.
 
-    Earlier slots can use up labels from the pool of a later slot. So this pool must have more labels than there are
-    such earlier slots. Also, every variant needs a different story. So the labels that appear in every instance must
-    have enough different combinations.
+    Earlier slots can use up labels from the pool of a later slot. So this pool must have more labels than earlier slots
+    can use. Also, every variant needs a different story. So the labels that appear in every instance must have enough
+    different combinations.
     """
     found = {}
     for place, slot in enumerate(slots):
@@ -168,7 +166,10 @@ def _named(key: str) -> str:
 def _draw(
     story: ContextVersion, slots: list[LabelSlot], given: Mapping[str, str], rng: random.Random
 ) -> dict[str, str]:
-    """Return a label for each slot and pseudo-word, and one text of each coinflip. The labels in `given` are kept."""
+    """Return a label for each slot, a new pseudo-word for each of its keys, and one of the two texts of each coinflip.
+
+    Labels in `given` are kept.
+    """
     drawn = dict(given)
     taken = {given[slot.key].casefold() for slot in slots if slot.key in given}
     for slot in slots:

@@ -1,7 +1,7 @@
 """The markup of templates: placeholders `{vs[key]}` with conversions (`!u !l !c`) and forms (`:p1` to `:p8`).
 
-A text is compiled for one condition (the positions of the switches) and one inference level (the filler). The result is
-a format string with numbered values. So an instance needs only one call of `str.format`.
+A text is compiled for one condition, which selects a text for each switch, and one inference level, which selects the
+filler. The result is a format string with numbered values. So an instance needs only one call of `str.format`.
 """
 
 import re
