@@ -45,8 +45,8 @@ def same_json(one: Any, other: Any) -> bool:
 def _is_plain(value: Any) -> bool:
     """Return True if `json.dumps` of the standard library writes `value` as RFC 8785 requires.
 
-    `json.dumps` is three times as fast. It does not follow RFC 8785 for whole numbers written as 1.0, for exponents, and for the order of keys
-    that are not ASCII.
+    `json.dumps` is three times as fast. It does not follow RFC 8785 for whole numbers written as 1.0, for exponents,
+    and for the order of keys that are not ASCII.
     """
     kind = type(value)
     if kind is str or kind is bool or value is None:

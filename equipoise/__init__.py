@@ -2,8 +2,8 @@
 
 This module is the public Python API. Each command of the command line is a function with the same name, parameters and
 result: `equipoise store verify my-study` is `eq.store_verify("my-study")`. The other public names, such as
-`load_study`, are functions and classes that the commands use. Each name is imported when it is first used. So a command
-starts fast, and a server does not import the statistical functions.
+`load_study`, are functions and classes that the commands use. Each name is imported when it is first used, so that
+commands and servers start fast.
 """
 
 from importlib import import_module
@@ -112,7 +112,7 @@ _COMMANDS = {
     "store_verify": "equipoise.commands.store.store",
     "withdraw": "equipoise.commands.store.withdraw",
 }
-"""A dictionary from the name of each command's function to the module of this function."""
+"""The module of each command's function, by the name of the function."""
 
 _PARTS = {
     "Battery": "batteries.items",
@@ -138,7 +138,7 @@ _PARTS = {
     "run_baseline": "experiment.models.baselines",
     "save_battery": "batteries.items",
 }
-"""A dictionary from every other public name to its module."""
+"""The module of every other public function or class, by its name."""
 
 __version__ = version("equipoise")
 __all__ = ["__version__", *_COMMANDS, *_PARTS]  # noqa: PLE0604 (the names are texts, only not literal ones)

@@ -1,7 +1,7 @@
-"""The tasks of Inspect: `equipoise/battery` for the folder of a study, and a task for each sample study.
+"""Tasks for `inspect eval`: `equipoise/battery` for the folder of a study, and a task for each sample study.
 
-Inspect finds these tasks by the entry point in `pyproject.toml`. It imports this module at each evaluation, so the
-module imports little.
+The package inspect-ai finds these tasks by the entry point in `pyproject.toml`. It imports this module at each
+evaluation. So this module imports only a few others, to be fast.
 """
 
 from pathlib import Path
@@ -15,15 +15,15 @@ from equipoise.studies import sample_studies, sample_study_folder
 
 @task
 def battery(study: str | None = None, style: str | None = None, shots: int = 0) -> Task:
-    """Ask the test items of a study. The prompts and the grader are those of `equipoise models run`.
+    """Ask a model the test items of a study. Prompts and scores are made as by `equipoise models run`.
 
     Parameters
     ----------
     study
         The study's folder.
     style
-        Name of a style, or a template file; by default, the style is `three-lines` for multiple choice and `baseline`
-        for Black Box.
+        Name of a style, or a template file, for the prompts. By default `three-lines` for multiple choice, and
+        `baseline` for Black Box.
     shots
         Number of solved practice items in each prompt.
 

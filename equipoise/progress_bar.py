@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 @contextmanager
 def progress_bar(what: str, total: int) -> Iterator[Callable[[], None]]:
-    """Show a progress bar. Yield a function; the caller calls this function after each of `total` steps."""
+    """Show a progress bar. Yield a function that the caller calls after each of `total` steps."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
@@ -19,7 +19,10 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def noted_progress(what: str, total: int) -> Iterator[Callable[[str], None]]:
-    """Show a progress bar with a note. Yield a function; the caller calls this function with the note of each step."""
+    """Show a progress bar with a note.
+
+    Yield a function that the caller calls with a note after each of `total` steps.
+    """
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),

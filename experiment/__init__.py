@@ -2,5 +2,5 @@
 
 `load_study` reads `study.yaml`, and `plan` makes the trials of one session. `records` defines the records of a session
 in the store. Sessions run in `lab/` (PsychoPy), `web/` (browser) and `models/` (language models and baselines).
-`simulated_participants` runs programs as participants. The data always label these participants as simulated.
+`simulated_participants` runs programs as participants, which the data always label as simulated.
 """

@@ -1,8 +1,7 @@
-"""The wire format of laboratory sessions: the requests of the laboratory, and the replies of the server.
+"""The JSON of laboratory sessions: the requests of the laboratory, and the replies of the server.
 
-The laboratory and the server both use these pydantic models, so the format has one definition. A server refuses
-unknown fields in requests. A laboratory ignores unknown fields in replies, so that the laboratory works with a newer
-server.
+The laboratory and the server both use these pydantic models. A server refuses unknown fields in requests. A laboratory
+ignores unknown fields in replies, so that it works with a newer server.
 """
 
 from datetime import datetime

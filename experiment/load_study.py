@@ -155,7 +155,7 @@ def _check_plugins(definition: StudyDefinition, battery: Battery, texts: Mapping
 
 
 def _named_factors(definition: StudyDefinition) -> dict[str, tuple[str, ...]]:
-    """Return the factors that each field of `study.yaml` names. The keys are names of fields."""
+    """Return the names of factors that `study.yaml` contains, by the field that contains them."""
     design, max_run = definition.design, definition.order.max_run
     of_items = tuple(factor for factor in definition.analysis.by if factor not in OF_RUNS)
     named = {"analysis.by": of_items, "order.max_run.of": max_run.of if max_run else ()}

@@ -11,10 +11,10 @@ from batteries.errors import InputError
 T = TypeVar("T")
 
 MOST_SHUFFLES = 1_000
-"""Largest number of shuffles.
+"""Maximum number of shuffles to find an order that the constraint allows.
 
-If all shuffles fail, the order is built entry by entry. If only 1 in 150 orders is allowed, this happens for 1 in 800
-seeds.
+If all shuffles fail, the order is built entry by entry. If the constraint allows only 1 in 150 orders, all shuffles
+fail for 1 in 800 seeds.
 """
 
 
@@ -32,10 +32,10 @@ def shuffle_with_max_run(
 ) -> list[T]:
     """Return the entries in random order. At most `max_run` entries with the same level follow each other.
 
-    Whole orders are shuffled until an order keeps the constraint, so that all allowed orders are equally likely. If
-    all `MOST_SHUFFLES` shuffles break the constraint, an order is built entry by entry. An entry can be next if the
-    remaining entries still have an allowed order. All entries that can be next are equally likely. Every allowed order
-    can then occur, but not all allowed orders are equally likely.
+    All entries are shuffled until their order keeps the constraint, so that all allowed orders are equally likely. If
+    all `MOST_SHUFFLES` shuffles break the constraint, the order is built entry by entry. Each entry is drawn from those
+    after which the remaining entries still have an allowed order. Every allowed order can then occur, but some are more
+    likely than others.
 
     Parameters
     ----------
@@ -95,9 +95,8 @@ def _build(entries: Sequence[T], levels: Sequence[Hashable], limit: int, rng: ra
 def spread_slots(n_checks: int, n_trials: int, spacing: int, rng: random.Random) -> list[int]:
     """Return the number of test trials before each attention check, in ascending order.
 
-    At least `spacing` test trials are before the first check, between two checks, and after the last check. The
-    remaining trials are divided into equal bands, one band for each check. The position of each check is drawn
-    within the band of the check.
+    At least `spacing` test trials are before the first check, between two checks, and after the last check. All other
+    test trials are divided into equal parts, one part for each check. The position of a check is drawn within its part.
 
     Raises
     ------
@@ -130,8 +129,8 @@ def _allows(level: Hashable, counts: Counter[Hashable], last: Hashable, run: int
 def _arrangeable(counts: Counter[Hashable], limit: int) -> bool:
     """Return True if the counted entries have an order with at most `limit` entries of a level in a row.
 
-    For one level, the entries of the other levels are dividers: n dividers separate n + 1 blocks of at most `limit`
-    entries. Blocks of different levels divide each other, so it is enough to check each level alone.
+    The n entries of all other levels can separate the entries of a level into n + 1 blocks of at most `limit` entries.
+    It is enough to check each level alone, because the blocks of different levels separate each other.
     """
     total = sum(counts.values())
     return all(count <= (total - count + 1) * limit for count in counts.values())

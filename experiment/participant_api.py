@@ -1,8 +1,8 @@
-"""The wire format of a participant's session: requests of a client, and replies of the server.
+"""The JSON of a participant's session: requests of a client, and replies of the server.
 
 The clients are the web page and the laboratory. `web/src/saving/server-api.ts` has the same fields for the web page.
-Requests are pydantic models, because the server checks requests. Replies are typed dictionaries, which cost the server
-no time; mypy checks the fields of replies. No reply contains an answer key, except the feedback on a practice trial.
+Requests are pydantic models, because the server checks them. Replies are typed dictionaries, which mypy checks. Only
+the feedback on a practice trial can contain an answer key.
 """
 
 from collections.abc import Mapping, Sequence
@@ -108,7 +108,7 @@ class StudyReply(TypedDict):
     instructions_html: Sequence[str]
     contact_html: str | None
     device: Mapping[str, Any]
-    """Fields of `experiment.study.timeline.Device`."""
+    """The study's requirements for devices, with the fields of `experiment.study.timeline.Device`."""
     fullscreen: bool
     exits: ExitsReply
     plugins: Mapping[str, PluginReply]
@@ -146,7 +146,7 @@ class SessionReply(TypedDict):
     deadline_ms: int | None
     interrupted_trial: Literal["repeat", "skip"]
     demographics: Sequence[Mapping[str, Any]]
-    """Fields of `experiment.study.demographics.DemographicQuestion`."""
+    """The questions about the participant, with the fields of `experiment.study.demographics.DemographicQuestion`."""
     breaks: BreaksReply | None
     practice_rounds: int
     next_trial_index: int

@@ -41,8 +41,9 @@ class Plan(BaseModel):
 def plan_session(study: Study, group: int, seed: int) -> Plan:
     """Make the plan of one session.
 
-    Practice comes first. The test items of the group follow in random order, with the attention checks between them.
-    With a practice criterion, the plan contains all rounds of practice, and the session skips the unnecessary rounds.
+    Practice comes first. The test items of the group follow in random order, with the attention checks between them. If
+    the study has a practice criterion, the plan contains the maximum number of practice rounds. The session skips the
+    rounds that a participant does not need.
 
     This is a pure function. The same study, group and seed give the same trials on any machine, in any version of
     Python and its libraries.

@@ -19,7 +19,7 @@ def _in_utc(at: datetime) -> datetime:
 
 
 Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
-"""A time from a client's clock, converted to UTC."""
+"""A time from the clock of a browser or a laboratory computer, converted to UTC."""
 
 
 class Kind(StrEnum):
@@ -250,7 +250,7 @@ class Response(BaseModel):
 
 
 TRUNCATED = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
-"""Stop reasons of a reply that reached the limit of tokens, in the words of the providers."""
+"""The providers' words for the reason that a reply stopped at the limit of tokens."""
 
 
 class RunResponse(Response):
@@ -274,7 +274,7 @@ class RunResponse(Response):
 
 
 TRAINING_CUTOFF = "training_cutoff"
-"""Name of the parameter of a run with the month or day at which the model's training data end."""
+"""Name of a run's parameter: the month or day at which the model's training data end."""
 
 
 class Run(BaseModel):

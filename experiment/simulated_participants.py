@@ -28,7 +28,7 @@ from experiment.study.demographics import DemographicQuestion
 
 CARELESS_SHARE = 0.15
 CARELESS_PASS_SHARE = 0.25
-"""Share of attention checks that a careless participant passes by chance."""
+"""Probability that a careless participant passes an attention check."""
 FASTEST_RT_MS = 150.0
 INTERRUPTED_SHARE = 0.004
 """Share of trials with an interruption, which adds `INTERRUPTION_MS` to the response time."""
@@ -44,13 +44,13 @@ class Person:
     """Ability on the Rasch scale, in logits. The mean difficulty of items is 0."""
     careless: bool
     mu_ms: float
-    """Mean of the normal component of the response times."""
+    """Mean of the normal component of the response times, in ms."""
     sigma_ms: float
-    """Standard deviation of the normal component of the response times."""
+    """Standard deviation of the normal component of the response times, in ms."""
     tau_ms: float
-    """Mean of the exponential component of the response times."""
+    """Mean of the exponential component of the response times, in ms."""
     ms_per_word: float
-    """Reading time per word."""
+    """Reading time per word, in ms."""
 
 
 def draw_person(rng: np.random.Generator) -> Person:
@@ -74,7 +74,7 @@ def draw_rt_ms(person: Person, n_words: int, rng: np.random.Generator) -> float:
 
 
 def draw_response(person: Person, item: Item, is_check: bool, rng: np.random.Generator) -> JsonValue:
-    """Draw a response: right with the participant's probability of a right response, otherwise wrong."""
+    """Draw a response: right with a probability that depends on participant and item, otherwise wrong."""
     if person.careless:
         p_correct = CARELESS_PASS_SHARE if is_check else task_named(item.task).chance(item.content)
     elif is_check:
@@ -134,10 +134,10 @@ def simulate(
     seed
         Seed of the participants and their responses.
     on_done
-        Called after each participant, for a progress bar.
+        Function that is called after each participant, for a progress bar.
     first_number
-        Number of the first participant, from 0. If `n` participants were simulated before, use `n`, so that no
-        participant takes the study twice.
+        Number of the first participant, from 0. If `n` participants were simulated before, pass `n`, so that no
+        participant number occurs twice.
 
     Raises
     ------

@@ -47,7 +47,7 @@ def analyze(
 
     The analysis plan is the entry `analysis` in STUDY/study.yaml. To analyze a table instead of a study, give the table
     with --data and its analysis plan with --plan. The results are tables, statistical models, figures and report.html.
-    A result that cannot be computed does not stop the others: the command lists it on standard error.
+    If a result cannot be computed, the command lists it on standard error and computes the other results.
     """
     gc.disable()  # A fifth of the time of the imports was a search for garbage in modules, which are not garbage.
     from analysis.preregistration.lock import Lock
@@ -220,9 +220,9 @@ def power(
 ) -> None:  # fmt: skip
     """Find how many participants a study needs: simulate the study many times, and analyze the simulated responses.
 
-    Without -n, the command searches for the smallest number of participants for each power. If several effects
-    apply to a trial, their differences are added. If all effects are 0, give -n for the false-positive rates. No
-    response is stored.
+    Without -n, the command searches for the smallest number of participants for each power. With -n, it reports the
+    power for this number of participants. If several effects apply to a trial, their differences are added. If all
+    effects are 0, use -n: the power is then the rate of false positives. No response is stored.
     """
     from equipoise.commands.power.power import power as find_power
 

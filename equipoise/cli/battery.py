@@ -56,7 +56,7 @@ def check_battery(templates: Path, tables: Path | None, spec: Path | None) -> No
 )
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write, .jsonl or .csv.")
 def build(templates: Path, tables: Path | None, spec: Path | None, seed: int, output: Path) -> None:
-    """Build a battery from story templates. The same templates, spec and seed always make the same file.
+    """Build a battery from story templates. The same templates, SPEC.yaml and seed always make the same file.
 
     TEMPLATES is a folder that contains one folder per scenario. For the templates that come with Equipoise, write
     `intuition`.
@@ -142,8 +142,8 @@ def export(source: Path, form: str, answers: bool, output: Path) -> None:
 def variants(source: Path, output: Path, orders: str, paraphrases: Path | None, keep_order: tuple[str, ...]) -> None:
     """Write a battery with each item in several orders of options and in other words.
 
-    With all orders, the right option of each item is in each position once. In a study, practice items and attention
-    checks stay unchanged. In a battery's file, all items are test items.
+    With all orders, the right option of each item is in each position once. If SOURCE is a study, practice items and
+    attention checks stay unchanged. If SOURCE is a battery file, all items get variants.
     """
     from equipoise.commands.battery import battery_variants
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class _RunsByDefault(click.Group):
-    """Command group in which `equipoise lab STUDY` is short for `equipoise lab run STUDY`."""
+    """Group of commands. `equipoise lab STUDY` is short for `equipoise lab run STUDY`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         is_of_run = bool(args) and args[0].startswith("-") and args[0] not in ctx.help_option_names
@@ -150,7 +150,10 @@ def _outcome_sentence(outcome: str, visitor: "Visitor") -> str:
 
 
 def _report_upload(visit: "LabVisit", command: str) -> bool:
-    """Report an incomplete upload. Return True if the server still has responses of a participant who withdrew."""
+    """Print a message if the upload is incomplete.
+
+    Return True if the server still has responses of a withdrawn participant.
+    """
     is_withdrawn = visit.outcome == "withdrawn"
     if visit.waiting_for is not None and is_withdrawn:
         click.echo(

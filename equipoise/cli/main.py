@@ -24,7 +24,7 @@ class _BadInput(click.ClickException):
 
 
 class _Commands(click.Group):
-    """Group of commands. A mistake in the input ends the command with a sentence on standard error and exit code 2."""
+    """Group of commands. After a mistake in the input, a command prints an error and ends with exit code 2."""
 
     def invoke(self, ctx: click.Context) -> object:
         try:

@@ -42,7 +42,7 @@ _PROMPT_OPTIONS = (
     click.option("--group", type=click.IntRange(1), help="Group of one session.  [default: all test items]"),
     click.option("--seed", type=click.IntRange(0), help="Seed of the session's plan, with --group."),
 )
-"""The options that decide what a model is asked."""
+"""The options that determine the requests to a model, such as temperature and style."""
 
 
 _TRAINING_CUTOFF = click.option(
@@ -198,8 +198,8 @@ def run_model(
 def list_runs(study: Path, store: str | None, output: Path | None) -> None:
     """List the runs of models: responses, missing items, tokens, date, and training cutoff.
 
-    The list also says which runs of `equipoise models run` are not finished, and in which runs a reply contains the
-    battery's canary.
+    The list also shows unfinished runs of `equipoise models run`, and runs in which a reply contains the battery's
+    canary. A canary is a text that shows whether a model knows the battery from its training data.
     """
     from equipoise.commands.models.listing import list_sentences, models_list
 

@@ -59,7 +59,7 @@ def back_up(study: Path, store: str | None, output: Path) -> None:
 def verify(study: Path, store: str | None) -> None:
     """Check that every acknowledged response is stored unchanged. The exit code is 1 if there is a problem.
 
-    A response is acknowledged if the server has confirmed that the response is stored. Record or publish the printed
+    A response is acknowledged if the server confirmed to the client that it is stored. Record or publish the printed
     digest: if a response changes later, the digest changes too.
     """
     from equipoise.commands.store.store import store_verify
@@ -131,8 +131,8 @@ def assignment() -> None:
 def show(study: Path, store: str | None) -> None:
     """Show the numbers of sessions of each counterbalance group: completed, under way, lapsed, replaced, withdrawn.
 
-    The slots of lapsed and replaced sessions were released. A lapsed session was not finished. A replaced session was
-    completed.
+    A lapsed session was not finished, and a replaced session was completed, but the slots of both were released for
+    other participants.
     """
     from equipoise.commands.store.assignment import assignment_show
 
@@ -184,7 +184,7 @@ def release(
 ) -> None:
     """Release a participant's slot, so that another participant can take the slot. The responses stay.
 
-    The slot of a completed session can be released too.
+    The session may be completed.
     """
     from equipoise.commands.store.assignment import assignment_release
 

@@ -20,10 +20,10 @@ REASON = click.option(
 def revise(study: Path, store: str | None, reason: str) -> None:
     """Accept new wording in a study that has sessions. The version, groups and quotas of the study stay the same.
 
-    You may change pages, the title, the wording of items, and most `texts`. A new `version` is needed for changes
-    of `texts` that label responses or positions on the board, and for all other changes. Equipoise cannot check the
-    meaning of new words, so read the changed options that this command prints. Then restart the server. Sessions under
-    way keep the old wording of items, breaks and debrief. Sessions that begin later have the new wording.
+    You may change pages, the title, the wording of items, and `texts` that do not label responses or positions on the
+    board. For all other changes, the study needs a new `version`. Equipoise cannot check the meaning of new words, so
+    read the changed options that this command prints. Then restart the server. Sessions under way keep the old wording
+    of items, breaks and debrief. Sessions that begin later have the new wording.
     """
     from equipoise.commands.store.study_changes import revise as accept_revision
     from experiment.study.revision import listed

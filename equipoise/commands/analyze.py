@@ -51,7 +51,7 @@ LONGEST_LINE = 300
 
 
 class ResultsNotComputedError(InputError):
-    """Some results of the plan could not be computed. The other results are written."""
+    """Some results of the plan could not be computed. The other results were written."""
 
     def __init__(self, analysis: Analysis | TableAnalysis, output: Path) -> None:
         super().__init__("\n".join(not_computed_lines(analysis, output)))
@@ -59,10 +59,10 @@ class ResultsNotComputedError(InputError):
 
 
 def not_computed_lines(analysis: Analysis | TableAnalysis, output: Path) -> list[str]:
-    """Return a line for each result of the plan that could not be computed, with its reason, and a heading.
+    """Return a heading, and a line for each result of the plan that could not be computed, with the reason.
 
     A long list is shortened; the last line then names the file with the whole list. If every result was computed, the
-    list of lines is empty. `output` is the folder of the results.
+    returned list is empty. `output` is the folder of the results.
     """
     missing = analysis.planned.not_computed
     if not missing:
@@ -98,7 +98,8 @@ def analyze(
         To analyze a table instead of a study, give both. `data` is a CSV file with one row per observation, and
         `plan` is the YAML file of the analysis plan.
     lock
-        True to lock the analysis plan before data are seen. Then nothing is analyzed.
+        True to record the analysis plan with its digest and the time (a lock), before data are seen. Then nothing is
+        analyzed.
     study_version
         Include only sessions of this version of the study. None to include the sessions of all versions.
     without_simulated
@@ -106,13 +107,15 @@ def analyze(
     require_all
         True to raise an error if a result of the plan cannot be computed. The other results are written anyway.
     store
-        The store of the study, a file or the address of a database; by default the store in the settings.
+        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
+        study's folder.
 
     Returns
     -------
     Analysis, TableAnalysis or Lock
-        The results: `Analysis` for a study, `TableAnalysis` for any other table. `planned.not_computed` has a sentence
-        for each result of the plan that could not be computed. If `lock` is True, the lock.
+        `Analysis` is the result for a study, and `TableAnalysis` for any other table. Their field
+        `planned.not_computed` has a sentence for each result of the plan that could not be computed. `Lock` is returned
+        if `lock` is True.
 
     Raises
     ------
@@ -187,7 +190,7 @@ def _analyze_study(
 
 
 def _analyze_file(data: Path, plan_path: Path, output: Path) -> Analysis | TableAnalysis:
-    """Analyze a CSV file by a plan in a YAML file. The CSV file is any tidy table, or an export of the view `trials`.
+    """Analyze a CSV file by a plan in a YAML file. The CSV file has a study's trials, or is any tidy table.
 
     Raises
     ------
@@ -225,7 +228,10 @@ def _analyze_trials(
     notes: list[str],
     draw_all: DrawAll,
 ) -> Analysis:
-    """Analyze a tidy table by a plan that may be locked, or registered in the study's store."""
+    """Analyze a tidy table by a plan.
+
+    `locks` are the plan's locks, and `registered` is the plan in the study's store.
+    """
     registration = registration_of(
         locks, registered, plan, subject, first_session_start(trials), exclusion_deviations(trials)
     )

@@ -16,7 +16,7 @@ from batteries.files.file_reading import read_text
 from batteries.vignettes.battery_writer import check_output
 
 NARROWEST = 30
-"""Smallest width of the column `finding`, in characters. The lines can therefore be wider than the terminal."""
+"""Smallest width of the column `finding`, in characters. In a narrow terminal, lines can be wider than the terminal."""
 
 
 def audit(
@@ -42,13 +42,13 @@ def audit(
     trials
         Number of trials of one participant in one row of the table.
     items
-        Number of responses of one participant in one mean.
+        Number of responses of one participant over which each printed mean is computed.
     scale
-        Lowest and highest response, as whole numbers.
+        Lowest and highest possible response, as whole numbers.
     whole_numbers
         True if each response is a whole number. Only then can means and standard deviations be checked.
     totals
-        Labels of the rows with totals.
+        Labels of the rows that contain sums of other rows.
     columns
         Meanings of columns. An entry is the meaning, `=` and the header of one column, such as `trials=Responses`.
     output

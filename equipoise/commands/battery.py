@@ -51,7 +51,7 @@ def battery_check(
     tables
         Folder with the templates' five CSV tables; by default `tables` in the folder of the templates.
     spec
-        File SPEC.yaml. Then only the templates that this file selects are checked; by default all are checked.
+        File SPEC.yaml, the specification of a battery. Only the templates that it selects are checked; by default, all.
 
     Returns
     -------
@@ -220,13 +220,13 @@ def battery_variants(
     paraphrases: Path | str | None = None,
     keep_order: str | Sequence[str] = (),
 ) -> Variants:
-    """Write a battery with the items of another battery, and variants of them: option orders and paraphrases.
+    """Write a battery with the items of another battery, and with variants of the items: option orders and paraphrases.
 
     Parameters
     ----------
     source
         A study's folder, or a battery's file. In a study, practice items and attention checks stay unchanged. In a
-        battery's file, all items are test items.
+        battery's file, all items get variants.
     output
         File to write, .jsonl.
     orders
@@ -236,8 +236,8 @@ def battery_variants(
         CSV file with other wordings of items: the column `item_id`, and one or more of `text`, `prompt`, `option_1`,
         `option_2`, and so on.
     keep_order
-        Id of an item whose options stay in the original order, or several ids. Name items whose options are steps of a
-        scale.
+        Id of an item whose options stay in the original order, or several ids. Use it for items whose options are steps
+        of a scale.
 
     Returns
     -------

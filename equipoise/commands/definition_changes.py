@@ -18,23 +18,22 @@ from server.store.open import opened_store
 
 @dataclass(frozen=True)
 class SinceSessions:
-    """The changes of a study since the start of its sessions, and the plan at that time, from the store."""
+    """The changes of a study since its first session, and the analysis plan that was registered before this session."""
 
     notes: list[str]
     """A sentence for each change of the study since its sessions began."""
     registered: RegisteredPlan | None
-    """The plan of the first registered version among the analyzed sessions.
+    """The analysis plan of the study's first version among the analyzed sessions.
 
-    The notes compare the other plans.
-
-    None if there is a lock, or if the sessions began before the registration, as uploaded sessions can.
+    The plans of later versions are compared in `notes`. None if the plan is locked, or if the sessions began before the
+    registration, which is possible for uploaded sessions.
     """
 
 
 def changes_since_sessions(
     study: Study, store: str, versions: set[str], batteries: set[str], first_at: str | None, *, is_locked: bool
 ) -> SinceSessions:
-    """Compare the study with the store, which registered each version of the study before its first session.
+    """Compare the study with its versions in the store. Each version was registered before its first session.
 
     If the study's files changed, also print a note on standard error.
 
@@ -49,7 +48,7 @@ def changes_since_sessions(
     first_at
         Start of the first session of a person in the analysis (UTC, ISO 8601); None if unknown.
     is_locked
-        True if the plan is locked.
+        True if a lock has recorded the analysis plan before data were seen.
     """
     battery = _battery_change(study, batteries)
     try:
@@ -117,7 +116,7 @@ def _minute(time: str) -> str:
 
 
 def _version_differences(definitions: Sequence[StudyDefinition]) -> list[str]:
-    """Return a sentence on the entries of `study.yaml` that differ between the versions of the sessions."""
+    """Return a sentence on the entries of `study.yaml` that differ between the versions of the study."""
     if len(definitions) < 2:
         return []
     entries_of = [entries(one.model_dump(mode="json", exclude={"version"})) for one in definitions]

@@ -39,7 +39,7 @@ def new(folder: Path | str, sample: str = "blackbox-predict") -> None:
 
 
 def schema(what: str) -> dict[str, Any]:
-    """Return the JSON Schema of one kind of file. A text editor can check files by the schema.
+    """Return the JSON Schema of one kind of file. With this schema, a text editor can check files.
 
     Parameters
     ----------

@@ -17,9 +17,10 @@ def check_study_plan(study: Study, trials: pd.DataFrame | None = None) -> None:
     Parameters
     ----------
     study
-        The study. Its test items have the factors and levels.
+        The study. The factors and levels of its test items are those that the plan may use.
     trials
-        The tidy table, if there are trials. Factors and levels of earlier versions of the study are allowed too.
+        The tidy table, if there are trials. The plan may also use its factors and levels, from earlier versions of the
+        study.
 
     Raises
     ------

@@ -14,14 +14,15 @@ from server.settings import read_settings
 
 
 def lock_study(study: Study, location: str | None = None) -> Lock:
-    """Lock the analysis plan of a study before data are seen: store the plan, its digest and the time.
+    """Lock the analysis plan of a study before data are seen: write the plan, its digest and the time to a file.
 
     Parameters
     ----------
     study
         The study.
     location
-        The study's store, a file or the address of a database; by default the store in the settings.
+        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
+        study's folder.
 
     Raises
     ------
@@ -44,7 +45,7 @@ def lock_study(study: Study, location: str | None = None) -> Lock:
 
 
 def lock_plan_file(plan_path: Path) -> Lock:
-    """Lock the plan in a YAML file before data are seen: store the plan, its digest and the time.
+    """Lock the plan in a YAML file before data are seen: write the plan, its digest and the time to another file.
 
     Raises
     ------
@@ -67,7 +68,7 @@ def plan_lock_path(plan_path: Path) -> Path:
 
 
 def plan_subject(study: Study) -> dict[str, str]:
-    """Return the digest of the battery to which a study's analysis plan applies."""
+    """Return the digest of the study's battery, which a lock records together with the analysis plan."""
     return {"battery": study.battery.digest}
 
 

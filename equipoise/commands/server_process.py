@@ -37,7 +37,8 @@ def running_server(folder: Path, location: StoreAddress | None = None) -> Iterat
     folder
         The study's folder.
     location
-        The study's store; by default the store in the settings.
+        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
+        study's folder.
 
     Raises
     ------
@@ -109,7 +110,7 @@ def number_of_simulated(study: Study, location: StoreAddress | None = None) -> i
 
 
 def researcher_token(study: Study) -> str:
-    """Return the token by which a study's server recognises the researcher."""
+    """Return the token with which the researcher signs in at a study's server."""
     return read_secrets(secrets_folder(study, read_settings())).researcher_token
 
 
@@ -141,7 +142,8 @@ def serve(
     study
         The study or its folder.
     store
-        The store; by default the store in the settings.
+        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
+        study's folder.
     host, port
         Address and port to listen on.
     processes
@@ -175,12 +177,13 @@ def simulate(study: StudyFolder, n_participants: int, seed: int = 1, store: Stor
     seed
         Seed of the participants and their responses.
     store
-        The store; by default the store in the settings.
+        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
+        study's folder.
 
     Returns
     -------
     str
-        The file of the store, or `the database`.
+        The file of the store, or the words `the database`, without the database's address.
 
     Raises
     ------

@@ -31,13 +31,16 @@ def loaded(study: StudyFolder) -> Study:
 
 
 def setting_of(store: StoreAddress | None) -> str | None:
-    """Return the setting `store` as a text. If this function returns None, the environment or the default applies."""
+    """Return a given store as text.
+
+    None means that the environment variable `EQUIPOISE_STORE` or the default applies.
+    """
     return None if store is None else str(store)
 
 
 @dataclass(frozen=True)
 class SessionSelector:
-    """Name of one session, or of one participant, who may have several sessions. Exactly one field is set."""
+    """The name of one session, or the id or code of one participant. Exactly one field is set."""
 
     session: str | None = None
     """Name of the session in the store."""
@@ -56,9 +59,10 @@ def store_of(study: Study, location: StoreAddress | None = None, must_exist: boo
     study
         The study.
     location
-        The study's store, a file or the address of a database; by default the store in the settings.
+        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
+        study's folder.
     must_exist
-        True if a missing file is a mistake; False to make a new store.
+        True to raise an error if the file is missing; False to make a new store.
 
     Raises
     ------
@@ -98,7 +102,7 @@ def shown_location(study: Study, location: StoreAddress | None = None) -> str:
 
 
 def note_access(store: Store, study: Study | None, access: Access, **details: Any) -> None:
-    """Write an action to the store's log. Print a note if the log cannot be written."""
+    """Write a researcher's action, such as an export, to the store's log. Print a note if the log cannot be written."""
     try:
         is_noted = bool(store.note(study, access, **details))
         reason = "no version of this study was served with this store"
@@ -111,7 +115,10 @@ def note_access(store: Store, study: Study | None, access: Access, **details: An
 
 
 def find_session(store: Store, study: Study, named: SessionSelector) -> SessionFound:
-    """Return the named session, or the latest session of the named participant. See `sessions_named`."""
+    """Return the named session, or the latest session of the named participant.
+
+    The errors are those of `sessions_named`.
+    """
     return sessions_named(store, study, named)[-1]
 
 

@@ -15,7 +15,7 @@ from server.store.sqlite.file import refuse_missing
 
 
 def may_have_responses(store: str) -> bool:
-    """Return True if a store may have responses.
+    """Return True if a store may have responses: it is a database, or a file that exists.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def study_trials(study: Study, store: str) -> pd.DataFrame:
 
 
 def stored_rows(study: Study, store: str) -> pd.DataFrame:
-    """Return the rows of a study as they are in the store."""
+    """Return the rows of a study's trials, with the columns that the store has."""
     try:
         with opened_store(store, must_exist=True) as opened:
             return pd.DataFrame.from_records(opened.trials(study))

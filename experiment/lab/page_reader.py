@@ -22,7 +22,7 @@ class PageReader:
     display, sheet
         The participant's display, and the sheet (sizes, fonts and texts of the screens).
     on_escape
-        Called after a press of escape. If the function returns, the screen is shown again.
+        Function that is called after a press of escape. If it returns, the screen is shown again.
     """
 
     def __init__(self, display: Display, sheet: Sheet, on_escape: Callable[[], None]) -> None:
@@ -41,13 +41,13 @@ class PageReader:
     def read(self, texts: Mapping[str, str], last: str | None = None, *others: Action) -> str:
         """Show Markdown texts until the participant has read them. Return the action chosen on the last page.
 
-        The keys of `texts` are file names. `last` is the label of the action `next` on the last page. `others` are the
-        other actions on the last page.
+        The keys of `texts` are file names. On the last page, the action `next` has the label `last`, and `others` are
+        the other actions.
         """
         return self._through(texts, [self.onward(last or self._say("next")), *others])
 
     def consents(self, texts: Mapping[str, str]) -> bool:
-        """Show texts. The last text asks for consent. Return True if the participant consents."""
+        """Show texts, of which the last asks for consent. Return True if the participant consents."""
         answers = [Action("agree", self._say("agree"), "1"), Action("decline", self._say("decline"), "2")]
         return self._through(texts, answers) == "agree"
 

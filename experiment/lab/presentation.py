@@ -25,13 +25,13 @@ class Onset:
     fixation_ms: float
     """Time from the flip that showed the fixation to the flip that showed the stimulus; 0 without a fixation."""
     fixation_frames: int
-    """Achieved duration of the fixation, in frames."""
+    """Actual duration of the fixation, in frames."""
     fixation_frames_intended: int
     frame_ms: float
-    """Duration of a frame: measured if flips wait for the screen, otherwise nominal; see `Refresh.frame_ms`."""
+    """Duration of a frame in ms (`Refresh.frame_ms`)."""
     frames_dropped: int
-    """Number of dropped frames. With pacing by frames, this is the duration of the fixation in frames, minus the number
-    of its flips. With pacing by the clock, this is the number of frames by which the stimulus was late.
+    """Number of dropped frames. If the fixation is timed in frames, this is its duration in frames minus the number of
+    its flips. If the fixation is timed by the clock, this is the number of frames by which the stimulus was late.
     """
     frame_intervals_ms: tuple[float, ...]
     """Intervals between all flips, from the flip of the fixation to the flip of the stimulus, in ms."""
@@ -48,9 +48,9 @@ def present(
 ) -> Onset:
     """Show the fixation, then the stimulus; return as soon as the stimulus is on the screen.
 
-    If flips wait for the screen, the fixation lasts the number of frames nearest to `fixation_ms`. A dropped frame
-    counts as a frame, so a dropped frame does not make the fixation longer. If flips do not wait for the screen, the
-    stimulus is drawn in advance, and the window flips when `fixation_ms` have passed by the clock.
+    If flips wait for the screen, the fixation lasts the number of frames nearest to `fixation_ms`. Dropped frames are
+    counted, so they do not make the fixation longer. If flips do not wait for the screen, the stimulus is drawn in
+    advance, and the window flips when `fixation_ms` have passed by the clock.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def present(
         Prepared images. No fixation is shown if `fixation` is None, or if the fixation would last less than half a
         frame.
     fixation_ms
-        Intended duration of the fixation.
+        Intended duration of the fixation, in ms.
     on_fixation, on_onset
         Functions to call at the flip of the fixation, and at the flip of the stimulus, such as `InputDevices.reset`.
         The argument of each function is the time of the flip, by `time.perf_counter_ns`.

@@ -21,7 +21,10 @@ class SessionProgress:
     def __init__(self, study: Study, plan: Plan, next_trial_index: int) -> None:
         self.next_trial_index = next_trial_index
         self.practice: PracticeResult | None = None
-        """Result of the last completed round of practice; None if there is no result, or no practice criterion."""
+        """Result of the last completed round of practice.
+
+        None before the first result, or if the study has no practice criterion.
+        """
         self._trials = plan.trials
         self._words: Texts = study.words
         self._n_in_round = len(study.definition.practice)
@@ -34,7 +37,7 @@ class SessionProgress:
         return self._trials[self.next_trial_index] if self.next_trial_index < len(self._trials) else None
 
     def n_questions_before(self, trial: Trial) -> int:
-        """Return the number of questions before a trial. Practice trials are not counted."""
+        """Return the number of trials before a trial. Practice trials are not counted."""
         return max(0, trial.trial_index - self._n_practice)
 
     def begins_further_round(self, trial: Trial) -> bool:
@@ -44,7 +47,7 @@ class SessionProgress:
     def advance(self, practice: PracticeResult | None) -> None:
         """Move to the next trial.
 
-        After a round of practice, the result of the round (`practice`) decides which trial is next.
+        After a round of practice, its result (`practice`) decides whether another round follows.
         """
         self.next_trial_index += 1
         if practice is not None:

@@ -89,11 +89,11 @@ def open_display(
     study
         The study.
     monitor
-        A monitor of PsychoPy's Monitor Center, or None.
+        Name of a monitor in PsychoPy's Monitor Center, whose calibration is used; None for no calibration.
     screen
         Number of the screen, from 0.
     size_px
-        Size of the window; None for the full screen.
+        Width and height of the window in pixels; None for the full screen.
     trigger
         Destination of event codes; see `experiment.lab.hardware.triggers`.
 

@@ -9,14 +9,14 @@ from experiment.records import LabDevice
 from experiment.study.definition import Study
 
 REFRESH_TOLERANCE = 0.02
-"""Tolerance of the refresh rate.
+"""Share by which a screen's refresh rate may be lower than the rate that the study requires.
 
 The web page has the same tolerance. Screens of 59.94 Hz are sold as screens of 60 Hz.
 """
 
 
 def check_tasks(study: Study) -> None:
-    """Refuse a study with items that only a browser can show.
+    """Raise an InputError if only a browser can show one of the study's items.
 
     Raises
     ------
@@ -31,7 +31,7 @@ def check_tasks(study: Study) -> None:
 
 
 def check_device(study: Study, here: LabDevice) -> None:
-    """Refuse a machine that does not meet the study's requirements for devices.
+    """Raise an InputError if a machine does not meet the study's requirements for devices.
 
     Raises
     ------

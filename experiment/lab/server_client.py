@@ -1,7 +1,7 @@
 """The client of the server's HTTP API. The server runs in the same process or on another machine.
 
-The server makes plans and practice feedback, checks responses, and completes and withdraws sessions. It uses the same
-code for laboratory sessions and web sessions, so the laboratory does not implement these steps again.
+The server makes plans and practice feedback, checks responses, and completes and withdraws sessions. For laboratory and
+web sessions, the server uses the same code.
 """
 
 from datetime import datetime
@@ -50,7 +50,7 @@ class LabClient:
         return None if reply.status_code == httpx.codes.NOT_FOUND else OpenSession.model_validate(_accepted(reply))
 
     def require_slot(self, participant: str, session_number: int, group: int | None) -> None:
-        """Refuse a participant who cannot begin or resume a session now. Nothing is stored.
+        """Raise an InputError if a participant cannot begin or resume a session now. Nothing is stored.
 
         Raises
         ------
@@ -83,7 +83,7 @@ class LabClient:
         return [None if each is None else TrialFeedback.model_validate(each) for each in feedback]
 
     def complete(self, completed_at: datetime | None = None) -> Completion:
-        """Complete the session, whose responses are all stored. Pass `completed_at` only for an uploaded session."""
+        """Complete the session after all its responses are stored. Pass `completed_at` only for an uploaded session."""
         body = _checked(CompletionRequest, completed_at=completed_at)
         return Completion.model_validate(self._post("/api/complete", body))
 

@@ -65,11 +65,11 @@ class _Stops(Exception):
 
 
 class _NotDeleted(InputError):
-    """A participant has withdrawn, and the responses could not be deleted."""
+    """A participant withdrew, but the responses could not be deleted."""
 
 
 class LabSession:
-    """One visit of a participant.
+    """One visit of a participant, in which a session begins or is resumed.
 
     Parameters
     ----------
@@ -82,11 +82,11 @@ class LabSession:
     visitor
         The participant.
     open_attempt_log
-        Function that opens the log of a session's attempts and frames.
+        Function that opens the log of a session's attempts at trials and its frame intervals.
     on_stored
-        Called after every write to the store, with the session.
+        Function that is called with the session after every write to the store.
     on_withdrawn
-        Called after the session's responses were deleted, to delete the files of the session too.
+        Function that is called after the session's responses were deleted, to delete the files of the session too.
     """
 
     def __init__(
@@ -213,7 +213,7 @@ class LabSession:
         )
 
     def _skip_interrupted(self, session: OpenSession, progress: SessionProgress, attempt_log: AttemptLog) -> bool:
-        """Skip an interrupted test trial if `resume.interrupted_trial` is `skip`.
+        """Skip an interrupted test trial if the study's setting `resume.interrupted_trial` is `skip`.
 
         Return True if a trial was skipped.
         """
@@ -275,7 +275,7 @@ class LabSession:
         return feedback
 
     def _retry_until_stored(self, request: Callable[[], T], words: str, leave: str = "lab_stop_for_now") -> T:
-        """Make a request. While the store is unavailable, the participant can retry the request or stop for now."""
+        """Call `request`. While the store is unavailable, the participant can retry or stop for now."""
         actions = [Action("again", self._say("device_try_again"), "1"), Action("leave", self._say(leave), "2")]
         while True:
             try:

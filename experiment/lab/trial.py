@@ -32,12 +32,12 @@ class Display(Protocol):
         """Show a new screen. Earlier presses do not count for this screen."""
 
     def redraw(self, picture: ScreenImage) -> None:
-        """Show the screen with the change that a press has made. Presses during this call are kept."""
+        """Show the screen again, with the change that a press has made. Presses during this call are kept."""
 
     def press(self, picture: ScreenImage, keys: Collection[str], until_ms: float | None = None) -> "Press | None":
         """Return the next press of escape, of a key in `keys`, or on a region.
 
-        Return None if there is no such press until `until_ms`.
+        Return None if there is no such press until `until_ms`, in ms after the onset of the stimulus.
         """
 
     def typing(self, picture: ScreenImage) -> "Press":
@@ -78,7 +78,7 @@ class ShownTrial:
 
     @property
     def deadline_ms(self) -> int | None:
-        """Time after which the trial ends without a response; None in practice."""
+        """Time in ms after which the trial ends without a response; None in practice or without a limit."""
         return None if self.trial.phase is Phase.PRACTICE else self.timing.deadline_ms
 
     def picture(self, sheet: Sheet, moment: TrialMoment) -> ScreenImage:
@@ -103,9 +103,9 @@ def run_trial(
     shown
         The trial.
     visit
-        Number of the visit.
+        Number of the visit in which the session is running.
     attempt_log
-        The log of attempts and frames.
+        The log of attempts at trials and of frame intervals.
 
     Raises
     ------

@@ -15,13 +15,13 @@ from batteries.tasks import task_named
 from experiment.models.prompts.requests import PromptRequest, Requests
 
 COLUMN_MAP = "item=request_id,reply=reply,model=model"
-"""The map of the file's columns, for the import."""
+"""The map of columns (`--map`) with which `equipoise models import` reads the file."""
 _REASON = "This is a mock model, so there is no reason."
 
 
 @dataclass(frozen=True)
 class MockModel:
-    """A mock model. All probabilities are those at temperature 0."""
+    """A mock model, with its probabilities at temperature 0."""
 
     name: str
     p_correct: float
@@ -64,8 +64,8 @@ def write_mock_replies(requests: Requests, model: MockModel, path: Path, seed: i
 def _reply(model: MockModel, request: PromptRequest, item: Item, seed: int) -> str:
     """Return the reply of a mock model to one request.
 
-    A quarter of the temperature is the probability that the model responds at random in this epoch. Otherwise, the
-    model has the same reply in each epoch.
+    In each epoch (repetition), the model responds at random with a probability of a quarter of the temperature.
+    Otherwise, it gives the same reply in each epoch.
     """
     of_item = random.Random(f"{seed}/{model.name}/{item.item_id}")
     of_request = random.Random(f"{seed}/{model.name}/{request.request_id}")

@@ -13,8 +13,11 @@ from experiment.study.former_names import with_present_columns
 from experiment.study.planned_analyses import Name, PlannedAnalyses, PlannedComparison, PlannedSignal
 
 OF_RUNS = ("model", "model_version", "temperature", "prompt", "thinking", "thinking_budget", "epoch")
-"""Columns with the settings of a model's run, and with the number of its repetition. A plan can use these columns like
-factors of the items. People and simulated participants have no values in these columns."""
+"""Columns with the settings of a model's run, and with the number of the repetition (`epoch`).
+
+A plan can use these columns like factors of the items. Rows of people and simulated participants have no values in
+these columns.
+"""
 
 
 class AnalysisPlan(PlannedAnalyses):

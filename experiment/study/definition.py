@@ -130,7 +130,7 @@ class Study:
 
     @cached_property
     def words(self) -> Texts:
-        """The participants' texts that do not come from the study's pages and items."""
+        """The texts that participants see besides the study's pages and items, such as labels of buttons."""
         return texts_in(self.definition.language, self.definition.texts)
 
     @cached_property
@@ -155,10 +155,10 @@ class Study:
 
 
 def served_entries(definition: StudyDefinition) -> dict[str, Any]:
-    """Return the served part of a definition, without default values.
+    """Return the part of a definition that affects what participants see, without default values.
 
-    `recruitment` is excluded, because it can change during data collection. `analysis` is excluded too, except for the
-    rule on attention checks: the server applies this rule to decide which participants are replaced.
+    `recruitment` is excluded, because it can change during data collection. `analysis` is excluded except for the rule
+    on attention checks, by which the server decides which participants are replaced.
     """
     entries: dict[str, Any] = definition.model_dump(
         mode="json", exclude_defaults=True, exclude={"recruitment", "analysis"}
@@ -172,6 +172,6 @@ def served_entries(definition: StudyDefinition) -> dict[str, Any]:
 def content_digest(definition: StudyDefinition, battery_digest: str, texts: Mapping[str, str]) -> str:
     """Return the SHA-256 of a study's served content: its definition (`served_entries`), battery and texts.
 
-    Default values are excluded, so that a new optional field changes no digest.
+    Default values are excluded. So if Equipoise adds an optional field, the digests of existing studies stay the same.
     """
     return digest({"definition": served_entries(definition), "battery": battery_digest, "texts": dict(texts)})

@@ -50,7 +50,7 @@ class DemographicQuestion(BaseModel):
         return self
 
     def check(self, answer: JsonValue) -> None:
-        """Refuse an invalid answer to this question.
+        """Raise an InputError if an answer to this question is invalid.
 
         Raises
         ------

@@ -13,17 +13,17 @@ FORMER_COLUMNS = {"occasion": "session_number", "run_epoch": "epoch"}
 _COLUMNS = {"by", "demands", "of", "order_by", "per", "between", "within", "difficulty", "item_cluster", "subject"}
 """Keys of an analysis plan whose values are names of columns."""
 _LEVELS = {"where", "reference", "signal", "noise"}
-"""Keys of an analysis plan whose values are mappings. The keys of these mappings are names of columns."""
+"""Keys of an analysis plan whose values are mappings from names of columns."""
 
 
 def with_present_names(plan: dict[str, Any]) -> dict[str, Any]:
-    """Return the content of an analysis plan with present names in place of the former names of keys and columns."""
+    """Return the content of an analysis plan. Present names replace the former names of keys and columns."""
     present = {FORMER_NAMES.get(name, name): value for name, value in plan.items()}
     return {name: _renamed(name, value, FORMER_COLUMNS) for name, value in present.items()}
 
 
 def _renamed(key: str, value: Any, columns: Mapping[str, str]) -> Any:
-    """Return the value of a key with present names of columns. `columns` has the former and the present names."""
+    """Return the value of a key with present names of columns. `columns` maps each former name to the present name."""
     if isinstance(value, str) and key == "formula":
         for former, column in columns.items():
             value = re.sub(rf"(?<![\w.]){former}(?![\w.])", column, value)
@@ -65,13 +65,13 @@ def with_present_keys(plan: Any, path: Any) -> Any:
     plan
         The content, as YAML or JSON.
     path
-        The file of the plan: each former name has a warning that names this file. None for stored data, which have no
-        warning.
+        The file of the plan, for a warning about each former name. None for no warnings, because the plan comes from a
+        store.
 
     Raises
     ------
     ValueError
-        If a key is there with both its names.
+        If the plan contains both the former and the present name of a key.
     """
     if not isinstance(plan, dict):
         return plan

@@ -40,7 +40,7 @@ def _factors(written: Any) -> Any:
 
 
 Factors = Annotated[str | tuple[str, ...] | None, BeforeValidator(_factors)]
-"""One factor or several factors. A list with one factor is the factor."""
+"""One factor or several factors. A list with only one factor is converted to the factor."""
 Against = Annotated[float | Literal["chance"] | None, BeforeValidator(_number_or_chance)]
 Where = Annotated[dict[str, Level | tuple[Level, ...]], BeforeValidator(_levels)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=64)]
@@ -289,12 +289,12 @@ class PlannedTest(_Planned):
 
     @property
     def n_effects(self) -> int:
-        """Number of tests in the family: the main effects and interactions of an analysis of variance, otherwise 1."""
+        """Number of tested effects: main effects and interactions of an analysis of variance, otherwise 1."""
         return max(1, (1 << len(self.factors)) - 1)
 
     @property
     def compares_two_levels(self) -> bool:
-        """True if the test is not defined for more than two levels of the factor."""
+        """True if the test can compare only two levels of the factor."""
         return self.test not in {"anova", "chi_square"}
 
 

@@ -41,7 +41,7 @@ def may_be_published(folder: Path, name: str) -> bool:
 def is_in_folder(folder: Path, name: str) -> bool:
     """Return False if a file with this name would be outside the study's folder.
 
-    The result is True for a name that no file can have. The later reading of the file then reports the error.
+    For a name that no file can have, the result is True, because the later reading of the file reports the error.
 
     Parameters
     ----------

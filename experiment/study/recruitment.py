@@ -20,7 +20,7 @@ PARAMETER_PATTERN = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"
 
 
 class Exit(BaseModel):
-    """Completion code and return link of an outcome."""
+    """Completion code and return link for one outcome of a session."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -54,7 +54,7 @@ class Exit(BaseModel):
 
 
 class Exits(BaseModel):
-    """Codes and return links by outcome, for a panel."""
+    """Completion codes and return links for a panel, one entry for each outcome of a session."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -153,7 +153,7 @@ class Recruitment(BaseModel):
 
     @property
     def id_pattern(self) -> re.Pattern[str]:
-        """The form of a panel id."""
+        """The regular expression that a panel id must match."""
         default = PROLIFIC_ID_PATTERN if self.panel_parameter == PROLIFIC_PARAMETER else PANEL_ID_PATTERN
         return re.compile(self.panel_id_pattern or default)
 

@@ -1,4 +1,4 @@
-"""Differences between two states of a study. A revision may change the wording, but not the questions and the design.
+"""Differences between two states of a study, to check a revision: a change of wording during data collection.
 
 A revision keeps the study's version, groups and quotas. So a revision must not change which items a participant sees,
 when an item is shown, which response is correct, or what is recorded.
@@ -26,9 +26,9 @@ LABELS = (
     "absorbed", "reflected", "leaves_at_entry", "side_", "port_spoken_", "ray_enters_", "blackbox_", "mark_", "cell",
     "keyboard_absorbed", "keyboard_reflected", "keyboard_places",
 )  # fmt: skip
-"""Texts whose names begin with one of these words label responses, or positions on the board.
+"""First parts of the names of texts that label responses, or positions on the board.
 
-If such a text changes, the meaning of responses changes.
+A change of one of these texts can change the meaning of responses.
 """
 MOST_NAMES = 8
 """Largest number of changes that a message lists."""
@@ -36,7 +36,7 @@ MOST_NAMES = 8
 
 @dataclass(frozen=True)
 class Content:
-    """The served content of a study, from its folder or as registered in a store."""
+    """The content of a study that participants see, from the study's folder or from a store."""
 
     definition: StudyDefinition
     texts: Mapping[str, str]
@@ -53,12 +53,12 @@ class Content:
 
 @dataclass(frozen=True)
 class Changes:
-    """The parts in which two contents of a study differ, in words such as ``` `timing.fixation_ms` ```."""
+    """Names of the parts in which two contents of a study differ, such as ``` `timing.fixation_ms` ```."""
 
     wording: tuple[str, ...]
     """Differences that a revision may make."""
     substance: tuple[str, ...]
-    """Differences that need a new version."""
+    """Differences that need a new version of the study."""
     options: tuple[str, ...] = ()
     """Each option with a changed wording, before and after, such as ``item `q17`, option 1: “yes” -> “Yes”``."""
 
@@ -95,7 +95,7 @@ def changes(before: Content, after: Content) -> Changes:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names as a list for a sentence: all names, or the first names if there are many.
+    """Return names as a list for a sentence. After `MOST_NAMES` names, the list ends with the number of other names.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def _is_reworded_file(name: str, before: Content, after: Content) -> bool:
 def _questions(name: str, content: Content) -> list[dict[str, Any]]:
     """Return the questions about the participant without their wording.
 
-    The options are kept, because answers contain options.
+    The options are kept, because a changed option would change the answers.
     """
     try:
         found = parse_yaml(content.texts[name], Path(name), Questionnaire).questions
@@ -154,7 +154,7 @@ def _file_words(name: str, content: Content) -> str:
 
 
 def _changed_parts(was: Item, now: Item) -> list[str]:
-    """Return the changed parts of an item that a revision must not change."""
+    """Return the parts of an item that changed, although a revision must not change them."""
     parts = [part for part in ("task", "factors", "key") if not same_json(getattr(was, part), getattr(now, part))]
     if parts:
         return parts
@@ -162,7 +162,7 @@ def _changed_parts(was: Item, now: Item) -> list[str]:
 
 
 def _changed_options(was: Item, now: Item) -> list[str]:
-    """Return the changed options of a reworded item, before and after."""
+    """Return a text for each changed option of a reworded item, with its wording before and after."""
     before, after = was.content.get("options"), now.content.get("options")
     if not isinstance(before, list) or not isinstance(after, list):
         return []

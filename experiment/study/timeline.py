@@ -79,7 +79,7 @@ class Timing(BaseModel):
 
 
 class PracticeCriterion(BaseModel):
-    """The practice criterion: right responses needed before the questions begin."""
+    """The practice criterion: how many right responses a participant needs before the questions begin."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -34,12 +34,12 @@ Equipoise does not change `study.yaml`, so the digest of the study stays the sam
 
 @dataclass(frozen=True)
 class Texts:
-    """A catalogue in which a study's own texts replace the usual texts."""
+    """The texts for one study: a catalogue in which the study's own texts replace the usual texts."""
 
     language: str
-    """The language of the texts.
+    """The language of the texts: the study's language, or English.
 
-    This is English if the study's language has no catalogue and the study does not replace all texts.
+    It is English if the study's language has no catalogue and the study does not replace all texts.
     """
     direction: Literal["ltr", "rtl"]
     """Direction in which the study's language is read."""
@@ -85,7 +85,7 @@ def texts_in(language: str, own: Mapping[str, str]) -> Texts:
 
 
 def check_own(own: Mapping[str, str], path: Path) -> None:
-    """Refuse a study's own texts that cannot be shown, and warn of former names.
+    """Raise an InputError if a study's own texts cannot be shown, and warn of former names.
 
     Parameters
     ----------

@@ -30,10 +30,10 @@ def lab_check(study: StudyFolder | None = None, setup: Setup | None = None) -> t
     Parameters
     ----------
     study
-        Study that the machine must be able to show: a font must have its characters, and the screen must be large
-        enough. None to check the machine without a study.
+        Study that the machine must be able to show, with its fonts and the size of its screen. None to check the
+        machine without a study.
     setup
-        The machine.
+        The display and the destination of event codes to check; None for the defaults.
 
     Returns
     -------

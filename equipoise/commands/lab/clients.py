@@ -22,7 +22,10 @@ TOKEN_VARIABLE = "EQUIPOISE_RESEARCHER_TOKEN"  # noqa: S105 - the name of a vari
 
 @contextmanager
 def local_client(study: Study, location: StoreAddress | None) -> Iterator[tuple[LabClient, Store]]:
-    """Run the server's application in this process. Yield a client of the application, and the store."""
+    """Run the server's application in this process, without a network.
+
+    Yield a client of the application, and the store.
+    """
     settings = read_settings(store=setting_of(location))
     with store_of(study, location) as store:
         # The token is not in a file, because the researcher could mistake the file for the server's token file.

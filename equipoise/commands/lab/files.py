@@ -28,7 +28,7 @@ FRAMES = "_frames.csv"
 class LabFiles:
     """The files of a participant's current session.
 
-    The store has every response, so a failed write to these files does not stop the session.
+    If these files cannot be written, the session continues, because the store has every response.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Run a participant's session in the laboratory. Open the window and the store, and write the session's files."""
+"""`equipoise lab run`: open the window and the store, run a participant's session, and write the session's files."""
 
 import re
 import warnings
@@ -33,13 +33,13 @@ class LabVisit:
     table: Path | None
     """File of PsychoPy's table; None if there is no table."""
     problem: str | None
-    """Sentence on a laboratory file that could not be written or deleted; None if there is no such file."""
+    """Sentence on a laboratory file that could not be written or deleted; None if no write or deletion failed."""
     waiting_for: str | None
-    """Reason why the upload is incomplete; None if the server has everything, or if there is no server."""
+    """Reason why the upload is incomplete; None if the server has all responses, or if no server was given."""
     withdrawals_waiting_for: str | None
     """Reason why the server has not deleted the responses of participants who withdrew earlier.
 
-    None if the server has deleted all these responses, or if there is no server.
+    None if the server has deleted all these responses, or if no server was given.
     """
 
 
@@ -60,7 +60,7 @@ def lab_run(
     visitor
         The participant and the session number.
     setup
-        The machine.
+        The display and the destination of event codes; None for the defaults.
     server
         Address of a server for uploads during the session; None for no upload.
     store
@@ -117,7 +117,7 @@ def lab_run(
 
 
 def _refuse_early(lab_client: LabClient, visitor: Visitor) -> None:
-    """Refuse an ineligible participant before the window opens."""
+    """Raise an InputError if the participant cannot begin or resume the session. The window is not open yet."""
     lab_client.find(visitor.participant, visitor.session_number)  # Refuses another machine's session.
     lab_client.require_slot(visitor.participant, visitor.session_number, visitor.group)
 
@@ -127,7 +127,7 @@ def _warn_of_typing_errors(
 ) -> None:
     """Warn of a likely typing error in the participant code or the session number.
 
-    With such an error, one person would be two participants in the store.
+    After such an error, the store could contain one person as two participants.
     """
     code, session_number = visitor.participant, visitor.session_number
     others = {str(one["external_id"]) for one in store.identities(study) if one["id_kind"] == LAB}
@@ -145,5 +145,5 @@ def _has_begun(lab_client: LabClient, code: str, session_number: int) -> bool:
 
 
 def _bare(code: str) -> str:
-    """Return a simplified code: small letters, no signs and no leading zeros. Similar codes are then equal."""
+    """Return a code in small letters, without signs and leading zeros, so that similar codes become equal."""
     return re.sub(r"(?<!\d)0+(?=\d)", "", re.sub(r"[\W_]", "", code.casefold()))

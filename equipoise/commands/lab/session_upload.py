@@ -14,7 +14,7 @@ from server.store.sql.lab_sessions import LabSessionRecord, lab_session_record
 
 RESPONSES_PER_REQUEST = 50
 RETRY_S = 10.0
-"""Time from a failed upload to the next upload, in seconds."""
+"""Time from a failed upload to the next attempt, in seconds."""
 PATIENCE_S = 20.0
 """Longest wait for the upload at the end of a session, in seconds."""
 
@@ -74,7 +74,7 @@ def upload_session(study: Study, record: LabSessionRecord, server: LabClient, pr
 
 
 def _upload_changes(record: LabSessionRecord, before: LabSessionRecord, server: LabClient) -> None:
-    """Upload the changes of a session since its state `before`. The client of the server has this session open."""
+    """Upload what changed in a session since `before`. The client of the server must have opened this session."""
     if before.demographics is None and record.demographics is not None:
         server.send_demographics(record.session, record.demographics)
     if record.status is Status.WITHDRAWN:
@@ -165,7 +165,7 @@ _NEXT = {
     UploadState.COMPLETE: {UploadEvent.CHANGE: UploadState.INCOMPLETE},
     UploadState.INCOMPLETE: {},
 }
-"""For each state: the next state after each event. An event without an entry leaves the state unchanged."""
+"""For each state, the next state after each event. An event that is not listed for a state does not change it."""
 
 _DUE = {UploadState.PENDING, UploadState.CLOSING}
 _ENDED = {UploadState.COMPLETE, UploadState.INCOMPLETE}
@@ -174,8 +174,8 @@ _ENDED = {UploadState.COMPLETE, UploadState.INCOMPLETE}
 class SessionUpload:
     """Uploads one session in a thread while the session runs.
 
-    Each change in the store causes an upload, and a failed upload is retried after `RETRY_S`. `close` ends the thread
-    at once if the server has everything, otherwise after one more upload.
+    Each change in the store causes an upload, and a failed upload is retried after `RETRY_S` seconds. If the server has
+    everything, `close` ends the thread at once, otherwise after one more upload.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ class SessionUpload:
         """Reason why the last upload failed; None if the last upload succeeded, or if there was no upload."""
         self._study, self._store, self._session, self._server = study, store, session, server
         self._on_server: LabSessionRecord | None = None
-        """The session as the server has it after the last upload; None if the last upload failed."""
+        """The content of the session on the server after the last upload; None if the last upload failed."""
         self._state = UploadState.PENDING
         self._changes = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="equipoise-upload", daemon=True)
@@ -202,7 +202,7 @@ class SessionUpload:
         self._thread.start()
 
     def changed(self) -> None:
-        """Let the thread upload what has changed in the store on this machine."""
+        """Report a change in the store on this machine, so that the thread uploads it."""
         self._move(UploadEvent.CHANGE)
 
     def close(self) -> None:
@@ -213,7 +213,7 @@ class SessionUpload:
         self._move(UploadEvent.CLOSE)
 
     def wait(self) -> bool:
-        """Wait at most `PATIENCE_S` for the end of the thread. Return True if the server has everything."""
+        """Wait at most `PATIENCE_S` seconds for the end of the thread. Return True if the server has everything."""
         if self._thread.ident is not None:  # Otherwise the thread was never started.
             self._thread.join(PATIENCE_S)
         return self._state is UploadState.COMPLETE
@@ -231,7 +231,7 @@ class SessionUpload:
             self._move(UploadEvent.SUCCESS, on_server=record)
 
     def _upload_changes(self) -> LabSessionRecord:
-        """Upload the session; return the session as the server has it now."""
+        """Upload the session. Return the session with the content that the server now has."""
         with self._store.snapshot() as db:
             record = lab_session_record(db, self._session)
         if self._on_server is None:
@@ -245,7 +245,7 @@ class SessionUpload:
             self.upload()
 
     def _wait_until_due(self) -> bool:
-        """Wait until an upload is due. Return False if no upload will follow."""
+        """Wait until an upload is due. Return False if the thread must end instead."""
         with self._changes:
             retry_s = RETRY_S if self._state is UploadState.FAILED else None
             if not self._changes.wait_for(lambda: self._state in _DUE | _ENDED, retry_s):

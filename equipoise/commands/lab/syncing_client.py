@@ -22,8 +22,9 @@ T = TypeVar("T")
 class SyncingClient(LabClient):
     """A client that stores a session on this machine, and uploads the session to a server while the session runs.
 
-    The server counts the slots, and assigns the group and the seed. The session never waits for the network. If the
-    server cannot be reached, the session continues. The next visit or `equipoise lab upload` then uploads the session.
+    The server counts the slots, and assigns the group and the seed. A running session never waits for the network: if
+    the server cannot be reached, the session continues. The next visit or `equipoise lab upload` then uploads the
+    session.
 
     Parameters
     ----------
@@ -110,7 +111,10 @@ class SyncingClient(LabClient):
         self._changed()
 
     def finish(self) -> bool:
-        """Request the end of the upload, and wait up to `PATIENCE_S`. Return True if the server has everything."""
+        """Request the end of the upload, and wait up to `PATIENCE_S` seconds.
+
+        Return True if the server has everything.
+        """
         if self._upload is None:
             return True
         self._upload.close()

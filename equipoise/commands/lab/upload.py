@@ -26,21 +26,21 @@ class UploadResult:
     """Result of an upload of all laboratory sessions of a store."""
 
     n_sessions: int
-    """Number of laboratory sessions in the store that the server has now."""
+    """Number of the store's laboratory sessions that are on the server now."""
     n_new: int
     """Number of responses that were new on the server."""
     n_withdrawn: int
     """Number of sessions withdrawn on the server, whose responses are now deleted on this machine too."""
     n_of_other_versions: dict[str, int]
-    """Number of sessions of each other version of the study. These sessions were not uploaded."""
+    """Number of sessions that were not uploaded because they belong to another version of the study, by version."""
     n_without_code: int
-    """Number of sessions whose participant codes were deleted; these sessions were not uploaded."""
+    """Number of sessions that were not uploaded because their participant codes were deleted."""
     refused: tuple[str, ...]
     """Reasons why the server refused sessions, one sentence each. Refused sessions remain on this machine."""
     excluded: tuple[str, ...] = ()
     """Sessions that the researcher has excluded on this machine. An exclusion is not uploaded."""
     problem: str | None = None
-    """Sentence on a file of a withdrawn session that could not be deleted; None if all such files are deleted."""
+    """Sentence on a file of a withdrawn session that could not be deleted; None if no deletion failed."""
 
 
 def lab_upload(
@@ -57,7 +57,7 @@ def lab_upload(
     study
         The study.
     server, into
-        Target: a server's address, or another store.
+        The target. Give exactly one of these: the address of a server, or another store.
     prefix
         Text to add before each participant code.
     store
@@ -71,7 +71,7 @@ def lab_upload(
     Raises
     ------
     InputError
-        If there is not exactly one target, if the target cannot be reached, or if it is the store with the sessions.
+        If there is not exactly one target, if it cannot be reached, or if `into` is the store with the sessions.
     """
     if (server is None) == (into is None):
         raise InputError(
@@ -126,7 +126,7 @@ def upload_withdrawals(study: Study, store: Store, server: LabClient) -> str | N
     Returns
     -------
     str or None
-        Reason why a deletion failed; None if the server has deleted all these responses.
+        Reason why a deletion failed; None if no deletion failed.
     """
     with store.snapshot() as db:
         withdrawn = [record for record in lab_session_records(db, study) if record.status is Status.WITHDRAWN]

@@ -23,7 +23,7 @@ def models_import(
     training_cutoff: str | None = None,
     choice: str | None = None,
 ) -> list[str]:
-    """Import replies of language models from files. If one run is refused, no run is stored.
+    """Import replies of language models from files. If one run cannot be stored, no run is stored.
 
     The format of each file is recognised by its content: results of the batch APIs of OpenAI and Anthropic, Inspect
     logs, samples of lm-evaluation-harness, the CSV file of the published vignette generator, and stored Black Box runs.
@@ -35,16 +35,16 @@ def models_import(
     files
         The files with the replies. All files of a run must be imported together.
     store
-        The store; by default the store in the settings.
+        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
+        study's folder.
     map
-        The columns of any other CSV or JSON Lines file: a YAML file, or a text such as
+        The meaning of the columns, for a CSV or JSON Lines file of any other format: a YAML file, or a text such as
         `item=scene_id,reply=answer,model==gpt-4`.
     training_cutoff
-        Month or day at which the training data of the model end, such as `2024-06`. The store has this date for each
-        new run.
+        Month or day at which the training data of the model end, such as `2024-06`. It is stored with each new run.
     choice
-        `logprob` for the choice by log-probability: the response is the option whose token has the largest probability
-        at the place of the answer. By default, the response is read in the reply.
+        `logprob` to use token probabilities: the response is the option that is most probable at the place of the
+        answer. By default, the response is read in the reply.
 
     Returns
     -------
@@ -54,9 +54,9 @@ def models_import(
     Raises
     ------
     InputError
-        If a file cannot be read, its format is unknown, no line belongs to the study, or the training cutoff is not a
-        date. Also if some responses of a run are already stored as part of another run. With `choice`, the error is
-        also raised if a file has no log-probabilities.
+        If a file cannot be read or its format is unknown, if no line belongs to the study, or if the training cutoff is
+        not a date. Also if some responses of a run are already stored as part of another run. With `choice`, also if a
+        file has no log-probabilities.
     """
     study = loaded(study)
     if choice not in {None, LOGPROB}:

@@ -52,7 +52,7 @@ class ListedRun:
     study_version: str | None
     battery_digest: str | None
     n_items: int | None
-    """Number of items of a complete run; None if unknown, for example for a run on another battery."""
+    """Number of items that a complete run has; None if unknown, for example for a run on another battery."""
     n_responses: int
     n_missing: int | None
     """Number of items without a response."""
@@ -64,7 +64,10 @@ class ListedRun:
     training_cutoff: str | None
     """Month or day at which the training data of the model end, as the researcher stated it."""
     n_with_canary: int | None
-    """Number of replies that contain the battery's canary; None if the battery has no canary."""
+    """Number of replies that contain the battery's canary (a text that marks the battery in training data).
+
+    None if the battery has no canary.
+    """
 
     def sentence(self) -> str:
         """Return the run in plain sentences."""
@@ -97,7 +100,8 @@ def models_list(
     study
         The study or its folder.
     store
-        The store; by default the store in the settings.
+        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
+        study's folder.
     output
         CSV file to write, with one row for each run.
 
@@ -128,7 +132,7 @@ def models_list(
 
 
 def list_sentences(study: StudyFolder, runs: Sequence[ListedRun]) -> list[str]:
-    """Return a sentence for each run, and sentences on the canary and on the runs that are not in the store."""
+    """Return a sentence for each run, and sentences on the battery's canary and on runs that are not in the store."""
     said = [run.sentence() for run in runs]
     if any(run.is_stored for run in runs):
         has_canary = loaded(study).battery.canary is not None
@@ -142,7 +146,10 @@ def list_sentences(study: StudyFolder, runs: Sequence[ListedRun]) -> list[str]:
 
 
 def canary_sentence(runs: Sequence[StoredRun | ListedRun]) -> str | None:
-    """Return a sentence that names the runs with the battery's canary; None if no run has the canary."""
+    """Return a sentence that names the runs whose replies contain the battery's canary.
+
+    None if no reply contains it.
+    """
     found = [(run.run, run.n_with_canary) for run in runs if run.n_with_canary]
     if not found:
         return None
@@ -175,7 +182,7 @@ def canary_notes(study: Study, store: str, runs: Collection[str]) -> list[str]:
 
 
 def _kept_runs(study: Study) -> list[KeptRun]:
-    """Return the kept replies of all models, for each condition and epoch."""
+    """Return the replies of all models on disk, as one entry for each condition and epoch."""
     folders = sorted(path.parent for path in (study.folder / "data" / "model-runs").glob(f"*/{FILE}"))
     found = []
     for folder in folders:

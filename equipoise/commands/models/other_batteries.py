@@ -1,4 +1,4 @@
-"""Errors of an import whose lines do not belong to the study, with the differences between the two batteries."""
+"""Messages on imported replies that do not belong to the study's battery, and on how the two batteries differ."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -24,9 +24,9 @@ def nothing_found(reports: Sequence[FileReport], paths: Sequence[Path]) -> str:
 
 
 def difference(study: Study, digits: str, n: int, location: StoreAddress | None) -> str:
-    """Return a description of the lines that belong to another battery.
+    """Return a description of the `n` lines that belong to another battery. `digits` begin the digest of this battery.
 
-    If the store has this battery, the description says how its items differ from the study's items.
+    If the store has the other battery, the description says how its items differ from the study's items.
     """
     own = study.battery
     sentence = (

@@ -37,24 +37,24 @@ def models_prompts(
     output
         The first file. Further files have the numbers 2, 3, ... in their names.
     model
-        The provider's name of the model; the CSV needs no model.
+        The provider's name of the model. It may be None for CSV.
     temperature
-        The sampling temperatures; by default, the requests have no temperature.
+        The sampling temperatures. By default, the requests do not set a temperature.
     epochs
         Number of repetitions of each request.
     style
-        Name of a style or a template file; by default, the style is `three-lines` for multiple choice and `baseline`
-        for Black Box.
+        Name of a style, or a template file, for the prompts. By default `three-lines` for multiple choice, and
+        `baseline` for Black Box.
     shots
         Number of solved practice items in each prompt.
     max_tokens
-        Limit of a reply, in tokens. By default, the limit is 512. It is 2048 for styles with reasoning and for OpenAI
-        models with reasoning.
+        Limit of a reply, in tokens. The default is 512. For styles and OpenAI models with reasoning, the default is
+        2048.
     group, seed
-        Group and seed of one session. The requests are then for the test items of this session, in the order of its
-        plan. By default, they are for all test items of the battery.
+        Group and seed of a session, to request its test items in the order of its plan. By default, the requests are
+        for all test items of the battery.
     logprobs
-        If True, the requests ask for the log-probabilities of the 20 most likely tokens. Only `openai-batch` has them.
+        True to ask for the log-probabilities of the 20 most likely tokens. Only `openai-batch` allows this.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def models_prompts(
     Raises
     ------
     InputError
-        If an argument is not possible, an item cannot be sent to a model, or a file exists already.
+        If an argument is invalid, an item cannot be sent to a model, or a file exists already.
     """
     study = loaded(study)
     temperatures = [temperature] if isinstance(temperature, (int, float)) else temperature

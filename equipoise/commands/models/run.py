@@ -37,62 +37,62 @@ def models_run(
     """Run a language model or a computational baseline on the test items of a study, and store its responses.
 
     Each reply of a language model is kept on disk as soon as it arrives, in the folder `data/model-runs` of the study.
-    A second call asks only for the missing replies. A run has one temperature and one epoch. A run is stored when it
-    has a reply to each item.
+    A second call asks only for the missing replies. Each temperature and epoch (repetition) is one run. A run is stored
+    when it has a reply to each item.
 
     Parameters
     ----------
     study
         The study or its folder.
     model
-        Inspect's name of a language model, such as `openai/gpt-4.1`, or the name of a baseline:
+        Name of a language model in the package inspect-ai, such as `openai/gpt-4.1`. Or the name of a baseline:
         `baseline/straight-line`, `baseline/nearest-atom` or `baseline/tracer`.
     store
-        The store; by default the store in the settings.
+        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
+        study's folder.
     temperature
-        The sampling temperatures; by default, the requests have no temperature.
+        The sampling temperatures. By default, the requests do not set a temperature.
     epochs
         Number of repetitions of each request.
     style
-        Name of a style or a template file; by default, the style is `three-lines` for multiple choice and `baseline`
-        for Black Box.
+        Name of a style, or a template file, for the prompts. By default `three-lines` for multiple choice, and
+        `baseline` for Black Box.
     shots
         Number of solved practice items in each prompt.
     max_tokens
-        Limit of a reply, in tokens. By default, the limit is 512. It is 2048 for styles with reasoning and for OpenAI
-        models with reasoning.
+        Limit of a reply, in tokens. The default is 512. For styles and OpenAI models with reasoning, the default is
+        2048.
     group, seed
         Group and seed of one session, to ask only the test items of this session. By default, all test items of the
         battery are asked.
     whole_session
-        True to go through the session as one conversation, in the order of its plan. The conversation has one round of
-        practice and the attention checks, and each request has the model's earlier replies. The model answers the
-        practice itself, and gets the feedback that people get. The default style is then `human-equivalent`. By
-        default, each item is asked afresh.
+        True to run the session as one conversation, in the order of its plan. The conversation includes one round of
+        practice and the attention checks. Each request contains the model's earlier replies. The model responds to the
+        practice items, and gets the feedback that people get. The default style is then `human-equivalent`. By default,
+        each request contains one item and no earlier replies.
     limit
-        Number of items to ask, to try the command. The replies are kept, but no run is stored.
+        Number of items to ask, for a first try. The replies are kept, but no run is stored.
     max_connections
-        Number of requests at the same time; by default, Inspect chooses the number.
+        Number of requests at the same time. By default, the package inspect-ai chooses the number.
     max_retries
         Number of times that a failed request is sent again.
     max_cost
-        Limit of the price of all replies, in USD.
+        Limit of the price of all replies, in USD. No request is sent that could exceed this limit.
     price_in, price_out
         Prices of the model for prompts and replies, in USD per million tokens.
     training_cutoff
-        Month or day at which the training data of the model end, such as `2024-06`. The store has this date for each
-        new run.
+        Month or day at which the training data of the model end, such as `2024-06`. It is stored with each new run.
 
     Returns
     -------
     list of str
-        One sentence on each run, and a sentence on the tokens.
+        One sentence on each run, and a sentence with the number of tokens.
 
     Raises
     ------
     InputError
-        If the model is unknown, an argument is not possible, or a run is incomplete. Complete runs are stored before
-        the error is raised.
+        If the model is unknown, an argument is invalid, or a run is incomplete. Complete runs are stored before the
+        error is raised.
     """
     study = loaded(study)
     temperatures = [temperature] if isinstance(temperature, (int, float)) else temperature

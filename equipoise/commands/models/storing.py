@@ -15,7 +15,7 @@ from server.store import Conflict, Store
 
 
 def checked_cutoff(training_cutoff: str | None) -> str | None:
-    """Return a model's training cutoff, a month or a day.
+    """Return the month or day at which a model's training data end, after a check.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def checked_cutoff(training_cutoff: str | None) -> str | None:
 def add_runs(
     study: Study, runs: Sequence[Run], location: StoreAddress | None = None, training_cutoff: str | None = None
 ) -> list[str]:
-    """Store runs, and return one sentence for each run. If one run is refused, no run is stored.
+    """Store runs, and return one sentence for each run. If one run cannot be stored, no run is stored.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def added_runs(
 class _Summarised(Sequence[Run]):
     """A sequence of runs. When the store reads a run, the training cutoff is added, and the summary is made.
 
-    The summaries are not made later, because an import has only one run in memory at a time.
+    An import has only one run in memory at a time, so the summaries cannot be made later.
     """
 
     def __init__(

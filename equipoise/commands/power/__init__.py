@@ -1,1 +1,1 @@
-"""`equipoise power`: find the power of a study, or the number of participants for a power, from simulated responses."""
+"""`equipoise power`: simulate a study, to find its power or the number of participants that it needs."""

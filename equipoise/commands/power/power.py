@@ -1,4 +1,4 @@
-"""Find the power of a study from simulated responses, or the number of participants for a power."""
+"""Find the power of a study, or the number of participants that it needs, from simulated responses."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -46,41 +46,40 @@ def power(
     store: str | None = None,
     output: Path | str | None = None,
 ) -> str:
-    """Simulate and analyze responses to a study's test items. Report the number of participants for a power.
+    """Simulate and analyze responses to a study's test items. Report the power, or how many participants a power needs.
 
     Parameters
     ----------
     study
         The study or its folder.
     effects
-        One effect or several effects. An effect is a difference that is added to `accuracy` in trials with
-        certain levels, such as `condition=B,inference_level=3:-0.15`. If several effects apply to a trial, their
-        differences are added. Without `against_model` and `equivalence`, at least one effect is needed.
+        One effect or several effects. An effect such as `condition=B,inference_level=3:-0.15` is a difference that is
+        added to `accuracy` in trials with these levels. If several effects apply to a trial, their differences are
+        added. At least one effect is needed, except with `against_model` or `equivalence`.
     test
         Name of a test in the analysis plan; by default a paired t test of the first effect.
     model
         Name of a mixed model in the analysis plan, instead of a test.
     term
-        Term or coefficient of the mixed model; by default the only term of the model. For a comparison with factors:
-        a level of each factor, such as `condition=B`.
+        Term or coefficient of the mixed model; by default the only term of the model. With `comparison`, the levels of
+        the comparison's factors, such as `condition=B`.
     against_model
-        To compare people with a language model: the accuracy of the model, such as 0.75, or the name of a model in the
-        report, whose stored responses are used.
+        To compare people with a language model: the accuracy of the model, such as 0.75. Or the name of a model in the
+        report, to use its stored responses.
     comparison
         Name of a comparison in the analysis plan, for `against_model`; by default the comparison over all items.
     equivalence
-        True for the power to show equivalence, with the `equivalence_margin` of the test or comparison. Without
+        True to report the power to show equivalence, with the `equivalence_margin` of the test or comparison. Without
         effects, the true difference is 0.
     accuracy
         People's accuracy in the population before the effects are added, between 0 and 1. By default 0.8. If
-        `equivalence` with a model or a number is tested, the default is the accuracy of the model, or the number.
+        `equivalence` compares people with a model or a number, the default is the model's accuracy, or the number.
     participant_sd, item_sd
         Standard deviations of participants and of items in log-odds, from 0 to 5.
     item_columns
         Factors that identify an item, such as `["scenario", "version"]`; by default `item_id`.
     ns
-        Numbers of participants to try. If there are none, the function searches for the smallest number for each of
-        `powers`.
+        Numbers of participants to try. If empty, the function searches for the smallest number for each of `powers`.
     powers
         The powers to reach, more than `alpha` and less than 1.
     largest_n
@@ -91,12 +90,12 @@ def power(
         Level of significance, two-sided, between 0 and 1. By default 1 minus the `confidence` of the analysis plan, so
         usually 0.05.
     excluded
-        Share of participants who are excluded from the analysis: 0 or more, and less than 1.
+        Probability that a participant is excluded from the analysis: 0 or more, and less than 1.
     seed
         Seed of the simulated responses.
     store
-        The store with the responses of the model, a file or the address of a database; by default the store in the
-        settings.
+        The store with the responses of the model: a file, or the address of a database. By default `EQUIPOISE_STORE`,
+        or the file in the study's folder.
     output
         Folder for power.csv and power.svg; by default no file is written.
 
@@ -142,7 +141,7 @@ def power(
 
 
 def _compared_model(study: Study, request: Request, location: str | None) -> float | StoredModel | None:
-    """Return the accuracy of the model, or the stored responses of the named model."""
+    """Return the model of the request: its accuracy or its stored responses; None if the request names no model."""
     name, plan = request.against_model, study.definition.analysis
     if not isinstance(name, str):
         return name
@@ -165,7 +164,7 @@ def _compared_model(study: Study, request: Request, location: str | None) -> flo
 
 
 def _refuse_results_of_analysis(output: Path) -> None:
-    """Refuse a folder with results of `equipoise analyze`. Otherwise these results would be removed as outdated."""
+    """Raise an InputError if a folder has results of `equipoise analyze`, because these results would be removed."""
     manifest = output / MANIFEST
     if manifest.is_file() and '"power"' not in manifest.read_text(encoding="utf-8", errors="replace")[:200]:
         raise InputError(f"{output}: this folder contains the results of an analysis. Fix: choose another folder.")

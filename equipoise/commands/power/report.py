@@ -13,7 +13,7 @@ from equipoise.commands.power.request import LIMITS_OF_N, Request
 
 @dataclass(frozen=True)
 class SimulatedStudies:
-    """The results of the simulated studies, and what was simulated."""
+    """The results of the simulated studies, with the properties of these studies."""
 
     table: pd.DataFrame
     """The result of `simulated_power`, for all simulated numbers of participants."""
@@ -23,16 +23,18 @@ class SimulatedStudies:
     accuracy: float
     """People's mean accuracy before the effects are added."""
     true_difference: float | None
-    """The difference in the population, for an equivalence test."""
+    """The difference in the population, if equivalence is tested; otherwise None."""
     has_effect: bool
     """False if the null hypothesis is true in the simulated studies."""
     found: Mapping[float, int | None] | None = None
-    """For each power, the smallest number of participants that was found; None if the largest number falls short.
-    Without a search, there is no mapping."""
+    """For each power, the smallest number of participants with this power.
+
+    None if the largest number has less power. `found` is None without a search.
+    """
 
     @property
     def tried(self) -> pd.DataFrame:
-        """The rows with the requested effects, in ascending order of the number of participants."""
+        """The rows of `table` with the requested effects, sorted by the number of participants."""
         return self.table[self.table["effect"] == "as given"].sort_values("n_participants")
 
 
@@ -86,7 +88,7 @@ def power_figure(studies: SimulatedStudies) -> Drawing | None:
 
 
 def _decision(request: Request, analysis: PowerAnalysis) -> str:
-    """Return the rule by which a study is positive: the level of significance or the interval."""
+    """Return the rule by which a simulated study counts as positive: the level of significance or the interval."""
     alpha = request.alpha
     if analysis.equivalence is not None:
         coverage = f"{100 * (1 - 2 * alpha):g} % interval"
@@ -143,7 +145,7 @@ def _smallest_tried(request: Request, studies: SimulatedStudies) -> str:
 
 
 def _found_words(request: Request, studies: SimulatedStudies) -> list[str]:
-    """Return a sentence for each power: the number of participants that was found, or the power that falls short."""
+    """Return a sentence for each power: the number of participants that reaches it, or that no number reaches it."""
     rows = studies.tried.set_index("n_participants")
     lines = []
     for target, n in (studies.found or {}).items():
@@ -198,5 +200,5 @@ def _percent(share: float) -> str:
 
 
 def _signed(number: float) -> str:
-    """Return a number with its sign. A number that rounds to 0 never has the sign -."""
+    """Return a number with its sign. A number that rounds to 0 does not get a minus."""
     return f"{round(number, 3) + 0.0:+.3f}"

@@ -18,11 +18,10 @@ class Request:
 
     effects: tuple[Effect, ...]
     accuracy: float | None
-    """People's accuracy in the population before the effects are added. None for the usual value."""
+    """People's accuracy in the population before the effects are added. None for the default of `power`."""
     population: Population
     ns: tuple[int, ...]
-    """Numbers of participants to try. If there are none, the smallest number for each power is
-    requested."""
+    """Numbers of participants to try. If empty, the smallest number for each power is searched."""
     powers: tuple[float, ...]
     largest_n: int
     simulations: int
@@ -75,7 +74,7 @@ def parse_levels(text: str) -> dict[str, Level] | None:
 
 
 def parsed_effects(effects: Sequence[str | Effect] | str | Effect) -> tuple[Effect, ...]:
-    """Return the effects. An effect may be a text."""
+    """Return effects as a tuple. An effect that is given as text is parsed."""
     given = [effects] if isinstance(effects, (str, Effect)) else effects
     return tuple(parse_effect(effect) if isinstance(effect, str) else effect for effect in given)
 

@@ -1,4 +1,4 @@
-"""Simulated studies of any size, with the analysis that the request names, and the search for the smallest size."""
+"""Simulated studies with any number of participants, their analysis, and the search for the smallest number."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -24,9 +24,9 @@ from experiment.plan import Phase
 from experiment.study.definition import Study
 
 FIRST_N = 30
-"""The first number of participants in the search, or the next multiple of the number of groups."""
+"""The first number of participants in the search. It is rounded up to a multiple of the number of groups."""
 ROUGH_SHARE = 5
-"""The first steps of the search have one fifth of the simulated studies."""
+"""The first steps of the search simulate fewer studies: the requested number divided by this number."""
 
 
 def design_of(study: Study) -> pd.DataFrame:
@@ -64,7 +64,7 @@ class _Sized:
 
     @property
     def has_effect(self) -> bool:
-        """False if the null hypothesis is true."""
+        """False if the null hypothesis is true in the simulated studies."""
         return not np.array_equal(self.accuracy, self.null_accuracy)
 
     @property
@@ -73,7 +73,7 @@ class _Sized:
 
 
 class Simulator:
-    """Simulates studies of any size, and analyzes them as requested."""
+    """Simulates studies with any number of participants, and analyzes them as requested."""
 
     def __init__(self, study: Study, request: Request, model: float | StoredModel | None) -> None:
         self.plan, self.request, self.model = study.definition.analysis, request, model
@@ -96,8 +96,8 @@ class Simulator:
     def searched_sizes(self) -> SimulatedStudies:
         """Search for the smallest number of participants for each power.
 
-        The first steps have fewer simulated studies. The last steps have all of them, and begin at the result of the
-        first steps.
+        The first steps simulate fewer studies, to be fast. The last steps simulate the requested number of studies, and
+        begin at the result of the first steps.
         """
         request, step = self.request, self.n_groups
         if request.largest_n < step:

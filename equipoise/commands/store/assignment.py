@@ -29,7 +29,8 @@ def assignment_show(study: StudyFolder, store: StoreAddress | None = None) -> li
     study
         The study or its folder.
     store
-        The store; by default the store in the settings.
+        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
+        study's folder.
 
     Returns
     -------
@@ -60,7 +61,8 @@ def assignment_open(study: StudyFolder, group: int, store: StoreAddress | None =
     group
         Number of the group, from 1.
     store
-        The store; by default the store in the settings.
+        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
+        study's folder.
 
     Raises
     ------
@@ -80,7 +82,8 @@ def assignment_close(study: StudyFolder, group: int, store: StoreAddress | None 
     group
         Number of the group, from 1.
     store
-        The store; by default the store in the settings.
+        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
+        study's folder.
 
     Raises
     ------
@@ -118,12 +121,13 @@ def assignment_release(
     study
         The study or its folder.
     reason
-        `return`: the participant returned the submission at the panel.
+        `return`, the only reason: the participant returned the submission at the panel.
     session, panel_id, participant
         Exactly one of these: the session's name in the store, the participant's panel id, or the laboratory's code for
         the participant. An id or a code selects the participant's latest session.
     store
-        The store; by default the store in the settings.
+        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
+        study's folder.
 
     Returns
     -------
@@ -162,7 +166,8 @@ def assignment_log(study: StudyFolder, output: Path | str, store: StoreAddress |
     output
         File to write, .csv. Only the owner of the file can read it.
     store
-        The store; by default the store in the settings.
+        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
+        study's folder.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""`equipoise store inspect-log`: export the sessions of people as a log of Inspect."""
+"""`equipoise store inspect-log`: export the sessions of people as a log of the package inspect-ai (Inspect)."""
 
 import importlib.util
 from pathlib import Path
@@ -26,9 +26,9 @@ def store_inspect_log(
 ) -> int:
     """Write the responses of people to a log of Inspect, with one sample for each test trial that has a response.
 
-    The id of a sample is the item, and its epoch is the number of the session. Input, right answer, response and score
-    are in the fields that Inspect uses for models. A trial that the study's analysis plan excludes has no score. Its
-    field `excluded_by` has the reason.
+    The id of a sample is the id of the item, and its epoch is the number of the session in the log. Input, right
+    answer, response and score are in the fields that Inspect uses for models. If the study's analysis plan excludes a
+    trial, the sample has no score, and its field `excluded_by` has the reason.
 
     Parameters
     ----------
@@ -37,7 +37,8 @@ def store_inspect_log(
     output
         File to write, .eval.
     store
-        The store; by default the store in the settings.
+        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
+        study's folder.
     simulated
         True to export simulated participants instead of people.
 

@@ -1,7 +1,7 @@
 """Trials of people as a log of Inspect (`.eval`), which Inspect's viewer and data frames read.
 
-The log is a ZIP archive with one JSON file for each sample, like the logs that Inspect writes. Inspect's function
-`write_eval_log` needs all samples in memory. This module writes one sample after the other.
+The log is a ZIP archive with one JSON file for each sample. Inspect's function `write_eval_log` is not used, because it
+needs all samples in memory.
 """
 
 import json
@@ -43,7 +43,7 @@ _IN_METADATA = (
     "participant", "session", "session_number", "source", "study_version", "group", "trial_index", "rt_ms",
     "excluded_by",
 )  # fmt: skip
-"""The columns of the tidy table that are in the metadata of a sample. The factors are there too."""
+"""The columns of the tidy table that the metadata of a sample contain, besides the factors."""
 _OTHER_COLUMNS = ("item_id", "task", "content", "key", "response", "correct", "shown_at", "received_at")
 
 
@@ -59,7 +59,7 @@ def write_log(
     trials
         Rows of the tidy table with `excluded_by`, sorted by session. Each row is a test trial with a response.
     kind
-        The kind of the participants, in the name of the log's model, such as `equipoise/human`.
+        The kind of the participants. It is part of the model's name in the log, such as `equipoise/human`.
     path
         The file to write.
     advance
@@ -120,7 +120,7 @@ def _last_completion(trials: pd.DataFrame) -> str:
 def _results(trials: pd.DataFrame) -> EvalResults:
     """Return the accuracy of the trials in the analysis, with its standard error.
 
-    The trials of a participant are a cluster. The formula is that of Inspect's metric `stderr` with `cluster`. With one
+    The standard error is clustered by participant, as in Inspect's metric `stderr` with `cluster`. With one
     participant, there is no standard error.
     """
     kept = trials[trials["excluded_by"].isna()]

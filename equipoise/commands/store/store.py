@@ -22,14 +22,15 @@ from server.store.verify import Verified, verify
 def store_verify(study: StudyFolder, store: StoreAddress | None = None) -> Verified:
     """Check that every acknowledged response is in the store, unchanged.
 
-    A response is acknowledged if the server has confirmed that the response is stored.
+    A response is acknowledged if the server confirmed to the client that it is stored.
 
     Parameters
     ----------
     study
         The study or its folder.
     store
-        The store; by default the store in the settings.
+        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
+        study's folder.
 
     Returns
     -------
@@ -59,7 +60,8 @@ def store_backup(study: StudyFolder, output: Path | str, store: StoreAddress | N
     output
         New file for the backup.
     store
-        The store; by default the store in the settings.
+        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
+        study's folder.
 
     Returns
     -------
@@ -116,7 +118,8 @@ def store_sessions(study: StudyFolder, output: Path | str, store: StoreAddress |
     output
         File to write, .csv.
     store
-        The store; by default the store in the settings.
+        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
+        study's folder.
 
     Returns
     -------

@@ -19,7 +19,7 @@ class Decided:
     sessions: tuple[str, ...]
     """Names of the sessions, sorted."""
     has_slot: tuple[bool, ...] = ()
-    """One value for each session that was included again: True if the session has a slot again."""
+    """One value for each session that was included again: True if the session got a slot again."""
 
 
 def revise(study: StudyFolder, reason: str, store: StoreAddress | None = None) -> Revision:
@@ -32,7 +32,8 @@ def revise(study: StudyFolder, reason: str, store: StoreAddress | None = None) -
     reason
         Reason, in one sentence for the log and the report.
     store
-        The store; by default the store in the settings.
+        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
+        study's folder.
 
     Returns
     -------
@@ -76,12 +77,13 @@ def exclude(
     undo
         True to include excluded sessions in the analysis again.
     store
-        The store; by default the store in the settings.
+        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
+        study's folder.
 
     Returns
     -------
     Decided
-        The sessions. With `undo`, the result also shows which of the sessions have a slot again.
+        The sessions. With `undo`, also which of these sessions got a slot again.
 
     Raises
     ------

@@ -26,7 +26,8 @@ def withdraw(
         Instead of `code`: the name of one of the participant's sessions, the panel id, or the laboratory's code for the
         participant.
     store
-        The store; by default the store in the settings.
+        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
+        study's folder.
 
     Returns
     -------

@@ -17,7 +17,10 @@ def intervals_ms(stamps_ns: Sequence[int]) -> list[float]:
 
 
 def wait_until(due_ns: int) -> None:
-    """Wait until a time. Sleep first, then poll the clock for the last 2 ms."""
+    """Wait until the clock `time.perf_counter_ns` shows `due_ns`.
+
+    Sleep first, then poll the clock for the last 2 ms.
+    """
     asleep_s = (due_ns - time.perf_counter_ns()) / 1e9 - AWAKE_S
     if asleep_s > 0:
         time.sleep(asleep_s)

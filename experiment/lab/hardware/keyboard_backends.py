@@ -1,4 +1,4 @@
-"""The keyboard backends of this machine."""
+"""The programs that can read the keyboard (keyboard backends), and the one that works on this machine."""
 
 import ctypes
 import os
@@ -32,7 +32,10 @@ def ptb_obstacle() -> str | None:
 
 
 def has_real_time_privileges() -> bool:
-    """Return True if this process may raise its priority, as psychtoolbox does. Call this function on Linux only."""
+    """Return True if this process may raise its priority, which psychtoolbox needs.
+
+    Call this function on Linux only.
+    """
     import resource  # noqa: PLC0415 - not on Windows
 
     return os.geteuid() == 0 or resource.getrlimit(resource.RLIMIT_RTPRIO)[0] != 0
@@ -49,9 +52,9 @@ def letters_by_ptb_code() -> dict[int, str]:
     """Return a dictionary from psychtoolbox's key codes to the letters of this machine's keyboard layout.
 
     With psychtoolbox, PsychoPy uses the key names of an American keyboard. The key `a` of a French keyboard then has
-    the name `q`. This function returns the letters of the actual layout on Linux, and an empty dictionary on other
-    systems. On Windows, psychtoolbox's key codes already follow the layout. On macOS, this program cannot find out the
-    layout.
+    the name `q`. On Linux, this function returns the letters of the actual layout. On Windows, it returns an empty
+    dictionary, because psychtoolbox's key codes already follow the layout. On macOS, the dictionary is empty because
+    the layout is unknown.
     """
     if not sys.platform.startswith("linux"):
         return {}

@@ -37,7 +37,7 @@ KEYPAD_WITHOUT_NUM_LOCK = {
     "num_prior": "num_9",
     "num_delete": "num_decimal",
 }
-"""Names of keypad keys: from the window's name without Num Lock to the name with Num Lock.
+"""Name of each keypad key with Num Lock, by the name that the window reports without Num Lock.
 
 The names from psychtoolbox do not depend on Num Lock.
 """
@@ -52,7 +52,10 @@ class Press:
     name: str
     """PsychoPy's name of the key, such as `1`, `num_1`, `return` or `left`, or the name of the clicked region."""
     rt_ms: float
-    """Time since time zero, which `InputDevices.reset` sets. Only an escape before time zero has a negative time."""
+    """Time in ms since time zero, which `InputDevices.reset` sets.
+
+    It is negative only for an escape before time zero.
+    """
     input: Literal["key", "mouse"]
     text: str = ""
     """The typed text in the participant's keyboard layout. Only `InputDevices.wait_for_typing` sets this field."""
@@ -112,7 +115,7 @@ class InputDevices:
         self.n_focus_lost = 0
 
     def reset(self, at_ns: int) -> None:
-        """Set time zero, a time by `time.perf_counter_ns`.
+        """Set time zero to `at_ns`, a time by `time.perf_counter_ns`.
 
         Presses before time zero are then ignored, except an escape.
         """
@@ -125,9 +128,9 @@ class InputDevices:
     def discard_early_presses(self, keys: Collection[str], regions: Sequence[Region] = ()) -> int:
         """Discard presses before time zero, and return how many of these presses would have been responses.
 
-        The presses between `clear` and time zero are counted. Call this method directly after the flip that sets time
-        zero. During a flip, no device is polled. A click, or a key press without psychtoolbox, gets the time of the
-        next poll. After the flip, this method therefore counts every such press as a press before time zero.
+        Presses between `clear` and time zero are counted. Call this method directly after the flip that sets time zero.
+        No device is polled during a flip, so clicks, and key presses without psychtoolbox, get the time of the next
+        poll. This method counts all of them that were made during the flip as presses before time zero.
         """
         self._listen()
         early = [each for each in self._heard if each.name != ESCAPE and self._is_early(each)]
@@ -265,7 +268,7 @@ class InputDevices:
         return not self._was_away[0] <= key.at_ns < self._was_away[1]
 
     def _closed(self) -> bool:
-        """Treat the closing of the window as an escape, so that the participant is asked before the session ends."""
+        """Record an escape if the window is closed. So the participant is asked before the session ends."""
         self._heard.append(_Stamped(time.perf_counter_ns(), ESCAPE, "mouse"))
         return True
 
@@ -291,10 +294,10 @@ def _event_keys() -> list[_Stamped]:
 
 
 class _PtbKeys:
-    """Return the key presses that psychtoolbox has received, in order.
+    """A function that returns the key presses that psychtoolbox has received, in order.
 
-    PsychoPy's `getKeys` is not used, because it loses presses that end before the poll, such as a short pulse of a
-    response box.
+    PsychoPy's `getKeys` is not used. It loses a press that ends before the next poll, such as a pulse of a response
+    box.
 
     Raises
     ------

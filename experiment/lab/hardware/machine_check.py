@@ -1,4 +1,4 @@
-"""Check of a machine: findings, verdicts, and advice for a technician."""
+"""Check of a laboratory machine: for each property, a verdict (good, warning or bad) and advice."""
 
 import os
 import statistics
@@ -66,9 +66,9 @@ def check_machine(
     window, inputs
         The window, and its keys and mouse, as in a session.
     missing_glyphs
-        Characters of the battery that no font has; None if there is no battery.
+        Characters of the battery that no installed font can draw; None if there is no battery.
     least_size_px
-        Smallest window in which the battery is readable.
+        Width and height in pixels of the smallest window in which the battery is readable.
     """
     return [
         screen_finding(window.size_px, least_size_px, window.full_screen),
@@ -83,7 +83,7 @@ def check_machine(
 
 
 def verdict_of(findings: Sequence[MachineFinding]) -> Verdict:
-    """Return the worst of all verdicts."""
+    """Return the worst verdict of the findings."""
     verdicts = {finding.verdict for finding in findings}
     return "bad" if "bad" in verdicts else "warning" if "warning" in verdicts else "good"
 
@@ -157,7 +157,7 @@ def frames_finding(refresh: Refresh, frames_ms: Sequence[float]) -> MachineFindi
 
 
 def keyboard_finding(backend: Backend, obstacle: str | None, poll_ms: float, key: str | None) -> MachineFinding:
-    """Judge the keyboard backend; `key` is the received key, or None if no press was received."""
+    """Judge the keyboard backend. `key` is the key of the press that the program received, or None without a press."""
     found = (
         f"the window's events, because {obstacle or 'they were requested'}; the time of a press is the time at which "
         "the operating system delivers the press"
@@ -229,7 +229,10 @@ def _keyboard_advice() -> str:
 
 
 def _key_pressed(window: "LabWindow", inputs: "InputDevices") -> str | None:
-    """Ask for a key press and return the name of the key. Only a press shows that the backend receives keys."""
+    """Ask for a key press, which shows that the backend receives keys.
+
+    Return the key's name, or None without a press.
+    """
     asked = (
         "Press a key on the keyboard or the response box that participants use.",
         f"The check continues after {KEY_PATIENCE_S} seconds.",

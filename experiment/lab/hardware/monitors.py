@@ -1,4 +1,4 @@
-"""The screens of this machine, and the refresh rates of their modes."""
+"""The screens of this machine, and the refresh rates that the operating system reports for them."""
 
 import sys
 from typing import Any
@@ -8,7 +8,7 @@ import pyglet
 from batteries.errors import InputError
 
 MIN_HZ = 10
-"""Lowest credible refresh rate. An operating system that does not know the rate reports a lower number."""
+"""Lowest credible refresh rate, in Hz. An operating system that does not know the rate reports a lower number."""
 
 
 def find_screen(number: int) -> Any:
@@ -29,7 +29,7 @@ def find_screen(number: int) -> Any:
 
 
 def nominal_hz(screen: Any) -> float | None:
-    """Return the refresh rate of a screen's mode, or None if it is unknown."""
+    """Return the refresh rate of a screen in Hz, as the operating system reports it, or None if it is unknown."""
     hz = _hz_by_xrandr(screen) if _is_x11() else getattr(screen.get_mode(), "rate", None)
     return float(hz) if hz and hz >= MIN_HZ else None
 
@@ -39,10 +39,10 @@ def _is_x11() -> bool:
 
 
 def _x11_screens(number: int) -> list[Any]:
-    """Return the monitors of the first screen of the X server.
+    """Return the monitors among which `number` selects one.
 
-    If there is no monitor with this number, return one monitor for each screen of the X server from 0 to `number`. If
-    the X server does not have these screens, return the monitors of its first screen.
+    These are the monitors of the X server's first screen. If they are too few, but the X server has screens 0 to
+    `number`, return the first monitor of each of these screens.
     """
     from pyglet.canvas.xlib import NoSuchDisplayException  # noqa: PLC0415 - not on other systems
 
@@ -59,7 +59,7 @@ def _x11_screens(number: int) -> list[Any]:
 def _hz_by_xrandr(screen: Any) -> float | None:
     """Return a screen's refresh rate from the X server.
 
-    On X, pyglet returns the pixel clock instead of the refresh rate.
+    On X, pyglet returns the pixel clock instead of the refresh rate, so this function runs the program `xrandr`.
     """
     from Xlib import display  # noqa: PLC0415 - not on other systems
     from Xlib.ext import randr  # noqa: PLC0415

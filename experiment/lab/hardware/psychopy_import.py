@@ -1,4 +1,4 @@
-"""Conditions for an import of PsychoPy. If a condition does not hold, the import fails with a traceback."""
+"""Conditions for an import of PsychoPy. They are checked first, because a failed import shows only a traceback."""
 
 import ctypes
 import platform
@@ -17,7 +17,7 @@ At each flip, PsychoPy waits for `displayLinkWithTarget:selector:`, which older 
 def require_psychopy() -> None:
     """Check that PsychoPy is installed and that there is a display. Call this before importing `window` or `inputs`.
 
-    On Windows, this function also makes the program count in physical pixels, even on a scaled screen.
+    On Windows, this function also makes the program use physical pixels, even if Windows enlarges the display.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """A screen's refresh: the nominal rate, the measured rate, and whether flips wait for the screen.
 
-Time can be counted in frames only if flips wait for the screen. With some drivers, virtual screens and remote desktops,
-flips return at once, and counts of frames are meaningless. The verdict is therefore strict, and states its reason.
+A flip shows the next image. Time can be counted in frames only if each flip waits for the screen. With some drivers,
+virtual screens and remote desktops, flips return at once, and counts of frames are meaningless.
 """
 
 import statistics
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 COMMON_HZ = 60.0
-"""Assumed refresh rate if the screen's rate is neither known nor measurable."""
+"""Assumed refresh rate in Hz if the screen's rate is neither known nor measurable."""
 N_PLAIN_FLIPS = 60
 N_BUSY_FLIPS = 60
 BUSY_SHARES = tuple((7 * n % 15) / 20 for n in range(15))
@@ -17,7 +17,7 @@ BUSY_SHARES = tuple((7 * n % 15) / 20 for n in range(15))
 RESTS = tuple(1.25 + (7 * n % 20) * 1.5 / 20 for n in range(20))
 """Duration of each rest before a rested interval (see `judge_refresh`), in frames: 1.25 to 2.75, in a fixed order."""
 FRAME_RANGE_MS = (2.0, 50.0)
-"""Durations of a frame at 500 Hz and at 20 Hz. No screen of a laboratory is faster or slower."""
+"""Shortest and longest credible duration of a frame: 500 Hz and 20 Hz."""
 REGULAR = 0.1
 """An interval counts as one frame if it differs from a frame by at most this share, or by at most 0.5 ms."""
 SHARE_OF_PLAIN = 0.95
@@ -32,21 +32,21 @@ class Refresh:
     """A screen's refresh."""
 
     nominal_hz: float | None
-    """Rate of the screen's mode; None if the mode has no rate."""
+    """Rate in Hz that the operating system reports for the screen; None if it is unknown."""
     measured_hz: float
-    """Rate computed from the median interval between flips."""
+    """Rate in Hz, computed from the median interval between flips."""
     jitter_ms: float
-    """Standard deviation of the intervals that count as one frame."""
+    """Standard deviation in ms of the intervals between flips that count as one frame."""
     is_synchronised: bool
     """True if flips wait for the screen."""
     reason: str
-    """Reason for the verdict."""
+    """Reason why `is_synchronised` is True or False."""
 
     @property
     def frame_ms(self) -> float:
-        """Duration of a frame: measured if flips wait for the screen, otherwise nominal.
+        """Duration of a frame in ms: measured if flips wait for the screen, otherwise nominal.
 
-        An unknown rate counts as 60 Hz.
+        If the nominal rate is unknown, 60 Hz is assumed.
         """
         return 1000 / (self.measured_hz if self.is_synchronised else self.nominal_hz or COMMON_HZ)
 
@@ -64,12 +64,12 @@ def judge_refresh(
 
     - The median of the plain intervals is between 2 and 50 ms. This median is the duration of a frame.
     - At least 95 % of the plain intervals are one frame long, plus or minus a tenth of the frame.
-    - At least 90 % of the busy intervals are one frame long. The median of the busy intervals differs from the median
-      of the plain intervals by at most 2 %. If flips do not wait for the screen, each busy interval is longer by the
-      duration of the work. This condition detects flips that are regular only because each drawing takes the same time.
+    - At least 90 % of the busy intervals are one frame long. The medians of the busy and the plain intervals differ by
+      at most 2 %. This condition detects flips that are regular only because each drawing takes the same time: if flips
+      do not wait for the screen, the work makes busy intervals longer.
     - At least 75 % of the rested intervals are one frame long. With triple buffering or a compositor, the driver queues
-      images. The driver then accepts the first images after a rest at once, a frame or more before these images are
-      visible. Only a rest shows this fault, because the later flips are regular. Each trial begins after a rest.
+      images, and accepts the first images after a rest at once, a frame or more before they are visible. Later flips
+      are regular, so only a rest shows this fault. It matters because each trial begins after a rest.
     - The median of the plain intervals is within 3 % of the screen's nominal interval, if that interval is known.
 
     Parameters
@@ -79,7 +79,7 @@ def judge_refresh(
     rested_ms
         Intervals between the first two flips after a rest, in ms.
     nominal_hz
-        Rate of the screen's mode; None if it is unknown.
+        Rate in Hz that the operating system reports for the screen; None if it is unknown.
     """
     frame_ms = statistics.median(plain_ms)
     single_ms = [interval_ms for interval_ms in plain_ms if _is_frame(interval_ms, frame_ms)]

@@ -1,6 +1,6 @@
-"""Event codes for EEG, eye trackers and similar devices, sent at the flip of the marked event.
+"""Event codes for EEG, eye trackers and similar devices. A code is sent at the flip that shows the event.
 
-The destination of the codes is written in one of these forms:
+The researcher names the destination of the codes in one of these forms:
 
 - `serial:/dev/ttyUSB0` or `serial:COM3`: a serial port, which receives one byte. The options `baud=115200` and
   `pulse_ms=10` can follow, separated by commas. `serial:loop://` returns the codes to this program, for tests.
@@ -8,9 +8,9 @@ The destination of the codes is written in one of these forms:
   `pulse_ms=10` can follow.
 - `lsl:Equipoise`: an outlet of LabStreamingLayer with this name, of type `Markers`, with one channel of integers.
 
-Serial and parallel ports keep a level. A code is therefore followed by 0 after `pulse_ms`, or by the next code if that
-code is sent sooner. The default of 10 ms is two samples at 200 Hz. With `pulse_ms=0`, no 0 is sent. Use this option for
-a device that ends each pulse itself.
+Serial and parallel ports keep a code until the next one. So the code 0 follows each code after `pulse_ms`, unless the
+next code is sent sooner. The default of 10 ms is two samples at 200 Hz. With `pulse_ms=0`, the code 0 is not sent. Use
+`pulse_ms=0` for a device that ends each pulse itself.
 
 The code depends on the phase of the trial and on the event:
 
@@ -114,7 +114,7 @@ def open_trigger(text: str) -> Trigger:
 
 
 class LevelTrigger:
-    """A port that keeps a level until the pulse ends or the next code is sent."""
+    """A serial or parallel port, which keeps a code until the pulse ends or the next code is sent."""
 
     def __init__(
         self, name: str, set_level: Callable[[int], object], close: Callable[[], object], pulse_ms: float
@@ -159,7 +159,7 @@ class LevelTrigger:
 
 
 class LslTrigger:
-    """An outlet of LabStreamingLayer. Each code is a marker with a time. There are no pulses."""
+    """An outlet of LabStreamingLayer. Each code is a marker with a time, not a pulse."""
 
     def __init__(self, outlet: Any) -> None:
         self._outlet = outlet

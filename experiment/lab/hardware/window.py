@@ -1,8 +1,8 @@
 """The laboratory's window, which measures the screen's refresh and shows prepared images without scaling.
 
-An image becomes a texture before it is needed (`LabWindow.prepare`). To show the image, the window copies the texture
-and flips. The time of a flip is recorded by `time.perf_counter_ns`. PsychoPy's clock is not used, because with
-psychtoolbox this clock is wall time, which can change during a session.
+`LabWindow.prepare` copies an image to the graphics card before it is needed. To show the image, the window draws it and
+flips. Times of flips are from `time.perf_counter_ns`. PsychoPy's clock is not used, because with psychtoolbox it is the
+time of day, which the system can change during a session.
 """
 
 import ctypes
@@ -50,7 +50,7 @@ class LabWindow:
     Parameters
     ----------
     size_px
-        Width and height; None for the full screen.
+        Width and height of the window in pixels; None for the full screen.
     screen
         Number of the screen, from 0.
     monitor
@@ -72,7 +72,7 @@ class LabWindow:
     flip_ms: float
     """Duration of a flip that does not wait for the screen, in ms.
 
-    With pacing by the clock, each flip begins earlier by this duration.
+        If presentations are timed by the clock, each flip begins earlier by this duration.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class LabWindow:
 
     @property
     def pacing(self) -> Literal["frames", "clock"]:
-        """Pacing of a presentation: by frames if flips wait for the screen, otherwise by the clock."""
+        """Unit in which presentations are timed: `frames` if flips wait for the screen, otherwise `clock`."""
         return "frames" if self.refresh.is_synchronised else "clock"
 
     @property
@@ -171,7 +171,7 @@ class LabWindow:
         return Prepared(texture, self._spare)
 
     def draw(self, prepared: Prepared) -> None:
-        """Draw an image on the back buffer, and wait until the drawing is complete."""
+        """Draw the image that the next flip will show, and wait until the drawing is complete."""
         width_px, height_px = self.size_px
         gl.glBindFramebuffer(gl.GL_READ_FRAMEBUFFER, self._framebuffer)
         gl.glFramebufferTexture2D(
@@ -199,7 +199,7 @@ class LabWindow:
         return self.flip()
 
     def drawn(self) -> Image.Image:
-        """Return the image on the back buffer. Call this method before the flip."""
+        """Return the image that the next flip will show. Call this method before the flip."""
         frame: Image.Image = self._window._getFrame(buffer="back")
         return frame.convert("RGB")
 
@@ -268,9 +268,9 @@ class LabWindow:
         self._measure(nominal)
 
     def _measure(self, nominal: float | None) -> None:
-        """Measure the refresh.
+        """Measure the refresh rate, and judge whether flips wait for the screen.
 
-        If flips seem not to wait for the screen, measure again: the machine may have been busy.
+        If they seem not to wait, measure again, because the machine may have been busy.
         """
         for _ in range(MOST_MEASUREMENTS):
             self.flip_intervals_ms([0.0] * N_WARM_UP_FLIPS)

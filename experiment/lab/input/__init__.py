@@ -1,1 +1,1 @@
-"""Effects of key presses and clicks on responses, and on answers to questions about the participant."""
+"""Rules that turn key presses and clicks into responses, and into answers to questions about the participant."""

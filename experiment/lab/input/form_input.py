@@ -1,4 +1,4 @@
-"""Effect of a press on the answer to a question about the participant."""
+"""Rules that turn key presses and clicks into an answer to a question about the participant."""
 
 import re
 from dataclasses import dataclass, replace
@@ -26,11 +26,11 @@ _DIGITS = str.maketrans("٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹", "01234567890
 
 @dataclass(frozen=True)
 class FormState:
-    """State of an answer that a participant is giving."""
+    """State of an answer while the participant gives it."""
 
     typed: str = ""
     chosen: str | None = None
-    """The chosen option. Empty if the participant chose not to answer. None before a choice."""
+    """The chosen option; an empty text if the participant chose not to answer; None before a choice."""
     page: int = 0
     """Index of the page of options on the screen, from 0."""
     is_refused: bool = False
@@ -40,7 +40,7 @@ class FormState:
 
 
 def n_pages(question: DemographicQuestion) -> int:
-    """Return the number of pages for the options of a choice."""
+    """Return the number of pages that the options of a question need."""
     return max(1, -(-len(question.options) // OPTIONS_PER_PAGE))
 
 

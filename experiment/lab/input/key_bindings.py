@@ -1,4 +1,4 @@
-"""Effect of a press on a response. Each task has the same keys as on the web, and an image with clickable regions.
+"""Rules that turn key presses and clicks into a response. Each task has the same keys as on the web.
 
 A press is PsychoPy's name of a key, such as `1`, `num_1`, `a`, `left` or `return`, or the name of the clicked region,
 such as `2`, `west-5` or `submit`. A press without a meaning changes nothing.
@@ -25,14 +25,14 @@ Content = dict[str, Any]
 
 @dataclass(frozen=True)
 class ResponseState:
-    """State of a response that a participant is giving."""
+    """State of a response while the participant gives it."""
 
     chosen: JsonValue = None
     """The current choice, which may still be changed."""
     response: JsonValue = None
     """The response in the task's form, once it is final."""
     typed_side: Side | None = None
-    """Side of the Black Box whose letter was typed. None before the letter and after the port's number."""
+    """Side of the Black Box that the participant typed, until the number of the port is typed too; otherwise None."""
 
 
 NO_RESPONSE = ResponseState()
@@ -73,7 +73,7 @@ def state_after(task: str, content: Content, state: ResponseState, press: str) -
 
 
 def check_task(item_id: str, task: str) -> None:
-    """Refuse an item that the laboratory cannot show.
+    """Raise an InputError if the laboratory cannot show an item.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def check_task(item_id: str, task: str) -> None:
 
 @dataclass(frozen=True)
 class _InputRules:
-    """Input rules of one task."""
+    """The keys that one task accepts, and the effect of each press."""
 
     keys: Callable[[Content], tuple[str, ...]]
     state_after: Callable[[Content, ResponseState, str], ResponseState]
@@ -152,7 +152,7 @@ def _after_prediction(content: Content, state: ResponseState, press: str) -> Res
 
 
 def _towards(port: Port, arrow: str, size: int) -> Port:
-    """Return the port to which an arrow key moves: the next port, if needed around a corner, or the opposite port."""
+    """Return the port that an arrow key selects: the next port (possibly around a corner), or the opposite port."""
     side, forward = port.side, arrow in {"right", "down"}
     is_level = side in {Side.NORTH, Side.SOUTH}
     if is_level == (arrow in {"left", "right"}):

@@ -31,7 +31,7 @@ from experiment.lab.screens.text.paragraphs import Paragraph, paragraph
 from experiment.lab.screens.trial_header import TrialMoment
 
 _TURNED = {Side.NORTH: (1, 0), Side.EAST: (0, 1), Side.SOUTH: (-1, 0), Side.WEST: (0, -1)}
-"""Cosine and sine of the angle by which an arrow is rotated at each side. An arrow at the top is not rotated."""
+"""Cosine and sine of the angle by which the arrows of a side are rotated. Arrows at the top are not rotated."""
 _INWARD = [(-0.2, 0.0), (0.2, 0.0), (0.0, 0.275)]
 _OUTWARD = [(-0.2, 0.275), (0.2, 0.275), (0.0, 0.0)]
 
@@ -60,11 +60,11 @@ class Board:
     content
         The item's content.
     moment
-        The current response, and the feedback.
+        The participant's current response, and the feedback.
     left, top
-        Top left of the frame of ports.
+        Top left corner, in pixels, of the frame of ports around the board.
     cell_px
-        Side of a cell.
+        Side of a cell, in pixels.
     """
 
     def __init__(
@@ -171,7 +171,7 @@ class Board:
             )
 
     def _mark_text(self, mark: str) -> Paragraph:
-        """Return a mark in the largest font size in which its word, in the study's language, fits the port."""
+        """Return the word of a mark, in the study's language and the largest font size that fits the port."""
         sheet = self._canvas.sheet
         words, room_px = sheet.words.say(mark), round(0.84 * self._cell_px)
         for size_px in range(round(0.27 * self._cell_px), 6, -1):
@@ -201,7 +201,7 @@ class Board:
             self._canvas.stroke([(x - arm, y - sign * arm), (x + arm, y + sign * arm)], 0.1 * side, PAPER)
 
     def _frame_cell(self, port: Port) -> tuple[int, int]:
-        """Return the row and the column of a port in the frame around the board, from 0 to size + 1."""
+        """Return the row and the column of a port, from 0 to size + 1. The board's cells have the numbers 1 to size."""
         beyond = self._size + 1
         match port.side:
             case Side.NORTH:
@@ -218,7 +218,10 @@ class Board:
         return self._left + (column + 0.5) * self._cell_px, self._top + (row + 0.5) * self._cell_px
 
     def _edge(self, name: str, inside: float = 0.0) -> Point:
-        """Return the middle of the edge between a port and the board, moved into the board by `inside` cells."""
+        """Return the middle of the edge between a port and the board.
+
+        `inside` moves the point into the board, in cells.
+        """
         port = Port.parse(name, self._size)
         x, y = self._centre(self._frame_cell(port))
         half = (0.5 + inside) * self._cell_px

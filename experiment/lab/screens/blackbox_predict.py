@@ -54,7 +54,7 @@ def blackbox_predict(sheet: Sheet, content: dict[str, Any], moment: TrialMoment)
 
 
 def letters_px(sheet: Sheet, content: dict[str, Any], moment: TrialMoment) -> int:
-    """Return the font size of the texts beside a board. Raise the same errors as `blackbox_predict`."""
+    """Return the font size in pixels of the texts beside a board. Raise the same errors as `blackbox_predict`."""
     return _Layout(sheet, content, moment).fitting_panel()[0]
 
 

@@ -32,9 +32,9 @@ def form(
     Parameters
     ----------
     sheet
-        The sheet.
+        The sheet (sizes, fonts and texts of the screens).
     question, form_state
-        The question, and the progress of its answer.
+        The question, and the state of the participant's answer.
     progress
         Position of the question, such as `1 / 3`.
     actions
@@ -126,7 +126,7 @@ def _add_option(column: ScreenColumn, digit: str, option: str, is_chosen: bool, 
 
 
 def _add_turning(column: ScreenColumn, question: DemographicQuestion, form_state: FormState, size_px: int) -> None:
-    """Add the page number, and the keys that show the other options."""
+    """Add the page number, and the keys that show other pages of options."""
     say, number, pages = column.sheet.words.say, form_state.page + 1, n_pages(question)
     back_sign, onward_sign = "←→" if column.sheet.direction == "ltr" else "→←"
     turning = [Action("left", say("back"), back_sign)] if number > 1 else []

@@ -41,7 +41,7 @@ def multiple_choice(sheet: Sheet, content: dict[str, Any], moment: TrialMoment) 
 
 
 def letters_px(sheet: Sheet, content: dict[str, Any], moment: TrialMoment) -> int:
-    """Return the font size in which an item is drawn. Raise the same errors as `multiple_choice`."""
+    """Return the font size in pixels in which an item is drawn. Raise the same errors as `multiple_choice`."""
     return _fitting(sheet, content, moment)[0]
 
 

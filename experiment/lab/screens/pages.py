@@ -13,7 +13,7 @@ from experiment.lab.screens.text.paragraphs import Paragraph, paragraph
 
 _HEADING_SIZES = {1: 1.4, 2: 1.2, 3: 1.1}
 _SMALLEST_ON_ONE_PAGE = 0.9
-"""A text stays on one page if the text fits when its font size is reduced to this share."""
+"""A text stays on one page if it fits in the usual font size multiplied by a factor from this number to 1."""
 
 
 def pages(
@@ -28,7 +28,7 @@ def pages(
     Parameters
     ----------
     sheet
-        The sheet.
+        The sheet (sizes, fonts and texts of the screens).
     texts
         Markdown texts by file name, in reading order.
     actions
@@ -39,7 +39,7 @@ def pages(
     Returns
     -------
     list of ScreenImage
-        The pages. All pages except the last have the region of `onward`. All pages except the first have the region of
+        The pages. All pages except the last have a button for `onward`. All pages except the first have a button for
         `back`.
 
     Raises
@@ -70,7 +70,7 @@ def pages(
 
 @dataclass(frozen=True)
 class _Piece:
-    """Consecutive lines of one block, which stay on the same page."""
+    """Consecutive lines of one paragraph or other block of Markdown, which stay on the same page."""
 
     block: Block
     lines: Paragraph
@@ -160,7 +160,7 @@ def _filled(blocks: list[list[_Piece]], height_px: int) -> list[list[_Piece]]:
 
 
 def _pieces(sheet: Sheet, block: Block, size_px: int) -> list[_Piece]:
-    """Split a block where a page may end. A page may not end after the block's first line or before its last line."""
+    """Split a block where a page may end. A page may not end after the first or before the last line of a block."""
     gap_px = round((0.4 if block.indent else 0.7) * size_px)
     size_px = round(_HEADING_SIZES.get(block.heading, 1.0) * size_px)
     lines = paragraph(sheet, block.spans, size_px, sheet.column_px - _inset_px(block, size_px)) if block.spans else None
@@ -175,7 +175,7 @@ def _pieces(sheet: Sheet, block: Block, size_px: int) -> list[_Piece]:
 
 
 def _foot_px(sheet: Sheet, actions: Sequence[Action], n_pages: int) -> int:
-    """Return the height of the bottom of a page, with the actions, the page number and the space above them."""
+    """Return the height in pixels of the bottom of a page: actions, page number and the space above them."""
     rows = ButtonRows(sheet, actions, sheet.body_px, _buttons_px(sheet, n_pages))
     return 2 * round(1.4 * sheet.body_px) + rows.height_px
 
@@ -186,9 +186,9 @@ def _page_number(sheet: Sheet, number: int, n_pages: int) -> Paragraph:
 
 
 def _buttons_px(sheet: Sheet, n_pages: int) -> int:
-    """Return the width for rows of buttons.
+    """Return the width in pixels for rows of buttons.
 
-    If there are several pages, there is space for the page number beside the rows.
+    If there are several pages, this width leaves space for the page number.
     """
     if n_pages == 1:
         return sheet.column_px

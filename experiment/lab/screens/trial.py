@@ -26,7 +26,7 @@ _LETTERS_PX = {
 
 
 def fixation(sheet: Sheet) -> ScreenImage:
-    """Draw a cross in the exact middle, in whole pixels, without blurred edges."""
+    """Draw a cross in the exact middle, without blurred edges."""
     canvas = Canvas(sheet)
     width, height = sheet.size_px
     # A bar is exactly in the middle if its thickness and the screen are both even, or both odd.
@@ -47,7 +47,7 @@ def trial(sheet: Sheet, item_id: str, task: str, content: dict[str, Any], moment
     item_id, task, content
         The item. Its content includes the task's default values, as in a plan or a battery.
     moment
-        Properties of the trial at this moment.
+        Progress, time limits, current response and feedback to draw.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def with_even_letters(sheet: Sheet, items: Iterable[Item], moment: TrialMoment) 
     """Return the sheet with the largest font size in which every item fits.
 
     All items have this size. Otherwise long items would have smaller letters than short items, and length often
-    correlates with condition. This function draws nothing, but checks that all items fit.
+    correlates with condition.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def with_even_letters(sheet: Sheet, items: Iterable[Item], moment: TrialMoment) 
     items
         The items.
     moment
-        Properties of the test trial that needs most space: the longest text about the progress, and texts about time.
+        The test trial that needs most space: with the longest text about the progress, and with the texts about time.
 
     Raises
     ------

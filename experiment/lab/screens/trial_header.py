@@ -29,14 +29,14 @@ class ShownFeedback:
 
 @dataclass(frozen=True)
 class TrialMoment:
-    """Properties of a trial at one moment, for drawing the screen."""
+    """State of a trial that its screen shows, such as the progress and the feedback."""
 
     progress: str = ""
     """Progress, such as `Question 3 of 24`."""
     reading_ms: int = 0
-    """Time from the onset during which no response is accepted."""
+    """Time in ms after the onset of the stimulus during which no response is accepted."""
     deadline_ms: int | None = None
-    """Time from the onset after which the trial ends without a response; None for no limit."""
+    """Time in ms after the onset when the trial ends without a response; None for no limit."""
     is_reading: bool = False
     """True until the reading time is over."""
     response_state: ResponseState = NO_RESPONSE

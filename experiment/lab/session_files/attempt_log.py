@@ -36,7 +36,7 @@ class AttemptLog:
                     self._count(int(json.loads(line)["trial_index"]))
 
     def begin(self, trial_index: int) -> int:
-        """Log that a trial begins; return the number of this attempt."""
+        """Log that a trial begins. Return the number of this attempt at the trial."""
         with self._keeping_problem(self._begun_file), _appended(self._begun_file) as file:
             file.write("\n" + json.dumps({"trial_index": trial_index}))
         return self._count(trial_index)

@@ -38,7 +38,7 @@ class Heading:
     devices: Mapping[int, LabDevice]
     """The machine of each visit, by the number of the visit.
 
-    If earlier visits were on other machines, only the machine of the last of these visits is known.
+        Of the visits on other machines, only the machine of the last one is known.
     """
 
 
@@ -59,12 +59,10 @@ def psychopy_csv(study: Study, heading: Heading, trials: Iterable[Mapping[str, A
     trials
         Rows of the view `trials`. Trials without a stored response are left out.
 
-    Notes
-    -----
-    `key_resp.rt` and `fixation.duration` are in seconds. `key_resp.started` is the onset, in seconds since the first
-    onset of the session. Onsets use the laboratory's clock, and the start of a session may use a server's clock.
-    `frameRate` is the frame rate of the trial. `key_resp.keys` is the response: the number of the option, or the port
-    of the board.
+    Notes ----- `key_resp.rt` and `fixation.duration` are in seconds. `key_resp.started` is the onset of the stimulus,
+    in seconds since the first onset of the session. The start of the session is not used, because it may be by a
+    server's clock. `frameRate` is the frame rate of the trial in Hz. `key_resp.keys` is the response: the number of the
+    option, or the port of the board.
     """
     factors = sorted({name for item in study.battery.items for name in item.factors})
     columns = [*BEFORE_FACTORS, *factors, *AFTER_FACTORS]

@@ -1,7 +1,7 @@
 """Results of Anthropic's message batches.
 
-Each line has a `custom_id` and a `result`. The result has a message if its type is `succeeded`; the other types are
-`errored`, `canceled` and `expired`. The lines are in any order, and have no time. Format:
+Each line has a `custom_id` and a `result`. Only a result of the type `succeeded` has a message. Other types are
+`errored`, `canceled` and `expired`. The lines are in any order, and do not contain a time. Format:
 https://docs.anthropic.com/en/api/retrieving-message-batch-results.
 """
 

@@ -32,7 +32,7 @@ class FileReport:
     format: str
     n_replies: int = 0
     n_repeated: int = 0
-    """Number of lines that repeat another line."""
+    """Number of lines that repeat the reply of another line."""
     counts: Counter[ProblemKind] = field(default_factory=Counter)
     named: dict[ProblemKind, list[Problem]] = field(default_factory=dict)
     """The first problems of each kind."""
@@ -80,7 +80,10 @@ class Collected:
     runs: ImportedRuns
     reports: list[FileReport]
     other_batteries: Counter[str]
-    """Number of lines that belong to each other battery. A key is the first eight digits of a battery's digest."""
+    """Number of lines for each battery that is not the study's.
+
+    The key is the first eight digits of the battery's digest.
+    """
 
 
 @contextmanager
@@ -100,7 +103,7 @@ def collected(
     paths
         The files, in any order.
     column_map
-        The columns of the files, or None.
+        The map that says what the columns of the files contain; None if the format of the files says this.
     advance
         Function to call after each file.
     choice
@@ -128,7 +131,7 @@ def collected(
 
 
 def _check_formats(items: StudyItems, paths: Sequence[Path], formats: Sequence[Format]) -> None:
-    """Raise an error if a file's format has no log-probabilities of tokens, or an item is not multiple choice."""
+    """Raise an InputError if a file's format has no log-probabilities of tokens, or an item is not multiple choice."""
     for item in items.items:
         if item.task != "multiple_choice":
             raise InputError(
@@ -192,9 +195,9 @@ def _add_reply(
 
 
 def _checked_problem(problem: Problem, items: StudyItems, spool: Spool) -> Problem:
-    """Return the problem of a line. A failed request of this study is also noted in the database.
+    """Return the problem of a line. If a request of this study failed, also note the failure in the database.
 
-    If a failed request does not belong to this study, return this more important problem instead of the failure.
+    If the failed request does not belong to this study, return a problem that says so instead of the failure.
     """
     if problem.kind is not ProblemKind.FAILED or problem.request is None:
         return problem

@@ -27,7 +27,10 @@ Source = str | FixedText
 
 
 class RunColumns(BaseModel):
-    """The columns of one run. If a column names the model, the rows of each model are a separate run."""
+    """The columns of one run, that is, of one model's replies.
+
+    If a column names the model, each model has its own run.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -46,7 +49,7 @@ class RunColumns(BaseModel):
 
 
 class ColumnMap(RunColumns):
-    """The map of the columns of a file. Its fields are the fields of a YAML map."""
+    """The map of the columns of a file. A map in YAML has the same fields."""
 
     item: str | tuple[str, ...] | dict[str, str] | None = Field(
         default=None,
@@ -90,7 +93,7 @@ class ColumnMap(RunColumns):
 
     @property
     def all_runs(self) -> list[RunColumns]:
-        """The columns of each run. Fields that an entry lacks come from the map."""
+        """The columns of each run. An entry of `runs` gets the fields that it lacks from the map."""
         own = {name: getattr(self, name) for name in RunColumns.model_fields}
         if not self.runs:
             return [RunColumns(**own)]

@@ -108,7 +108,10 @@ def _record(number: int, sample: "EvalSample", log: "EvalLog", made_run: str | N
 
 
 def _request(sample: "EvalSample") -> str:
-    """Return the id of the request or of the item. Inspect repeats a sample, so only the sample has the right epoch."""
+    """Return the id of the request or of the item.
+
+    The epoch comes from the sample, because Inspect repeats requests.
+    """
     metadata = sample.metadata or {}
     try:
         return str(replace(RequestId.parse(str(metadata.get("request_id"))), epoch=sample.epoch))

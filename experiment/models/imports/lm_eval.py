@@ -1,9 +1,9 @@
 """Samples of the lm-evaluation-harness (`--log_samples`), as JSON Lines.
 
-Each line has `doc`, `arguments`, `resps`, `filtered_resps` and `target`. The document must have the id of the request
-or item in a field `item_id`, `custom_id` or `id`. If the model wrote a text (output type `generate_until`), the text is
-the reply. If a sample has several texts, each text is one epoch. If the harness computed the log-likelihood of each
-option, the response is the option with the largest log-likelihood.
+Each line has `doc`, `arguments`, `resps`, `filtered_resps` and `target`. The document `doc` must have the id of the
+request or item in a field `item_id`, `custom_id` or `id`. If the model wrote a text (output type `generate_until`), the
+text is the reply. If a sample has several texts, each text is one epoch (repetition). If the harness computed the
+log-likelihood of each option, the response is the option with the largest log-likelihood.
 
 The file does not name the model. The name comes from the file `results_*.json` in the same folder, or from a map
 (`--map model==NAME`).
@@ -123,7 +123,10 @@ def _continuations(fields: Fields) -> list[str]:
 
 
 def _log_likelihood(resp: Any) -> float | None:
-    """Return the number -1.2 of a reply `[[-1.2, false]]` or `[-1.2, false]`; None if the reply is a text."""
+    """Return the log-likelihood in `resp`, such as -1.2 in `[[-1.2, false]]` or `[-1.2, false]`.
+
+    None if `resp` is a text.
+    """
     value = inner(resp, 0, 0) if isinstance(inner(resp, 0), list) else inner(resp, 0)
     try:
         is_number = isinstance(value, int | float) or (isinstance(value, str) and isinstance(inner(resp, 0), list))

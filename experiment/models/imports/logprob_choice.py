@@ -1,7 +1,8 @@
-"""The choice of an option by log-probability, from the log-probabilities of a reply's tokens.
+"""The choice of an option by the log-probabilities of a reply's tokens.
 
-This choice is a second reading of a reply. The choice is read at one token only: the number or letter that the model
-wrote as its answer. The option whose tokens have the largest probability there is the response.
+Only one token is used: the number or letter that the model wrote as its answer. For this token, the file lists the
+tokens that the model could have written instead, with their probabilities. The response is the option whose number and
+letter have the largest probability together.
 """
 
 import json
@@ -34,8 +35,8 @@ _NUMBERS, _LETTERS = "123456789", "ABCDEFGHI"
 def with_logprob_choice(reply: ImportedReply, item: Item) -> ImportedReply:
     """Return a reply whose response is its choice by log-probability.
 
-    The text of the new reply is JSON. It has the raw reply, and the natural logarithm of the probability of each
-    option. This value is null for an option that the file does not list at the answer's token.
+    The text of the new reply is JSON. It contains the raw reply, and the natural logarithm of the probability of each
+    option: null if the file does not list the option at the answer's token.
     """
     options = item.content["options"]
     assert isinstance(options, list | tuple)
@@ -63,7 +64,7 @@ def with_logprob_choice(reply: ImportedReply, item: Item) -> ImportedReply:
 def _answer_label(reply: ImportedReply, item: Item) -> re.Match[str] | None:
     """Return the number or letter of the answer in a reply; None if the reply's first line has anything else.
 
-    The text of the reply must give the same answer. So a list of all options at the start of a reply is not an answer.
+    The reply as a whole must give the same answer. So a list of all options at the start of a reply is not an answer.
     """
     label = _LABEL.match(reply.reply.lstrip())
     if label is None:
@@ -81,7 +82,10 @@ def _answer_label(reply: ImportedReply, item: Item) -> re.Match[str] | None:
 
 
 def _entry_of(label: re.Match[str], reply: ImportedReply) -> Any:
-    """Return the entry of the token with the label; None if the tokens differ from the reply or divide the label."""
+    """Return the file's entry for the token of the answer's number or letter.
+
+    Return None if the tokens differ from the text of the reply, or if this token contains further characters.
+    """
     tokens = [token if isinstance(token := inner(entry, "token"), str) else "" for entry in reply.logprobs]
     written = "".join(tokens)
     n_blank = len(written) - len(written.lstrip())
@@ -96,7 +100,7 @@ def _entry_of(label: re.Match[str], reply: ImportedReply) -> Any:
 
 
 def _forms(name: str) -> tuple[str, str]:
-    """Return the tokens that mean an option: its number or letter, alone and with a space before it."""
+    """Return the tokens that mean an option: `name` (a number or letter), alone and with a space before it."""
     return name, f" {name}"
 
 
@@ -117,7 +121,7 @@ def _listed_tokens(entry: Any) -> dict[str, float]:
 
 
 def _least(entry: Any) -> float:
-    """Return the largest possible log-probability of a token that is not listed."""
+    """Return the largest log-probability that a token that the file does not list can have."""
     return min(_top(entry).values(), default=0.0)
 
 
@@ -134,11 +138,11 @@ def _log_sum(values: Sequence[float]) -> float | None:
 
 
 def _choice(values: Sequence[Sequence[float]], listed: Sequence[float], least: float) -> tuple[int | None, str]:
-    """Return the option with the largest probability and the rule, or None and the reason.
+    """Return the option with the largest probability and the name of the rule, or None and the reason.
 
-    The file lists only the most likely tokens. An unlisted token is at most as likely as the least likely of these
-    tokens. All unlisted tokens share the rest of the probability. If unlisted tokens could make another option the most
-    likely one, there is no choice.
+    The file lists only the most likely tokens. An unlisted token is at most as likely as the least likely of the listed
+    tokens, and all unlisted tokens share the rest of the probability. If unlisted tokens could make another option the
+    most likely one, there is no choice.
     """
     rest = max(0.0, 1.0 - sum(map(math.exp, listed)))
     sums = [sum(map(math.exp, each)) for each in values]

@@ -91,7 +91,10 @@ def _from_responses(line: int, request: str, body: Fields) -> ImportedReply:
 
 
 def _joined(content: Any) -> str:
-    """Return a content as text. A content is a text or a list of parts. Each part has a text or a refusal."""
+    """Return the content of a message as text.
+
+    The content is a text, or a list of parts with a text or a refusal each.
+    """
     if isinstance(content, str):
         return content
     texts = [inner(part, "text") or inner(part, "refusal") for part in _list(content)]

@@ -16,7 +16,7 @@ from experiment.models.imports.study_items import StudyItems
 
 STORED_BLACKBOX = "stored-blackbox"
 _N_LINES = 100
-"""Number of lines that are read to recognise a JSON Lines file. The first lines can be damaged."""
+"""Number of lines that are read to recognise a JSON Lines file, because the first lines can be damaged."""
 _N_HEAD = 100_000
 _BLACKBOX = re.compile(rb'"(experimentConfig|promptStyles|predictions|atomConfig|exportTime)"\s*:')
 _INSPECT = re.compile(rb'"eval"\s*:\s*\{')

@@ -15,7 +15,7 @@ _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 class ProblemKind(StrEnum):
-    """Kind of problem with a line. The value continues the sentence `FILE: 3 lines ...`."""
+    """Kind of problem with a line of a file. The value is the end of the sentence `FILE: 3 lines ...`."""
 
     FAILED = "failed"
     UNREADABLE = "are unreadable"
@@ -37,7 +37,7 @@ class Problem:
     request: str | None = None
     """Id of the request or of the item, if the line has an id."""
     battery: str | None = None
-    """First eight digits of the other battery's digest, if the request's id contains these digits."""
+    """First eight digits of the digest of the battery that the request's id names, if it is not the study's battery."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,11 @@ class ImportedReply:
     request: str
     """Id of the request (see `RequestId`), or id of the item."""
     model: str
-    """The model's name, as the file has it."""
+    """The model's name, as in the file."""
     reply: str
     """The raw reply, without the thinking."""
     model_version: str | None = None
-    """The provider's exact name of the model; None if the file has only one name of the model."""
+    """The provider's exact name of the model version; None if the file does not contain it."""
     temperature: float | None = None
     epoch: int | None = None
     """Number of the repetition, from 1; None if the file has no repetitions."""
@@ -69,7 +69,7 @@ class ImportedReply:
     logprobs: Sequence[Any] = ()
     """One entry for each token of the reply, in the JSON form of OpenAI: `token`, `logprob` and `top_logprobs`."""
     n_unlisted: int = 0
-    """Number of options that `top_logprobs` lacks, if the response is the choice by log-probability."""
+    """Number of options that `top_logprobs` lack. 0 unless the response is a choice by log-probability."""
     thinking: str = ""
     finish_reason: str | None = None
     tokens_in: int | None = None
@@ -78,11 +78,11 @@ class ImportedReply:
     time: datetime | None = None
     """Time of the reply, UTC."""
     made_run: str | None = None
-    """Description of the run, if the file is the log of a complete run of `models run`; see `checked_description`."""
+    """Description of the run (`checked_description`), if the file is the log of a complete run of `models run`."""
 
     @property
     def is_truncated(self) -> bool:
-        """True if the reply ended at the limit of tokens."""
+        """True if the reply was cut off, because it reached the limit of tokens."""
         return self.finish_reason in TRUNCATED
 
 

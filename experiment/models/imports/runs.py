@@ -1,4 +1,4 @@
-"""Runs made of imported replies: reading of each reply, scores, and the summary of each run."""
+"""Runs made of imported replies. The response in each reply is read and scored, and each run has a summary."""
 
 import uuid
 from collections import Counter
@@ -19,7 +19,7 @@ from experiment.models.runs.finished_runs import run_from_log
 from experiment.records import Run, RunResponse, Source
 
 _IDS = uuid.UUID("7d0a3c52-6c0f-4b51-9a39-0f2a8c1d7e44")
-"""Name space of the response ids. The reply to an item under a condition has the same id in each import."""
+"""Name space (UUID) of the response ids. If the same reply is imported again, its id is the same."""
 _N_NAMED = 3
 """Number of missing items that a summary names."""
 
@@ -37,11 +37,11 @@ class RunSummary:
     """Items whose reply contains the battery's canary."""
     missing: list[str] = field(default_factory=list)
     with_unlisted: list[str] = field(default_factory=list)
-    """Items with options that the reply's `top_logprobs` lacks."""
+    """Items for which the `top_logprobs` of the reply lack an option."""
     n_unlisted: int = 0
-    """Number of all these options."""
+    """Number of options that `top_logprobs` lack, over all items."""
     n_failed: int = 0
-    """Number of missing items with a failed request."""
+    """Number of items without a reply whose request failed."""
 
     def sentence(self) -> str:
         """Return the summary in plain sentences."""
@@ -84,8 +84,8 @@ def named_items(ids: list[str]) -> str:
 class ImportedRuns(Sequence[Run]):
     """The runs of an import.
 
-    Stored Black Box runs are all in memory. Any other run is made when it is needed, so that only one of these runs is
-    in memory.
+    Stored Black Box runs are all in memory. Any other run is made when it is needed, so that memory holds only one of
+    them.
     """
 
     def __init__(self, items: StudyItems, spool: Spool, stored: Sequence[Run]) -> None:
@@ -115,7 +115,7 @@ class ImportedRuns(Sequence[Run]):
         return (self[index] for index in range(len(self)))
 
     def read_replies(self, advance: Callable[[], None]) -> None:
-        """Read the response in each reply. This takes long, and must be done before the store is locked.
+        """Read the response in each reply. Call this method before the store is locked, because it takes long.
 
         Parameters
         ----------
@@ -214,9 +214,9 @@ def read_reply(item: Item, reply: SpooledReply) -> ReplyReading:
 
 
 def _as_response(item: Item, value: JsonValue) -> JsonValue:
-    """Return a choice in the form of the task. For multiple choice, this is the number of the option.
+    """Return a choice from a file as a response to the item.
 
-    The choice can be the text of an option, or the number of an option as text.
+    For multiple choice, the choice can be the text or the number of an option, and the response is the number.
     """
     options = item.content.get("options")
     if item.task != "multiple_choice" or not isinstance(value, str) or not isinstance(options, list | tuple):

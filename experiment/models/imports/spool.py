@@ -1,7 +1,7 @@
 """A temporary database of the replies of one import. It sorts the replies by run and item, with little memory.
 
-The lines of batch results are in any order, so that a run is complete only after the last line. SQLite keeps the
-database in a temporary file without a name, which the operating system deletes.
+Batch results are in any order, so a run is complete only after the last line. SQLite keeps the database in a temporary
+file, which the operating system deletes after the import.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from experiment.models.imports.replies import ImportedReply, storable
 from experiment.models.request_ids import RequestId
 
 LOGPROB = "logprob"
-"""Value of `--choice` and of the parameter `choice` of a run whose responses are choices by log-probability."""
+"""Value of the option `--choice`, and of a run's parameter `choice`, for choices by log-probability."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class RunKey:
     epoch: int | None
     max_tokens: int | None
     made_run: str | None = None
-    """Description of the run, if `models run` made it. Then the fields above do not distinguish runs."""
+    """Description of the run, if `models run` made it. The description alone then identifies the run."""
     choice: str | None = None
     """`logprob` if the responses are choices by log-probability; None if they are read from the replies."""
 
@@ -164,7 +164,7 @@ class Spool:
             yield SpooledReply(position, *json.loads(payload))
 
     def add_readings(self, key: RunKey, readings: Iterable[tuple[int, ReplyReading]]) -> None:
-        """Add the reading of each reply of a run, with the position of its item."""
+        """Store the response in each reply of a run, or the reason why there is none, with the position of the item."""
         run = self._run_ids[key]
         self._db.executemany(
             "INSERT INTO readings VALUES (?, ?, ?, ?, ?)",
@@ -175,7 +175,7 @@ class Spool:
         )
 
     def readings(self, key: RunKey) -> Iterator[ReplyReading]:
-        """Yield the readings of a run's replies, in the order of the items."""
+        """Yield the responses (or reasons) that `add_readings` stored for a run, in the order of the items."""
         rows = self._db.execute(
             "SELECT response, is_valid, rule FROM readings WHERE run = ? ORDER BY position", (self._run_ids[key],)
         )
@@ -183,7 +183,7 @@ class Spool:
             yield ReplyReading(json.loads(response), bool(is_valid), rule)
 
     def failures(self, key: RunKey) -> set[int]:
-        """Return the positions of the items with a failed request under this condition."""
+        """Return the positions of the items whose request failed, under the same prompt, temperature and epoch."""
         # A request without a temperature can have a reply that names the provider's default temperature.
         conditions = {condition_text(key.template, at, key.epoch) for at in (key.temperature, None)}
         rows = self._db.execute(

@@ -20,7 +20,7 @@ from experiment.records import Run, RunResponse, Source
 from experiment.study.definition import Study
 
 _IDS = uuid.UUID("0c7c2b53-5b0b-4f7c-8f55-6a9b7f1f2a10")
-"""Name space of the response ids. A stored prediction gets the same id each time the file is read."""
+"""Name space (UUID) of the response ids. A stored prediction gets the same id each time the file is read."""
 
 
 class _Stored(BaseModel):
@@ -77,9 +77,9 @@ class _Result(_Stored):
 
     @property
     def parameters(self) -> dict[str, JsonValue]:
-        """Settings of the run: the prompt with its visual aids, and the thinking with its limit in tokens.
+        """Settings of the run: the prompt with its visual aids, and the thinking of the model with its limit in tokens.
 
-        The files have a limit of the thinking also for runs without thinking. It is omitted, because it had no effect.
+        The files also contain a limit for runs without thinking. It is left out, because it had no effect.
         """
         return {
             "prompt": ", ".join((self.prompt_condition, *self._visual_aids)),
@@ -105,7 +105,7 @@ Predictions = dict[str, tuple[_Result, _Prediction]]
 
 
 def read_stored_runs(study: Study, paths: Iterable[Path]) -> list[Run]:
-    """Read stored runs and find the study's item of each prediction.
+    """Read stored runs, and find the item of the study that belongs to each prediction.
 
     Raises
     ------

@@ -14,7 +14,7 @@ from experiment.study.definition import Study
 
 @dataclass(frozen=True)
 class FoundItem:
-    """The item of a reply."""
+    """The item of the study that belongs to a reply."""
 
     position: int
     """Position in `StudyItems.items`."""
@@ -34,7 +34,10 @@ class StudyItems:
         self._by_vignette: dict[str, list[str]] | None = None
 
     def find(self, line: int, request: str) -> FoundItem | Problem:
-        """Return the item of a request. `request` is the id of the request or of the item."""
+        """Return the item of a request, or a problem with the file's line `line`.
+
+        `request` is the id of request or item.
+        """
         position = self._position.get(request)
         if position is not None:
             return FoundItem(position, None)
@@ -54,7 +57,7 @@ class StudyItems:
         return FoundItem(self._position[item_id], parts)
 
     def id_by_factors(self, levels: Mapping[str, str]) -> str | None:
-        """Return the id of the only test item with these levels; None if no item or several items have them."""
+        """Return the id of the only test item with these levels; None if none or several items have these levels."""
         names = tuple(sorted(levels))
         if names not in self._by_factors:
             index: dict[tuple[str, ...], list[str]] = defaultdict(list)
@@ -96,5 +99,8 @@ def _level_text(level: object) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text without white space at line ends and around the text, which a spreadsheet program may change."""
+    """Return a text without white space at line ends and around the text.
+
+    Spreadsheet programs may change this space.
+    """
     return "\n".join(line.rstrip() for line in text.strip().splitlines())

@@ -27,7 +27,7 @@ NAME = "table"
 
 
 def read(path: Path, items: StudyItems, column_map: ColumnMap) -> Records:
-    """Yield the replies of a file. A row of a wide table has one reply for each run.
+    """Yield the replies of a file. A row of a wide table contains one reply of each model.
 
     Raises
     ------

@@ -23,9 +23,9 @@ OPENAI_REASONING_MODEL = re.compile(r"(?:ft:|openai/)?(o[1-9]|gpt-([5-9]|[1-9][0
 MOST_TOP_LOGPROBS = 20
 """Largest number of tokens of which OpenAI's API gives the log-probabilities at one position."""
 SHORT_TOKENS, LONG_TOKENS = 512, 2048
-"""Default limit of a reply, and the limit for a reply with reasoning."""
+"""Default limit of a reply in tokens: usual, and for a reply with reasoning."""
 _LINE_ENDS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-"""Characters that JSON allows in a text. They are escaped, because some programs end a line at these characters."""
+"""Characters at which some programs end a line, and the escape sequences that replace them in JSON."""
 
 
 def default_max_tokens(requests: Requests, model: str) -> int:
@@ -42,7 +42,7 @@ def _json_line(value: Any) -> str:
 
 
 class BatchFormat(ABC):
-    """The form of a file of requests, and its limits."""
+    """A format of files with requests, and the limits of these files."""
 
     name: ClassVar[str]
     most_requests: ClassVar[int]
@@ -128,7 +128,7 @@ FORMATS: dict[str, BatchFormat] = {each.name: each for each in (OpenAIBatch(), A
 
 @dataclass
 class WrittenPrompts:
-    """The files of requests, and their content."""
+    """The written files of requests, and what they contain."""
 
     requests: Requests
     batch: BatchFormat
@@ -136,10 +136,10 @@ class WrittenPrompts:
     max_tokens: int
     files: list[Path] = field(default_factory=list)
     n_characters: int = 0
-    """Characters of all prompts together."""
+    """Number of characters of all prompts together."""
 
     def sentences(self) -> list[str]:
-        """Return a description of the files, and the next step of the researcher."""
+        """Return sentences that describe the files and say what the researcher does next."""
         of, files = self.requests, self.files
         names = str(files[0]) if len(files) == 1 else f"{len(files)} files, {files[0]} to {files[-1]}"
         temperatures = ", ".join("not sent" if each is None else f"{each:g}" for each in of.temperatures)
@@ -194,14 +194,14 @@ def write_prompts(
     path
         The first file. The files appear only when all files are complete.
     model
-        The provider's name of the model; CSV needs no model.
+        The provider's name of the model. It may be None for CSV.
     max_tokens
-        Limit of a reply, in tokens. By default, the limit is 512. It is 2048 for styles with reasoning and for OpenAI
-        models with reasoning.
+        Limit of a reply, in tokens. The default is 512. For styles and OpenAI models with reasoning, the default is
+        2048.
     after_each
         Function to call after each request, for a progress bar.
     logprobs
-        If True, the requests ask for the log-probabilities of the 20 most likely tokens. Only `openai-batch` has them.
+        True to ask for the log-probabilities of the 20 most likely tokens. Only `openai-batch` allows this.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The content of an item as text for a prompt. The functions receive the content only, so they do not know the key."""
+"""The content of an item as text for a prompt. The functions do not receive the answer key."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ _OUTCOMES = ("absorbed", "reflected")
 
 
 def content_variables(task: str, content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content of an item as the variables of a template.
+    """Return the content of an item as variables for the template of a prompt.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from experiment.study.definition import Study
 
 _DECIMAL_COMMA = frozenset({"de", "es"})
 _HINTS = {"multiple_choice": "multiple_choice_help", "blackbox_predict": "blackbox_no_answer"}
-"""The text by which the web page asks for a possible response, for each task."""
+"""For each task, the name of the text that the web page shows after an impossible response."""
 
 
 def examples(study: Study, task: str, shots: int) -> list[dict[str, Any]]:
@@ -129,8 +129,8 @@ def practice_heading(study: Study, item: Item) -> str:
 def feedback_on_reply(study: Study, item: Item, reply: str) -> str:
     """Return the feedback on a model's own reply to a practice item, in the words that people get.
 
-    If a person gives an impossible response, the page asks for a possible response. So the feedback on an invalid reply
-    is this text of the page, and then the feedback on a wrong response.
+    After an impossible response, the web page asks people for a possible one. So the feedback on an invalid reply is
+    the page's text, and then the feedback on a wrong response.
     """
     reading = task_named(item.task).read_reply(item.content, reply)
     if reading.is_valid:

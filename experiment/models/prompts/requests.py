@@ -1,7 +1,8 @@
 """The requests of a study: one request per item, temperature and epoch.
 
-Usually each item is asked afresh. In a whole session, all requests at one temperature and epoch are one conversation.
-The model then answers the practice items itself, and gets the feedback that people get.
+Usually each request contains one item and no earlier messages. In a whole session, all requests at one temperature and
+epoch (repetition) are one conversation. The model then responds to the practice items, and gets the feedback that
+people get.
 """
 
 import math
@@ -38,18 +39,18 @@ class PromptRequest:
 
 
 class Exchange(NamedTuple):
-    """A prompt and its reply, as the later requests of a conversation contain them."""
+    """A prompt and its reply, in the form in which the later requests of a conversation repeat them."""
 
     prompt: Prompt
     reply: str
-    """The reply, or the words for a missing response if the reply is empty. Some providers refuse empty messages."""
+    """The reply, or a text that says that the response is missing. Some providers refuse empty messages."""
     feedback: str
     """The feedback on a practice trial, at the beginning of the next user message; empty for any other trial."""
 
 
 @dataclass(frozen=True)
 class TaskPrompts:
-    """A style with the texts that are the same in all requests of a task."""
+    """The style of a task's prompts, with the texts that are the same in all requests of the task."""
 
     style: Style
     shared: dict[str, Any]
@@ -59,11 +60,7 @@ class TaskPrompts:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the fixed part of the prompts.
-
-        Some templates use the variable `item`, or a variable of `shared` that is not empty. Then the digest is that of
-        the template together with the study's texts or examples. Otherwise it is the digest of the template alone.
-        """
+        """SHA-256 of the template, and of the study's texts and examples that the template uses."""
         used = {name: value for name, value in self.shared.items() if name in self.style.variables and value}
         if "item" in self.style.variables or used.keys() - {"examples"}:
             used["wording"] = list(self.wording)
@@ -80,17 +77,16 @@ class Requests:
     temperatures: tuple[float | None, ...]
     epochs: int
     session_order: str | None = None
-    """None if each item is asked afresh.
+    """None unless the requests are one conversation (a whole session).
 
-    If the model goes through a whole session as one conversation: SHA-256 of the ids of the session's items in their
-    order, and of the study's own texts.
+    For a whole session, SHA-256 of the ids of the session's items in their order, and of the study's own texts.
     """
 
     def __len__(self) -> int:
         return len(self.items) * len(self.temperatures) * self.epochs
 
     def __iter__(self) -> Iterator[PromptRequest]:
-        """Yield the requests. All requests for one item follow each other, so that few prompts are in memory."""
+        """Yield the requests. All requests for one item come together, so that only a few prompts are in memory."""
         battery = self.study.battery
         positions = {item.item_id: index for index, item in enumerate(battery.items)}
         for item, prompt in self._prompts():
@@ -101,16 +97,16 @@ class Requests:
 
     @property
     def n_test_items(self) -> int:
-        """Number of test items. In a whole session, `items` also has practice items and attention checks."""
+        """Number of test items. In a whole session, `items` also contains practice items and attention checks."""
         return sum(item.item_id in self.study.groups for item in self.items)
 
     @property
     def is_long(self) -> bool:
-        """True if a style asks for a long reply."""
+        """True if a style asks for reasoning, so that replies are long."""
         return any(prompts.style.name in REASONING_STYLES for prompts in self.by_task.values())
 
     def exchange(self, request: PromptRequest, reply: str) -> Exchange:
-        """Return a prompt and its reply, as the later requests of the conversation contain them."""
+        """Return a prompt and its reply, in the form in which the later requests of the conversation repeat them."""
         item = self.study.battery.by_id[request.item_id]
         is_practice = item.item_id in self.study.definition.practice
         return Exchange(
@@ -122,8 +118,8 @@ class Requests:
     def _prompts(self) -> Iterator[tuple[Item, Prompt]]:
         """Yield the prompt of each item. In a whole session, each prompt continues the conversation.
 
-        So the model gets the instructions only once, the examples once for each task, and a system prompt only if it
-        differs from the one before.
+        So the instructions come only once, the examples once for each task, and a system prompt only if it differs from
+        the one before.
         """
         system, tasks = None, set[str]()
         for item in self.items:
@@ -174,22 +170,22 @@ def requests_for(
     shots
         Number of solved examples in each prompt.
     temperatures
-        Sampling temperatures. If there are no temperatures, the requests have no temperature.
+        Sampling temperatures. If empty, the requests do not set a temperature.
     epochs
         Number of repetitions of each request.
     group, seed
-        Counterbalance group and seed of one session. The requests are then for the test items of this session, in the
-        order of its plan. If both are None, the requests are for all test items of the battery.
+        Counterbalance group and seed of a session, to request its test items in the order of its plan. If `group` and
+        `seed` are None, the requests are for all test items of the battery.
     whole_session
-        True if the requests for one session are one conversation. The requests are then also for the attention checks
-        of the session, and the default style is `human-equivalent`. If the template of the style uses `practice`, the
-        requests begin with one round of the practice items. Practice items and attention checks have the style
-        `human-equivalent` too, unless test items have the same task.
+        True to make the requests for one session one conversation. It then includes the attention checks of the
+        session, and the default style is `human-equivalent`. If the template of the style uses `practice`, the
+        conversation begins with one round of practice. Practice items and attention checks with a task that no test
+        item has use the style `human-equivalent`.
 
     Raises
     ------
     InputError
-        If an argument is not possible, or an item cannot be sent to a model.
+        If an argument is invalid, or an item cannot be sent to a model.
     """
     if shots < 0 or epochs < 1:
         raise InputError(

@@ -1,8 +1,8 @@
-"""Asking a model for the replies that are not on disk yet, with the providers, retries and connections of Inspect.
+"""Asking a model for the replies that are not on disk yet. The package inspect-ai (Inspect) sends the requests.
 
 The requests do not run within an evaluation of Inspect (`inspect_ai.eval`). An evaluation starts all its requests at
-once and records each step of each request. With 57,600 requests, this needs several times the time, and more than 1 GB
-of memory (`benchmarks/models_run.py`).
+once, and records each step. For 57,600 requests, an evaluation needs several times as long, and more than 1 GB of
+memory (`benchmarks/models_run.py`).
 """
 
 import asyncio
@@ -28,12 +28,12 @@ from experiment.models.runs.sent_temperature import is_without_temperature, note
 from experiment.models.runs.settings import RunSettings
 
 MOST_FAILURES = 20
-"""After this number of failed requests without a reply in between, no more requests are sent."""
+"""After this number of failed requests in a row, no more requests are sent."""
 
 _PACKAGES_THAT_RETRY = frozenset({"openai", "openai-api", "anthropic"})
-"""Providers whose packages send a failed request again.
+"""Providers whose Python packages send a failed request again.
 
-Inspect also sends it again, and counts only its own attempts.
+Inspect also sends failed requests again, and counts only its own attempts.
 """
 
 Advance = Callable[[str], None]
@@ -41,20 +41,20 @@ Advance = Callable[[str], None]
 
 
 class Conversation(NamedTuple):
-    """Requests that are sent one after the other, each with all messages before it.
+    """Requests that are sent one after the other. Each request contains all earlier messages.
 
-    If each item is asked afresh, a conversation is one request.
+    Outside a whole session, each conversation is only one request.
     """
 
     earlier: list[Exchange]
-    """The earlier prompts with their replies on disk."""
+    """The earlier prompts of the conversation, with their replies from disk."""
     requests: list[PromptRequest]
     """The requests without a reply."""
 
 
 @dataclass
 class Asked:
-    """The result of asking."""
+    """The result of `ask_missing`."""
 
     budget: Budget
     n_new: int = 0
@@ -65,7 +65,7 @@ class Asked:
     """Number of requests without a reply before asking."""
     failures_in_a_row: int = 0
     n_without_temperature: int = 0
-    """Number of replies to requests without the temperature, because the model refuses a temperature."""
+    """Number of replies to requests from which Inspect removed the temperature, because the model refuses one."""
     is_interrupted: bool = False
     """True if the user stopped the program."""
     failures: dict[RequestId, str] = field(default_factory=dict)
@@ -111,9 +111,9 @@ def model_of(settings: RunSettings) -> Model:
 def ask_missing(settings: RunSettings, model: Model, replies: KeptReplies, advance: Advance) -> Asked:
     """Ask the model for the replies that are not on disk yet, run by run, and close the model.
 
-    In a whole session, the requests of a run are one conversation. Conversations of several runs are open at the same
-    time. The replies on disk are the beginning of a conversation. If a request of a conversation gets no reply, the
-    later requests are not sent.
+    In a whole session, the requests of a run are one conversation, which begins with the replies on disk. Conversations
+    of several runs are open at the same time. If a request of a conversation gets no reply, its later requests are not
+    sent.
 
     Parameters
     ----------
@@ -152,11 +152,11 @@ class _Asking:
     asked: Asked
     advance: Advance
     arrived: list[KeptReply] = field(default_factory=list)
-    """Replies that are not on disk yet."""
+    """Replies that arrived and are not on disk yet."""
     writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def count_known(self) -> list[Conversation]:
-        """Count the replies on disk, and return the requests without a reply: run by run, each run item by item."""
+        """Count the replies on disk. Return the requests without a reply, sorted by run and then by item."""
         conversations = []
         for temperature in self.settings.requests.temperatures:
             requests = list(replace(self.settings.requests, temperatures=(temperature,), epochs=1))
@@ -180,15 +180,16 @@ class _Asking:
         return conversations
 
     def _exchanges(self, requests: list[PromptRequest], condition: str, epoch: int) -> list[Exchange]:
-        """Return the prompts of requests with their replies on disk."""
+        """Return the prompts of requests together with their replies from disk."""
         found = [(request, self.replies.find(condition, request.item_id, epoch)) for request in requests]
         return [self.settings.requests.exchange(request, kept.reply) for request, kept in found if kept is not None]
 
     async def ask(self, missing: list[Conversation]) -> None:
         """Send the requests, several at the same time.
 
-        If the user gave the number of requests at the same time, this number is sent. Otherwise, Inspect adapts the
-        number. Then this function begins with few requests, and adds one after each reply, up to Inspect's limit.
+        The setting `max_connections` is the number of requests at the same time. Without this setting, Inspect adapts
+        the number. This method then begins with few requests, and allows one more after each reply, up to Inspect's
+        limit.
         """
         rest = iter(missing)
         limits, fixed = AdaptiveConcurrency(), self.settings.max_connections
@@ -261,7 +262,7 @@ class _Asking:
 
 
 def _kept(output: ModelOutput, condition: str, item_id: str, request_id: RequestId) -> KeptReply:
-    """Return the reply to a request. `condition` and `request_id` have the temperature that was sent.
+    """Return the reply to a request. `condition` and `request_id` contain the temperature that was really sent.
 
     Raises
     ------

@@ -24,15 +24,15 @@ class Prices:
 class Budget:
     """The tokens that were used, and the limit of the total price of all requests.
 
-    Before a request is sent, its highest possible price is reserved. So the limit is kept, even if many requests are
-    open at the same time.
+    Before a request is sent, its highest possible price is reserved. So many requests at the same time cannot exceed
+    the limit.
     """
 
     prices: Prices | None = None
     max_cost: float | None = None
-    """Limit of the price in USD, or None."""
+    """Limit of the total price in USD; None for no limit."""
     is_growing: bool = False
-    """True if each request of a run is longer than the request before."""
+    """True if each request of a run repeats the earlier messages, so that requests become longer."""
     n_replies: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
@@ -73,24 +73,24 @@ class Budget:
         self.tokens_out += tokens_out
 
     def sentence(self) -> str:
-        """Return the tokens, and the price if the prices are known."""
+        """Return the number of used tokens as text, with their price if the prices are known."""
         tokens = f"{self.tokens_in:,} tokens in, {self.tokens_out:,} tokens out"
         return tokens if self.cost is None else f"{tokens}, {self.cost:.4f} USD"
 
     def price_to_come(self, n_total: int) -> str:
-        """Return the number and the expected price of the other replies, from the mean price of the replies so far.
+        """Return a text with the number of replies that are still missing, and their expected price.
 
         Parameters
         ----------
         n_total
-            Number of all replies.
+            Number of all replies, with those on disk.
 
         Returns
         -------
         str
-            For example `the 120 other replies would cost about 0.3600 USD`. If the requests grow, the text has `at
-            least` instead of `about`. It is empty if the prices are unknown, there is no reply yet, or no reply is
-            missing.
+            For example `the 120 other replies would cost about 0.3600 USD`, from the mean price of the replies so far.
+            If requests become longer, the text has `at least` instead of `about`. It is empty if the prices are
+            unknown, there is no reply yet, or no reply is missing.
         """
         n_missing = n_total - self.n_replies
         if self.cost is None or not self.n_replies or n_missing <= 0:

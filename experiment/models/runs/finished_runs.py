@@ -1,4 +1,4 @@
-"""Records of the runs whose replies are complete, and the description of such a run in its log."""
+"""Records of runs with all replies, and the description of a complete run in its log."""
 
 import json
 import uuid
@@ -16,7 +16,7 @@ from experiment.models.runs.settings import RunSettings
 from experiment.records import Run, RunResponse, Source
 
 _IDS = uuid.UUID("2f5d1c0a-8b3e-4a6e-9c51-6d0e7a4b9f12")
-"""Name space of the response ids. A reply has the same id each time the run is made."""
+"""Name space (UUID) of the response ids. A reply has the same id each time the run is made."""
 RUN = "equipoise_run"
 """Name of the run's description in the metadata of its log. The description is null if the run is not complete."""
 
@@ -24,8 +24,8 @@ RUN = "equipoise_run"
 def finished_run(settings: RunSettings, replies: KeptReplies, temperature: float | None, epoch: int) -> Run | None:
     """Return the run at one temperature and epoch, or None if a reply is missing or there is no test item.
 
-    In a whole session, the model also replies to practice items and attention checks. A run has only the responses to
-    test items. If only the first items are asked (`--limit`), there may be no test item.
+    A run contains only the responses to test items. In a whole session, the first items are practice items. So with
+    `--limit`, which asks only the first items, there may be no test item.
     """
     condition = settings.condition(temperature)
     found: list[KeptReply] = []

@@ -1,7 +1,7 @@
-"""The messages and the scores of a study in the form of Inspect, and the study as a task for `inspect eval`.
+"""The messages and the scores of a study in the form of inspect-ai (Inspect), and a task for `inspect eval`.
 
-The scorer uses the grader that also scores the responses of people. The log of Inspect contains no answer keys. The
-scorer reads the keys from the battery.
+The same function scores the replies and the responses of people. It reads the answer keys from the battery, so that
+Inspect's log contains no keys.
 """
 
 from collections.abc import Sequence
@@ -33,8 +33,8 @@ GRADER = "equipoise_grader"
 def task_for_inspect(study: Study, style: str | None, shots: int) -> Task:
     """Return the task for `inspect eval`, with one sample for each test item.
 
-    Inspect's own options set temperature, epochs and limit of a reply. The default of this limit is the same as in
-    `models run`.
+    Inspect's own options set the temperature, the number of epochs and the limit of a reply in tokens. By default, this
+    limit is that of `models run`.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def task_for_inspect(study: Study, style: str | None, shots: int) -> Task:
     Raises
     ------
     InputError
-        If an argument is not possible, or an item cannot be sent to a model.
+        If an argument is invalid, or an item cannot be sent to a model.
     """
     requests = requests_for(study, style=style, shots=shots)
     samples = [

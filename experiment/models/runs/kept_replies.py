@@ -1,7 +1,7 @@
 """The replies of a model on disk. A reply is stored as soon as it arrives, so that it is not requested and paid twice.
 
-Inspect's cache leaves out some replies, and its logs are written late. So a program that is killed could lose replies
-that the provider has billed. For this reason the replies are in an SQLite file next to the logs.
+The replies are in an SQLite file next to the logs of inspect-ai (Inspect). Inspect's cache and logs are not enough: the
+cache leaves out some replies, and the logs are written late. If the program was killed, billed replies could be lost.
 """
 
 import os
@@ -41,7 +41,7 @@ class KeptReply:
 
 @dataclass(frozen=True)
 class KeptCondition:
-    """A condition under which a model is asked."""
+    """A condition under which a model is asked: model, prompt, temperature and other settings."""
 
     condition: str
     """Digest of model, prompt, temperature and the other settings."""

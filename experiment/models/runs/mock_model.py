@@ -1,7 +1,7 @@
 """A mock of a language model, which works offline: `mockllm/NAME`.
 
-Its replies are random, and NAME is a part of the seed. Inspect's own mock is not used: its replies contain no
-response to an item, and Inspect needs a network to count the tokens of these replies.
+Its replies are random, and NAME is a part of the seed. The mock of inspect-ai is not used, because its replies contain
+no response to an item, and counting their tokens needs a network.
 """
 
 import random
@@ -20,7 +20,10 @@ Reply = Callable[[list[ChatMessage], Any, Any, GenerateConfig], ModelOutput]
 
 
 def mock_replies(model: str, requests: Requests) -> Reply:
-    """Return a function that replies with a possible response to each item, chosen at random by the model's name."""
+    """Return a function that replies to each item with a random possible response.
+
+    The model's name is a part of the seed.
+    """
     is_conversation = requests.session_order is not None
     items = {
         request.prompt.user: requests.study.battery.by_id[request.item_id]

@@ -1,6 +1,6 @@
-"""The log of a run in the form of Inspect, so that Inspect's viewer and data frames can read the run.
+"""The log of a run in the form of inspect-ai, so that its viewer and data frames can read the run.
 
-The log is made from the replies on disk, so it is complete even if the run was interrupted. It contains no answer keys.
+The log contains all replies on disk, also those from before an interruption. It contains no answer keys.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ def write_run_log(
 ) -> Path:
     """Write the log of the run at one temperature and epoch, and return its path.
 
-    The name of the file has the time of the run's first reply, so a later log of the same run replaces this log.
+    The file name contains the time of the run's first reply. So a later log of the same run replaces an earlier one.
 
     Parameters
     ----------
@@ -42,12 +42,12 @@ def write_run_log(
     replies
         The replies on disk.
     temperature, epoch
-        The run.
+        Sampling temperature and number of the repetition (from 1), which identify the run.
     failures
         The errors of failed requests.
     run
-        The run if all its replies are on disk, else None. The log describes the run, so that `models import` makes the
-        same run from the log.
+        The run if all its replies are on disk, else None. The log of a complete run describes the run, so that `models
+        import` makes the same run again.
     """
     condition = settings.condition(temperature)
     samples = []

@@ -1,8 +1,8 @@
 """A check that a request really contained the temperature that was asked for.
 
-Some models refuse a temperature: all models of Anthropic's newer interface, and many models with reasoning. Inspect
-then leaves the temperature out of the request, with a warning that the user does not see. Without this check, a run
-would be stored with a temperature that no request had.
+Some models refuse a temperature: all models of Anthropic's newer interface, and many models with reasoning. For these
+models, inspect-ai removes the temperature from the request, with a warning that the user does not see. Without this
+check, a run would be stored with a temperature that no request had.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from typing import Any
 from inspect_ai.model import Model, ModelOutput
 
 _CHECKED = frozenset({"openai", "openai-api", "anthropic"})
-"""Providers whose recorded request is the JSON body of the HTTP request."""
+"""Providers for which inspect-ai records the body of the HTTP request. Only these requests can be checked."""
 _KEY = "equipoise_request_without_temperature"
 
 

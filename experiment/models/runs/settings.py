@@ -30,7 +30,7 @@ class RunSettings:
     group: int | None = None
     seed: int | None = None
     n_all_items: int | None = None
-    """Number of items of a whole run; None if `requests` has all items. `--limit` asks only the first items."""
+    """Number of items of a whole run, if `--limit` asks only the first items. None if `requests` has all items."""
     max_connections: int | None = None
     max_retries: int = MAX_RETRIES
     prices: Prices | None = None
@@ -55,7 +55,7 @@ class RunSettings:
 
     @cached_property
     def prompt_digest(self) -> str:
-        """SHA-256 of the fixed part of the prompts."""
+        """SHA-256 of the templates of the prompts, with the texts that are the same in all prompts."""
         digests = {task: prompts.digest for task, prompts in self.requests.by_task.items()}
         return next(iter(digests.values())) if len(digests) == 1 else digest(digests)
 
@@ -102,9 +102,9 @@ def condition_digest(
     seed: int | None,
     session_order: str | None,
 ) -> str:
-    """Return the digest of a condition, which all replies under this condition have.
+    """Return the digest of a condition. All replies under the same condition have this digest.
 
-    The order of a whole session is left out if each item is asked afresh, so that earlier replies keep their condition.
+    A `session_order` of None is left out, so that replies from before this setting existed keep their digest.
     """
     return digest({
         "battery": battery_digest,

@@ -1,1 +1,1 @@
-"""Parts of screens: sheet, canvas, columns, buttons, and the finished image."""
+"""Parts of screens: sizes and fonts (the sheet), canvas, columns, buttons, and the finished image."""

@@ -17,7 +17,7 @@ class Action:
     """Name of the action's region, such as `next`."""
     label: str
     key: str = ""
-    """Name of the key for this action, such as `Enter`, as drawn beside the label."""
+    """Name of the key for this action, such as `Enter`. The button shows this name beside the label."""
 
 
 @dataclass(frozen=True)
@@ -35,15 +35,15 @@ class ButtonRows:
     Parameters
     ----------
     sheet
-        The sheet.
+        The sheet (sizes, fonts and texts of the screens).
     actions
-        The actions; the main action is the first.
+        The actions. If `has_main` is True, the first one is the main action.
     size_px
         Font size of the labels.
     width_px
         Largest width of a row.
     has_main
-        True if the first button is for the main action.
+        True to draw the first button as the main action.
     """
 
     def __init__(

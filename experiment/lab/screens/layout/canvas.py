@@ -16,7 +16,7 @@ Point = tuple[float, float]
 Align = Literal["start", "centre"]
 
 _FINER = 4
-"""Marks are drawn larger by this factor, and then reduced."""
+"""Marks are drawn larger by this factor and then reduced, so that their edges are smooth."""
 
 
 class Canvas:
@@ -40,7 +40,10 @@ class Canvas:
     def write(
         self, text: Paragraph, x: int, y: int, width_px: int, colour: Colour = INK, align: Align = "start"
     ) -> None:
-        """Write lines into a column that has its top left at (x, y). `start` is the side where reading starts."""
+        """Write lines into a column with its top left corner at (x, y).
+
+        `start` aligns text with the side where reading starts.
+        """
         typeface = self.sheet.typeface
         ascent, descent = typeface.font("regular", text.size_px).getmetrics()
         for number, line in enumerate(text.lines):

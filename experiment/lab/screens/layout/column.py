@@ -1,4 +1,7 @@
-"""A column of parts below each other. The parts are measured before drawing, to check that the column fits."""
+"""A column of parts (such as paragraphs), one below the other.
+
+Parts are measured first, to check that the column fits.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +14,7 @@ from experiment.lab.screens.text.paragraphs import Paragraph, Span, paragraph
 
 @dataclass(frozen=True)
 class Part:
-    """A part with a known height."""
+    """A part of a column, with its height in pixels."""
 
     height_px: int
     draw: Callable[[Canvas, int, int], None]
@@ -22,7 +25,7 @@ class Part:
 
 @dataclass
 class ScreenColumn:
-    """Parts below each other.
+    """Parts of a screen, one below the other.
 
     Parameters
     ----------
@@ -76,7 +79,10 @@ class ScreenColumn:
 def first_that_fits(
     column_of: Callable[[int], ScreenColumn], sizes_px: Iterable[int], height_px: int
 ) -> tuple[int, ScreenColumn] | None:
-    """Return the first font size in which the column is not too high, and the column; None if there is no such size."""
+    """Return the first font size in which the column is at most `height_px` high, and the column.
+
+    None if there is none.
+    """
     for size_px in sizes_px:
         column = column_of(size_px)
         if column.height_px <= height_px:

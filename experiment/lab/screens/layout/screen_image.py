@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from PIL import Image
 
 ESCAPE = "escape"
-"""Name of the key with which a participant asks to leave, and of the region with the same effect."""
+"""Name of the key with which a participant asks to leave, and of the clickable region with the same effect."""
 Box = tuple[int, int, int, int]
 """Left, top, right and bottom in px from the top left of the image. The pixels at `right` and `bottom` are outside."""
 

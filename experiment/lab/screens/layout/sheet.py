@@ -1,4 +1,4 @@
-"""The sheet of a session: the window's size, the fonts and texts, and all sizes on its screens.
+"""The sheet of a session: the properties that all its screens share, such as sizes, fonts and texts.
 
 All sizes are in proportion to the window's height. In a narrow window, all sizes are in proportion to the window's
 width. A screen therefore looks the same at 1024 x 768 and at 3840 x 2160.
@@ -14,7 +14,7 @@ from experiment.study.definition import Study
 from experiment.texts import Texts
 
 LETTERS_PER_LINE = 75
-"""Longest line, in characters. After a longer line, readers lose the start of the next line."""
+"""Number of characters in the longest line. After a longer line, readers lose the start of the next line."""
 
 _SAMPLE = (
     "Many stories speak of you: imagine that you were there, and think of things as they usually are in everyday life."
@@ -26,14 +26,14 @@ class Sheet:
     """Properties that all screens of a session share."""
 
     size_px: tuple[int, int]
-    """Width and height of the window."""
+    """Width and height of the window, in pixels."""
     typeface: Typeface
     words: Texts
     """Equipoise's texts in the study's language, and the direction of the study's script."""
     escape_hint: str = ""
     """Hint about the escape key, at the bottom of a screen; empty for no hint."""
     item_px: int | None = None
-    """Font size in which all items fit; None until `trial.with_even_letters` has computed the size."""
+    """Font size in pixels in which all items fit; None until `trial.with_even_letters` has computed it."""
 
     @classmethod
     def of(cls, study: Study, size_px: tuple[int, int]) -> "Sheet":
@@ -67,7 +67,7 @@ class Sheet:
 
     @property
     def body_px(self) -> int:
-        """Font size of running text: 1/40 of the window's height, or less in a narrow window."""
+        """Font size of running text in pixels: 1/40 of the window's height, or less in a narrow window."""
         return self.px(768 / 40)
 
     @property

@@ -22,7 +22,10 @@ from experiment.study.definition import Study
 Style = Literal["regular", "bold", "italic", "mono"]
 
 _NOT_FOR_READING = ("lastresort", "last resort", "adobeblank", "notdef", "emoji", "unifont")
-"""Parts of the names of fonts that are never used. Such fonts contain pictures, or the same sign for all letters."""
+"""Fonts with one of these texts in their names are never used.
+
+They contain pictures, or the same sign for all letters.
+"""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Typeface:
     mono: Path
 
     def font(self, style: Style, size_px: int, shapes: bool = False) -> ImageFont.FreeTypeFont:
-        """Return a font. If `shapes` is True, Pillow joins and orders the letters of a text in this font."""
+        """Return a font. If `shapes` is True, Pillow joins letters and orders them, as for example Arabic needs."""
         return _font(self._path(style), size_px, shapes)
 
     def has(self, style: Style, text: str) -> bool:
@@ -69,15 +72,14 @@ DEJAVU = Typeface(
 def missing_glyphs(texts: Iterable[str], typeface: Typeface = DEJAVU) -> tuple[str, ...]:
     """Return the characters for which a typeface has no glyph, in order of their code points.
 
-    Only the regular style is checked. If another style lacks a character of a word, the word is written in the
-    regular style.
+    Only the regular style is checked, because it replaces a style that lacks a character of a word.
 
     Parameters
     ----------
     texts
-        The texts.
+        The texts that a study shows.
     typeface
-        The fonts.
+        The fonts to check.
     """
     return tuple(sorted(_to_draw(texts) - _glyphs(typeface.regular)))
 

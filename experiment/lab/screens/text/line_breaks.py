@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 
 Measure = Callable[[int, int], float]
-"""Function that returns the width in px of the text from one index to another."""
+"""Function that returns the width in pixels of a part of the text, from its start index to its end index."""
 
 _SPACES = frozenset(" \t\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u2009\u200a\u200b\u205f\u3000")
 """Spaces at which a line may end. A line may not end at a no-break space."""
@@ -16,7 +16,7 @@ _NEVER_LAST = frozenset("（［｛「『【〔〈《([{\"'“‘")
 
 
 def wrapped(text: str, width_px: float, measure: Measure) -> list[tuple[int, int]]:
-    """Return the start and the end of each line.
+    """Return the index of the start and of the end of each line.
 
     Spaces at the end of a line belong to no line. A line feed ends a line. A word that is wider than a line is split.
 
@@ -95,7 +95,10 @@ def _continues(text: str, index: int) -> bool:
 
 
 def _longest_that_fits(text: str, start: int, end: int, width_px: float, measure: Measure) -> int:
-    """Return the index at which a word that is too wide is split. At least one character stays on the line."""
+    """Return the index at which to split a word that is too wide for a line.
+
+    At least one character stays on the line.
+    """
     fitting = None
     for cut in range(start + 1, end):
         if _continues(text, cut):

@@ -69,7 +69,7 @@ class Paragraph:
         return max(line.width_px for line in self.lines)
 
     def part(self, start: int, end: int) -> "Paragraph":
-        """Return the lines from `start` up to `end`, without the line `end`."""
+        """Return the lines from index `start` to index `end` - 1."""
         return replace(self, lines=self.lines[start:end])
 
 
@@ -81,7 +81,7 @@ def paragraph(
     Parameters
     ----------
     sheet
-        The sheet.
+        The sheet (sizes, fonts and texts of the screens).
     text
         A text, or a sequence of parts in several styles.
     size_px
@@ -99,7 +99,7 @@ def paragraph(
 def _broken_into_lines(
     typeface: Typeface, sheet_direction: Direction, unstyled: tuple[Span, ...], size_px: int, width_px: float
 ) -> Paragraph:
-    """Return the paragraph. Most paragraphs of a screen, such as the names of ports, are also on the next screen."""
+    """Return the paragraph. It is cached, because most paragraphs of a screen are also on the next screen."""
     spans = [Span(span.text.expandtabs(4), _style_for(typeface, span)) for span in unstyled]
     letters = "".join(span.text for span in spans)
     ends = [*accumulate(len(span.text) for span in spans)]
@@ -148,10 +148,10 @@ def _style_for(typeface: Typeface, span: Span) -> Style:
 
 
 def _orderly(spans: list[Span], direction: Direction) -> tuple[Span, ...]:
-    """Return spans that can be drawn one after another.
+    """Return spans (words in one style) that can be drawn one after another.
 
-    Letters are ordered within each span. If two or more spans have words that are read against the direction of the
-    line, the order of these spans could be wrong. The whole line is then drawn in one style, without emphasis.
+    Letters are ordered only within a span. If two or more spans are read against the direction of the line, they could
+    appear in the wrong order. The whole line is then drawn in one style, as one span.
     """
     if sum(goes_against(span.text, direction) for span in spans) > 1:
         return (Span("".join(span.text for span in spans)),)

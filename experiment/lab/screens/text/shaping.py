@@ -41,7 +41,7 @@ def raqm_is_usable() -> bool:
 
 
 def base_direction(text: str, usual: Direction) -> Direction:
-    """Return `usual`, or the other direction if all letters of the text have the other direction."""
+    """Return the direction of a text: `usual`, unless all letters of the text have the other direction."""
     kinds = {unicodedata.bidirectional(character) for character in text}
     has_rtl, has_ltr = bool(kinds & _RIGHT_TO_LEFT), "L" in kinds
     if has_rtl == has_ltr:
