@@ -116,7 +116,7 @@ def levels_of(item: Item, factors: Iterable[str]) -> tuple[Level, ...]:
 
 
 def _strata(items: Iterable[Item], factors: tuple[str, ...]) -> dict[tuple[Level, ...], list[Item]]:
-    """Return the items of each combination of levels. The combinations are sorted by level."""
+    """Return the items of each combination of levels of `factors`. The combinations are sorted by level."""
     strata = defaultdict(list)
     for item in items:
         strata[levels_of(item, factors)].append(item)

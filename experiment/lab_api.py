@@ -156,7 +156,7 @@ class LabFields(BaseModel):
     group: int
     seed: int
     participant: str
-    """The pseudonym."""
+    """The participant's pseudonym."""
     started_at: datetime
     withdrawal_code: str | None
 

@@ -122,7 +122,10 @@ class TrialReply(TypedDict):
 
     trial_index: int
     phase: Phase
-    """`practice` or `test`. For an attention check, the phase is `test`, so that nobody can recognise the check."""
+    """`practice` or `test`.
+
+    It is `test` for an attention check too, so that participants cannot recognise the check.
+    """
     task: str
     content: Mapping[str, JsonValue]
 

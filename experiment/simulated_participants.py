@@ -93,7 +93,7 @@ def draw_response(person: Person, item: Item, is_check: bool, rng: np.random.Gen
 
 
 def draw_about_person(question: DemographicQuestion, rng: np.random.Generator) -> str | int | None:
-    """Draw an answer to a question about the participant. A question that asks for a text is skipped."""
+    """Draw an answer to a question about the participant. If the question asks for a text, return None (skipped)."""
     if question.answer == "number":
         return int(rng.integers(question.low, question.high, endpoint=True))
     return str(rng.choice(question.options)) if question.answer == "choice" else None

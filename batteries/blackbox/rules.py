@@ -63,7 +63,7 @@ class Ray:
     path: tuple[Cell, ...]
     """Cells of the path. If an atom absorbs the ray, the last cell is the atom's cell.
 
-    The path is empty if the ray is reflected at entry."""
+    The path is empty if the ray is reflected before it enters the board."""
 
 
 _INWARD = {Side.NORTH: (1, 0), Side.SOUTH: (-1, 0), Side.WEST: (0, 1), Side.EAST: (0, -1)}

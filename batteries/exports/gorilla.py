@@ -68,7 +68,8 @@ def gorilla_spreadsheets(
 def trial_html(content: Mapping[str, Any]) -> str:
     """Return story, question and numbered options as one line of HTML.
 
-    A Markdown object shows this line unchanged. Double spaces are kept, because a study can manipulate spacing.
+    A Markdown object of Gorilla shows this line unchanged. Double spaces are kept, because a study can manipulate
+    spacing.
     """
     paragraphs = [part for part in re.split(r"\n\s*\n", content["text"]) if part.strip()]
     story = "".join(f"<p>{_lines(paragraph)}</p>" for paragraph in paragraphs)

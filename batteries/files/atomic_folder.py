@@ -141,7 +141,7 @@ def _earlier_files(out: Path) -> dict[str, str]:
 
 
 def _outdated(out: Path, earlier: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Return the unchanged files of the earlier analysis that are not files of the new analysis."""
+    """Return the files of the earlier analysis that the new analysis does not write and that nobody changed."""
     names = []
     for name, digest in earlier.items():
         path = out / name

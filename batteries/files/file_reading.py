@@ -337,7 +337,7 @@ def _shown_in_list(value: object) -> str:
 
 
 def _mistakes(error: ValidationError) -> list[ErrorDetails]:
-    """Return the mistakes that pydantic found. Leave out "list too short" if entries of the list have mistakes."""
+    """Return the mistakes that pydantic found, without "list too short" if entries of the list have mistakes."""
     found = error.errors(include_url=False)
     # For each list that is called too short: True if it also has other mistakes. Counted once for all lists.
     depths = {len(details["loc"]) for details in found if details["type"] == "too_short"}

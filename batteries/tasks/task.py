@@ -42,7 +42,7 @@ class Feedback:
 class Task(ABC):
     """A kind of item. Content, key and response are plain JSON values, which are sent and stored unchanged.
 
-    Every task must satisfy three conditions. `responses` lists one response for each outcome that the grader
+    Every task must satisfy three conditions. `responses` lists one response for each outcome that `score`
     distinguishes. `score` is a pure function and accepts each of these responses. An item that `checked_content`
     accepts can be shown and scored without an error.
     """
@@ -78,7 +78,7 @@ class Task(ABC):
 
     @abstractmethod
     def responses(self, content: dict[str, Any]) -> list[JsonValue]:
-        """Return one response for each outcome that the grader distinguishes."""
+        """Return one response for each outcome that `score` distinguishes."""
 
     @abstractmethod
     def check_response(self, content: dict[str, Any], response: JsonValue) -> None:
@@ -154,8 +154,8 @@ def _differ_in_words(one: JsonValue, other: JsonValue) -> bool:
 def _moved(one: list[JsonValue], other: list[JsonValue]) -> bool:
     """Return True if texts have probably changed their positions in a list.
 
-    Let i and j be two positions in the lists. Texts have probably moved if text i of the first list is similar to text
-    j of the second list, and the two texts i, or the two texts j, are less similar.
+    A text has probably moved if it is similar to a text at another position of the other list. This similarity must be
+    greater than that of the two texts at one of these positions.
     """
     before, after = _comparable([str(text) for text in one], [str(text) for text in other])
     positions = range(len(before))

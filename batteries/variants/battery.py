@@ -16,7 +16,7 @@ _LONGEST_ID = 200
 
 @dataclass(frozen=True)
 class Variants:
-    """A battery with variants, and the items whose options stay in their order."""
+    """A battery with variants, and the numbers of variants."""
 
     battery: Battery
     """The battery."""
@@ -25,7 +25,7 @@ class Variants:
     n_paraphrases: int
     """Number of items in other words."""
     in_one_order: tuple[str, ...]
-    """Ids of the items that have no other order, because an option refers to the place of other options."""
+    """Ids of the items whose options stay in their order, because an option refers to the place of other options."""
 
 
 def with_variants(

@@ -25,12 +25,12 @@ class AnswerPositions:
 
     With two conditions A and B, the right options of A and B are in the same pair. With four conditions, the right
     options of A and C are in one pair, and those of B and D are in the other pair. In the Latin squares for people, a
-    group sees the two versions of a scenario in cells (conditions and levels) that are half the square apart. The two
-    versions usually have the same arrangement, so the positions are balanced for every participant, too.
+    group sees the two versions of a scenario half the square apart. The two versions usually have the same arrangement,
+    so the positions are balanced for every participant, too.
 
     If the number of units is not a multiple of four, up to three units remain. In these units, the second version gets
-    the next arrangements after those of the first version. For each stratum, the four positions are numbered in an
-    order that makes the positions of all right options in the battery as equal as possible.
+    the next arrangements after those of the first version. The order of the four positions in a stratum makes the right
+    options of the battery as evenly distributed as possible.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class AnswerPositions:
     def _settled(self, stratum: Hashable) -> tuple[int, ...]:
         """Return the position (0 to 3) of each slot.
 
-        The chosen positions make the positions of all right options in the battery as equal as possible.
+        The chosen positions make the right options of the battery as evenly distributed as possible.
         """
         n_scenarios = len(self._scenarios[stratum])
         n_even = self._n_variants * n_scenarios // N_OPTIONS * N_OPTIONS
@@ -126,6 +126,6 @@ class AnswerPositions:
 
 
 def _paired(right: Sequence[int]) -> list[int]:
-    """Return the right options in pairs: (A, B) for two conditions, (A, C) and (B, D) for four conditions."""
+    """Return the right options, sorted by pairs of conditions: A, B for two conditions, and A, C, B, D for four."""
     half = max(len(right) // 2, 1)
     return list(dict.fromkeys(right[place] for pair in range(half) for place in range(pair, len(right), half)))

@@ -177,7 +177,7 @@ class _Cell:
 
 
 class _Story:
-    """A version of a scenario. Its texts are compiled for every cell of the specification."""
+    """A version of a scenario, with its texts for every condition and level of the specification."""
 
     def __init__(self, questions: list[ScenarioQuestion], builder: "BatteryBuilder") -> None:
         spec, tables = builder.spec, builder.template_set.tables
@@ -244,7 +244,7 @@ def _right_options(cells: Iterable[_Cell]) -> list[int]:
 
 
 class _Texts:
-    """Inserts the labels of one variant into compiled texts. Each text is rendered only once."""
+    """Inserts the labels of one variant into texts with placeholders. Each text is made only once."""
 
     def __init__(self, compiler: Compiler, labels: Mapping[str, str], pov: PointOfView) -> None:
         self._values = compiler.values({**labels, **pov_labels(pov, labels.get(PROTAGONIST))})
@@ -261,7 +261,7 @@ class _Texts:
 
 
 def perturbation_factors(perturbation: Perturbation) -> dict[str, Level]:
-    """Return the degrees of a perturbation. The keys are columns of the published battery."""
+    """Return the degrees of a perturbation, by the names of the columns in the published battery."""
     spelling, capitals = perturbation.spelling_letters, perturbation.capitalisation_letters
     shares = (
         perturbation.spacing_proportion,

@@ -57,7 +57,7 @@ OUR_COLUMNS = ("item_id", "variant", "demands", "provided", "required", "clean_v
 """Columns that published files do not have. These columns come after the columns of the demand table."""
 
 _FACTOR_OF = {"id": "template_id", "number": "scenario_number", "name": "scenario"}
-"""Columns whose names differ from the names of their factors."""
+"""Names of factors, for columns whose names differ from their factors."""
 _SAME_NAME = ("target_demand", "version", "capability_type", "demand_condition", "inference_level", "novelty",
               "causal_type", "causal_direction", *PERTURBATION_COLUMNS)  # fmt: skip
 _OURS = ("variant", "demands", "provided", "required")

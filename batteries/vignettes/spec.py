@@ -136,7 +136,7 @@ def selected(template_set: TemplateSet, spec: BuildSpec) -> list[ScenarioQuestio
 
 
 def spec_problems(template_set: TemplateSet, spec: BuildSpec) -> Iterator[tuple[str, str]]:
-    """Yield a field and a sentence for every name in the specification that the templates do not have."""
+    """Yield the field and an error sentence for every name in the specification that the templates do not have."""
     questions, tables = template_set.questions, template_set.tables
     known = {question.qa.id for question in questions}
     for qa_id in spec.ids:

@@ -39,7 +39,7 @@ class _Commands(click.Group):
 
 
 def _print_warning(message: Warning | str, category: type[Warning], *where: object, **options: object) -> None:
-    """Print a warning for the researcher as a sentence; show warnings for programmers in the usual form."""
+    """Print a warning for the researcher as a sentence, and a warning for programmers in Python's usual form."""
     if issubclass(category, FutureWarning):
         click.echo(f"Warning: {message}", err=True)
     else:

@@ -61,7 +61,7 @@ def _prompt_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group()
 def models() -> None:
-    """Write prompts for language models, import their runs, run models and baselines, or list the runs."""
+    """Write prompts for language models, import the replies, run models and baselines, or list the runs."""
 
 
 @models.command(

@@ -33,7 +33,7 @@ def warn_of_open_folder(folder: Path) -> None:
 
 @click.group()
 def store() -> None:
-    """Back up, verify or copy the store of a study, list its sessions, or export responses as a log of Inspect."""
+    """Back up, verify or copy the store of a study, list its sessions, or export responses as a log of inspect-ai."""
 
 
 @store.command("backup", epilog="Example: equipoise store backup my-study -o backups/monday.db")
@@ -99,7 +99,7 @@ def list_sessions(study: Path, store: str | None, output: Path) -> None:
 @click.option("--simulated", is_flag=True, help="Export simulated participants instead of people.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Log to write, .eval.")
 def inspect_log(study: Path, store: str | None, simulated: bool, output: Path) -> None:
-    """Write the responses of people as a log of Inspect, for its viewer and its data frames.
+    """Write the responses of people as a log of inspect-ai, for the viewer and the data frames of this package.
 
     The log has one sample for each test trial that has a response, without panel ids. A trial that the study's analysis
     plan excludes has no score. The command needs the extra `models`.
@@ -113,7 +113,10 @@ def inspect_log(study: Path, store: str | None, simulated: bool, output: Path) -
 @click.argument("source")
 @click.argument("target")
 def copy(source: str, target: str) -> None:
-    """Copy a store into an empty store. Each store is a file or a database. Stop the server first."""
+    """Copy a store into an empty store.
+
+    Stop the server first. SOURCE and TARGET are files or addresses of databases.
+    """
     from equipoise.commands.store.store import store_copy
 
     found = store_copy(source, target)

@@ -45,9 +45,9 @@ from server.settings import read_settings
 from server.store.open import is_address
 
 MOST_LISTED = 10
-"""Maximum number of results that the command lists. The report and `provenance.json` list all results."""
+"""Maximum number of results without a value that the command lists. The report and `provenance.json` list all."""
 LONGEST_LINE = 300
-"""Maximum number of characters of the line about one result."""
+"""Maximum number of characters of a line about a result that could not be computed."""
 
 
 class ResultsNotComputedError(InputError):

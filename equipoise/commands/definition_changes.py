@@ -1,4 +1,4 @@
-"""Sentences for the report, which say what changed in a study since its sessions began."""
+"""Sentences for the report on the changes of a study since its first session."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class SinceSessions:
     """The changes of a study since its first session, and the analysis plan that was registered before this session."""
 
     notes: list[str]
-    """A sentence for each change of the study since its sessions began."""
+    """A sentence for each change of the study since its first session."""
     registered: RegisteredPlan | None
     """The analysis plan of the study's first version among the analyzed sessions.
 

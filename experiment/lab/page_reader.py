@@ -78,7 +78,7 @@ class PageReader:
                 return names[press.name]
 
     def show_message(self, title: str, *paragraphs: str) -> None:
-        """Show a message until it is read."""
+        """Show a message until the participant continues."""
         self.choose(title, paragraphs, [self.onward(self._say("close"))])
 
     def show(self, picture: ScreenImage) -> None:
@@ -111,7 +111,7 @@ class PageReader:
         return names
 
     def _pressed(self, picture: ScreenImage, keys: Collection[str]) -> str:
-        """Show an image and return the key or region that is pressed."""
+        """Show an image, and return the key that the participant presses, or the region that the participant clicks."""
         while True:
             self._display.show(picture)
             press = self._display.press(picture, keys)

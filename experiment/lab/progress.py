@@ -8,7 +8,7 @@ from experiment.texts import Texts
 
 
 class SessionProgress:
-    """Progress through a plan.
+    """Progress of a participant through the plan of a session.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class SessionProgress:
         return self.trial is None or self.trial.phase is not Phase.PRACTICE
 
     def position(self, trial: Trial) -> str:
-        """Return the position of a trial as text for the participant."""
+        """Return the position of a trial as text for the participant, such as `Question 3 of 24`."""
         if trial.phase is Phase.PRACTICE:
             number = trial.trial_index % self._n_in_round + 1
             text = "practice_of" if self._n_in_round > 1 else "practice"

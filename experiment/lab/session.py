@@ -40,7 +40,7 @@ class Visitor:
 
 
 class VisitOutcome(StrEnum):
-    """End of a visit."""
+    """The way in which a visit ended."""
 
     COMPLETED = "completed"
     LEFT = "left"
@@ -57,7 +57,7 @@ _ENDS = {
 
 
 class _Stops(Exception):
-    """The participant wants to stop."""
+    """The visit ends now, with this outcome."""
 
     def __init__(self, outcome: VisitOutcome) -> None:
         super().__init__(outcome)

@@ -60,7 +60,7 @@ class Display(Protocol):
         """Number of times another window took the focus since the fixation."""
 
     def mark_response(self, phase: Phase) -> None:
-        """Send the event code of a response."""
+        """Send the event code (trigger) that marks a response."""
 
 
 class Escaped(Exception):

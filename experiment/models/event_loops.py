@@ -1,6 +1,6 @@
-"""Calls of Inspect from a program that may already run an event loop, such as a Jupyter notebook.
+"""Calls of inspect-ai from a program that may already run an event loop, such as a Jupyter notebook.
 
-Inspect starts its own event loop, and a thread cannot run two event loops at the same time.
+inspect-ai starts its own event loop, and a thread cannot run two event loops at the same time.
 """
 
 import asyncio

@@ -20,7 +20,7 @@ from experiment.texts import Texts, texts_in
 
 
 class MaxRun(BaseModel):
-    """At most `length` consecutive test trials have equal levels of the factors that `of` names."""
+    """Rule that at most `length` consecutive test trials have the same levels of the factors in `of`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -150,7 +150,7 @@ class Study:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the served content; see `content_digest`."""
+        """SHA-256 of the content that affects what participants see (`content_digest`)."""
         return content_digest(self.definition, self.battery.digest, self.texts)
 
 
@@ -170,7 +170,7 @@ def served_entries(definition: StudyDefinition) -> dict[str, Any]:
 
 
 def content_digest(definition: StudyDefinition, battery_digest: str, texts: Mapping[str, str]) -> str:
-    """Return the SHA-256 of a study's served content: its definition (`served_entries`), battery and texts.
+    """Return the SHA-256 of a study's content: a part of its definition (`served_entries`), its battery and its texts.
 
     Default values are excluded. So if Equipoise adds an optional field, the digests of existing studies stay the same.
     """

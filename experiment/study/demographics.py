@@ -1,4 +1,4 @@
-"""Questions about the participant, shown once on one page. The participant may skip any question."""
+"""Questions about the participant. The participant sees them once, and may skip any question."""
 
 import re
 from typing import Annotated, Literal

@@ -51,7 +51,7 @@ class TrialRtRule(_RtRule):
 
 
 class MissingRule(_Rule):
-    """Exclude participants who did not respond to more than `max_share` of their test trials."""
+    """Exclude participants whose share of test trials without a response is greater than `max_share`."""
 
     rule: Literal["missing"]
     max_share: float = Field(

@@ -148,7 +148,7 @@ COMPARISONS = {
     "mann_whitney": ("between",),
     "permutation": ("between", "within", "against"),
 }
-"""For each test: the keys that can say what is compared."""
+"""For each test, the keys of a plan that can name the levels or the value to compare."""
 
 
 class PlannedTest(_Planned):
@@ -326,7 +326,7 @@ class PlannedComparison(BaseModel):
 class PlannedSignal(BaseModel):
     """Hits and false alarms of an option, such as "there is not enough information".
 
-    A choice of the option is a hit if the option is right for the item, and a false alarm if it is wrong.
+    A participant's choice of this option is a hit if the option is right for the item, and otherwise a false alarm.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

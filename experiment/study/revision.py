@@ -18,9 +18,7 @@ from experiment.study.definition import Study, StudyDefinition, served_entries
 from experiment.study.demographics import Questionnaire
 
 WORDING = ("title", "completion_code", "timeline.consent_version", "battery")
-"""Entries of `study.yaml` that a revision may change, in addition to `texts`.
-
-The entry `battery` is the name of the battery's file.
+"""Entries of `study.yaml` that a revision may change, besides `texts`. `battery` is the name of the battery's file.
 """
 LABELS = (
     "absorbed", "reflected", "leaves_at_entry", "side_", "port_spoken_", "ray_enters_", "blackbox_", "mark_", "cell",

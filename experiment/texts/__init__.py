@@ -1,4 +1,4 @@
-"""The participants' texts that do not come from the study itself: one catalogue per language.
+"""The texts that participants see besides the study's pages and items, such as labels of buttons, in each language.
 
 A catalogue is a JSON file of texts by name. In a text, `{name}` is a placeholder. Web client, laboratory and server
 use the same catalogues. A study can replace any text with its own text (`texts` in `study.yaml`).
@@ -46,7 +46,7 @@ class Texts:
     by_name: Mapping[str, str]
 
     def say(self, name: str, **values: object) -> str:
-        """Return a text with values in place of its placeholders."""
+        """Return the text with this name. The given values replace its placeholders."""
         return PLACEHOLDER.sub(lambda found: str(values[found[1]]), self.by_name[name])
 
 

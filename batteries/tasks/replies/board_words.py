@@ -104,4 +104,4 @@ SIDES: dict[str, str] = {
 }
 
 AMBIGUOUS_SIDES = frozenset({"est", "este", "sur", "bas", "haut", "right", "left", "up", "down", "上", "下"})
-"""Words that name a side only if a position is next to them."""
+"""Words with several meanings, which name a side of the board only if a number is next to them."""

@@ -136,7 +136,7 @@ def _is_other(action: str, lexicon: Lexicon) -> bool:
 
 
 def names_of(name: str) -> list[str]:
-    """Return the words of a field's name, such as `exit_side`, `exitSide` or `Exit side`."""
+    """Return the words in a field's name: "exit" and "side" for `exit_side`, `exitSide` and `Exit side`."""
     return re.sub(r"[\W_]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).casefold().split()
 
 

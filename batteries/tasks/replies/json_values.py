@@ -26,7 +26,7 @@ _DEEPEST = 12
 
 
 class CutNumber(str):
-    """A number at the very end of a text that was cut off, so that digits may be missing."""
+    """A number at the end of a text that was cut off. Further digits may be missing."""
 
 
 @dataclass(frozen=True)

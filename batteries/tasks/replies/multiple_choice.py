@@ -77,7 +77,7 @@ class ChoiceOutcomes(Options):
         return read(str(value))
 
     def _may_continue(self, digits: str) -> bool:
-        """Return True if a number that was cut off could be the number of another option, as 1 could be 12."""
+        """Return True if a number that was cut off could begin another option's number, as 1 begins 12."""
         return any(str(number).startswith(digits) and str(number) != digits for number in range(1, len(self.texts) + 1))
 
     def in_other_words(self, scopes: Scopes) -> Reading | None:

@@ -31,7 +31,7 @@ ROMAN = {
 _NUMBER_NOUNS = frozenset(
     {"number", "num", "no.", "nr", "nr.", "n\u00b0", "#", "nummer", "num\u00e9ro", "n\u00famero", "numero", "\u2116"}
 )
-"""Words after which a number may be the position of an option or its text."""
+"""After these words, a number may be the position of an option, or the text of an option."""
 _LAST = frozenset({"last", "letzte", "letzten", "derni\u00e8re", "\u00faltima", "ultima"})
 _MIDDLE = frozenset({"middle", "mittlere", "mittleren"})
 _RELATIVE = _LAST | _MIDDLE
@@ -52,7 +52,7 @@ _NOT_AFTER_A = _NOT_AFTER_LETTER | {
     Kind.OPTION,
 }
 _LITTLE = frozenset({Kind.FILLER, Kind.IS, Kind.AND, Kind.OR, Kind.NOT, Kind.BUT})
-"""Kinds of words that do not distinguish the options."""
+"""Words of these kinds do not distinguish the options."""
 _MOST_TERMS = 20
 """Maximum number of terms in a calculation, not counting its result."""
 _OPERATORS = frozenset({"+", "-", "*", "/", "x", "\u00d7", "\u00f7", "\u00b7"})
@@ -74,7 +74,7 @@ class Options:
     Number words are written as digits.
     """
     parts: dict[str, set[int]] = field(default_factory=dict)
-    """The options in whose short text a number or letter occurs."""
+    """For each number or letter, the options whose short text contains it."""
 
     def __post_init__(self) -> None:
         for number, text in enumerate(self.texts, start=1):
@@ -99,7 +99,7 @@ class Options:
         return str(self.lexicon.values[token.key]) if is_number else token.key
 
     def _value(self, token: Token) -> str | None:
-        """Return a number, number word, ordinal or single letter in a form for comparisons."""
+        """Return a number, number word, ordinal or single letter in a form for comparisons; None for other tokens."""
         if token.kind is Kind.NUMBER:
             return f"{float(token.text):g}" if len(token.text) < 16 else token.text
         if token.kind in {Kind.NUMBER_WORD, Kind.ORDINAL}:
@@ -349,7 +349,7 @@ def _mention(
 
 
 def _is_confidence(tokens: Sequence[Token], position: int) -> bool:
-    """Return True for the number of "80 % sure"."""
+    """Return True if a number is a confidence, as in "80 % sure"."""
     if tokens[position].kind is not Kind.NUMBER:
         return False
     after = [token.key for token in tokens[position + 1 : position + 3]]
@@ -376,7 +376,7 @@ def _is_explicit(before: Token | None) -> bool:
 
 
 def _is_quantity(before: Token | None, after: Token | None) -> bool:
-    """Return True for "3 blocks", "80 %" and "attempt 2": the number counts something, or is a name."""
+    """Return True if a number counts something or is part of a name, as in "3 blocks", "80 %" and "attempt 2"."""
     if after is not None and (after.kind is Kind.WORD or after.text in _QUANTITY or after.key == "of"):
         return True
     is_name = before is not None and before.kind is Kind.WORD and before.key != "between"

@@ -29,7 +29,7 @@ class Port:
 
 
 def port_at(tokens: Sequence[Token], position: int) -> Port | None:
-    """Return the port that is named from a position on: "WEST-5", "W5", "row 5 on the left"."""
+    """Return the port whose name begins at a position, such as "WEST-5", "W5" or "row 5 on the left"."""
     side = _side_at(tokens, position)
     if side is not None:
         return _side_first(tokens, position, side)

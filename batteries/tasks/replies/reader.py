@@ -123,7 +123,7 @@ class _Reader:
         return self.read(text.replace(FIELD, " "))
 
     def _without_claims(self, scopes: Scopes, readings: Sequence[Reading]) -> Reading:
-        """Return the reading of a reply that does not state an answer literally."""
+        """Return the reading of a reply in which no words state an answer literally."""
         if readings:
             reasons = [found.rule for found in readings]
             return Reading.invalid(reading.REFUSAL if reading.REFUSAL in reasons else reasons[-1])
@@ -136,7 +136,7 @@ class _Reader:
 
 
 def _calls_all_right(scopes: Scopes) -> bool:
-    """Return True for "All four options are correct"."""
+    """Return True if a reply calls all options right, as in "All four options are correct"."""
     for position, token in enumerate(scopes.tokens):
         if token.key in {"all", "both"} and not scopes.is_negated[position]:
             after = [later.kind for later in scopes.tokens[position + 1 : position + 8]]

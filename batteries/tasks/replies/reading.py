@@ -20,7 +20,7 @@ INVALID = frozenset({EMPTY, ONLY_REASONING, NO_ANSWER, SEVERAL_ANSWERS, DISAGREE
 
 @dataclass(frozen=True)
 class Reading:
-    """The response that a reader found in a reply, or the reason why it found none."""
+    """The response that was found in a reply, or the reason why there is none."""
 
     response: JsonValue
     """The response, in the task's form; None if the reply gives none, or more than one."""

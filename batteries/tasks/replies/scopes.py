@@ -145,7 +145,7 @@ def _is_labelled(tokens: Sequence[Token], position: int) -> bool:
 
 
 def _end_with_last_words(scopes: Scopes) -> None:
-    """Give the signs after the last sentence the number of this sentence."""
+    """Count the signs after the last sentence as part of this sentence."""
     position = len(scopes.tokens) - 1
     while position > 0 and scopes.tokens[position].kind in {Kind.SIGN, Kind.STOP, Kind.LINE}:
         position -= 1

@@ -1,7 +1,7 @@
 """Finding the places where a reply states an answer.
 
-A task gives the mentions of its outcomes in the reply: each place where an outcome occurs, for whatever purpose. A
-mention becomes a claim by the words around it. "The answer is 2" is a claim, "a wall of 2 blocks" is not.
+A mention is a place of the reply where an outcome occurs, for any purpose. The words around a mention can make it a
+claim, that is, a stated answer. In "The answer is 2", the 2 is a claim. In "a wall of 2 blocks", it is not.
 """
 
 from collections.abc import Sequence
@@ -15,11 +15,14 @@ from batteries.tasks.replies.mentions import Form, Level, Mention, grouped
 from batteries.tasks.replies.scopes import Scopes
 
 _MOST_STEPS = 14
-"""Words announce an answer, or call it right, only if they are fewer tokens away from the answer than this number."""
+"""Words can announce an answer, or call it right, within fewer than this number of tokens."""
 
 _ANNOUNCE = frozenset({Kind.ANSWER, Kind.DECIDE, Kind.FINAL, Kind.EXIT})
 _NOUNS = frozenset({"answer", "choice"})
-"""Nouns of phrases that call an option right, such as "my answer". Before an option, these phrases announce it."""
+"""Nouns of phrases such as "my answer".
+
+After an option, these phrases call it right; before an option, they announce it.
+"""
 _BETWEEN = frozenset(
     {Kind.FILLER, Kind.OPTION, Kind.IS, Kind.RIGHT, Kind.FINAL, Kind.SO, Kind.MAY, Kind.NUMBER_WORD, Kind.PORT}
 )
@@ -143,7 +146,7 @@ def _is_called_right(scopes: Scopes, last: int) -> bool:
 
 
 def _is_rejected(scopes: Scopes, last: int) -> bool:
-    """Return True for "2 is wrong" and "2 makes no sense"."""
+    """Return True if the words after a mention reject it, as in "2 is wrong" and "2 makes no sense"."""
     if _has_verdict(scopes, last):
         return True
     for token in scopes.tokens[last : last + 6]:
@@ -157,7 +160,7 @@ def _is_rejected(scopes: Scopes, last: int) -> bool:
 
 
 def _is_labelled_wrong(scopes: Scopes, first: int) -> bool:
-    """Return True for "The wrong answer is 2" and "Incorrect: 2"."""
+    """Return True if the words before a mention call it wrong, as in "The wrong answer is 2" and "Incorrect: 2"."""
     for position in range(first - 1, max(first - _MOST_STEPS, -1), -1):
         token = scopes.tokens[position]
         if token.kind is Kind.WRONG:
@@ -168,14 +171,14 @@ def _is_labelled_wrong(scopes: Scopes, first: int) -> bool:
 
 
 def _has_verdict(scopes: Scopes, last: int) -> bool:
-    """Return True for "2: no." and "2 - wrong"."""
+    """Return True if a sign and a rejection follow a mention, as in "2: no." and "2 - wrong"."""
     after = scopes.tokens[last : last + 3]
     is_verdict = len(after) > 1 and after[0].text in {"-", ":"} and after[1].kind in {Kind.NOT, Kind.WRONG}
     return is_verdict and (len(after) == 2 or after[2].kind in {Kind.STOP, Kind.LINE})
 
 
 def _is_conditional(scopes: Scopes, last: int) -> bool:
-    """Return True for "2 if the ball is fast"."""
+    """Return True if a condition follows a mention, as in "2 if the ball is fast"."""
     for token in scopes.tokens[last : last + 4]:
         if token.kind is Kind.IF:
             return True
@@ -261,7 +264,7 @@ def _lead(scopes: Scopes, first: int) -> _Lead | None:
 
 
 def _is_call(scopes: Scopes, position: int) -> bool:
-    """Return True for the bracket in "print(1)"."""
+    """Return True if a bracket encloses the arguments of a function, as in "print(1)"."""
     before = scopes.tokens[position - 1] if position else None
     is_bracket = scopes.tokens[position].text in {"(", "["}
     return (

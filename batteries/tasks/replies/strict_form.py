@@ -45,5 +45,5 @@ def _may_name_option(options: Options, explanation: str) -> bool:
 
 @lru_cache
 def _naming_words(lexicon: Lexicon) -> frozenset[str]:
-    """Return all words that occur in number words, in ordinals, and in nouns such as "option"."""
+    """Return the words of all number words, ordinals, and nouns such as "option"."""
     return frozenset(word for words, kind in lexicon.kinds.items() if kind in _NAMING for word in words)

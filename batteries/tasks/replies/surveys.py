@@ -1,4 +1,4 @@
-"""Finding surveys: the part of a reply that discusses every option."""
+"""Finding surveys. A survey is the part of a reply that discusses every option."""
 
 from collections.abc import Sequence
 
@@ -15,10 +15,9 @@ _LABEL_SIGNS = frozenset({":", "-", "|", "=", "(", "->", "=>"})
 def without_survey(
     scopes: Scopes, mentions: Sequence[Mention], claims: Sequence[Claim], n_outcomes: int
 ) -> list[Claim]:
-    """Remove the claims within a survey, if the reply also gives an explicit answer; return the other claims.
+    """Return the claims (stated answers), without those in a survey if the reply also gives an explicit answer.
 
-    A survey has an entry for every option, such as "1: 10 %, 2: 70 %, 3: 20 %", or one line for each option. A claim is
-    a place where the reply states an answer.
+    A survey has an entry for every option, such as "1: 10 %, 2: 70 %, 3: 20 %", or one line for each option.
     """
     span = _survey(scopes, mentions, n_outcomes)
     if span is None or not any(_is_explicit(claim, span) for claim in claims):

@@ -152,11 +152,11 @@ def _kind_of(found: re.Match[str]) -> Kind:
 _KINDS: dict[str | None, Kind] = {
     "number": Kind.NUMBER, "numero": Kind.OPTION, "ordinal": Kind.ORDINAL, "line": Kind.LINE, "stop": Kind.STOP,
 }  # fmt: skip
-"""The kind of each group of the pattern `_TOKEN`."""
+"""The kind of the words that each group of the regular expression `_TOKEN` matches."""
 
 
 class _Part(NamedTuple):
-    """A part of a word, with its place in the word."""
+    """A part of a word, such as "is" in "isn't", with its position in the word."""
 
     text: str
     key: str
@@ -166,7 +166,7 @@ class _Part(NamedTuple):
 
 @lru_cache(16_384)  # Replies to the same items have the same words.
 def _words(word: str) -> tuple[_Part, ...]:
-    """Return a word as one part or, if it is contracted, as two."""
+    """Return a word as one part, or a contracted word such as "isn't" as several parts."""
     elision = _ELISION.match(word)
     if elision is not None:
         cut = elision.end()
@@ -186,7 +186,7 @@ def _words(word: str) -> tuple[_Part, ...]:
 
 
 def word_keys(word: str) -> list[str]:
-    """Return the keys of the tokens of a word."""
+    """Return the words in lower case that `tokens_of` makes of a word: "is" and "not" for "isn't"."""
     return [part.key for part in _words(word)]
 
 

@@ -242,7 +242,7 @@ def _switch_problems(story: ContextVersion) -> Iterator[tuple[str, str]]:
 
 
 def _cycles(story: ContextVersion) -> Iterator[list[str]]:
-    """Yield each circle of switches and fillers in which each text contains the next text."""
+    """Yield each circle of switches and fillers. Each text contains the next one, and the last contains the first."""
     inner = {f"switches.{key}": set().union(*map(keys_in, texts)) for key, texts in story.switches.items()}
     inner["filler"] = set().union(*map(keys_in, story.filler.values()))
     names = {key: f"switches.{key}" for key in story.switches} | {"filler": "filler"}
@@ -320,7 +320,7 @@ def _metadata_problems(scenario: Scenario, tables: Tables) -> Iterator[tuple[str
 def _check_numbers(template_set: TemplateSet, problems: Problems) -> None:
     """Append a mistake if a scenario has two numbers, or if two scenarios have the same number.
 
-    Designs use the numbers of scenarios.
+    Counterbalancing designs use these numbers.
     """
     names: dict[int, ScenarioQuestion] = {}
     numbers: dict[str, ScenarioQuestion] = {}

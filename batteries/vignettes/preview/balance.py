@@ -13,7 +13,7 @@ from batteries.vignettes.preview.wording import number_with_noun, some, span
 
 
 def group_rows(items: list[Item], groups: Mapping[str, int]) -> dict[str, Any]:
-    """Return one row per group, with the numbers of items in the group."""
+    """Return the rows of the table of groups, with the numbers of items in each group."""
     conditions, levels = distinct_levels(items, "condition"), distinct_levels(items, "inference_level")
     has_cells = bool(conditions and levels)
     cells = {cell_name(item) for item in items}

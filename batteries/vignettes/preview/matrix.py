@@ -20,7 +20,10 @@ class Square:
     group: int
     label: str
     colour: int | None
-    """Index of the condition among all conditions. None if the group sees no condition or several conditions."""
+    """Index of the condition that the group sees, which determines the colour.
+
+    None for no condition or several conditions.
+    """
     item_ids: tuple[str, ...]
 
 

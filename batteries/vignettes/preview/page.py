@@ -1,4 +1,4 @@
-"""The preview page: the choice of items, and the input for the HTML template."""
+"""The preview page: the items that it shows, and the values for the HTML template."""
 
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -122,7 +122,10 @@ def _tested(battery: Battery, groups: Mapping[str, int] | None) -> list[Item]:
 
 
 def _listed(items: Iterable[Item]) -> dict[str, Any]:
-    """Return the first items for a plain list on the page, with the numbers of all items and all words."""
+    """Return the first items, for a plain list on the page.
+
+    The result also has the number of all items and their words.
+    """
     items = sorted(items, key=lambda item: level_sort_key(item.item_id))
     shown = [
         {

@@ -17,7 +17,7 @@ _MOST_VARIANTS = 3
 
 With this limit, a browser can open the page of a battery with 5,760 items."""
 _MOST_PERTURBED = 12
-"""Maximum number of perturbed instances of a question. If there are more, one instance per perturbation is shown."""
+"""Maximum number of perturbed instances of a question. If there are more, the page shows one for each perturbation."""
 _REFERENCE_CONDITION, _REFERENCE_LEVEL = "A", 2
 
 
@@ -74,7 +74,7 @@ def scenarios_side_by_side(stories: list[Item], groups: Mapping[str, int]) -> li
 
 
 def _question(items: list[Item], groups: Mapping[str, int]) -> dict[str, Any]:
-    """Return the blocks of a question, and the numbers of omitted variants and of their items.
+    """Return the blocks of a question, the number of variants that the page omits, and the number of their items.
 
     A block contains the grid of one variant from one point of view.
     """
@@ -161,7 +161,10 @@ def _demands(item: Item) -> list[str]:
 
 
 def _cells(grid: _Grid, reference: GridPosition, groups: Mapping[str, int]) -> dict[GridPosition, GridCell]:
-    """Return the cells, each compared with the reference condition in its row and the reference level in its column."""
+    """Return the cells.
+
+    Each cell is compared with the reference condition in its row and the reference level in its column.
+    """
 
     def in_row(place: GridPosition) -> GridPosition:
         return GridPosition(reference.condition, place.level)

@@ -30,7 +30,7 @@ _VOWELS = tuple("aeiou")
 _CODAS = ("", "", "", "b", "d", "k", "l", "m", "n", "p", "rn", "sk")
 _TRIES = 1000
 _MOST_LEFT = 100_000
-"""Maximum number of unused combinations to list, if `_TRIES` random draws find no unused combination."""
+"""Maximum number of unused combinations of labels to list after `_TRIES` random draws without an unused one."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def shortages(story: ContextVersion, slots: list[LabelSlot], n_variants: int, le
 def draw_variants(
     story: ContextVersion, slots: list[LabelSlot], n_variants: int, levels: Iterable[int], rng: random.Random
 ) -> Iterator[dict[str, str]]:
-    """Yield the labels of each variant, by key. The keys `pov_1` to `pov_10` are not included.
+    """Yield the labels of each variant, by key. The keys `pov_1` to `pov_10` (`pov_labels`) are not included.
 
     Raises
     ------
@@ -192,7 +192,10 @@ def _draw(
 
 
 def _all_draws(story: ContextVersion, slots: list[LabelSlot], keys: set[str]) -> Iterator[dict[str, str]]:
-    """Yield all possible draws of the labels and coinflips with these keys. Pseudo-words are left out."""
+    """Yield all possible draws for the labels and coinflips (pairs of texts) with these keys.
+
+    Pseudo-words are left out.
+    """
 
     def assignments(remaining: list[LabelSlot], drawn: dict[str, str]) -> Iterator[dict[str, str]]:
         if not remaining:
@@ -210,7 +213,7 @@ def _all_draws(story: ContextVersion, slots: list[LabelSlot], keys: set[str]) ->
 
 
 def _with_othersides(story: ContextVersion, drawn: dict[str, str]) -> dict[str, str]:
-    """Return the labels, and both texts of each coinflip with these labels."""
+    """Return the labels, with the drawn text and the other text of each coinflip (pair of texts)."""
     labels = dict(drawn)
     for key, texts in story.coinflips.items():
         other = texts[drawn[key] == texts[0]]

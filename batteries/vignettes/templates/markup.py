@@ -108,10 +108,7 @@ def keys_in(text: str) -> set[str]:
 
 @dataclass(frozen=True)
 class Phrase:
-    """The text of a switch or filler whose placeholder has a conversion or form.
-
-    The conversion or form applies to the whole text.
-    """
+    """The text of a switch or filler whose placeholder has a conversion or form, which applies to the whole text."""
 
     pieces: tuple["Piece", ...]
     conversion: str
@@ -124,7 +121,10 @@ Piece = str | Slot | Phrase
 
 @dataclass
 class Compiler:
-    """A compiler for the texts of one story. A value has the same number in all texts of the story."""
+    """A compiler that turns the texts of one story into format strings.
+
+    A value has the same number in all these texts.
+    """
 
     switches: Mapping[str, list[str]]
     fillers: Mapping[str, str]
@@ -157,7 +157,7 @@ class Compiler:
         return tuple(pieces)
 
     def values(self, labels: Mapping[str, str]) -> list[str]:
-        """Return the values for the format strings, in order, with the labels of one variant."""
+        """Return the values to insert into the format strings for one variant, in the order of their numbers."""
         return [_value(slot, labels) for slot in self.slots]
 
     def _chosen(self, slot: Slot, links: tuple[int, ...], level: str) -> str | None:

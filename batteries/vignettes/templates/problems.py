@@ -31,7 +31,7 @@ class Problems(list[Problem]):
             self.append(problem)
 
     def add_all(self, file: Path, found: Iterable[tuple[str, str]], inside: str = "") -> None:
-        """Append a mistake for each pair of key and sentence. `inside` is put before each key."""
+        """Append a mistake for each pair of key and sentence. The text `inside` is put before each key."""
         for key, sentence in found:
             self.add(file, f"{inside}{key}", sentence)
 

@@ -15,7 +15,7 @@ class Setup:
     """The machine of a session: its display, and the destination of event codes."""
 
     monitor: str | None = None
-    """Name of a monitor in PsychoPy's Monitor Center."""
+    """Name of a monitor in PsychoPy's Monitor Center, whose calibration is used; None for no calibration."""
     screen: int = 0
     """Number of the screen, counted from 0."""
     size_px: tuple[int, int] | None = None

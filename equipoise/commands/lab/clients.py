@@ -42,7 +42,7 @@ def remote_client(server: str) -> Iterator[LabClient]:
     Raises
     ------
     InputError
-        If the address is invalid or without encryption, or the environment variable with the token is not set.
+        If the address is invalid or not encrypted (https), or the environment variable with the token is not set.
     """
     try:
         address = httpx.URL(server)

@@ -54,7 +54,7 @@ class LabFiles:
 
     @property
     def problem(self) -> str | None:
-        """Reason of the last failed write or deletion; None if nothing failed."""
+        """Reason why the last write or deletion failed; None if nothing failed."""
         return self._problem or (self._attempt_log.problem if self._attempt_log else None)
 
     def open_attempt_log(self, session: OpenSession) -> AttemptLog:
@@ -86,7 +86,7 @@ class LabFiles:
         self._problem = delete_withdrawn(self._study, self._store)
 
     def _path(self, session: OpenSession, ending: str) -> Path:
-        """Return the path of a session's file. The file may not exist yet."""
+        """Return the path of the session's file with this ending. The file may not exist yet."""
         folder = self._folder / "frames" if ending == FRAMES else self._folder
         begun = next(self._folder.glob(f"*_{session.session}{BEGUN}"), None)
         if begun is not None:

@@ -112,7 +112,7 @@ def _start_of(record: LabSessionRecord, prefix: str) -> LabStart:
 
 
 class UploadState(Enum):
-    """State of a running session's upload."""
+    """State of the upload of a session that is running."""
 
     PENDING = "the server may lack something"
     UPLOADING = "an upload of everything in the store is running"
@@ -219,7 +219,7 @@ class SessionUpload:
         return self._state is UploadState.COMPLETE
 
     def upload(self) -> None:
-        """Upload everything that the server does not have. The upload runs in the thread of the caller."""
+        """Upload everything that the server does not have, in the thread of the caller."""
         self._move(UploadEvent.BEGIN)
         try:
             record = self._upload_changes()

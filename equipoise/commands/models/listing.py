@@ -166,7 +166,7 @@ def canary_notes(study: Study, store: str, runs: Collection[str]) -> list[str]:
     study
         The study.
     store
-        The study's store, a file or the address of a database.
+        The study's store: a file, or the address of a database.
     runs
         The labels of the analyzed runs.
     """
@@ -195,7 +195,7 @@ def _kept_runs(study: Study) -> list[KeptRun]:
 
 
 def _condition_and_epoch(run: StoredRun) -> tuple[str, int] | None:
-    """Return the condition and the epoch of a run that `models run` has made."""
+    """Return the condition and the epoch of a run that `models run` made; None for any other run."""
     settings = run.parameters
     if run.source is not Source.API or "max_tokens" not in settings:
         return None

@@ -61,8 +61,8 @@ def power(
     model
         Name of a mixed model in the analysis plan, instead of a test.
     term
-        Term or coefficient of the mixed model; by default the only term of the model. With `comparison`, the levels of
-        the comparison's factors, such as `condition=B`.
+        Term or coefficient of the mixed model; by default the only term of the model. With `comparison`, a level of
+        each of the comparison's factors, such as `condition=B`.
     against_model
         To compare people with a language model: the accuracy of the model, such as 0.75. Or the name of a model in the
         report, to use its stored responses.

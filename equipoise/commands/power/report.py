@@ -71,7 +71,7 @@ def report(request: Request, studies: SimulatedStudies) -> str:
 
 
 def power_figure(studies: SimulatedStudies) -> Drawing | None:
-    """Draw the power for each number of participants. Return None if there are too many numbers."""
+    """Draw the power for each number of participants. Return None if there are too many numbers to draw."""
     is_equivalence = studies.analysis.equivalence is not None
     given, none = "with the effect", "without any effect"
     if is_equivalence:
@@ -135,7 +135,7 @@ def _table_lines(studies: SimulatedStudies, *, is_model: bool) -> list[str]:
 
 
 def _smallest_tried(request: Request, studies: SimulatedStudies) -> str:
-    """Return the sentence with the smallest of the requested numbers that reaches each power."""
+    """Return a sentence that names, for each power, the smallest requested number of participants that reaches it."""
     tried, smallest = studies.tried, []
     for target in request.powers:
         enough = tried.loc[tried["power"] >= target, "n_participants"]

@@ -58,7 +58,7 @@ class _Sized:
     trials: PlannedTrials
     analysis: PowerAnalysis
     baseline: Floats
-    """The accuracy at each trial before the effects are added."""
+    """The probability of a right response at each trial before the effects are added."""
     accuracy: Floats
     null_accuracy: Floats
 

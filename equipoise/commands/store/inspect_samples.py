@@ -1,4 +1,4 @@
-"""Trials of people as a log of Inspect (`.eval`), which Inspect's viewer and data frames read.
+"""Trials of people as a log (`.eval`) that the viewer and the data frames of inspect-ai (Inspect) read.
 
 The log is a ZIP archive with one JSON file for each sample. Inspect's function `write_eval_log` is not used, because it
 needs all samples in memory.

@@ -42,7 +42,7 @@ KEYPAD_WITHOUT_NUM_LOCK = {
 The names from psychtoolbox do not depend on Num Lock.
 """
 PTB_PAUSE_S = 0.0005
-"""Pause between two polls of psychtoolbox. The time of a click can be too late by up to this pause."""
+"""Pause between two polls of psychtoolbox, in seconds. The time of a click can be too late by up to this pause."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class InputDevices:
     window
         An open window.
     backend
-        Keyboard backend; None for the best backend that works on this machine.
+        Program that reads the keyboard (`ptb` or `event`); None for the best one that works on this machine.
 
     Raises
     ------
@@ -88,7 +88,7 @@ class InputDevices:
 
     backend: Backend
     obstacle: str | None
-    """Reason why psychtoolbox does not read the keys.
+    """Reason why psychtoolbox cannot read the keys on this machine.
 
     None if psychtoolbox reads the keys, or if the caller chose a backend.
     """
@@ -109,7 +109,7 @@ class InputDevices:
         window.listen(on_deactivate=self._lost_focus, on_activate=self._has_focus)
 
     def clear(self) -> None:
-        """Discard all earlier presses except an escape, and set `n_focus_lost` to 0."""
+        """Discard all presses so far except an escape, and set `n_focus_lost` to 0."""
         self._listen()
         self._heard = [each for each in self._heard if each.name == ESCAPE]
         self.n_focus_lost = 0

@@ -50,7 +50,7 @@ class MachineFinding:
     verdict: Verdict
     found: str
     advice: str = ""
-    """Advice; empty if there is no problem."""
+    """Advice on a problem; empty if there is no problem."""
 
 
 def check_machine(
@@ -101,7 +101,7 @@ def report(findings: Sequence[MachineFinding]) -> str:
 
 
 def screen_finding(size_px: tuple[int, int], least_px: tuple[int, int], full_screen: bool) -> MachineFinding:
-    """Judge the size of the drawing area."""
+    """Judge whether the drawing area is large enough."""
     found = f"{size_px[0]} x {size_px[1]} px" + ("" if full_screen else ", in a window")
     if size_px[0] < least_px[0] or size_px[1] < least_px[1]:
         return MachineFinding(
@@ -138,7 +138,7 @@ def synchronisation_finding(refresh: Refresh) -> MachineFinding:
 
 
 def frames_finding(refresh: Refresh, frames_ms: Sequence[float]) -> MachineFinding:
-    """Judge the regularity of frames."""
+    """Judge whether frames are regular, without dropped frames."""
     if not refresh.is_synchronised:
         return MachineFinding("Frames", "warning", "cannot be counted, because flips do not wait for the screen")
     frame_ms = refresh.frame_ms
@@ -180,7 +180,7 @@ def keyboard_finding(backend: Backend, obstacle: str | None, poll_ms: float, key
 
 
 def clock_finding(steps_us: Sequence[float]) -> MachineFinding:
-    """Judge the resolution of the clock."""
+    """Judge whether the steps of the clock are small enough."""
     step_us = max(steps_us)
     found = f"steps of {step_us:.1f} µs at most"
     if step_us <= MAX_CLOCK_STEP_US:

@@ -10,7 +10,7 @@ from batteries.errors import InputError
 OLDEST_MACOS = 14
 """Oldest usable version of macOS.
 
-At each flip, PsychoPy waits for `displayLinkWithTarget:selector:`, which older versions never call.
+At each flip, PsychoPy waits for a call (`displayLinkWithTarget:selector:`) that older versions never make.
 """
 
 

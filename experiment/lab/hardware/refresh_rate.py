@@ -13,11 +13,11 @@ COMMON_HZ = 60.0
 N_PLAIN_FLIPS = 60
 N_BUSY_FLIPS = 60
 BUSY_SHARES = tuple((7 * n % 15) / 20 for n in range(15))
-"""Duration of the work in each busy interval (see `judge_refresh`), in frames: 0 to 0.7, in a mixed but fixed order."""
+"""Duration of the work in each busy interval (see `judge_refresh`): 0 to 0.7 frames, in a mixed but fixed order."""
 RESTS = tuple(1.25 + (7 * n % 20) * 1.5 / 20 for n in range(20))
-"""Duration of each rest before a rested interval (see `judge_refresh`), in frames: 1.25 to 2.75, in a fixed order."""
+"""Duration of each rest before a rested interval (see `judge_refresh`): 1.25 to 2.75 frames, in a fixed order."""
 FRAME_RANGE_MS = (2.0, 50.0)
-"""Shortest and longest credible duration of a frame: 500 Hz and 20 Hz."""
+"""Shortest and longest credible duration of a frame, in ms (500 Hz and 20 Hz)."""
 REGULAR = 0.1
 """An interval counts as one frame if it differs from a frame by at most this share, or by at most 0.5 ms."""
 SHARE_OF_PLAIN = 0.95
@@ -29,7 +29,7 @@ NEAR_NOMINAL = 0.03
 
 @dataclass(frozen=True)
 class Refresh:
-    """A screen's refresh."""
+    """A screen's refresh rate, and whether flips wait for the screen."""
 
     nominal_hz: float | None
     """Rate in Hz that the operating system reports for the screen; None if it is unknown."""
@@ -68,8 +68,8 @@ def judge_refresh(
       at most 2 %. This condition detects flips that are regular only because each drawing takes the same time: if flips
       do not wait for the screen, the work makes busy intervals longer.
     - At least 75 % of the rested intervals are one frame long. With triple buffering or a compositor, the driver queues
-      images, and accepts the first images after a rest at once, a frame or more before they are visible. Later flips
-      are regular, so only a rest shows this fault. It matters because each trial begins after a rest.
+      images. The driver then accepts the first images after a rest at once, a frame or more before they are visible.
+      Later flips are regular, so only a rest shows this fault. Each trial begins after a rest.
     - The median of the plain intervals is within 3 % of the screen's nominal interval, if that interval is known.
 
     Parameters

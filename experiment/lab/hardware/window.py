@@ -34,7 +34,7 @@ AtFlip = Callable[[int], object]
 
 
 class Prepared:
-    """An image on the graphics card. When an image is no longer referenced, the window reuses its texture."""
+    """An image on the graphics card. When Python no longer refers to this object, the window reuses its memory."""
 
     def __init__(self, texture: int, spare: list[int]) -> None:
         self.texture = texture
@@ -229,7 +229,7 @@ class LabWindow:
         self._handle.push_handlers(**handlers)
 
     def place_px(self, x: int, y: int) -> tuple[int, int]:
-        """Convert a point from the operating system to pixels from the top left of the window."""
+        """Convert a point in the operating system's coordinates to pixels from the top left of the window."""
         width, height = self._handle.get_size()
         return round(x * self.size_px[0] / width), round((height - 1 - y) * self.size_px[1] / height)
 
@@ -288,7 +288,7 @@ class LabWindow:
 def _hear_held_keys_once(handle: Any) -> None:
     """Make the X server distinguish a key that is held down from a key that is pressed repeatedly.
 
-    pyglet needs this distinction on all connections to the X server, but requests it on the first connection only.
+    pyglet requests this distinction only for its first connection to the X server.
     """
     if sys.platform.startswith("linux"):
         from pyglet.window.xlib import XkbSetDetectableAutoRepeat  # noqa: PLC0415 - not on other systems

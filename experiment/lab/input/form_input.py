@@ -8,7 +8,7 @@ from experiment.lab.input.key_bindings import ENTER
 from experiment.study.demographics import LONGEST_TEXT, DemographicQuestion
 
 OPTIONS_PER_PAGE = 9
-"""Number of options per page. The keys 1 to 9 choose an option, and the key 0 means no answer."""
+"""Number of options per page. The keys 1 to 9 choose an option, and the key 0 skips the question."""
 
 _CHARACTER_OF_KEY = {
     "space": " ",

@@ -237,7 +237,7 @@ class Board:
 
 
 def _corners(points: list[Point]) -> list[Point]:
-    """Return a path along rows and columns without the points at which the path continues straight."""
+    """Return a path along rows and columns, reduced to its ends and the points where it turns."""
     inner = [
         point
         for before, point, state_after in zip(points, points[1:], points[2:], strict=False)

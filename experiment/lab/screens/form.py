@@ -159,4 +159,4 @@ def _add_typed(column: ScreenColumn, typed: str, size_px: int) -> None:
 
 
 def _nothing(canvas: Canvas, x: int, y: int) -> None:
-    """Draw nothing, and keep the space."""
+    """Draw nothing. The column keeps the space of this part."""

@@ -75,7 +75,7 @@ class _Piece:
     block: Block
     lines: Paragraph
     is_first: bool
-    """True if the block begins with this piece."""
+    """True if this piece is the beginning of its block."""
     gap_px: int
 
     @property
@@ -110,7 +110,7 @@ class _Piece:
 
 
 def _step_px(size_px: int) -> int:
-    """Return the indent of a list or a quotation."""
+    """Return the indent of a list or a quotation, in pixels."""
     return round(1.7 * size_px)
 
 

@@ -106,4 +106,4 @@ def seconds(sheet: Sheet, duration_ms: int) -> str:
 
 
 def _nothing(canvas: Canvas, x: int, y: int) -> None:
-    """Draw nothing, and keep the space."""
+    """Draw nothing. The column keeps the space of this part."""

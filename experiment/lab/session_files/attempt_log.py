@@ -13,7 +13,7 @@ FRAMES_HEADER = ("visit", "trial_index", "attempt", "frame", "interval_ms")
 
 
 class AttemptLog:
-    """Log of a session in files. The next visit reads these files.
+    """Log of a session in two files. The next visit of the participant reads these files.
 
     Parameters
     ----------
@@ -28,7 +28,10 @@ class AttemptLog:
         self._frames_file = frames
         self._n_begun: dict[int, int] = {}
         self.problem: str | None = None
-        """Reason of the last failed write; None if no write failed. A failed write does not stop the session."""
+        """Reason why the last failed write failed.
+
+        None if no write failed. A failed write does not stop the session.
+        """
         if begun.exists():
             for line in begun.read_bytes().splitlines():
                 # Skip empty lines, lines that a power cut has shortened, and foreign content.

@@ -43,7 +43,7 @@ class Heading:
 
 
 def date_of(started_at: datetime) -> str:
-    """Return the start of a session by this machine's clock, in PsychoPy's format."""
+    """Return the start of a session in this machine's time zone, in PsychoPy's format."""
     return started_at.astimezone().strftime("%Y-%m-%d_%Hh%M.%S")
 
 

@@ -20,7 +20,7 @@ from experiment.models.imports.study_items import StudyItems
 from experiment.study.definition import Study
 
 _N_NAMED = 3
-"""Number of problems of each kind that a report names."""
+"""Number of problems of each kind that the report of a file describes."""
 _LONGEST_DETAIL = 120
 
 

@@ -150,7 +150,7 @@ def _chosen(asked: ImportedReply, fields: Fields, found: FoundItem, items: Study
 
 
 def _options(item: Item, continuations: list[str], n: int) -> list[int] | None:
-    """Return the number of the option that belongs to each log-likelihood.
+    """Return, for each log-likelihood, the number of its option.
 
     Return None if the texts with log-likelihoods are not the item's options.
     """

@@ -27,7 +27,7 @@ _LABEL = re.compile(
     r"""[*_#"'(\[]*(?:(?i:the|my|correct|right|best|final|answer|option|choice|number|is)\b[\s:*_#"'(\[]*)*"""
     r"""(?P<label>[1-9A-I])(?!\w)(?P<rest>[^\n]*)"""
 )
-"""The number or letter of an option after words such as "Answer:" at the start of a reply, and the rest of its line."""
+"""The first line of a reply: words such as "Answer:", the number or letter of an option, and the rest of the line."""
 _SIGNS = " \t\r.,:;)]*_\"'-\u2013\u2014"
 _NUMBERS, _LETTERS = "123456789", "ABCDEFGHI"
 
@@ -130,7 +130,10 @@ def _is_number(value: object) -> bool:
 
 
 def _log_sum(values: Sequence[float]) -> float | None:
-    """Return the logarithm of the sum of probabilities; None without any probability."""
+    """Return the logarithm of the sum of probabilities.
+
+    The values are logarithms of probabilities. None without values.
+    """
     largest = max(values, default=None)
     if largest is None:
         return None

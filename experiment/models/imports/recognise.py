@@ -23,9 +23,9 @@ _INSPECT = re.compile(rb'"eval"\s*:\s*\{')
 
 
 class Format(NamedTuple):
-    """The format of a file, and the reader of its replies.
+    """The format of a file, and the function that reads its replies.
 
-    The reader of stored Black Box runs is None, because `read_stored_runs` reads whole runs from such a file.
+    The function is None for stored Black Box runs, because `read_stored_runs` reads whole runs from these files.
     """
 
     name: str

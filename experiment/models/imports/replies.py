@@ -1,4 +1,4 @@
-"""The records that every reader of a file yields: a model's reply, or a problem with one line."""
+"""The records that every reader of an imported file yields: a model's reply, or a problem with one line."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -34,7 +34,7 @@ class RunSummary:
     """Number of invalid replies by reason."""
     n_truncated: int = 0
     with_canary: list[str] = field(default_factory=list)
-    """Items whose reply contains the battery's canary."""
+    """Items whose reply contains the battery's canary (a text that marks the battery in training data)."""
     missing: list[str] = field(default_factory=list)
     with_unlisted: list[str] = field(default_factory=list)
     """Items for which the `top_logprobs` of the reply lack an option."""
@@ -76,7 +76,7 @@ def missing_items(ids: list[str], n_found: int, n_failed: int = 0) -> str:
 
 
 def named_items(ids: list[str]) -> str:
-    """Return the first three ids as text, and how many other ids there are."""
+    """Return the first three ids as text, and the number of the other ids."""
     others = f" and {len(ids) - _N_NAMED:,} others" if len(ids) > _N_NAMED else ""
     return ", ".join(f"`{item_id}`" for item_id in ids[:_N_NAMED]) + others
 

@@ -122,10 +122,10 @@ class Spool:
         return sorted(self._run_ids, key=lambda key: json.dumps(asdict(key)))
 
     def add(self, key: RunKey, position: int, reply: ImportedReply, file_time: datetime) -> bool | None:
-        """Add a reply. Return True for a new reply, None for a repetition, and False for a second, different reply.
+        """Add a reply.
 
-        Of two different replies to the same request, the earlier one is kept. Without times, the reply of the earlier
-        line is kept.
+        Return True for a new reply, None for a repetition, and False for a different reply to the same request. Of two
+        different replies, the earlier one is kept. If the replies have no times, the reply of the earlier line is kept.
         """
         run = self._run_ids.setdefault(key, len(self._run_ids))
         text = storable(reply.reply)

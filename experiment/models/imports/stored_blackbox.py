@@ -66,7 +66,7 @@ class _Result(_Stored):
 
     @property
     def condition(self) -> tuple[str, ...]:
-        """Properties that all results of a run share: the model, and then the condition in words."""
+        """Properties that all results of a run share: the model, and words for its condition."""
         thinking = ["thinking", *([str(self.thinking_budget)] if self.thinking_budget else [])]
         return (
             self.model,

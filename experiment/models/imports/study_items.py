@@ -19,7 +19,7 @@ class FoundItem:
     position: int
     """Position in `StudyItems.items`."""
     request: RequestId | None
-    """The parts of the request's id; None if the reply has only the id of an item."""
+    """The parts of the request's id; None if the file contains only the id of the item."""
 
 
 class StudyItems:

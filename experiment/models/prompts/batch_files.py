@@ -21,7 +21,7 @@ from experiment.models.prompts.requests import PromptRequest, Requests, TaskProm
 OPENAI_REASONING_MODEL = re.compile(r"(?:ft:|openai/)?(o[1-9]|gpt-([5-9]|[1-9][0-9]))")
 """Names of OpenAI's models that accept `max_completion_tokens` and refuse `max_tokens`."""
 MOST_TOP_LOGPROBS = 20
-"""Largest number of tokens of which OpenAI's API gives the log-probabilities at one position."""
+"""Largest number of alternative tokens at one position for which OpenAI's API gives log-probabilities."""
 SHORT_TOKENS, LONG_TOKENS = 512, 2048
 """Default limit of a reply in tokens: usual, and for a reply with reasoning."""
 _LINE_ENDS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}

@@ -37,7 +37,7 @@ def content_variables(task: str, content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def shown_item(task: str, content: Mapping[str, Any], words: Texts) -> str:
-    """Return an item as people see it, as text.
+    """Return an item as text, with the same content that people see.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def shown_item(task: str, content: Mapping[str, Any], words: Texts) -> str:
     content
         The item's content.
     words
-        The study's texts.
+        The texts for one study: labels and messages in its language.
     """
     if task == "multiple_choice":
         numbered = "\n".join(f"{number}. {option}" for number, option in enumerate(content["options"], start=1))

@@ -22,7 +22,7 @@ _HINTS = {"multiple_choice": "multiple_choice_help", "blackbox_predict": "blackb
 
 
 def examples(study: Study, task: str, shots: int) -> list[dict[str, Any]]:
-    """Return solved practice items of a task, as variables of a template.
+    """Return solved practice items of a task, as variables for the template of a prompt.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ class TaskPrompts:
 
     style: Style
     shared: dict[str, Any]
-    """The variables `examples`, `instructions`, `practice` and `response_cue`."""
+    """Values of the template's variables `examples`, `instructions`, `practice` and `response_cue`."""
     wording: tuple[str, dict[str, str]]
     """The study's language, and the study's own texts, which replace the standard texts of this language."""
 
@@ -69,7 +69,7 @@ class TaskPrompts:
 
 @dataclass(frozen=True)
 class Requests:
-    """All requests of a study under one style."""
+    """All requests of a study in one style of prompts."""
 
     study: Study
     items: tuple[Item, ...]

@@ -49,7 +49,7 @@ class Conversation(NamedTuple):
     earlier: list[Exchange]
     """The earlier prompts of the conversation, with their replies from disk."""
     requests: list[PromptRequest]
-    """The requests without a reply."""
+    """The requests of the conversation that have no reply yet."""
 
 
 @dataclass
@@ -62,7 +62,7 @@ class Asked:
     first_failure: str = ""
     """Item and error of the first failed request."""
     n_missing: int = 0
-    """Number of requests without a reply before asking."""
+    """Number of requests that had no reply on disk at the start."""
     failures_in_a_row: int = 0
     n_without_temperature: int = 0
     """Number of replies to requests from which Inspect removed the temperature, because the model refuses one."""
@@ -85,7 +85,7 @@ class Asked:
 
 
 def model_of(settings: RunSettings) -> Model:
-    """Return the model of Inspect.
+    """Return the model as an object of the package inspect-ai (Inspect).
 
     Raises
     ------

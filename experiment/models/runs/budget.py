@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 _TOKENS_PER_PRICE = 1_000_000
 _TOKENS_OF_A_MESSAGE = 16
-"""Upper limit of the tokens that a provider adds to each message, beyond the tokens of the text."""
+"""Assumed maximum number of tokens that a provider adds to each message."""
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Prices:
     tokens_out: float
 
     def of(self, tokens_in: int, tokens_out: int) -> float:
-        """Return the price of some tokens, in USD."""
+        """Return the price of `tokens_in` tokens of prompts and `tokens_out` tokens of replies, in USD."""
         return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / _TOKENS_PER_PRICE
 
 

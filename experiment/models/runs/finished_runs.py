@@ -55,7 +55,7 @@ def finished_run(settings: RunSettings, replies: KeptReplies, temperature: float
 
 
 def description_for_log(run: Run, condition: str) -> dict[str, Any]:
-    """Return the metadata of a run's log: the digest of the condition, and the run without its responses."""
+    """Return the metadata for a run's log: the digest of the run's condition, and the run without its responses."""
     return {"condition": condition, "run": run.model_dump(mode="json", exclude={"responses"})}
 
 
@@ -72,7 +72,7 @@ def checked_description(description: Mapping[str, Any]) -> str:
 
 
 def run_from_log(description: str, responses: Mapping[str, RunResponse]) -> Run:
-    """Return the run that `finished_run` made.
+    """Return the same run that `finished_run` made, from its log.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ from experiment.models.prompts.styles import Prompt
 from experiment.study.definition import Study
 
 GRADER = "equipoise_grader"
-"""Name of the grader in Inspect's logs."""
+"""Name of the scoring function in Inspect's logs."""
 
 
 def task_for_inspect(study: Study, style: str | None, shots: int) -> Task:

@@ -46,9 +46,9 @@ class KeptCondition:
     condition: str
     """Digest of model, prompt, temperature and the other settings."""
     run: str
-    """Label of the runs under this condition, without the epoch."""
+    """Label of the runs under this condition, without the number of the repetition."""
     model: str
-    """Inspect's name of the model."""
+    """Name of the model in inspect-ai."""
     temperature: float | None
     battery_digest: str
     n_items: int
@@ -112,7 +112,7 @@ class KeptReplies:
             self._connection.executemany(_INSERT, map(astuple, replies))
 
     def describe(self, conditions: Iterable[KeptCondition]) -> None:
-        """Store descriptions of conditions, which `runs` returns together with the numbers of replies."""
+        """Store descriptions of conditions. `runs` returns these descriptions with the numbers of replies."""
         rows = map(astuple, conditions)
         self._connection.executemany("INSERT OR IGNORE INTO conditions VALUES (?, ?, ?, ?, ?, ?)", rows)
 

@@ -22,7 +22,7 @@ class RunSettings:
     """A model, its requests, and how the requests are sent."""
 
     model: str
-    """Inspect's name of the model: provider and name, such as `openai/gpt-4.1`."""
+    """Name of the model in inspect-ai: provider and model, such as `openai/gpt-4.1`."""
     requests: Requests
     folder: Path
     """Folder for this model's replies and logs, within the study's data."""
@@ -43,7 +43,7 @@ class RunSettings:
 
     @property
     def provider(self) -> str:
-        """The provider's name in Inspect."""
+        """Name of the provider in inspect-ai, such as `openai`."""
         return self.model.partition("/")[0]
 
     @property
@@ -61,7 +61,7 @@ class RunSettings:
 
     @property
     def styles(self) -> str:
-        """Names of the styles."""
+        """Names of the styles of prompts."""
         return ", ".join(dict.fromkeys(prompts.style.name for prompts in self.requests.by_task.values()))
 
     def condition(self, temperature: float | None) -> str:

@@ -62,17 +62,17 @@ class ButtonRows:
 
     @property
     def height_px(self) -> int:
-        """Height of all rows."""
+        """Height of all rows together, in pixels."""
         heights = [max(button.height_px for button in row) for row in self._rows]
         return sum(heights) + self._gap_px * max(0, len(heights) - 1)
 
     @property
     def last_row_width_px(self) -> int:
-        """Width of the last row, which may be shorter than the other rows."""
+        """Width of the last row in pixels. It may be shorter than the other rows."""
         return self._row_width(self._rows[-1]) if self._rows else 0
 
     def draw(self, canvas: Canvas, x: int, y: int) -> None:
-        """Draw the buttons, from the side where lines of text start."""
+        """Draw the buttons. The first button is at the side where lines of text start."""
         for row in self._rows:
             at = 0
             for button in row:

@@ -1,4 +1,4 @@
-"""Drawing on a sheet: text, boxes and marks with smooth edges, and a record of texts and clickable regions."""
+"""Drawing of a screen: text, boxes and marks with smooth edges, and a record of texts and clickable regions."""
 
 import math
 from functools import lru_cache

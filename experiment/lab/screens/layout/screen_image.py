@@ -7,7 +7,7 @@ from PIL import Image
 ESCAPE = "escape"
 """Name of the key with which a participant asks to leave, and of the clickable region with the same effect."""
 Box = tuple[int, int, int, int]
-"""Left, top, right and bottom in px from the top left of the image. The pixels at `right` and `bottom` are outside."""
+"""Left, top, right and bottom, in pixels from the top left of the image. The pixels at right and bottom are outside."""
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Region:
     """A clickable region."""
 
     name: str
-    """Effect of a click, such as `2` for the second option, `west-5` or `next`."""
+    """Name of the effect of a click, such as `2` for the second option, `west-5` or `next`."""
     box_px: Box
 
 

@@ -37,7 +37,7 @@ class Sheet:
 
     @classmethod
     def of(cls, study: Study, size_px: tuple[int, int]) -> "Sheet":
-        """Return the sheet of a study. The font of the sheet has every character of the study's texts.
+        """Return the sheet of a study for a window of this size. Its font has every character of the study's texts.
 
         Raises
         ------
@@ -72,14 +72,14 @@ class Sheet:
 
     @property
     def body_sizes_px(self) -> Iterator[int]:
-        """Font sizes for running text that must fit one screen, from large to small.
+        """Font sizes in pixels for running text that must fit one screen, from large to small.
 
         The smallest font size is 1/48 of the window's height, or less in a narrow window.
         """
         return iter(range(self.body_px, ceil(16 * self._unit_px) - 1, -1))
 
     def item_sizes_px(self, has_feedback: bool) -> Iterator[int]:
-        """Font sizes for an item, from large to small.
+        """Font sizes for an item in pixels, from large to small.
 
         With feedback, smaller sizes are allowed, because the participant has already read the item.
         """
@@ -88,24 +88,24 @@ class Sheet:
 
     @property
     def target_px(self) -> int:
-        """Smallest width and height of a clickable region."""
+        """Smallest width and height of a clickable region, in pixels."""
         return ceil(32 * self._unit_px)
 
     @property
     def margins_px(self) -> tuple[int, int]:
-        """Margin at the left and right, and at the top and bottom."""
+        """Margin at the left and right, and margin at the top and bottom, in pixels."""
         width, height = self.size_px
         return round(width / 25), round(height / 30)
 
     @property
     def inside_px(self) -> tuple[int, int]:
-        """Width and height between the margins."""
+        """Width and height between the margins, in pixels."""
         (width, height), (side, above) = self.size_px, self.margins_px
         return width - 2 * side, height - 2 * above
 
     @property
     def column_px(self) -> int:
-        """Width of running text: about 75 letters of a Latin script, and at most the width between the margins."""
+        """Width of running text in pixels: about 75 Latin letters, and at most the width between the margins."""
         sample_px = self.typeface.font("regular", self.body_px).getlength(_SAMPLE)
         return min(self.inside_px[0], round(sample_px / len(_SAMPLE) * LETTERS_PER_LINE))
 

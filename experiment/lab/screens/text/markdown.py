@@ -32,7 +32,7 @@ class Block:
 
 
 def blocks_of(name: str, markdown: str) -> list[Block]:
-    """Return the blocks of a text.
+    """Return the blocks (such as paragraphs and headings) of a Markdown text.
 
     Parameters
     ----------

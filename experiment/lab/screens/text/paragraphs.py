@@ -56,16 +56,16 @@ class Paragraph:
     direction: Direction
     size_px: int
     line_px: int
-    """Distance from one line to the next."""
+    """Distance from one line to the next, in pixels."""
 
     @property
     def height_px(self) -> int:
-        """Sum of the heights of all lines."""
+        """Sum of the heights of all lines, in pixels."""
         return len(self.lines) * self.line_px
 
     @property
     def width_px(self) -> int:
-        """Width of the longest line."""
+        """Width of the longest line, in pixels."""
         return max(line.width_px for line in self.lines)
 
     def part(self, start: int, end: int) -> "Paragraph":
@@ -126,7 +126,7 @@ def _broken_into_lines(
 
 
 def span_width(typeface: Typeface, span: Span, size_px: int, direction: Direction) -> float:
-    """Return the width of a span as drawn, in px."""
+    """Return the width of a span in pixels when it is drawn."""
     shapes = needs_shaping(span.text, direction) and raqm_is_usable()
     font = typeface.font(span.style, size_px, shapes)
     # Each word is measured once, because the same words are tried on several lines.
