@@ -21,8 +21,8 @@ fail for 1 in 800 seeds.
 def draw(rng: random.Random, n: int) -> int:
     """Return a number from 0 to n - 1.
 
-    This function calls only the method `random()` of the generator. With the same seed, only this method returns
-    the same numbers in all versions of Python and on all machines.
+    Only the method `random()` of the generator is called, because it returns the same numbers in all versions of
+    Python.
     """
     return int(rng.random() * n)
 

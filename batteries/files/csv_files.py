@@ -60,8 +60,8 @@ def unguarded(text: str) -> str:
 def cell_text(value: object, cell_of: Callable[[str], str] = guarded) -> str:
     """Return a value as a cell of a CSV file, in quotes if necessary. For None, the cell is empty.
 
-    This function does not use the module `csv`, because `csv` writes a single carriage return without quotes. Programs
-    that read the file would read such a carriage return as a line end.
+    The module `csv` is not used, because it writes a single carriage return without quotes, which programs read as a
+    line end.
     """
     text = cell_of(value) if isinstance(value, str) else "" if value is None else str(value)
     return '"{}"'.format(text.replace('"', '""')) if _SPECIAL.search(text) else text

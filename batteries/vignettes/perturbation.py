@@ -64,8 +64,8 @@ def perturb(pieces: Sequence[str], perturbation: Perturbation, rng: random.Rando
     perturbation
         Degree of each kind of perturbation.
     rng
-        The random source. Only its method `random()` is called, because Python guarantees the same numbers for a seed
-        in all versions and on all machines.
+        The random source. Only its method `random()` is called, which returns the same numbers in all versions of
+        Python.
     """
     ends = [0, *accumulate(map(len, pieces))]
     characters = list("".join(pieces))

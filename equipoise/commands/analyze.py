@@ -107,8 +107,7 @@ def analyze(
     require_all
         True to raise an error if a result of the plan cannot be computed. The other results are written anyway.
     store
-        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
-        study's folder.
+        File or database address of the store. By default `EQUIPOISE_STORE`, or the file in the study's folder.
 
     Returns
     -------

@@ -21,8 +21,7 @@ def lock_study(study: Study, location: str | None = None) -> Lock:
     study
         The study.
     location
-        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
-        study's folder.
+        File or database address of the store. By default `EQUIPOISE_STORE`, or the file in the study's folder.
 
     Raises
     ------

@@ -37,8 +37,7 @@ def running_server(folder: Path, location: StoreAddress | None = None) -> Iterat
     folder
         The study's folder.
     location
-        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
-        study's folder.
+        File or database address of the store. By default `EQUIPOISE_STORE`, or the file in the study's folder.
 
     Raises
     ------
@@ -142,8 +141,7 @@ def serve(
     study
         The study or its folder.
     store
-        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
-        study's folder.
+        File or database address of the store. By default `EQUIPOISE_STORE`, or the file in the study's folder.
     host, port
         Address and port to listen on.
     processes
@@ -177,8 +175,7 @@ def simulate(study: StudyFolder, n_participants: int, seed: int = 1, store: Stor
     seed
         Seed of the participants and their responses.
     store
-        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
-        study's folder.
+        File or database address of the store. By default `EQUIPOISE_STORE`, or the file in the study's folder.
 
     Returns
     -------

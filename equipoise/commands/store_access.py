@@ -59,8 +59,7 @@ def store_of(study: Study, location: StoreAddress | None = None, must_exist: boo
     study
         The study.
     location
-        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
-        study's folder.
+        File or database address of the store. By default `EQUIPOISE_STORE`, or the file in the study's folder.
     must_exist
         True to raise an error if the file is missing; False to make a new store.
 

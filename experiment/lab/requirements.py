@@ -16,13 +16,7 @@ The web page has the same tolerance. Screens of 59.94 Hz are sold as screens of 
 
 
 def check_tasks(study: Study) -> None:
-    """Raise an InputError if only a browser can show one of the study's items.
-
-    Raises
-    ------
-    InputError
-        If the study has such an item.
-    """
+    """Raise an InputError if only a browser can show one of the study's items."""
     try:
         for item in study.battery.items:
             check_task(item.item_id, item.task)
@@ -31,13 +25,7 @@ def check_tasks(study: Study) -> None:
 
 
 def check_device(study: Study, here: LabDevice) -> None:
-    """Raise an InputError if a machine does not meet the study's requirements for devices.
-
-    Raises
-    ------
-    InputError
-        If the window is too small, or the screen is too slow.
-    """
+    """Raise an InputError if the window is too small or the screen is too slow for the study."""
     needs, where = study.definition.device, f"{study.folder / 'study.yaml'}, device"
     width_px, height_px = needs.width_px or here.width_px, needs.height_px or here.height_px
     if here.width_px < width_px or here.height_px < height_px:

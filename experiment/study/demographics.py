@@ -50,13 +50,7 @@ class DemographicQuestion(BaseModel):
         return self
 
     def check(self, answer: JsonValue) -> None:
-        """Raise an InputError if an answer to this question is invalid.
-
-        Raises
-        ------
-        InputError
-            If the answer is invalid. None, for a skipped question, is always valid.
-        """
+        """Raise an InputError if an answer to this question is invalid. None, for a skipped question, is valid."""
         if answer is None:
             return
         if self.answer == "number":

@@ -1,6 +1,6 @@
-"""Recruitment: who may take part, and how many participants. It can change during data collection.
+"""Recruitment: who may take part, and how many participants.
 
-Recruitment changes neither the content nor the analysis, so it is not part of a study's digest.
+Recruitment can change during data collection, because it changes neither the content nor the analysis of a study.
 """
 
 import re
@@ -90,7 +90,7 @@ class Exits(BaseModel):
 
 
 class Recruitment(BaseModel):
-    """Rules on who may take part, and the number of participants. They can change during data collection."""
+    """Rules on who may take part, and the number of participants. Both can change during data collection."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

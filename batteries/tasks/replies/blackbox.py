@@ -25,7 +25,7 @@ REFLECTED = "reflected"
 _ARROWS = frozenset({"->", "-->", "=>", "\u2192", "\u21d2"})
 _OUTCOMES = frozenset({Kind.SIDE, Kind.ABSORBED, Kind.REFLECTED, Kind.EXIT})
 _BEFORE_EXIT = 8
-"""A word such as "leaves" refers to a port only if the port follows within fewer than this number of tokens."""
+"""A word such as "leaves" refers to a port only if the port is near. This number limits the distance in tokens."""
 
 
 def read(content: dict[str, Any], reply: str) -> Reading:

@@ -74,8 +74,7 @@ def _named(claim: Claim, rule: str) -> Reading:
 def _differ(one: Claim, other: Claim) -> bool:
     """Return True if two claims give different answers.
 
-    A claim with an ambiguous number can mean several responses. It does not differ from a claim of one of these
-    responses.
+    A claim with an ambiguous number does not differ from a claim of one of the responses that the number can mean.
     """
     if one.response is not None and other.response is not None:
         return one.response != other.response

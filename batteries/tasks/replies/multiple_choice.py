@@ -118,10 +118,7 @@ def _outcomes(texts: tuple[str, ...]) -> ChoiceOutcomes:
 
 @lru_cache(32_768)
 def _has_plain_text(options: ChoiceOutcomes, number: int) -> bool:
-    """Return True if a reply with only an option's number and text gives this option.
-
-    With the text "not 3", it does not.
-    """
+    """Return True if a reply of an option's number and text gives this option. The text "not 3" does not."""
     strict = f"{number}\n{options.texts[number - 1]}"
     return read_reply(options, strict) == Reading(number, "three_lines")
 

@@ -24,7 +24,7 @@ from batteries.tasks.replies.surveys import without_survey
 from batteries.tasks.replies.tokens import FIELD, Lexicon, Token, tokens_of
 
 _FIRST_WORDS = 60
-"""The first words of a reply can announce a refusal or reasoning. This is their number, in tokens."""
+"""Words announce a refusal or reasoning only within this number of tokens from the beginning of a reply."""
 
 
 _CONCLUDING = frozenset({"statement", "final_statement", "changed_mind"})

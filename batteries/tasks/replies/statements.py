@@ -15,7 +15,7 @@ from batteries.tasks.replies.mentions import Form, Level, Mention, grouped
 from batteries.tasks.replies.scopes import Scopes
 
 _MOST_STEPS = 14
-"""Words can announce an answer, or call it right, within fewer than this number of tokens."""
+"""Words can announce an answer, or call it right, only if they are near. This number limits the distance in tokens."""
 
 _ANNOUNCE = frozenset({Kind.ANSWER, Kind.DECIDE, Kind.FINAL, Kind.EXIT})
 _NOUNS = frozenset({"answer", "choice"})

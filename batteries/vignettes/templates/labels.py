@@ -1,8 +1,8 @@
 """Labels: the names, places, items or numbers in the slots of a story, for each variant.
 
 For each variant, new labels are drawn with the weights from the tables. Within a variant, all slots have different
-labels. Two variants of a story differ in at least one label. Draws use only `random.Random.random()`, because Python
-guarantees the same numbers for a seed in all versions.
+labels. Two variants of a story differ in at least one label. Draws use only `random.Random.random()`, which returns the
+same numbers in all versions of Python.
 """
 
 import random

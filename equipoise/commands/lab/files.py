@@ -54,7 +54,7 @@ class LabFiles:
 
     @property
     def problem(self) -> str | None:
-        """Reason why the last write or deletion failed; None if nothing failed."""
+        """The error of the last write or deletion that failed; None if nothing failed."""
         return self._problem or (self._attempt_log.problem if self._attempt_log else None)
 
     def open_attempt_log(self, session: OpenSession) -> AttemptLog:

@@ -35,8 +35,7 @@ def models_import(
     files
         The files with the replies. All files of a run must be imported together.
     store
-        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
-        study's folder.
+        File or database address of the store. By default `EQUIPOISE_STORE`, or the file in the study's folder.
     map
         The meaning of the columns, for a CSV or JSON Lines file of any other format: a YAML file, or a text such as
         `item=scene_id,reply=answer,model==gpt-4`.

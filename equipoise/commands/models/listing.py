@@ -100,8 +100,7 @@ def models_list(
     study
         The study or its folder.
     store
-        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
-        study's folder.
+        File or database address of the store. By default `EQUIPOISE_STORE`, or the file in the study's folder.
     output
         CSV file to write, with one row for each run.
 

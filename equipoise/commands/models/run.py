@@ -48,8 +48,7 @@ def models_run(
         Name of a language model in the package inspect-ai, such as `openai/gpt-4.1`. Or the name of a baseline:
         `baseline/straight-line`, `baseline/nearest-atom` or `baseline/tracer`.
     store
-        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
-        study's folder.
+        File or database address of the store. By default `EQUIPOISE_STORE`, or the file in the study's folder.
     temperature
         The sampling temperatures. By default, the requests do not set a temperature.
     epochs

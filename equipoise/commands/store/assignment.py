@@ -29,8 +29,7 @@ def assignment_show(study: StudyFolder, store: StoreAddress | None = None) -> li
     study
         The study or its folder.
     store
-        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
-        study's folder.
+        File or database address of the store. By default `EQUIPOISE_STORE`, or the file in the study's folder.
 
     Returns
     -------
@@ -61,8 +60,7 @@ def assignment_open(study: StudyFolder, group: int, store: StoreAddress | None =
     group
         Number of the group, from 1.
     store
-        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
-        study's folder.
+        File or database address of the store. By default `EQUIPOISE_STORE`, or the file in the study's folder.
 
     Raises
     ------
@@ -82,8 +80,7 @@ def assignment_close(study: StudyFolder, group: int, store: StoreAddress | None 
     group
         Number of the group, from 1.
     store
-        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
-        study's folder.
+        File or database address of the store. By default `EQUIPOISE_STORE`, or the file in the study's folder.
 
     Raises
     ------
@@ -126,8 +123,7 @@ def assignment_release(
         Exactly one of these: the session's name in the store, the participant's panel id, or the laboratory's code for
         the participant. An id or a code selects the participant's latest session.
     store
-        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
-        study's folder.
+        File or database address of the store. By default `EQUIPOISE_STORE`, or the file in the study's folder.
 
     Returns
     -------
@@ -166,8 +162,7 @@ def assignment_log(study: StudyFolder, output: Path | str, store: StoreAddress |
     output
         File to write, .csv. Only the owner of the file can read it.
     store
-        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
-        study's folder.
+        File or database address of the store. By default `EQUIPOISE_STORE`, or the file in the study's folder.
 
     Returns
     -------

@@ -34,8 +34,7 @@ def identities_export(study: StudyFolder, output: Path | str, store: StoreAddres
     output
         File to write, .csv. Only the owner of the file can read it.
     store
-        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
-        study's folder.
+        File or database address of the store. By default `EQUIPOISE_STORE`, or the file in the study's folder.
 
     Returns
     -------
@@ -71,8 +70,7 @@ def identities_delete(
     everybody
         True to delete the ids and codes of all participants.
     store
-        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
-        study's folder.
+        File or database address of the store. By default `EQUIPOISE_STORE`, or the file in the study's folder.
 
     Returns
     -------

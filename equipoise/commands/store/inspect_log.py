@@ -37,8 +37,7 @@ def store_inspect_log(
     output
         File to write, .eval.
     store
-        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
-        study's folder.
+        File or database address of the store. By default `EQUIPOISE_STORE`, or the file in the study's folder.
     simulated
         True to export simulated participants instead of people.
 

@@ -29,8 +29,7 @@ def store_verify(study: StudyFolder, store: StoreAddress | None = None) -> Verif
     study
         The study or its folder.
     store
-        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
-        study's folder.
+        File or database address of the store. By default `EQUIPOISE_STORE`, or the file in the study's folder.
 
     Returns
     -------
@@ -60,8 +59,7 @@ def store_backup(study: StudyFolder, output: Path | str, store: StoreAddress | N
     output
         New file for the backup.
     store
-        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
-        study's folder.
+        File or database address of the store. By default `EQUIPOISE_STORE`, or the file in the study's folder.
 
     Returns
     -------
@@ -118,8 +116,7 @@ def store_sessions(study: StudyFolder, output: Path | str, store: StoreAddress |
     output
         File to write, .csv.
     store
-        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
-        study's folder.
+        File or database address of the store. By default `EQUIPOISE_STORE`, or the file in the study's folder.
 
     Returns
     -------

@@ -32,8 +32,7 @@ def revise(study: StudyFolder, reason: str, store: StoreAddress | None = None) -
     reason
         Reason, in one sentence for the log and the report.
     store
-        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
-        study's folder.
+        File or database address of the store. By default `EQUIPOISE_STORE`, or the file in the study's folder.
 
     Returns
     -------
@@ -77,8 +76,7 @@ def exclude(
     undo
         True to include excluded sessions in the analysis again.
     store
-        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
-        study's folder.
+        File or database address of the store. By default `EQUIPOISE_STORE`, or the file in the study's folder.
 
     Returns
     -------

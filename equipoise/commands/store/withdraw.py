@@ -26,8 +26,7 @@ def withdraw(
         Instead of `code`: the name of one of the participant's sessions, the panel id, or the laboratory's code for the
         participant.
     store
-        The study's store: a file, or the address of a database. By default `EQUIPOISE_STORE`, or the file in the
-        study's folder.
+        File or database address of the store. By default `EQUIPOISE_STORE`, or the file in the study's folder.
 
     Returns
     -------

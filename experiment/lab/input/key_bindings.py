@@ -73,13 +73,7 @@ def state_after(task: str, content: Content, state: ResponseState, press: str) -
 
 
 def check_task(item_id: str, task: str) -> None:
-    """Raise an InputError if the laboratory cannot show an item.
-
-    Raises
-    ------
-    InputError
-        If the task of the item needs a browser.
-    """
+    """Raise an InputError if the laboratory cannot show an item, because the item's task needs a browser."""
     if task == JsPsychPlugin.name:
         raise InputError(
             f"the item `{item_id}` has the task jspsych, which only a browser can show. Fix: in the laboratory, use a "

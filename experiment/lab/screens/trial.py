@@ -43,7 +43,7 @@ def trial(sheet: Sheet, item_id: str, task: str, content: dict[str, Any], moment
     Parameters
     ----------
     sheet
-        The sheet.
+        The sheet (sizes, fonts and texts of the screens).
     item_id, task, content
         The item. Its content includes the task's default values, as in a plan or a battery.
     moment

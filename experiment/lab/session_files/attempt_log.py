@@ -28,10 +28,7 @@ class AttemptLog:
         self._frames_file = frames
         self._n_begun: dict[int, int] = {}
         self.problem: str | None = None
-        """Reason why the last failed write failed.
-
-        None if no write failed. A failed write does not stop the session.
-        """
+        """The error of the last write that failed, or None. A failed write does not stop the session."""
         if begun.exists():
             for line in begun.read_bytes().splitlines():
                 # Skip empty lines, lines that a power cut has shortened, and foreign content.

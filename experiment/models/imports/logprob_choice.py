@@ -121,7 +121,7 @@ def _listed_tokens(entry: Any) -> dict[str, float]:
 
 
 def _least(entry: Any) -> float:
-    """Return the largest log-probability that a token that the file does not list can have."""
+    """Return an upper limit of the log-probabilities of the tokens that the file does not list."""
     return min(_top(entry).values(), default=0.0)
 
 
@@ -130,10 +130,7 @@ def _is_number(value: object) -> bool:
 
 
 def _log_sum(values: Sequence[float]) -> float | None:
-    """Return the logarithm of the sum of probabilities.
-
-    The values are logarithms of probabilities. None without values.
-    """
+    """Return the logarithm of a sum of probabilities from the logarithms of the probabilities; None without values."""
     largest = max(values, default=None)
     if largest is None:
         return None

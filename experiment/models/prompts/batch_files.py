@@ -206,7 +206,7 @@ def write_prompts(
     Raises
     ------
     InputError
-        If an argument is not possible, a file exists already, or a file cannot be written.
+        If an argument is invalid, a file exists already, or a file cannot be written.
     """
     batch = _checked_format(requests, form, model, max_tokens)
     if logprobs:

@@ -140,7 +140,7 @@ def _letters(
     """Return the mask of a text (a grey image of its letters), and the mask's top left corner.
 
     The corner is in whole pixels, relative to the start of the text's baseline. The results are cached, because most
-    texts of a screen, such as the names of ports, are also on the next screen.
+    texts of a screen are also on the next screen.
     """
     left, top, right, bottom = font.getbbox(text, direction=direction, anchor="ls")
     corner = (math.floor(left) - 1, math.floor(top) - 1)
