@@ -88,7 +88,7 @@ def _cannot_be_written(place: Path, error: OSError) -> InputError:
 
 
 def _refuse_blocked_places(out: Path, names: Sequence[str]) -> None:
-    """Raise an InputError if a file is at the path of a folder, or a folder is at the path of a file."""
+    """Raise an InputError if a file is where a folder is needed, or a folder is where a file is needed."""
     for place in (out / name for name in names):
         for folder in place.parents:
             if folder.exists() and not folder.is_dir():

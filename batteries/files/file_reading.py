@@ -186,7 +186,7 @@ def describe(error: ValidationError, model: type[BaseModel]) -> str:
 def sentences(error: ValidationError, model: type[BaseModel], most: int = MOST_SENTENCES_OF_A_FILE) -> list[str]:
     """Return a sentence for each mistake that pydantic found.
 
-    After `most` sentences, the last one counts the other mistakes.
+    If there are more than `most` mistakes, the last sentence counts the other mistakes.
     """
     found = _mistakes(error)
     said = [_sentence(details, model) for details in found[:most]]

@@ -24,9 +24,9 @@ class AnswerPositions:
     in each position equally often.
 
     With two conditions A and B, the right options of A and B are in the same pair. With four conditions, the right
-    options of A and C are in one pair, and those of B and D are in the other pair. In the Latin squares for people, a
-    group sees the two versions of a scenario half the square apart. The two versions usually have the same arrangement,
-    so the positions are balanced for every participant, too.
+    options of A and C are in one pair, and those of B and D are in the other pair. The two versions of a scenario
+    usually have the same arrangement. So in the Latin squares for people, the positions are balanced for every
+    participant, too.
 
     If the number of units is not a multiple of four, up to three units remain. In these units, the second version gets
     the next arrangements after those of the first version. The order of the four positions in a stratum makes the right

@@ -11,7 +11,7 @@ class Kind(StrEnum):
     OPTION = "option"
     """Words before or after the position of an option: "option", "number", "letter"."""
     DECIDE = "decide"
-    """Words that the answer follows: "I choose", "go with", "exits at"."""
+    """Words directly before an answer: "I choose", "go with", "exits at"."""
     IS = "is"
     RIGHT = "right"
     """Words that call an option right: "correct", "most likely"."""

@@ -118,7 +118,10 @@ def _outcomes(texts: tuple[str, ...]) -> ChoiceOutcomes:
 
 @lru_cache(32_768)
 def _has_plain_text(options: ChoiceOutcomes, number: int) -> bool:
-    """Return True if a reply of an option's number and text gives this option. The text "not 3" does not."""
+    """Return True if a reply with an option's number and text is read as this option.
+
+    It is not for the text "not 3".
+    """
     strict = f"{number}\n{options.texts[number - 1]}"
     return read_reply(options, strict) == Reading(number, "three_lines")
 
