@@ -187,7 +187,7 @@ def release(
 ) -> None:
     """Release a participant's slot, so that another participant can take the slot. The responses stay.
 
-    The session may be completed.
+    The slot of a completed session can be released too.
     """
     from equipoise.commands.store.assignment import assignment_release
 

@@ -33,7 +33,7 @@ class SinceSessions:
 def changes_since_sessions(
     study: Study, store: str, versions: set[str], batteries: set[str], first_at: str | None, *, is_locked: bool
 ) -> SinceSessions:
-    """Compare the study with its versions in the store. Each version was registered before its first session.
+    """Compare the study with the versions that are registered in its store.
 
     If the study's files changed, also print a note on standard error.
 

@@ -120,7 +120,7 @@ def _outcomes(texts: tuple[str, ...]) -> ChoiceOutcomes:
 def _has_plain_text(options: ChoiceOutcomes, number: int) -> bool:
     """Return True if a reply with an option's number and text is read as this option.
 
-    It is not for the text "not 3".
+    Return False for the text "not 3", for example.
     """
     strict = f"{number}\n{options.texts[number - 1]}"
     return read_reply(options, strict) == Reading(number, "three_lines")
