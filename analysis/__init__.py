@@ -1,6 +1,6 @@
 """Analyze responses and write a report; audit published tables.
 
-Its packages, in the order in which the data pass through them:
+Packages:
 
     data/               reads a store, an export or any CSV file into the tidy table; `batteries` scores the responses
     provenance/         the digest of the data, the versions of the study, and items that changed between versions
@@ -18,5 +18,6 @@ Its packages, in the order in which the data pass through them:
 analyzes any other tidy file. `result` defines the results that `analyze_trials` and `analyze_table` return. `sentences`
 writes numbers in words. `output_files` converts tables and figures to the bytes of files.
 
-No module uses a global random generator. People (`human`) and `simulated` participants are never pooled.
+Functions that draw random numbers have a parameter for a seed or a generator. No result combines people (`kind` is
+`human`) with simulated participants (`kind` is `simulated`).
 """

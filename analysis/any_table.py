@@ -31,16 +31,16 @@ def analyze_table(
     """Analyse a tidy CSV file with an analysis plan.
 
     Write `tables/`, `models/`, `confidence_ratings/`, `tests.csv`, `figures/`, `report.html` and `provenance.json` in
-    the folder of the results. A result that cannot be computed does not stop the others. The report,
-    `provenance.json` and `planned.not_computed` of the returned analysis list these results.
+    the folder of the results. A result that cannot be computed does not stop the others. The report, `provenance.json`
+    and the field `planned.not_computed` of the returned object list the results that are missing.
 
     Parameters
     ----------
     path : Path
         The file. It has a header, and one row per observation.
     plan : PlannedAnalyses
-        Tables, statistical models, tests and confidence ratings. Their field `who` has no effect, because only the data
-        of a study distinguish people from language models.
+        The tables, statistical models, tests and confidence ratings to compute. The field `who` of the plan has no
+        effect here, because the file does not state which rows are from people.
     out : Path
         The folder for the results. The function makes the folder if it does not exist. After a failure the folder is
         unchanged.

@@ -41,7 +41,7 @@ def table_analysis_files(analysis: TableAnalysis) -> dict[str, bytes]:
 
 
 def _trials_csv(trials: pd.DataFrame) -> Iterator[bytes]:
-    """Yield the tidy table as CSV, some rows at a time, because the whole text would fill the memory.
+    """Yield the tidy table as CSV, some rows at a time. The whole text could be larger than the memory.
 
     The rows are sorted. The column `content` is omitted, because the battery contains the content of each item. Lists
     and dictionaries are written as JSON.
@@ -66,8 +66,8 @@ def drawing_files(drawing: Drawing) -> dict[str, bytes]:
 def csv_bytes(table: pd.DataFrame, *, heading: bool = True) -> bytes:
     """Return a table as CSV in UTF-8 with Unix line ends.
 
-    If a spreadsheet program would read a text as a formula, an apostrophe is added before the text. A missing value is
-    an empty cell.
+    If a spreadsheet program would read a text as a formula, the cell has an apostrophe before the text. A missing
+    value is an empty cell.
 
     Parameters
     ----------
@@ -88,8 +88,8 @@ def csv_bytes(table: pd.DataFrame, *, heading: bool = True) -> bytes:
 
 
 def _only_cell(value: Any) -> str:
-    """Return the line for a cell in a table with only one column.
+    """Return the cell of a row in a table with only one column.
 
-    For an empty cell, the line is two quotation marks, because programs ignore an empty line in a CSV file.
+    An empty cell is written as two quotation marks, because programs ignore an empty line in a CSV file.
     """
     return cell_text(value) or '""'

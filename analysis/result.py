@@ -20,13 +20,13 @@ class Analysis:
     out: Path
     """The folder of the results."""
     exclusions: Exclusions
-    """The trials and participants with their exclusions, and the flow table."""
+    """The excluded and included trials and participants, and the flow table."""
     tables: dict[str, pd.DataFrame]
     """All tables. The keys are file names without `.csv`."""
     planned: PlannedResults
     """The tables, statistical models and tests that the plan requests."""
     figures: dict[str, Drawing]
-    """All figures of the study. The keys are file names without the ending."""
+    """All figures of the study. The keys are file names without the file extension."""
     figures_of_plan: dict[str, list[Drawing]]
     """The figures of the plan; the keys are those of `planned_figures`."""
     notes: list[str]

@@ -63,7 +63,7 @@ def count(number: int, one: str, many: str | None = None) -> str:
 
 
 MOST_LISTED = 20
-"""Greatest number of names that a sentence lists."""
+"""Largest number of names that a sentence lists."""
 
 
 def listed(names: Sequence[str]) -> str:
@@ -88,7 +88,7 @@ def level_words(level: Any) -> str:
 
 
 def source_words(kind: str, source: str) -> str:
-    """Return the source of responses in words; a simulated participant's session in the laboratory is a rehearsal.
+    """Return the source of responses in words. A laboratory session of a simulated participant is a rehearsal.
 
     Examples
     --------
@@ -99,7 +99,10 @@ def source_words(kind: str, source: str) -> str:
 
 
 def simulated_words(sources: Collection[str], *, has_people: bool) -> str:
-    """Return a note on the origin of simulated participants' responses: a program, or a person in a rehearsal."""
+    """Return a note on simulated participants.
+
+    It states whether a program or a person in a rehearsal gave the responses.
+    """
     rehearsals = "rehearsals in the laboratory, in which a person pressed keys to test the study"
     if "lab" not in sources:
         origin = "A program made their responses and response times to test the study."
@@ -136,7 +139,7 @@ def programs_words(programs: dict[str, list[str]]) -> str:
 
 
 def interval(low: float, high: float, confidence: float) -> str:
-    """Return a confidence interval of a share."""
+    """Return a confidence interval of a share as text, in percent."""
     return f"{percent(confidence, 0)} CI [{100 * low:.1f}, {100 * high:.1f}]"
 
 
@@ -149,13 +152,15 @@ def accuracy_sentence(row: dict[str, Any], plan: AnalysisPlan) -> str:
 
 
 MOST_MODELS_IN_SENTENCES = 2
-"""Maximum number of models that have a sentence each. If there are more, one sentence states their range."""
+"""Largest number of models with a sentence for each. If there are more, one sentence states the range of their
+accuracies.
+"""
 
 
 def accuracy_summary(rows: Sequence[dict[str, Any]], n_models: int, plan: AnalysisPlan) -> list[str]:
     """Return the table `accuracy_overall` in at most four sentences: each kind of people, and the models.
 
-    `n_models` is the number of models without their conditions.
+    `n_models` is the number of different models. A model under several conditions counts once.
     """
     models = [row for row in rows if row["kind"] == "model"]
     if len(models) <= MOST_MODELS_IN_SENTENCES:
@@ -170,7 +175,7 @@ def accuracy_summary(rows: Sequence[dict[str, Any]], n_models: int, plan: Analys
 
 
 def difference_sentence(row: dict[str, Any], plan: AnalysisPlan) -> str:
-    """Return one row of the table `differences_overall` as a sentence. It claims no more than the CI shows."""
+    """Return one row of the table `differences_overall` as a sentence, whose claim follows from the CI."""
     people, model = _capital(str(row["people"])), row["model"]
     size = f"{100 * abs(row['difference']):.1f}\u00a0percentage points"
     bounds = f"[{points(row['ci_low'])}, {points(row['ci_high'])}]"
@@ -182,7 +187,7 @@ def difference_sentence(row: dict[str, Any], plan: AnalysisPlan) -> str:
 
 
 def groups_sentence(row: dict[str, Any], plan: AnalysisPlan) -> str:
-    """Return one row of the table `people_and_models_overall` as sentences. They claim no more than the CI shows."""
+    """Return one row of the table `people_and_models_overall` as sentences, whose claims follow from the CI."""
     ci = f"{percent(plan.confidence, 0)} CI"
     people, models = (
         f"{percent(row[name])} correct, {ci} [{100 * row[f'{name}_ci_low']:.1f}, {100 * row[f'{name}_ci_high']:.1f}]"
@@ -212,7 +217,7 @@ def demands_sentence(n_items: Mapping[str, int]) -> str:
 
 
 def run_sentence(row: dict[str, Any]) -> str:
-    r"""Return the variation between the runs of a model, a row of the table `models`, as a sentence.
+    r"""Return a sentence on the variation between the runs of a model. `row` is a row of the table `models`.
 
     Examples
     --------
@@ -232,7 +237,7 @@ def run_sentence(row: dict[str, Any]) -> str:
 def comparison_sentence(row: dict[str, Any], planned: PlannedComparison, plan: AnalysisPlan) -> str:
     """Return one row of a planned comparison as a sentence.
 
-    If the comparison has an equivalence margin, a second sentence states the result for this margin.
+    If the comparison has an equivalence margin, a second sentence states whether the difference is within the margin.
     """
     sentence = difference_sentence(row, plan)
     if pd.notna(row["accuracy_ratio"]):
@@ -258,7 +263,7 @@ def _capital(text: str) -> str:
 
 
 def invalid_words(plan: AnalysisPlan) -> str:
-    """Return what happens to a model's invalid and missing responses: the end of a sentence about them."""
+    """Return the end of a sentence on invalid and missing responses of a model, such as “count as not correct”."""
     return {
         "wrong": "count as not correct",
         "left_out": "are left out",
@@ -267,12 +272,12 @@ def invalid_words(plan: AnalysisPlan) -> str:
 
 
 def item_units(plan: AnalysisPlan) -> str:
-    """Return the units over which the intervals of models generalize: items, or levels of the plan's cluster."""
+    """Return the word for the units to which the intervals of models generalize: `items`, or clusters of items."""
     return "items" if plan.item_cluster is None else f"levels of {plan.item_cluster.replace('_', ' ')}"
 
 
 def without_variance(plan: AnalysisPlan) -> str:
-    """Return the effective number of trials of a model whose responses are all correct or all incorrect."""
+    """Return a sentence on the effective number of trials of a model with only correct or only incorrect responses."""
     units = item_units(plan)
     number = "number of items" if units == "items" else f"geometric mean of the numbers of {units} and of items"
     return f"Then the effective number of trials is the {number}."
@@ -314,9 +319,9 @@ def _scope(plan: AnalysisPlan) -> str:
 
 
 def rule_sentences(plan: AnalysisPlan, participants: Sequence[str]) -> list[str]:
-    """Return the rules by which the numbers are computed. Each entry of the list is one rule.
+    """Return sentences on the rules by which the numbers are computed, one rule per entry.
 
-    `participants` has `people` or `simulated participants`, or both, if they are in the data.
+    `participants` has `people`, `simulated participants`, or both, as in the data.
     """
     level = percent(plan.confidence, 0)
     return [

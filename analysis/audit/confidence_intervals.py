@@ -1,7 +1,7 @@
 """Confidence intervals compared with their means or estimates, and with standard errors.
 
-A confidence interval is the estimate, plus and minus a quantile of t or z times the standard error. All comparisons use
-every value that rounds to a printed number.
+A confidence interval is the estimate, plus and minus a quantile of t or z times the standard error. Printed numbers
+are rounded. So each check considers every value that rounds to the printed number.
 """
 
 import re
@@ -32,20 +32,23 @@ from analysis.audit.table import (
 from analysis.statistics.intervals import Interval
 
 USUAL = 0.95
-"""Confidence level of an interval whose level is not printed."""
+"""Assumed confidence level of an interval if the table does not print the level."""
 
 FEWEST_DF = 10
-"""If no degrees of freedom are printed, an interval can be right with this number of degrees of freedom or more."""
+"""Smallest number of degrees of freedom that the audit considers if the table does not print degrees of freedom."""
 
 
 @dataclass(frozen=True)
 class _Printed:
-    """A printed confidence interval, and all values that round to its numbers."""
+    """A printed confidence interval.
+
+    For each printed number, it has the lowest and the highest value that round to this number.
+    """
 
     center: Interval
-    """Bounds of the mean or estimate."""
+    """The lowest and the highest value of the mean or estimate."""
     error: Interval
-    """Bounds of the standard error."""
+    """The lowest and the highest value of the standard error."""
     low: Interval
     high: Interval
 
@@ -59,7 +62,7 @@ class _Printed:
         return overlap(self.center, Interval(self.low.low, self.high.high))
 
     def fits(self, quantile: Interval) -> bool:
-        """Return True if the interval is the center, plus and minus a quantile times the standard error."""
+        """Return True if the interval can be the mean or estimate ± `quantile` × standard error."""
         half = Interval(quantile.low * self.error.low, quantile.high * self.error.high)
         return (
             self.is_symmetric
@@ -69,7 +72,7 @@ class _Printed:
         )
 
     def logarithms(self) -> "_Printed":
-        """Return the interval of an exponentiated estimate on the scale of the estimate."""
+        """Return the logarithms of the interval's bounds, for example if log odds have an interval of odds ratios."""
 
         def logs(bounds: Interval) -> Interval:
             return Interval(*(log(bound) if bound > 0 else -inf for bound in bounds))
@@ -109,7 +112,10 @@ def _listed(low: object, high: object) -> str:
 
 
 def _error(row: Row, *, is_mean: bool) -> Interval | None:
-    """Return the bounds of the standard error, from its cell, from SD / √n, or from both."""
+    """Return the lowest and the highest value of the standard error.
+
+    They come from the printed standard error, from SD / √n, or from both.
+    """
     se, n, sd = row.printed("se"), row_n(row), mean_and_sd(row)[1]
     printed = size_of(se.number) if se and se.relation == "=" else None
     computed = error_of_mean(sd, n) if is_mean and sd and sd.relation == "=" and n and n > 1 else None
@@ -120,7 +126,10 @@ def _error(row: Row, *, is_mean: bool) -> Interval | None:
 
 
 def _dfs(row: Row, test: ReportedTest | None, *, is_mean: bool) -> dict[str, Interval]:
-    """Return the bounds of the degrees of freedom that the interval of a row can have."""
+    """Return the degrees of freedom that the interval of a row can have, each with its lowest and highest value.
+
+    The keys are the degrees of freedom as text.
+    """
     dfs: dict[str, Interval] = {}
     n = row_n(row)
     if is_mean and n and n > 1:

@@ -34,18 +34,21 @@ OTHER_COUNTS = ("n1", "n2", "groups", "items")
 TRIALS = ("trials", "excluded_trials")
 
 UNLIKELY = Fraction(1, 1000)
-"""Probability below which a common divisor of all counts is suspicious."""
+"""If all counts have a common divisor, and this happens by chance with less than this probability, the counts are
+suspicious.
+"""
 
 FEWEST_COUNTS = 5
-"""The audit searches for a common divisor only if there are at least this number of different counts. A few round
-numbers often have a common divisor by chance."""
+"""The audit searches for a common divisor only if the table has at least this number of different counts. A few counts
+often have a common divisor by chance.
+"""
 
 
 def totals(table: PublishedTable, _design: Design) -> Iterator[Finding]:
     """Compare each total with the sum of its rows.
 
-    Smaller totals, such as subtotals, may also add up these rows. If each row belongs to exactly one smaller total,
-    also compare the total with the sum of the smaller totals.
+    A table may also have subtotals of these rows. If each row belongs to exactly one subtotal, compare the total with
+    the sum of the subtotals too.
     """
     for place, row in enumerate(table.rows):
         if not row.is_total:
@@ -60,10 +63,10 @@ def totals(table: PublishedTable, _design: Design) -> Iterator[Finding]:
 
 
 def _parts(table: PublishedTable, place: int) -> list[Row]:
-    """Return the rows whose sum is the total in row number `place`.
+    """Return the rows whose sum should be the total in row number `place`.
 
-    For `Single-total`, these are the rows whose labels begin with `single`. A plain `Total` adds up all rows. If there
-    are several plain totals, each of them adds up the rows after the previous total.
+    The total `Single-total` adds up the rows whose labels begin with `single`. A plain `Total` adds up all rows. If
+    there are several plain totals, each of them adds up the rows after the previous total.
     """
     stem = total_stem(table.rows[place].label)
     begin = [row for row in table.parts if stem and plain(row.label).startswith(stem)]
@@ -76,7 +79,7 @@ def _parts(table: PublishedTable, place: int) -> list[Row]:
 
 
 def _subtotals(table: PublishedTable, place: int, parts: list[Row]) -> list[Row]:
-    """Return the smaller totals if each row of the total at `place` belongs to exactly one smaller total."""
+    """Return the subtotals of the total in row number `place`. Each row of the total must be in one subtotal."""
     others = {n: _parts(table, n) for n, row in enumerate(table.rows) if row.is_total and n != place}
     smaller = {n: rows for n, rows in others.items() if len(rows) < len(parts)}
     of = [row.name for rows in smaller.values() for row in rows]
@@ -84,9 +87,9 @@ def _subtotals(table: PublishedTable, place: int, parts: list[Row]) -> list[Row]
 
 
 def _is_count(table: PublishedTable, header: str) -> bool:
-    """Return True if the role of a column is a count.
+    """Return True if the column has counts, such as numbers of participants.
 
-    A column without a role is a count if all its cells are whole numbers.
+    A column that the audit does not recognize has counts if all its cells are whole numbers.
     """
     roles = [role for role, named in table.roles.items() if named == header]
     if roles:
@@ -130,7 +133,7 @@ def _sum(row: Row, parts: list[Row], header: str, table: PublishedTable, of: str
 
 
 def whole_counts(table: PublishedTable, _design: Design) -> Iterator[Finding]:
-    """Check that numbers of people or responses are whole numbers."""
+    """Check that all printed numbers of people and of responses are whole numbers."""
     for row in table.rows:
         for role in (*COUNTS, *OTHER_COUNTS):
             printed = row.printed(role)
@@ -146,7 +149,7 @@ def whole_counts(table: PublishedTable, _design: Design) -> Iterator[Finding]:
 
 
 def participants(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Check that final and excluded participants add up to the recruited participants.
+    """Check that the number of recruited participants is the sum of the final and the excluded participants.
 
     Also check that no row has more participants than the study.
     """
@@ -179,7 +182,7 @@ def _all_recruited(table: PublishedTable, recruited: int) -> Iterator[Finding]:
 
 
 def trials(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Compare the number of trials in each row with the number that the participants of the row can have."""
+    """Compare the number of trials in each row with the number of trials that the participants of the row can have."""
     each = design.trials
     if each is None:
         if {"participants", "trials"} <= set(table.roles):
@@ -200,7 +203,7 @@ def trials(table: PublishedTable, design: Design) -> Iterator[Finding]:
 
 
 def _most(row: Row, n_participants: int, n_trials: int, each: int) -> Finding:
-    """Check that the final participants can have as many trials as the row states."""
+    """Check that the row does not have more trials than its final participants can have."""
     most = n_participants * each
     give = f"{counted(n_participants, 'participant')} with {counted(each, 'trial')} each have at most {most:,} trials"
     if n_trials <= most:
@@ -223,10 +226,9 @@ def _most(row: Row, n_participants: int, n_trials: int, each: int) -> Finding:
 
 
 def _books(row: Row, n_participants: int, n_trials: int, each: int) -> Finding:
-    """Check the numbers of trials.
+    """Check the sum of the final and the excluded trials.
 
-    The final and the excluded trials must add up to all trials of the final participants, or to all trials of the
-    recruited participants.
+    The sum must be the number of all trials of the final participants, or of all trials of the recruited participants.
     """
     excluded, n_left_out = row.whole("excluded_trials") or 0, row.whole("excluded_participants") or 0
     whole, final, recruited = n_trials + excluded, n_participants * each, (n_participants + n_left_out) * each
@@ -269,7 +271,7 @@ def counted_twice(table: PublishedTable, design: Design) -> Iterator[Finding]:
 
 
 def _multiples(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Compare counts with the design, if the table has no column of participants."""
+    """Compare counts with the study's numbers of participants and trials, if no column has the role `participants`."""
     if "participants" in table.roles or (design.trials is None and design.participants is None):
         return
     role = "trials" if "trials" in table.roles else "n"
@@ -283,7 +285,7 @@ def _multiples(table: PublishedTable, design: Design) -> Iterator[Finding]:
 def _either(
     table: PublishedTable, counts: list[tuple[Row, int]], n_participants: int, each: int | None
 ) -> Iterator[Finding]:
-    """Check a column that may have numbers of participants or numbers of trials."""
+    """Check a column of counts if its header does not state whether participants or trials were counted."""
     for row, number in counts:
         most = f"at most {n_participants}"
         if number <= n_participants:
@@ -301,10 +303,10 @@ def _either(
 
 
 def _of_trials(table: PublishedTable, counts: list[tuple[Row, int]], design: Design, role: str) -> Iterator[Finding]:
-    """Check numbers of trials.
+    """Find numbers of trials that may be multiples of the right numbers.
 
-    If the number of participants is unknown, divide each number by the number of trials of one participant. The numbers
-    are suspicious if all results are the same whole number above 1.
+    If the number of participants is unknown, divide each number by the number of trials of one participant. If every
+    division gives the same whole number above 1, the numbers of trials are suspicious.
     """
     each, n_participants = design.trials or 0, design.participants or 1
     most, header = n_participants * each, table.roles[role]
@@ -345,7 +347,7 @@ def _or_column(role: str, header: str) -> str:
 def _common_divisor(table: PublishedTable) -> Iterator[Finding]:
     """Find a number that divides every count of right answers.
 
-    If there is such a number, each response may have been counted several times.
+    Such a number suggests that each response was counted several times.
     """
     counts = {number for row in table.parts if (number := row.whole("correct"))}
     if len(counts) < FEWEST_COUNTS:
@@ -369,8 +371,8 @@ def _common_divisor(table: PublishedTable) -> Iterator[Finding]:
 def _chance_of_divisor(divisor: int, n: int) -> Fraction:
     """Return an upper bound of the probability that `divisor` or a larger number divides all of `n` numbers.
 
-    A number d divides all n numbers with probability 1/d^n. The bound is the sum of these probabilities over d and all
-    larger numbers. This sum is at most 1/d^n plus the integral of 1/x^n from x = d to infinity.
+    A number d divides n random whole numbers with probability 1/d^n. The sum of this probability over d and all larger
+    numbers is at most 1/d^n plus the integral of 1/x^n from x = d to infinity.
     """
     return Fraction(1, divisor**n) * (1 + Fraction(divisor, n - 1))
 

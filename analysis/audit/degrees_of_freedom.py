@@ -22,7 +22,7 @@ from analysis.audit.table import (
 
 @dataclass(frozen=True)
 class ExpectedDf:
-    """Possible degrees of freedom of a test, and the design that leads to these degrees of freedom."""
+    """Degrees of freedom that a test can have, and a text with the sample sizes that lead to them."""
 
     dfs: tuple[int, ...]
     why: str
@@ -32,7 +32,7 @@ class ExpectedDf:
 
 
 def expected_dfs(test: ReportedTest) -> list[ExpectedDf]:
-    """Return the degrees of freedom that fit the participants, groups or table size in the row of a test."""
+    """Return the degrees of freedom that a test can have, given the sample sizes in its row."""
     row, n = test.row, row_n(test.row)
     paired, independent = PAIRED.search(test.words), INDEPENDENT.search(test.words)
     match test.kind:
@@ -70,7 +70,7 @@ def _of_t(row: Row, n: int | None, paired: bool, independent: bool) -> list[Expe
 
 
 def degrees_of_freedom(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Compare the printed with the expected degrees of freedom of each test."""
+    """Compare the printed degrees of freedom of each test with the degrees of freedom that its sample sizes allow."""
     for test in reported_tests(table):
         if test.dfs and not MIXED_MODEL.search(test.words):
             found = _compared(test, design)
@@ -81,7 +81,7 @@ def degrees_of_freedom(table: PublishedTable, design: Design) -> Iterator[Findin
 
 
 def _compared(test: ReportedTest, design: Design) -> tuple[str, str, str] | None:
-    """Compare the degrees of freedom of a test with the expected degrees of freedom.
+    """Compare the printed degrees of freedom of a test with the expected degrees of freedom.
 
     Return a verdict, the expected degrees of freedom as text, and a sentence that explains the verdict.
 
@@ -117,7 +117,7 @@ def _compared(test: ReportedTest, design: Design) -> tuple[str, str, str] | None
 
 
 def _welch(test: ReportedTest, wanted: str) -> tuple[str, str, str] | None:
-    """Return the finding if the degrees of freedom are in the range of Welch's test."""
+    """Return a verdict, the expected range and a sentence if Welch's test fits the degrees of freedom, else None."""
     df, first, second, n = test.dfs[0], test.row.whole("n1"), test.row.whole("n2"), row_n(test.row)
     if PAIRED.search(test.words):
         return None
@@ -143,7 +143,7 @@ def _welch(test: ReportedTest, wanted: str) -> tuple[str, str, str] | None:
 
 
 def _corrected_f(test: ReportedTest) -> str | None:
-    """Return a sentence on the design if a correction explains the degrees of freedom of F; otherwise None.
+    """Return a sentence if a correction of an F test explains its degrees of freedom; otherwise None.
 
     The two corrections are for sphericity (within participants) and for unequal variances (Welch's, between groups).
     """
@@ -189,7 +189,7 @@ def _f_without_groups(test: ReportedTest) -> tuple[str, str, str] | None:
 
 
 def as_if_twice(test: ReportedTest, low: Decimal | float, high: Decimal | float) -> str:
-    """Return a remark if the degrees of freedom suggest a t test that counted one group as two groups."""
+    """Return a remark if the degrees of freedom are right only for twice the number of participants."""
     n = row_n(test.row)
     if test.kind != "t" or n is None or not low <= 2 * n - 2 <= high or high == inf:
         return ""

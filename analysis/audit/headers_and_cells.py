@@ -1,4 +1,6 @@
-"""Recognition of headers and cells in published tables: the role of a column, and a number as it was printed.
+"""Recognition of headers and cells in published tables.
+
+The role of a column is the kind of number in it, such as `mean` or `p`.
 
 Cells are read as text, because the number of printed decimals matters: `0.50` was rounded to two decimals, `0.5` to one
 decimal.
@@ -15,11 +17,11 @@ from analysis.statistics.grim import rounding_bounds
 
 @dataclass(frozen=True)
 class Role:
-    """A role of a column, and the headers that have this role."""
+    """A role of a column, and the headers by which the audit recognizes this role."""
 
     meaning: str
     headers: tuple[str, ...]
-    """Headers in the form that `plain` returns."""
+    """The headers, as `plain` returns them: in lower case and without typography."""
 
 
 def _with_levels(*headers: str) -> tuple[str, ...]:
@@ -124,7 +126,7 @@ ROLES = {
 STATISTICS = ("t", "F", "chi2", "z", "r")
 
 _NUMBER = r"[-+]?(?:\d{1,12}(?:\.\d{0,20})?|\.\d{1,20})(?:e(?:\+?0?\d|-\d{1,2}))?"
-"""Pattern of a number with as many digits as are usual in tables. A text with more digits is not read as a number."""
+"""Pattern of a number. If a text has more digits than this pattern allows, it is not read as a number."""
 _CELL = re.compile(
     rf"(?:[a-z][\w ]*(?=[=<>]))?(?P<relation>[<>=])?\s*(?P<number>{_NUMBER})\s*(?P<percent>%?)"
     r"(?:\s*[*+†‡a-d]{0,3}|\s*(?:±|\(|\[).*)"
@@ -175,7 +177,7 @@ class PrintedResult:
 
     statistic: Decimal
     kind: str | None = None
-    """One of `STATISTICS`; None if the cell does not state the kind of the test."""
+    """The kind of statistic (one of `STATISTICS`), such as `t` or `F`; None if the cell does not state the kind."""
     dfs: tuple[Decimal, ...] = ()
     p: Printed | None = None
 

@@ -1,4 +1,7 @@
-"""Checks whether means, standard deviations and percentages are possible with any responses (GRIM and GRIMMER)."""
+"""Checks whether any responses could have the printed means, standard deviations and percentages.
+
+The checks are GRIM (means and percentages) and GRIMMER (standard deviations), from `analysis.statistics.grim`.
+"""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -106,7 +109,7 @@ def _whole_numbers(n: int, items: int) -> str:
 
 
 def percentages(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Check if percentages and proportions are possible with the number of responses in their row."""
+    """Check whether a whole number of right answers can give the percentage or proportion in each row."""
     if "percentage" not in table.roles:
         return
     hundred = _in_percent(table)
@@ -123,9 +126,9 @@ def percentages(table: PublishedTable, design: Design) -> Iterator[Finding]:
 
 
 def _in_percent(table: PublishedTable) -> bool:
-    """Return True if a column has percentages, and False if it has proportions.
+    """Return True if the accuracies of the table are percentages, and False if they are proportions.
 
-    A column has percentages if a number has a percent sign, or if most numbers are above 1.
+    They are percentages if a number has a percent sign, or if most numbers are above 1.
     """
     numbers = [number for row in table.rows if (number := row.printed("percentage"))]
     return any(number.percent for number in numbers) or 2 * sum(n.number > 1 for n in numbers) > len(numbers)

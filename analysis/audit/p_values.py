@@ -24,7 +24,7 @@ from analysis.statistics.intervals import Interval
 from analysis.statistics.reported_p import Bounds, possible_df, possible_p
 
 LEVEL = Decimal("0.05")
-"""Significance level of the checked conclusions."""
+"""Significance level at which conclusions are checked."""
 
 CHECK = "p value"
 TWO_SIDED = ("t", "z", "r")
@@ -34,7 +34,10 @@ _REJECTED = re.compile(r"\breject|\bsignif|^yes$|\baccept\w* h1|^\*+$")
 
 
 def p_values(table: PublishedTable, design: Design) -> Iterator[Finding]:
-    """Compare each p value with its test statistic, and find test statistics in the column of p values."""
+    """Compare each p value with its test statistic.
+
+    Also find test statistics that are in the column of p values by mistake.
+    """
     for test in reported_tests(table):
         impossible = _impossible(test)
         if impossible is not None:
@@ -52,7 +55,7 @@ def p_values(table: PublishedTable, design: Design) -> Iterator[Finding]:
 
 
 def conclusions(table: PublishedTable, _design: Design) -> Iterator[Finding]:
-    """Compare the conclusion at the level .05 with the p value in its row."""
+    """Compare each conclusion, such as “significant”, with the p value in its row, at the level .05."""
     for row in table.rows:
         said, p = plain(row.text("conclusion")), row.printed("p")
         rejected = False if _RETAINED.search(said) else True if _REJECTED.search(said) else None
@@ -122,7 +125,10 @@ def _with_df(test: ReportedTest, p: Printed, dfs: Sequence[Bounds], shown: str) 
 
 
 def _without_df(test: ReportedTest, p: Printed, expected: list[ExpectedDf], design: Design) -> Finding:
-    """Search for degrees of freedom that fit the printed p value, if the table does not print degrees of freedom."""
+    """Check a p value if the table does not print degrees of freedom.
+
+    Search for degrees of freedom that fit the p value.
+    """
     assert test.kind is not None
     low, high = _bounds(p)
     fitting = possible_df(test.kind, test.bounds, Interval(low, high))
@@ -153,7 +159,7 @@ def _without_df(test: ReportedTest, p: Printed, expected: list[ExpectedDf], desi
 
 
 def _neighbours(test: ReportedTest, p: Printed) -> str:
-    """Return the two possible p values of a chi-square that are nearest to its impossible printed p value."""
+    """Return a text with the two possible p values of a chi-square that are nearest to an impossible p value."""
     low, _ = _bounds(p)
     above = possible_df("chi2", test.bounds, Interval(low, 1.0)) if test.kind == "chi2" else None
     if above is None:
@@ -181,7 +187,7 @@ def _fits(p: Printed, possible: Interval) -> bool:
 def _is_significant(p: Printed) -> bool | None:
     """Return True if p is below the significance level, and False if not.
 
-    Return None if the printed p is not precise enough to decide this.
+    Return None if the printed p has too few decimals for a decision.
     """
     if p.relation == "<":
         return True if p.number <= LEVEL else None
@@ -198,7 +204,7 @@ def _same(statistic: Decimal, p: Printed) -> bool:
 def _shown(possible: Interval, p: Printed) -> str:
     """Return the range of the computed p value as text.
 
-    The text has as many decimals as the printed p value, but at least three decimals.
+    The numbers have as many decimals as the printed p value, but at least three.
     """
     decimals = max(3, p.decimals)
     low, high = (f"{bound:.{decimals}f}" for bound in possible)

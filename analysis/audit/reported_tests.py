@@ -21,11 +21,11 @@ _KINDS = {
 PAIRED = re.compile(r"\bpaired|\bdependent|\bwithin|\brepeated|\bmatched|\bone[ -]sample")
 INDEPENDENT = re.compile(r"\bindependent|\bbetween|\bunpaired|\btwo[ -]sample|\bone[ -]way")
 MIXED_MODEL = re.compile(r"\bsatterthwaite|\bkenward|\bmixed")
-"""Tests whose degrees of freedom do not follow from the number of participants."""
+"""Pattern of tests whose degrees of freedom do not follow from the number of participants."""
 _ROUNDED_DF = re.compile(
     rf"{MIXED_MODEL.pattern}|\bwelch|\bunequal|\bbrown|\bgreenhouse|\bgeisser|\bhuynh|\bfeldt|\bsphericity"
 )
-"""Tests with degrees of freedom that are not whole numbers, even if whole numbers are printed."""
+"""Pattern of tests whose exact degrees of freedom are usually not whole numbers. A paper may print rounded numbers."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class ReportedTest:
 
     row: Row
     kind: str | None
-    """One of `STATISTICS`; None if the row does not state the kind of the test."""
+    """The kind of statistic (one of `STATISTICS`), such as `t` or `F`; None if the row does not state the kind."""
     statistic: Decimal
     dfs: tuple[Decimal, ...]
     """The printed degrees of freedom; empty if the row does not have degrees of freedom."""
@@ -42,8 +42,9 @@ class ReportedTest:
     words: str
     """The name of the test in the row, in the form that `plain` returns."""
     has_rounded_df: bool
-    """True if the degrees of freedom may be rounded, as in Welch's test. This is so if the row names such a test, or if
-    degrees of freedom of this kind of test are printed with decimals, such as `41.0`, anywhere in the table."""
+    """True if the degrees of freedom may be rounded, as in Welch's test. It is true if the row names such a test. It
+    is also true if any test of the same kind in the table has degrees of freedom with decimals, such as `41.0`.
+    """
 
     is_wald: bool = False
     """True if the statistic is Wald's chi-square."""
@@ -63,12 +64,15 @@ class ReportedTest:
 
     @property
     def is_named(self) -> bool:
-        """True if the row names a test whose degrees of freedom are known, such as a paired t test."""
+        """True if the row names a test whose degrees of freedom follow from its n, such as a paired t test."""
         plain_test = any(re.search(_KINDS[kind], self.words) for kind in ("t", "r", "chi2"))
         return plain_test or bool(PAIRED.search(self.words) or INDEPENDENT.search(self.words))
 
     def with_dfs(self, dfs: tuple[Decimal, ...] | tuple[int, ...] = ()) -> str:
-        """Return the statistic as text, with its degrees of freedom."""
+        """Return the statistic as text, such as `t(27) = 2.1`.
+
+        The default degrees of freedom are the printed degrees of freedom.
+        """
         inside = ", ".join(str(df) for df in dfs or self.dfs)
         return f"{self.kind}{f'({inside})' if inside else ''} = {self.statistic}"
 

@@ -1,7 +1,8 @@
 """Standard errors compared with standard deviations, and test statistics compared with estimates and standard errors.
 
-A standard error of a mean is SD / √n. A test statistic t or z is the estimate divided by its standard error, and Wald's
-chi-square is the square of this ratio. All comparisons use every value that rounds to a printed number.
+A standard error of a mean is SD / √n. A test statistic t or z is the estimate divided by its standard error, and
+Wald's chi-square is the square of this ratio. Printed numbers are rounded. So each check considers every value that
+rounds to the printed number.
 """
 
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from analysis.statistics.grim import rounding_bounds
 from analysis.statistics.intervals import Interval
 
 TOLERANCE = 1e-9
-"""Relative error of the computations."""
+"""Relative difference between two numbers that is attributed to floating-point rounding."""
 
 
 def standard_errors(table: PublishedTable, _design: Design) -> Iterator[Finding]:
@@ -52,13 +53,13 @@ def size_of(number: Decimal) -> Interval:
 
 
 def overlap(one: Interval, other: Interval) -> bool:
-    """Return True if two intervals have a common value. Gaps as small as errors of computation do not count."""
+    """Return True if two intervals have a common value. A gap below `TOLERANCE` is ignored."""
     slack = TOLERANCE * max((abs(bound) for bound in (*one, *other) if abs(bound) < inf), default=0)
     return one.low <= other.high + slack and other.low <= one.high + slack
 
 
 def error_of_mean(sd: Printed, n: int) -> Interval:
-    """Return the bounds of SD / √n."""
+    """Return the lowest and the highest value of SD / √n."""
     size = size_of(sd.number)
     return Interval(size.low / sqrt(n), size.high / sqrt(n))
 
@@ -81,7 +82,7 @@ def _standard_error(row: Row, sd: Printed, se: Printed, n: int) -> Finding:
 
 
 def _needed_n(deviation: Interval, error: Interval) -> str:
-    """Return a remark on the numbers of values with which a standard error is right."""
+    """Return a remark with the n for which the printed SD and standard error agree; empty if there is no such n."""
     if not error.low:
         return ""
     least, most = ceil((deviation.low / error.high) ** 2), floor((deviation.high / error.low) ** 2)

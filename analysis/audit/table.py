@@ -29,14 +29,15 @@ from batteries.errors import InputError
 IMPOSSIBLE, INCONSISTENT, SUSPICIOUS = "impossible", "inconsistent", "suspicious"
 NOT_CHECKABLE, CONSISTENT = "not checkable", "consistent"
 VERDICTS = (IMPOSSIBLE, INCONSISTENT, SUSPICIOUS, NOT_CHECKABLE, CONSISTENT)
-"""The verdicts, with the most serious first: impossible for any data; contradicts another number; unusual; not
-checkable; consistent."""
+"""The verdicts, with the most serious first. An impossible number cannot come from any data. An inconsistent number
+contradicts another number. A suspicious number is possible but unusual.
+"""
 
 THE_TABLE = "the whole table"
-"""Label for findings about all rows."""
+"""The `row` of a finding that concerns the whole table."""
 
 WORDS = ("label", "test", "conclusion")
-"""Roles of columns whose cells are words."""
+"""Roles of the columns that contain words instead of numbers."""
 _TOTAL = re.compile(r"\b(?:sub|grand)?[ -]?totals?\b|\bsums?\b|\boverall\b")
 _OF_EVERYTHING = {"", "all", "n", "sample", "participants", "all participants", "trials"}
 """A total with one of these words in its label, such as `Total sample`, is the total of all rows."""
@@ -57,7 +58,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Design:
-    """Facts about the study that its table does not state."""
+    """Facts about the study that the researcher gives, because the table does not state them."""
 
     participants: int | None = None
     """Number of participants recruited in the whole study."""
@@ -119,16 +120,15 @@ class PublishedTable:
 
 
 def read_table(table: pd.DataFrame, columns: Mapping[str, str], totals: Sequence[str]) -> PublishedTable:
-    """Return the table with the role of each column.
+    """Return the table with the role of each column. The keys of `columns` are roles, and its values are headers.
 
-    The argument `columns` determines the roles of the columns that it lists. The header determines the role of any
-    other column.
+    The header determines the role of any other column.
 
     Raises
     ------
     InputError
-        If the table is empty, or a header is a duplicate. Also if a requested role, column or row does not exist, or if
-        two columns could have the same role.
+        If the table is empty, or a header is a duplicate. Also if an argument contains the name of a role, column or
+        row that does not exist, or if two columns could have the same role.
     """
     headers = [str(header) for header in table.columns]
     if table.empty:
@@ -178,7 +178,9 @@ def unreadable_cells(table: PublishedTable) -> Iterator[Finding]:
 
 
 def total_stem(label: str) -> str | None:
-    """Return the name in the label of a total, such as `single` in `Single-total`, or None if the row is not a total.
+    """Return the label of a total without the word total, such as `single` for `Single-total`.
+
+    For other labels, return None.
 
     Examples
     --------

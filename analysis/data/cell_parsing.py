@@ -1,7 +1,6 @@
 """Columns of raw cells, and the parsing of JSON cells.
 
-Equal cells of a column are converted only once. `benchmarks/accuracy_pipeline.py` measures the time and memory that
-this method saves with a million responses.
+Equal cells of a column are converted only once, which saves time and memory (`benchmarks/accuracy_pipeline.py`).
 """
 
 import json
@@ -17,7 +16,7 @@ import pandas as pd
 from batteries.errors import InputError
 
 NOT_CONVERTED = (ValueError, TypeError, OverflowError, RecursionError)
-"""Errors of functions that convert a cell. Such an error means that the cell is invalid."""
+"""Errors that a function raises if it cannot convert a cell. Then the cell is invalid."""
 _DECODER = json.JSONDecoder()
 
 
@@ -33,7 +32,7 @@ class Cells:
 
     @classmethod
     def of(cls, name: str, cells: pd.Series) -> "Cells":
-        """Return the cells of a column."""
+        """Return a column of raw cells as an object with its different cells."""
         if isinstance(cells.dtype, pd.CategoricalDtype):
             codes, distinct = cells.cat.codes.to_numpy(), cells.cat.categories
             # Without this check, some categories could have no row.
@@ -49,7 +48,7 @@ class Cells:
     def converted(self, convert: Callable[[Any], Any], what: str, where: str) -> list[Any]:
         """Return the converted value of each cell in `distinct`.
 
-        `what` describes a valid cell, such as "a JSON object". The error message contains this description.
+        `what` describes a valid cell for the error message, such as "a JSON object".
         """
         values = []
         for number, cell in enumerate(self.distinct):
@@ -60,7 +59,10 @@ class Cells:
         return values
 
     def spread(self, values: Sequence[Any], dtype: str, empty: Any = None) -> pd.Series:
-        """Return the value of each row. `values` has one value for each cell in `distinct`."""
+        """Return the value of each row.
+
+        `values` has one value for each cell in `distinct`; empty cells get the value `empty`.
+        """
         column = pd.Series([*values, empty], dtype=dtype)
         if dtype == "Int64" and column.between(-(2**31), 2**31 - 1).fillna(True).all():
             column = column.astype("Int32")  # Int32 takes half the memory.
@@ -76,7 +78,7 @@ class Cells:
 
 
 def not_converted(cell: Any, row: int, column: str, what: str, where: str) -> InputError:
-    """Return the error for an invalid cell. `row` is 0 for the first row."""
+    """Return the error for an invalid cell. `row` is the index of the row, from 0."""
     shown = str(cell) if len(str(cell)) < 60 else f"{str(cell)[:60]}..."
     return InputError(
         f"{where}, row {row + 1}: `{column}` is {shown!r}, which is not {what}. Fix: export the data again."

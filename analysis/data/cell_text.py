@@ -9,14 +9,13 @@ import pandas as pd
 from analysis.data.time_columns import time_texts
 
 ROWS_AT_ONCE = 20_000
-"""Number of rows that are written together. The text of a long table is never completely in memory."""
+"""Number of rows that are written together, so that the text of a long table never is in memory as a whole."""
 
 
 def cell_texts(column: pd.Series, write: Callable[[Any], str]) -> list[str]:
     """Return the text of each cell of a column, made by the function `write` from the value of the cell.
 
-    For a missing value, `write` gets None. For equal values, `write` must return equal texts. Lists and dictionaries
-    are written once for each object, even if two objects are equal.
+    For a missing value, `write` gets None. For equal values, `write` must return equal texts.
     """
     if isinstance(column.dtype, pd.DatetimeTZDtype):
         column = time_texts(column)

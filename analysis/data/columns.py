@@ -20,11 +20,12 @@ VIEW_COLUMNS = (*TEXT, *WHOLE, *DECIMAL, *YES_NO, *JSON)
 LATER_COLUMNS = ("fixation_frames_intended", "frame_ms", "onset_source", "visit", "input", "missing", "signals",
                  "jspsych", "session_number", "study_revision", "excluded_at", "excluded_reason", "reading_rule",
                  "stop_reason", "input_tokens", "output_tokens", "run_parameters")  # fmt: skip
-"""Columns that stores and exports of an earlier Equipoise lack. The tidy table of such a store or export has these
-columns, but their values are missing."""
+"""Columns that stores and exports of an earlier Equipoise lack. If a store or export lacks such a column, the values
+of this column are missing in the tidy table.
+"""
 
 FORMER_COLUMNS = {"session_number": "occasion"}
-"""The former names of columns. Stores and exports of an earlier Equipoise use the former names."""
+"""The names of columns in stores and exports of an earlier Equipoise. The keys are the present names."""
 
 NEVER_EMPTY = ("study", "study_version", "battery", "session", "participant", "kind", "source", "status",
                "trial_index", "phase", "item_id", "task", "factors", "content", "key")  # fmt: skip
@@ -34,13 +35,15 @@ BEFORE_FACTORS = ("study", "study_version", "study_revision", "battery", "sessio
                   "excluded_reason", "trial_index", "phase", "item_id", "task")  # fmt: skip
 SIGNALS = ("signal_hidden", "signal_away_ms", "signal_fullscreen_left", "signal_pasted", "signal_copied",
            "signal_resized", "signal_too_early", "signal_untrusted")  # fmt: skip
-"""Signals that a browser records during a trial, as whole numbers. Without a browser, the signals are missing."""
+"""Events during a trial that a browser records, such as a hidden page, as whole numbers. Without a browser, the values
+are missing.
+"""
 LAB_SIGNALS = ("signal_too_early",)
-"""Signals that the laboratory program records too."""
+"""The signals that the laboratory program records too."""
 PATTERNS = ("implausibly_fast", "same_response_run")
-"""Patterns in the responses themselves; see `analysis.data.response_patterns`."""
+"""Suspicious patterns of responses, computed by `analysis.data.response_patterns`."""
 JSPSYCH = ("trial_type", "plugin_version", "time_elapsed", "rt")
-"""Columns of jsPsych. `rt` is `rt_ms`, rounded as in jsPsych."""
+"""Columns with the names of jsPsych's own data. `rt` is `rt_ms`, rounded as in jsPsych."""
 AFTER_FACTORS = ("content", "key", "response", "missing", "correct", "score", "chance", "rt_ms", "input", "fixation_ms",
                  "fixation_frames", "fixation_frames_intended", "frame_ms", "shown_at", "onset_source", "received_at",
                  "frames_dropped", "attempt", "visit", "focus_lost", *SIGNALS, *PATTERNS, *JSPSYCH, "model",
@@ -78,14 +81,17 @@ def factor_columns(trials: pd.DataFrame) -> list[str]:
 
 
 def dtype_of_levels(levels: pd.Series) -> Any:
-    """Return the type of a factor's column in tables of results. The tidy table has smaller types, to save memory."""
+    """Return the type that the column of a factor has in tables of results.
+
+    The tidy table has a type that needs less memory.
+    """
     if isinstance(levels.dtype, pd.CategoricalDtype):
         return "str"
     return "Int64" if levels.dtype == "Int32" else levels.dtype
 
 
 def units(trials: pd.DataFrame) -> pd.Series:
-    """Return the unit of each trial: the participant, or the run of a model."""
+    """Return the participant of each trial; for a trial of a model, return the run."""
     return trials["run"].astype("str").where(trials["kind"] == "model", trials["participant"].astype("str"))
 
 

@@ -2,9 +2,8 @@
 
 Equal cells are stored once, and numbers are stored without Python objects.
 
-The columns are those of the view `trials`. Only `jspsych` is parsed while the columns are filled. Nearly all texts of
-`jspsych` differ. Without parsing, these texts would take more memory than all other columns together.
-`benchmarks/accuracy_pipeline.py` measures the memory.
+The columns are those of the view `trials`. The JSON texts of `jspsych` are parsed at once, because nearly all of them
+differ. As texts, they would take more memory than all other columns together (`benchmarks/accuracy_pipeline.py`).
 """
 
 import ctypes
@@ -27,8 +26,9 @@ OFTEN_NEW = ("shown_at", "received_at")
 OFTEN_NEW_NUMBERS = ("rt_ms", "fixation_ms")
 """Columns of numbers in which nearly all cells differ."""
 NOTES = ("trial_type", "plugin_version", "time_elapsed", "is_noted")
-"""The columns that replace `jspsych`: three values that jsPsych recorded, and a flag that is true if the trial has data
-of jsPsych."""
+"""The columns that replace `jspsych`. The first three are values that jsPsych recorded. `is_noted` is true if the
+trial has data of jsPsych.
+"""
 
 Read = Callable[[Any], Any]
 
@@ -39,7 +39,7 @@ class RawColumns:
     Parameters
     ----------
     names
-        The columns, in the order of each row's cells.
+        The names of the columns, in the order of the cells of a row.
     read
         A function that converts each cell before the cell is stored. If `read` is None, the cells are stored unchanged.
     """
@@ -57,7 +57,7 @@ class RawColumns:
             self._put_away()
 
     def series(self, where: str) -> dict[str, pd.Series]:
-        """Return the columns of all appended rows, and empty this object.
+        """Return the columns of all appended rows, and remove the rows from this object.
 
         Parameters
         ----------
@@ -206,7 +206,7 @@ class NotesColumn:
         self._is_noted.extend(note is not None for note in notes)
 
     def _one_by_one(self, texts: Sequence[Any]) -> tuple[list[dict[str, Any] | None], list[float]]:
-        """Parse texts one by one, because some texts are invalid. Keep the first invalid text for the error.
+        """Parse texts one by one, if some texts are invalid. Keep the first invalid text for the error message.
 
         Return jsPsych's data of each trial, and the elapsed time of each trial.
         """
@@ -225,7 +225,7 @@ class NotesColumn:
         return notes, times
 
     def columns(self, where: str) -> dict[str, pd.Series]:
-        """Return the columns `NOTES` of all rows. `RawColumns.series` describes the parameter and the error."""
+        """Return the columns in `NOTES` for all rows. For `where` and the error, see `RawColumns.series`."""
         if self._not_converted:
             cell, row, what = self._not_converted
             raise not_converted(cell, row, "jspsych", what, where)
@@ -237,7 +237,10 @@ class NotesColumn:
 
 
 def notes_of(cells: pd.Series, where: str) -> dict[str, pd.Series]:
-    """Return the columns `NOTES` from a column `jspsych`. For `where` and the error, see `RawColumns.series`."""
+    """Return the columns in `NOTES`, made from the column `jspsych`.
+
+    For `where` and the error, see `RawColumns.series`.
+    """
     notes = NotesColumn()
     for first in range(0, len(cells), ROWS_AT_ONCE):
         some = cells.iloc[first : first + ROWS_AT_ONCE]
@@ -246,7 +249,10 @@ def notes_of(cells: pd.Series, where: str) -> dict[str, pd.Series]:
 
 
 def categories(values: list[Any], number: npt.NDArray[Any]) -> pd.Series:
-    """Return a column of categories. `number` has the index in `values` for each row. `values` may have duplicates."""
+    """Return a column of categories. `number` has the index of each row's value in `values`.
+
+    `values` may have duplicates.
+    """
     codes, distinct = pd.factorize(pd.Series(values, dtype=object))
     return pd.Series(pd.Categorical.from_codes(codes[number], distinct, validate=False), copy=False)
 
@@ -281,9 +287,8 @@ _THRESHOLD_BYTES = 2**20
 def give_back_freed_arrays() -> None:
     """Set the C library glibc to return the memory of each freed array of a megabyte or more to the system.
 
-    glibc returns an array separately if the array is above a threshold. By default glibc raises the threshold to 32 MB
-    when large arrays are freed. Then glibc keeps the memory of freed arrays, which is 140 MB for a million responses.
-    The settings of other C libraries are not changed.
+    By default, glibc may keep the memory of freed arrays of up to 32 MB. For a million responses, the kept memory is
+    140 MB. With another C library, the function has no effect.
     """
     if sys.platform == "linux":
         mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # musl does not have it.

@@ -24,8 +24,8 @@ def read_data_file(path: Path) -> pd.DataFrame:
     """Return the rows of a CSV file, with a type for each column.
 
     A column of numbers becomes numbers. A column of true and false becomes yes and no. Any other column becomes text.
-    Empty cells and `NA`, `NaN`, `N/A`, `null` are missing. An export of Equipoise adds an apostrophe before a text that
-    a spreadsheet would read as a formula. This apostrophe is removed.
+    Empty cells and `NA`, `NaN`, `N/A`, `null` are missing. Exports of Equipoise have an apostrophe before each text
+    that a spreadsheet would read as a formula. The function removes this apostrophe.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def is_export(path: Path) -> bool:
 
 
 def _columns(path: Path, text: str) -> dict[str, list[str | None]]:
-    """Return the cells of each column. The keys are the names of the columns. Refuse a file with a faulty header."""
+    """Return the cells of each column. The keys are the column names. Raise InputError for an invalid header."""
     table = parse_csv(text, path)
     for number, name in enumerate(table.header, start=1):
         if not name:

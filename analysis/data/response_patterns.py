@@ -1,6 +1,7 @@
 """Suspicious patterns of responses: responses faster than reading, and the same response several times in a row.
 
-The patterns are columns of the tidy table. A trial with a pattern is excluded only if the study's plan has such a rule.
+The patterns are columns of the tidy table. A trial with such a pattern is excluded only if the analysis plan has a
+rule for the pattern.
 """
 
 import json
@@ -14,10 +15,13 @@ from batteries.errors import InputError
 from batteries.tasks import task_named
 
 FASTEST_CHOICE_MS = 200
-"""Times below this limit are anticipations and fast guesses (Ratcliff, 1993, Psychological Bulletin 114, 510-532)."""
+"""A response time below this limit is an anticipation or a fast guess (Ratcliff, 1993, Psychological Bulletin 114,
+510-532).
+"""
 FASTEST_MS_PER_WORD = 60
-"""With this time per word, a person would read a thousand words a minute. People read 175 to 300 words a minute
-(Brysbaert, 2019)."""
+"""Shortest plausible reading time per word: a thousand words per minute. People read 175 to 300 words per minute
+(Brysbaert, 2019).
+"""
 
 
 def patterns(trials: pd.DataFrame) -> pd.DataFrame:
@@ -31,10 +35,9 @@ def patterns(trials: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `implausibly_fast` is true if the response came within 200 ms plus 60 ms for each word. It is missing without a
-        response time. `same_response_run` is the number of equal responses in a row, up to and including the response
-        of this trial. It is missing if the trial has no response. It is also missing in practice trials, whose
-        responses are not counted.
+        `implausibly_fast` is true if the response time is shorter than 200 ms plus 60 ms for each word. It is missing
+        if there is no response time. `same_response_run` is the number of equal responses in a row, up to and
+        including the response of this trial. It is missing in practice trials and in trials without a response.
     """
     found = pd.DataFrame(index=trials.index, columns=list(PATTERNS))
     found["implausibly_fast"] = _implausibly_fast(trials)
@@ -73,7 +76,10 @@ def _same_response_run(trials: pd.DataFrame) -> pd.Series:
 
 
 def _numbered(responses: list[object]) -> npt.NDArray[np.int64]:
-    """Return a number for each response. Only equal responses have the same number; `1`, `1.0` and `true` differ."""
+    """Return a number for each response. Only equal responses have the same number.
+
+    The responses `1`, `1.0` and `true` are different.
+    """
     number, first = _objects(responses)
     known: dict[object, int] = {}
     texts = [json.dumps(responses[row]) for row in first]

@@ -14,8 +14,7 @@ from experiment.study.planned_analyses import Level, Where
 def levels_of(data: pd.DataFrame, column: str, what: str) -> dict[str, Any]:
     """Return the levels of a column in natural order. The keys are the texts of the levels.
 
-    `what` names the part of the plan that needs the column, such as "the test `warm_up`". Error messages contain this
-    name.
+    `what` is the part of the plan that needs the column, such as "the test `warm_up`", for error messages.
     """
     require_columns(data, [column], what)
     distinct = sorted(data[column].dropna().unique().tolist(), key=level_order)
@@ -45,15 +44,15 @@ def matching(data: pd.DataFrame, where: Where, what: str) -> pd.Series:
     Raises
     ------
     InputError
-        If a column or a level is not in the data. Such a filter is a mistake in the plan.
+        If a column or a level is not in the data.
     """
     return _matching(data, where, what).fillna(False).astype(bool)
 
 
 def _matching(data: pd.DataFrame, where: Where, what: str) -> pd.Series:
-    """Return the result of `matching`, with a missing value for each row whose result is unknown.
+    """Return True, False or a missing value for each row, where `matching` returns only True or False.
 
-    The result is unknown if the row has a missing value, and no other column excludes the row.
+    The value is missing if the level of a column is missing and the levels of the other columns match.
     """
     chosen = pd.Series(True, index=data.index, dtype="boolean")
     for column, asked in where.items():
@@ -90,8 +89,8 @@ def ordered_levels(data: pd.DataFrame, column: str, asked: Sequence[Level], what
 def add_flags(data: pd.DataFrame, flags: Mapping[str, Where]) -> pd.DataFrame:
     """Return the data with a yes-no column for each flag.
 
-    The value of a flag is true if the row has the levels of the flag. If a missing value makes this unknown, the value
-    of the flag is missing.
+    The keys of `flags` are the new columns, and the values are row filters. A flag is true if the row matches the
+    filter. It is missing if a missing level makes the result unknown.
     """
     for name, where in flags.items():
         if not where:

@@ -1,8 +1,7 @@
 """Fast reading of the raw columns of a store's view `trials`.
 
-An SQLite aggregate function receives the rows. This is faster than fetching the rows. Values that are the same for all
-trials of a session or of an item are read only once. `benchmarks/accuracy_pipeline.py` measures the time of both
-methods.
+An SQLite aggregate function receives the rows. The aggregate function is faster than fetching the rows. Values that
+are the same for all trials of a session or of an item are read only once. See `benchmarks/accuracy_pipeline.py`.
 """
 
 import sqlite3
@@ -30,7 +29,7 @@ def read_columns(store: sqlite3.Connection, names: dict[str, str], where: str) -
     Parameters
     ----------
     store : sqlite3.Connection
-        The opened store. Begin a transaction first, so that all queries read one state of the store.
+        The opened store. The caller begins a transaction first, so that all queries read one state of the store.
     names : dict
         The SQL expression of each column in `VIEW_COLUMNS`.
     where : str

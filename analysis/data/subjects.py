@@ -1,7 +1,7 @@
 """The subjects of the analysis: people, simulated participants, and each model under one condition.
 
-Runs that differ only in the epoch are repetitions of one subject, not several subjects. The name of a subject contains
-the template of the requests only if there are several templates.
+The condition of a model is its prompt and settings. Runs that differ only in the epoch (the number of the repetition)
+are one subject. The name of a subject contains the template of the requests only if there are several templates.
 """
 
 import re
@@ -15,19 +15,20 @@ import pandas as pd
 from batteries.canonical_json import canonical_json
 
 _NOT_A_CONDITION = {"epoch", "totals", "training_cutoff"}
-"""Parameters of a run that may differ between repetitions: the epoch, the sums over the responses, and what is known of
-the model."""
+"""Parameters of a run that may differ between repetitions of one subject."""
 _TEMPERATURE_IN_LABEL = re.compile(r", temperature [0-9.e+-]+(?=$|, | \([0-9]+\)$)")
 _TEMPLATE_IN_LABEL = re.compile(r", template ([0-9a-f]{8})(?=$|, | \([0-9]+\)$)")
 _EPOCH_IN_LABEL = re.compile(r", epoch [0-9]+(?=$| \([0-9]+\)$)")
 """The epoch at the end of a label. The store adds a number in parentheses if another run has the same label."""
 _THINKING = re.compile(r"thinking(?: ([0-9]+))?")
-"""The word for thinking in the condition of a stored Black Box run, with the limit in tokens if there was one."""
+"""The word for thinking in the parameter `condition` of a run, such as `thinking 4000`. The number is the limit in
+tokens.
+"""
 
 
 @dataclass(frozen=True)
 class DescribedRun:
-    """A run as the store describes it."""
+    """The stored description of one run of a model."""
 
     run: str
     """The label of the run."""
@@ -48,7 +49,8 @@ class DescribedRun:
     def prompt(self) -> str | None:
         """The name of the prompt, or of the prompts of all tasks; None if it was not recorded.
 
-        Stored Black Box runs have a list of words instead: the prompt, its options, and the thinking.
+        Some Black Box runs have a parameter `condition` instead: a list with the prompt, its options and the word for
+        thinking.
         """
         words = [word for word in self._words_of_condition if not _THINKING.fullmatch(word)]
         prompt = self.parameters.get("prompt", ", ".join(words))
@@ -65,7 +67,10 @@ class DescribedRun:
 
     @property
     def thinking_budget(self) -> int | None:
-        """The limit of the thinking, in tokens; None if there was no thinking, or no recorded limit."""
+        """The largest number of tokens for thinking.
+
+        None if the model was not asked to think, or if no limit was recorded.
+        """
         matches = [_THINKING.fullmatch(word) for word in self._words_of_condition]
         budgets = [int(match[1]) for match in matches if match and match[1]]
         budget = self.parameters.get("thinking_budget", *budgets[:1])
@@ -84,7 +89,10 @@ class DescribedRun:
 
     @property
     def condition(self) -> bytes:
-        """Everything that repetitions share, as one value. Runs without an epoch are never repetitions."""
+        """All values that are equal in repetitions of one subject, as one key.
+
+        Runs without an epoch are never repetitions.
+        """
         shared = {name: value for name, value in self.parameters.items() if name not in _NOT_A_CONDITION}
         described = (self.source, self.model, self.model_version, self.temperature, self.prompt_digest)
         return canonical_json([self.label_of_condition, self.epoch is None, *described, shared])
@@ -94,14 +102,18 @@ PROGRAMS = {
     "mock": ("mock-strong", "mock-weak"),
     "baseline": ("baseline/straight-line", "baseline/nearest-atom", "baseline/tracer"),
 }
-"""Names of programs that take the place of a language model: the mock models of the demo, and the computational
-baselines. A language model with a similar name, such as `mock-7b`, is not a program."""
+"""Names of programs that respond like a language model: the mock models of the demo, and the computational baselines.
+A language model with a similar name, such as `mock-7b`, is not a program.
+"""
 _MOCK_PROVIDER = "mockllm/"
-"""Provider of the mock models of `models run`, at the beginning of their names."""
+"""Beginning of the names of the mock models of `equipoise models run`."""
 
 
 def names_of_models(trials: pd.DataFrame) -> list[str]:
-    """Return the name of each model in the tidy table: the column `model`, or the subject of a run without a name."""
+    """Return the models in the tidy table, by the column `model`.
+
+    If a run has no value in this column, its subject is used.
+    """
     runs = trials.loc[trials["kind"] == "model", ["model", "subject"]].drop_duplicates().astype(object)
     return sorted(set(runs["model"].fillna(runs["subject"])))
 
@@ -132,7 +144,7 @@ def without_temperature(subject: str) -> str:
 
 
 def shared_template(labels: Iterable[str]) -> str | None:
-    """Return the template in the labels of runs, if all labels with a template have the same template.
+    """Return the template in the labels of runs if all labels with a template have the same template; otherwise None.
 
     Examples
     --------
@@ -148,9 +160,9 @@ def shared_template(labels: Iterable[str]) -> str | None:
 def subjects_of_runs(runs: Sequence[DescribedRun]) -> list[str]:
     """Return the subject of each run: the label without the epoch, and without the template if there is only one.
 
-    Runs that differ only in the epoch have the same subject. If the runs of several conditions have the same label
-    without these parts, the subject of each such condition is the label of its first run. So different conditions are
-    never pooled.
+    Runs that differ only in the epoch have the same subject. Without these parts, runs of different conditions may
+    have the same label. Then the subject of each condition is the full label of its first run, so different conditions
+    are never pooled.
 
     Examples
     --------

@@ -37,7 +37,7 @@ from batteries.tasks import task_named
 
 MISSING_NUMBER = {"", "NA", "NaN", "nan"}
 PATTERN_INPUTS = ("kind", "session", "trial_index", "phase", "task", "content", "response", "rt_ms")
-"""The columns from which the patterns of responses are computed."""
+"""The columns from which `analysis.data.response_patterns` computes the patterns."""
 
 
 def read_trials(path: Path) -> pd.DataFrame:
@@ -247,7 +247,7 @@ def _subjects(cells: dict[str, Cells], table: dict[str, pd.Series], where: str) 
 
 
 def _factors(cells: Cells, distinct: list[Any], item_ids: pd.Series, where: str) -> dict[str, pd.Series]:
-    """Return one column per factor. Levels of one type keep the type. Levels of several types become text."""
+    """Return one column per factor. If the levels of a factor have several types, they become text."""
     names: dict[str, None] = {}
     for levels, item in zip(distinct, item_ids.iloc[_first_rows(cells.number, len(distinct))], strict=True):
         if not isinstance(levels, dict):
@@ -343,7 +343,7 @@ def _scores(
 
 
 def _together(parts: Sequence[npt.NDArray[np.intp]]) -> Cells:
-    """Return a column of cells. Two rows have the same cell if they are equal in all `parts`.
+    """Return several columns as one column. Two rows have the same cell if they are equal in all columns in `parts`.
 
     The value of a cell is the index of the first row that has this cell.
     """

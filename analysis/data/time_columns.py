@@ -1,6 +1,6 @@
 """Columns of times, stored as numbers.
 
-A text needs ten times as much memory as a number, and nearly all times differ.
+Nearly all times differ. As a text, a time needs ten times as much memory as a number.
 """
 
 import re
@@ -41,7 +41,7 @@ def time_column(times: npt.NDArray[np.datetime64]) -> pd.Series:
 def compact_times(column: pd.Series) -> pd.Series:
     """Convert a column of texts to times if `times_of` can read all texts. Otherwise return the texts.
 
-    `time_texts` converts such times back to texts. The texts are then the same as before.
+    `time_texts` converts the times back to the same texts.
     """
     if isinstance(column.dtype, pd.DatetimeTZDtype):
         return column

@@ -30,8 +30,7 @@ RAW_COLUMNS = (*(column for column in VIEW_COLUMNS if column != "jspsych"), *NOT
 def read_raw_rows(path: Path) -> pd.DataFrame:
     """Return the raw columns of the view `trials` (`RAW_COLUMNS`). The JSON of `jspsych` is parsed.
 
-    Columns that are not in `RAW_COLUMNS` are not read. Columns in which many cells are equal are categories. The order
-    of the categories has no meaning.
+    Columns in which many cells are equal are categories. The order of the categories has no meaning.
 
     Parameters
     ----------
@@ -41,8 +40,8 @@ def read_raw_rows(path: Path) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If the file does not exist, is neither a store nor an export, or cannot be read now. Also if a newer Equipoise
-        wrote the store, or if a cell of `jspsych` is not a JSON object.
+        If the file does not exist, is neither a store nor an export, or cannot be read, for example because it is
+        locked. Also if a newer Equipoise wrote the store, or if a cell of `jspsych` is not a JSON object.
     """
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
@@ -94,7 +93,7 @@ def _wal(path: Path) -> Path:
 
 
 def _kind_of(error: sqlite3.Error) -> int:
-    """Return SQLite's primary result code of an error."""
+    """Return SQLite's number for the kind of an error (the primary result code)."""
     return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
 
 
@@ -121,7 +120,7 @@ def _name_in(column: str, present: list[str]) -> str:
 
 
 def _refuse_newer_store(path: Path, store: sqlite3.Connection) -> None:
-    """Refuse a store with an unknown migration, because its view `trials` may then have another meaning."""
+    """Raise InputError if a newer Equipoise changed the store, because the columns of its view `trials` may differ."""
     if not store.execute("PRAGMA table_info(_sqlite_migrations)").fetchall():
         return
     applied = store.execute("SELECT name FROM _sqlite_migrations WHERE migration_set = 'equipoise'")

@@ -1,1 +1,1 @@
-"""The preregistered exclusions: each rule, the flow of participants and trials, and the exclusions by group."""
+"""The preregistered exclusion rules, and the numbers of excluded participants and trials by rule and by group."""

@@ -12,7 +12,7 @@ TOTAL = "total"
 
 
 def exclusions_by_group(exclusions: Exclusions) -> pd.DataFrame:
-    """Return the numbers of participants and test trials by counterbalance group. Models are not counted.
+    """Return the numbers of participants and test trials in each counterbalance group. Models are not counted.
 
     Returns
     -------
@@ -31,15 +31,14 @@ def exclusions_by_group(exclusions: Exclusions) -> pd.DataFrame:
 
     Notes
     -----
-    Published exclusion tables of counterbalance groups have the other columns, but not the column
-    `trials_of_excluded_participants`. Without this column, a reader cannot check whether the numbers of trials agree
-    with the numbers of participants.
+    Published exclusion tables usually lack the column `trials_of_excluded_participants`. Without this column, a reader
+    cannot check whether the numbers of trials agree with the numbers of participants.
 
-    A trial is counted in the group of its session. A participant with several sessions may be in several groups. Such a
-    participant is counted in each of these groups, and once in the total. In a group, the participant counts as
+    A trial is counted in the group of its session. A participant with several sessions may be in several groups. Such
+    a participant is counted in each of these groups, and once in the total. In a group, the participant counts as
     excluded if none of the participant's trials in this group is in the analysis. If a participant is in several
-    groups, the groups together have more participants than the row `total`, and `notes_on_several_groups` returns a
-    note on this difference. Planned and final trials always add up to the total.
+    groups, the numbers of participants in the groups add up to more than the row `total`. `notes_on_several_groups`
+    then returns a note. The numbers of trials always add up to the total.
     """
     by = ["kind", "participant", "group"]
     trials = exclusions.trials[[*by, "excluded_by"]]
@@ -59,7 +58,7 @@ def exclusions_by_group(exclusions: Exclusions) -> pd.DataFrame:
 
 
 def notes_on_several_groups(exclusions: Exclusions) -> list[str]:
-    """Return a note if a participant was in several groups. Then the groups have more participants than the total."""
+    """Return a note if a participant was in several groups, because the groups then add up to more than the total."""
     sessions = sessions_of(exclusions.trials)
     placed = sessions[sessions["kind"].isin(list(PEOPLE))].assign(group=lambda own: _named(own["group"]))
     n_groups = placed.groupby("unit")["group"].nunique()

@@ -5,7 +5,9 @@ import pandas as pd
 from analysis.sentences import count
 
 BY_RESEARCHER = "excluded_by_researcher"
-"""Name of this step of the exclusions. The flow table has this step only if the researcher excluded a session."""
+"""Name of the step for the researcher's exclusions. The flow table has this step only if the researcher excluded a
+session.
+"""
 BY_RESEARCHER_WORDS = "excluded by the researcher, not by a rule; see the reasons in the notes"
 
 

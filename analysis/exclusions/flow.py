@@ -2,7 +2,7 @@
 
 Every recruited participant and every planned test trial is in exactly one row of the flow. The rows are `withdrawn`,
 `not_completed`, `excluded_by_researcher` (only if the researcher excluded sessions), the rules in the order of the
-plan, `unanswered`, and `included`. The definitions are:
+plan, `unanswered`, and `included`. Trials and participants are counted as follows:
 
 - Only test trials are counted. In the column `excluded_by`, practice trials and attention checks have the value
   `not_a_test_trial`. So a missing value of `excluded_by` always means that the trial is in the analysis.
@@ -11,14 +11,14 @@ plan, `unanswered`, and `included`. The definitions are:
   participant whose remaining trials are all unanswered is in the row `unanswered`.
 - A rule uses only the trials that remain after the earlier steps. For instance, if the rule `median_rt` follows the
   rule `trial_rt`, the median is computed over the remaining trials.
-- Bounds are inclusive: a response time equal to `min_ms` or `max_ms` is not excluded. A rule does not exclude a trial
-  that lacks the value that the rule needs. A note states the number of such trials.
+- Bounds are inclusive: a response time equal to `min_ms` or `max_ms` is not excluded. If a trial lacks the value that
+  a rule needs, the rule does not exclude the trial. A note states the number of such trials.
 - Only the attention checks of completed sessions count. An unanswered attention check counts as failed.
-- If the researcher excluded a completed session, the rules do not count it as completed. So the rule `duplicates` can
-  keep another completed session of this participant.
-- No rule applies to models. `invalid` in the plan states what happens to the unanswered and invalid trials of a model.
-  They remain and count as not correct, they remain and count as chance, or they are excluded at the step `unanswered`.
-  A run that was not completed is excluded.
+- If the researcher excluded a completed session, the rules ignore this session. So the rule `duplicates` can keep
+  another completed session of the participant.
+- No rule applies to models. The setting `invalid` of the plan applies to unanswered and invalid trials of a model.
+  These trials count as not correct, count as chance, or are excluded at the step `unanswered`. A run that was not
+  completed is excluded.
 - A person with several sessions is one participant. The trials of a withdrawn session are excluded at the step
   `withdrawn`, and the trials of an incomplete session are excluded at the step `not_completed`. The participant remains
   if the participant completed another session.
@@ -26,7 +26,8 @@ plan, `unanswered`, and `included`. The definitions are:
   raises an error. The rule `duplicates` prevents this error, because the rule keeps only the first session. Completed
   sessions with different session numbers are planned sessions in the laboratory. All planned sessions remain, and a
   note states the number of participants with several planned sessions.
-- A rule about a participant (failed checks, a median, a share) uses all sessions of the participant together.
+- A rule that excludes participants, for example by failed checks or the median response time, uses all sessions of the
+  participant together.
 
 The rules are in `analysis.exclusions.rules`.
 """
@@ -56,7 +57,7 @@ class Exclusions:
     """The tidy table with the columns `excluded_by` and `counted_as`.
 
     `excluded_by` is the step that excluded the trial; for a trial in the analysis, it is missing. `counted_as` is the
-    value of the trial in the accuracy: 1 if correct, otherwise 0. If the plan has `invalid: chance`, the value of an
+    trial's value in the mean accuracy: 1 if correct, otherwise 0. If the plan has `invalid: chance`, the value of an
     invalid or missing response of a model is the item's chance level.
     """
     participants: pd.DataFrame
@@ -69,8 +70,7 @@ class Exclusions:
     flow: pd.DataFrame
     """One row for each step, separately for people, simulated participants and models.
 
-    A row has the numbers of participants and test trials that the step excluded, and the numbers that remain after the
-    step.
+    A row has the numbers of participants and test trials that the step excluded, and the numbers of those that remain.
     """
     notes: list[str]
     """Notes on the exclusions, in sentences."""
@@ -102,7 +102,7 @@ def apply_exclusions(trials: pd.DataFrame, plan: AnalysisPlan) -> Exclusions:
 
 
 def is_invalid_of_model(trials: pd.DataFrame) -> pd.Series:
-    """Return True for each trial that belongs to a model and has no valid response."""
+    """Return True for each trial of a model without a valid response."""
     return (trials["kind"] == "model") & (trials["response"].isna() | ~trials["valid"].fillna(True))
 
 
@@ -112,7 +112,10 @@ def _counted_as(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.Series:
 
 
 def marked_trials(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
-    """Return only `Exclusions.trials`, without computing the tables."""
+    """Apply the exclusion rules, and return only the trials (`Exclusions.trials`).
+
+    This is faster than `apply_exclusions`.
+    """
     return _marked(trials, _applied(trials, plan)[0], plan)
 
 
@@ -147,10 +150,7 @@ def _steps(plan: AnalysisPlan, is_by_researcher: bool) -> list[str]:
 
 
 class _Tally:
-    """Record of the step that excluded each trial and each participant.
-
-    Columns with few different values are categories, to save memory.
-    """
+    """The step that excluded each trial and each participant."""
 
     def __init__(self, trials: pd.DataFrame, steps: list[str]) -> None:
         self.steps = steps
@@ -182,19 +182,25 @@ class _Tally:
         return self.excluded_by.isna()
 
     def exclude(self, step: str, trials: pd.Series) -> None:
-        """Exclude trials. If no trial of a participant remains, exclude the participant at the same step."""
+        """Exclude the trials for which `trials` is true.
+
+        If no trial of a participant remains, exclude the participant at this step.
+        """
         before = self._present()
         self.excluded_by[trials & self.left()] = step
         self._disposition[before & ~self._present()] = step
 
     def close(self) -> None:
-        """Mark the remaining participants as included. Participants without test trials are `unanswered`."""
+        """Mark participants with remaining trials as included, and participants without test trials as `unanswered`."""
         self._disposition[self._present()] = INCLUDED
         self._disposition[pd.isna(self._disposition)] = "unanswered"
 
     @property
     def disposition(self) -> pd.Series:
-        """The step that excluded each participant, or `included`; the index has kind and name."""
+        """The step that excluded each participant, or `included`.
+
+        The index has the kind and the name of the participant or run.
+        """
         return pd.Series(self._disposition, index=self.recruited, dtype=object)
 
     def _present(self) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
@@ -205,7 +211,7 @@ class _Tally:
 
 
 def criterion(step: str, plan: AnalysisPlan, kind: str) -> str:
-    """Return what a step excludes, in words and with units."""
+    """Return a text that describes what a step excludes, such as “response time under 500 ms”."""
     if kind == "model" and step == "unanswered":
         return {"wrong": "kept: counts as not correct", "chance": "kept: counts as chance",
                 "left_out": "test trial without a valid response"}[plan.invalid]  # fmt: skip
@@ -242,12 +248,12 @@ def _flow(tally: _Tally, plan: AnalysisPlan) -> pd.DataFrame:
 
 
 def check_flow(flow: pd.DataFrame, excluded_by: pd.Series, disposition: pd.Series) -> None:
-    """Check that the flow adds up: every participant and every test trial is in exactly one row.
+    """Check that the numbers of the flow add up to all participants and all test trials.
 
     Raises
     ------
     RuntimeError
-        If the flow does not add up. Such a table must not be published.
+        If the numbers do not add up. This would be a bug in Equipoise.
     """
     n_test = int((excluded_by.isna() | (excluded_by != NOT_A_TEST_TRIAL)).sum())
     if flow["n_participants"].sum() != len(disposition) or flow["n_trials"].sum() != n_test:
@@ -299,7 +305,10 @@ def _participants(marked: pd.DataFrame, tally: _Tally) -> pd.DataFrame:
 
 
 def _of_all_sessions(sessions: pd.DataFrame, column: str) -> pd.Series:
-    """Return the value of a column for each participant. Join different values of several sessions into one text."""
+    """Return the value of a column for each participant.
+
+    If the participant's sessions have different values, join them into one text.
+    """
     different = sessions[["unit", column]].dropna().drop_duplicates()
     if not different["unit"].duplicated().any():
         return different.set_index("unit")[column]
@@ -309,7 +318,7 @@ def _of_all_sessions(sessions: pd.DataFrame, column: str) -> pd.Series:
 def _several_sessions_notes(trials: pd.DataFrame, table: pd.DataFrame) -> list[str]:
     """Return a note on participants with several planned sessions.
 
-    Raise an error if two completed sessions of one participant have the same session number, or if one of these
+    Raise InputError if two completed sessions of one participant have the same session number, or if one of these
     sessions has no session number.
     """
     of_people = (table["kind"] != "model") & (table["status"] == "completed") & ~table["by_researcher"]

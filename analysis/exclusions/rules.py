@@ -32,14 +32,14 @@ class RuleResult(NamedTuple):
     trials: pd.Series
     """True for each row that the rule excludes.
 
-    The caller ignores rows that are not test trials, and rows that an earlier step excluded.
+    The caller ignores this value in rows that are not test trials or that an earlier step excluded.
     """
     notes: list[str]
     """Sentences on trials that lack the value that the rule needs."""
 
 
 def apply_rule(rule: ExclusionRule, table: pd.DataFrame, left: pd.Series) -> RuleResult:
-    """Return the exclusions of a rule among the remaining test trials.
+    """Return the trials that a rule excludes, and notes.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def _not_recorded(rule: str, table: pd.DataFrame, left: pd.Series) -> list[str]:
 
 
 def rule_words(rule: ExclusionRule) -> str:
-    """Return what a rule excludes, in words and with units.
+    """Return a text that describes the trials or participants that a rule excludes, with units.
 
     Examples
     --------

@@ -19,14 +19,14 @@ from analysis.sentences import level_words, percent
 from analysis.statistics.factor_levels import level_order
 
 MOST_LEVELS = 24
-"""Greatest number of levels in a readable figure. A factor with more levels has only a table."""
+"""Largest number of levels in a readable figure. A factor with more levels has only a table."""
 
 PERCENT_TICKS, PERCENT_LABELS = [0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100"]
 MOST_IN_WORDS = 40
-"""Greatest number of accuracies in a description.
+"""Largest number of accuracies in the alternative text of a figure.
 
-If there are more, the description has only the lowest and the highest accuracy. A longer text would tire a person who
-listens to a screen reader.
+If a figure has more accuracies, the text has only the lowest and the highest accuracy. A longer text would tire a
+person who listens to a screen reader.
 """
 
 
@@ -45,13 +45,13 @@ def accuracy_figure(
     chance : float
         Mean chance level of the trials.
     confidence : float
-        Coverage of the intervals, for the axis.
+        Confidence level of the intervals, such as 0.95. The title of the axis states it.
     name : str
-        The name of the figure's files, without the ending.
+        The name of the figure's files, without the file extension.
     participants : DataFrame, optional
-        The table of `participant_accuracy` for the same factor: small points behind the means.
+        The table of `participant_accuracy` for the same factor. These accuracies are small points behind the means.
     styles : dict, optional
-        The styles of the subjects (`looks`); by default, those of the subjects of the table.
+        The colour and marker of each subject, from `looks`; by default, `looks` of the subjects in the table.
     """
     subjects = subjects_of(table)
     levels = [None] if by is None else sorted(table[by].drop_duplicates().tolist(), key=level_order)
@@ -102,7 +102,7 @@ _BESIDE, _BELOW = 30.0, 15.0
 _LEAST_HEIGHT = 17.0
 """Smallest height of a row, so that the points of participants have space, in points."""
 _LEAST_WIDTH = 66.0
-"""Smallest width of one of three panels side by side, in points."""
+"""Smallest width of a panel if three panels are side by side, in points."""
 
 
 def _subject_rows(
@@ -148,12 +148,12 @@ def accuracies_of(participants: pd.DataFrame | None, who: Subject) -> list[float
 
 
 def cells_of(table: pd.DataFrame, factor: str, level: Any) -> pd.DataFrame:
-    """Return the rows at one level of a factor. If `level` is missing (NaN), return the rows in which it is missing."""
+    """Return the rows at one level of a factor. If `level` is NaN, return the rows without a level."""
     return table[table[factor].isna() if pd.isna(level) else table[factor].eq(level)]
 
 
 def accuracy_words(table: pd.DataFrame, by: str | None, chance: float, confidence: float) -> str:
-    """Return the accuracies of a table in words, as the description of a figure."""
+    """Return the accuracies of a table in words, for the alternative text of a figure."""
     rows = [
         f"{row['subject']}{'' if by is None else f', {level_words(row[by])}'}: {estimate_words(row)}"
         for row in table.to_dict("records")

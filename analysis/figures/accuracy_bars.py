@@ -21,9 +21,9 @@ from analysis.figures.drawing.subject_styles import Look, Subject, draw_marker, 
 from analysis.sentences import percent
 
 N_COLUMNS = 3
-"""Panels in a row, so that six demands are two rows of three panels."""
+"""Number of panels side by side. Six panels fill two rows."""
 _LEFT, _GAP, _ABOVE, _HEIGHT = 40.0, 14.0, 26.0, 112.0
-"""Space in points: left of the panels, between panels, above a panel. Height of a panel."""
+"""In points: the space left of the panels, between panels and above a panel, and the height of a panel."""
 
 
 def accuracy_bars(
@@ -43,13 +43,14 @@ def accuracy_bars(
     chance : float
         Mean chance level of the trials.
     confidence : float
-        Coverage of the intervals, for the axis.
+        Confidence level of the intervals, such as 0.95. The title of the axis states it.
     name : str
-        The name of the figure's files, without the ending.
+        The name of the figure's files, without the file extension.
     participants : DataFrame, optional
-        The accuracy of each participant or run: `kind, subject, <panel_by>, accuracy`. Small points on the bars.
+        The accuracy of each participant or run: `kind, subject, <panel_by>, accuracy`. These accuracies are small
+        points on the bars.
     styles : dict, optional
-        The styles of the subjects (`looks`); by default, those of the subjects of the table.
+        The colour and marker of each subject, from `looks`; by default, `looks` of the subjects in the table.
 
     Returns
     -------

@@ -46,15 +46,15 @@ def accuracy_panels(
     chance : float
         Mean chance level of the trials.
     confidence : float
-        Coverage of the intervals, for the axis.
+        Confidence level of the intervals, such as 0.95. The title of the axis states it.
     name : str
-        The name of the figure's files, without the ending.
+        The name of the figure's files, without the file extension.
     panels : sequence
-        The levels of `panel_by`, in the order of the panels; if empty, all levels in natural order.
+        The levels of `panel_by`, in the order of the panels. By default, all levels in natural order.
     participants : DataFrame, optional
-        The table of `participant_accuracy` for both factors: small points behind the means.
+        The table of `participant_accuracy` for both factors. These accuracies are small points behind the means.
     styles : dict, optional
-        The styles of the subjects (`looks`); by default, those of the subjects of the table.
+        The colour and marker of each subject, from `looks`; by default, `looks` of the subjects in the table.
 
     Returns
     -------
@@ -111,7 +111,9 @@ def accuracy_panels(
 
 
 _LEFT, _GAP, _ABOVE, _PANEL_HEIGHT, _PITCH = 40.0, 14.0, 26.0, 126.0, 4.0
-"""Space in points: left of the panels, between panels, above a panel. Height of a panel. Distance between subjects."""
+"""In points: the space left of the panels, between panels and above a panel, the height of a panel, and the smallest
+distance between subjects.
+"""
 
 
 def _columns(n_panels: int) -> list[int]:

@@ -16,7 +16,8 @@ from analysis.sentences import level_words, percent
 from analysis.statistics.factor_levels import level_order
 
 ON_LIGHT, ON_DARK = "#010101", "#fefefe"
-"""Text colours on a filled cell. Text and fill are the same on a light page and on a dark page."""
+"""Text colours on light and on dark cells. The colours of text and cell do not depend on the background of the page.
+"""
 AT_CHANCE = "#fcfcfc"
 
 
@@ -34,13 +35,13 @@ def condition_by_subject(
     table : DataFrame
         A table of `accuracy` for `condition`. A missing accuracy is drawn as an empty cell.
     condition : str
-        The factor.
+        The factor whose levels are the columns.
     name : str
-        The name of the figure's files, without the ending.
+        The name of the figure's files, without the file extension.
     chance : float
         Mean chance level of the trials.
     confidence : float
-        Coverage of the intervals.
+        Confidence level of the intervals, such as 0.95.
 
     Returns
     -------

@@ -21,7 +21,7 @@ from analysis.sentences import count, level_words
 from analysis.statistics.factor_levels import level_order
 
 MOST_ROWS = 36
-"""Greatest number of rows on a page."""
+"""Largest number of rows in the figure. With more rows, the figure is not drawn."""
 
 SEVERAL = "#e3e6ea"
 """Colour of a cell with several conditions."""
@@ -43,7 +43,7 @@ def counterbalance_matrix(trials: pd.DataFrame, name: str, factors: Sequence[str
         The tidy table with `excluded_by`. Test trials of people are drawn. If there are no people, test trials of
         simulated participants are drawn.
     name : str
-        The name of the figure's files, without the ending.
+        The name of the figure's files, without the file extension.
     factors : sequence of str
         The first factor defines the rows, such as the scenario. The other factors together define the conditions, such
         as condition and inference level. With one factor, the cells contain only numbers. Without factors, the rows are
@@ -74,7 +74,7 @@ def counterbalance_matrix(trials: pd.DataFrame, name: str, factors: Sequence[str
 @dataclass(frozen=True)
 class _Matrix:
     counts: pd.DataFrame
-    """The data of the drawing."""
+    """The table with the drawn numbers."""
     row_factor: str
     conditions_by: list[str]
     rows: list[Any]
@@ -163,7 +163,7 @@ def _letters(place: int) -> str:
 
 
 def _have_room(seen: pd.DataFrame, codes: Sequence[str], width: float) -> bool:
-    """Return True if the conditions of a cell fit side by side. `codes` has the names of all conditions."""
+    """Return True if the conditions of a cell fit side by side. `codes` has the names or letters of all conditions."""
     return max(text_width(text, SMALL) for text in [*codes, *seen["n_trials"].map(str)]) <= width / len(seen) - 1
 
 
@@ -190,7 +190,7 @@ def _cell(
 
 
 def tint(place: int) -> str:
-    """Return the light colour of a condition by its position; colours repeat after twelve conditions."""
+    """Return a light colour for the condition at this position in the list of conditions. Colours repeat."""
     strength = 0.35 if (place // len(OKABE_ITO)) % 2 == 0 else 0.7
     red, green, blue = (1 - strength * (1 - part) for part in to_rgb(OKABE_ITO[place % len(OKABE_ITO)]))
     return to_hex((red, green, blue))

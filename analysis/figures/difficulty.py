@@ -30,20 +30,21 @@ def difficulty_figure(
     Parameters
     ----------
     table : DataFrame
-        `subject, kind, level, accuracy, ci_low, ci_high`; levels are drawn in natural order, at equal distances. If the
-        points of a line are different subjects, `point_subject` has the name of each.
+        `subject, kind, level, accuracy, ci_low, ci_high`; levels are drawn in natural order, at equal distances. A
+        further column `point_subject` has the subject of each point if one line joins several subjects.
     name : str
-        The name of the figure's files, without the ending.
+        The name of the figure's files, without the file extension.
     of : str
-        What the levels are, in words, such as `inference level`.
+        The name of the levels in words, such as `inference level`.
     confidence : float
-        Coverage of the intervals, for the axis.
+        Confidence level of the intervals, such as 0.95. The title of the axis states it.
     chance : float, optional
         Mean chance level of the trials, drawn as a dashed line.
     participants : DataFrame, optional
-        The accuracy of each participant or run: `subject, kind, level, accuracy`. Small points behind the means.
+        The accuracy of each participant or run: `subject, kind, level, accuracy`. These accuracies are small points
+        behind the means.
     styles : dict, optional
-        The styles of the subjects (`looks`); by default, those of the subjects of the table.
+        The colour and marker of each subject, from `looks`; by default, `looks` of the subjects in the table.
 
     Returns
     -------
@@ -75,7 +76,7 @@ def difficulty_figure(
 
 
 def _markers(own: pd.DataFrame, levels: list[Any], look: Look, styles: Mapping[Subject, Look]) -> list[Look]:
-    """Return the style of each point of a line."""
+    """Return the style of each point of a line. A point with a `point_subject` has the style of this subject."""
     if "point_subject" not in own:
         return [look] * len(levels)
     names = [cells_of(own, "level", level)["point_subject"] for level in levels]

@@ -30,7 +30,7 @@ def exclusion_flow(flow: pd.DataFrame, kind: str, name: str) -> Drawing | None:
     kind : str
         `human`, `simulated` or `model`.
     name : str
-        The name of the figure's files, without the ending.
+        The name of the figure's files, without the file extension.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def exclusion_flow(flow: pd.DataFrame, kind: str, name: str) -> Drawing | None:
     Raises
     ------
     RuntimeError
-        If the numbers do not add up. Such a table must not be published.
+        If the numbers of the table do not add up.
 
     References
     ----------
@@ -95,7 +95,7 @@ def _name(step: dict[Any, Any]) -> str:
 
 
 def _draw(kind: str, recruited: str, effective: list[dict[Any, Any]], final: str, note: list[str]) -> FigureSheet:
-    """Return the sheet with the main boxes at the left; the first and the last main box have a heading."""
+    """Return the sheet with all boxes. The main boxes are at the left."""
     main = [("Recruited", recruited)]
     main += [("", _amount(kind, step["participants_left"], step["trials_left"])) for step in effective[:-1]]
     main += [("In the analysis", final)]
@@ -132,7 +132,7 @@ def _capital(text: str) -> str:
 
 
 def _lines(amount: str, width: float) -> list[str]:
-    """Return two lines: the number of participants, and the number of trials."""
+    """Return the text of a box: the number of participants, and the number of trials."""
     participants, trials = amount.split(", ")
     return [shortened(part, width - 2 * _PAD, SMALL) for part in (participants, trials)]
 

@@ -24,7 +24,7 @@ from analysis.figures.drawing.subject_styles import BLUE, Look, Subject, draw_ma
 from analysis.sentences import level_words
 
 MOST_ROWS = 60
-"""Greatest number of rows in a figure. For a longer table, the first rows are drawn, and a note states the total."""
+"""Largest number of rows in a figure. For a longer table, the first rows are drawn, and a note states the total."""
 
 
 def forest_plot(
@@ -38,20 +38,20 @@ def forest_plot(
     table : DataFrame
         One row per estimate, such as a coefficient of a model, or the difference between people and a language model.
     name : str
-        The name of the figure's files, without the ending.
+        The name of the figure's files, without the file extension.
     label, estimate, ci_low, ci_high : str
-        Columns of the table. A missing estimate or interval is not drawn, and the figure states that it is missing. An
-        interval that is much wider than the other intervals is cut off, and an arrow marks the cut. The numbers at the
-        right are complete.
+        Columns of the table. A missing estimate or interval is not drawn, and the figure states that it is missing. If
+        an interval is much wider than the other intervals, it is cut off at an arrow. The numbers at the right give
+        the whole interval.
     reference : float
         Position of the dashed line, such as 0 for no difference.
     x_label : str
-        The measure, its unit, and the kind of interval.
+        Label of the horizontal axis: the measure, its unit, and the kind of interval.
     group : str, optional
         Column that groups the rows. The groups are in the order of their first rows.
     scale : float
-        The drawn and written numbers are those of the table times this number, such as 100 for points. The data of the
-        figure are not changed.
+        The figure shows the numbers of the table times `scale`, such as 100 for percentage points. The data of the
+        figure are not multiplied.
     styles : dict, optional
         Styles of subjects (`looks`), if the labels are subjects. By default, all rows have the same style.
 
@@ -151,7 +151,7 @@ def _draw(rows: Sequence[_Row], reference: float, x_label: str, note: str, *, ar
 def _names(
     rows: Sequence[_Row], most: float, *, are_subjects: bool
 ) -> tuple[list[list[tuple[float, list[str]]]], float]:
-    """Return the columns of each row's name, as position and lines, and the width of all columns."""
+    """Return the name of each row as columns (position and lines of text), and the width of all columns in points."""
     labels = [row.label for row in rows]
     if are_subjects:
         names = SubjectNames.of(labels, most, groups=[row.group for row in rows])
@@ -163,8 +163,8 @@ def _names(
 def _limits(rows: Sequence[_Row], reference: float) -> tuple[float, float]:
     """Return the limits of the axis, which contain all estimates.
 
-    At each end, the axis extends beyond the estimates, because it also contains the intervals. This extension is at
-    most twice the median width of the intervals, or twice the range of the estimates if this range is greater.
+    The axis extends beyond the estimates to show the intervals. At each end, it extends by at most twice the median
+    width of the intervals, or twice the range of the estimates if this range is greater. Longer intervals are cut off.
     """
     estimates = [row.estimate for row in rows if np.isfinite(row.estimate)] + [reference]
     bounds = [bound for row in rows for bound in (row.ci_low, row.ci_high) if np.isfinite(bound)]
@@ -178,7 +178,10 @@ def _limits(rows: Sequence[_Row], reference: float) -> tuple[float, float]:
 
 
 def _numbers(rows: Sequence[_Row], span: float) -> list[str]:
-    """Return the numbers of each row as text; the decimals depend on the span of the axis."""
+    """Return the estimate and interval of each row as text.
+
+    The number of decimals depends on `span`, the length of the axis.
+    """
     digits = 0 if span >= 100 else 1 if span >= 20 else max(2, 1 - int(np.floor(np.log10(span))))
 
     def text(value: float) -> str:

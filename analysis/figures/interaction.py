@@ -26,24 +26,25 @@ def interaction_plot(
     means : DataFrame
         One row per combination of levels of `x` and `lines`, such as estimated marginal means.
     x, lines : str
-        The factors. Levels of `x` are drawn in natural order, at equal distances. The lines are in the order of the
-        table. A line with an empty name has no label. `people` and `simulated participants` each have the same style in
-        all figures.
+        The two factors, as columns of the table. Levels of `x` are drawn in natural order, at equal distances. The
+        lines are in the order of the table. A line with an empty name has no label. `people` and `simulated
+        participants` each have the same style in all figures.
     name : str
-        The name of the figure's files, without the ending.
+        The name of the figure's files, without the file extension.
     estimate, ci_low, ci_high : str
         Columns of the estimate and its interval; missing values are not drawn.
     y_label : str
         Label of the vertical axis: the measure, its unit, and the kind of interval.
     scale : float
-        The drawn and written numbers are those of the table times this number, such as 100 for percent. The data of the
-        figure are not changed.
+        The figure shows the numbers of the table times `scale`, such as 100 for percent. The data of the figure are
+        not multiplied.
     participants : DataFrame, optional
-        Each participant's mean at each combination of levels, in the column `mean`: small points behind the estimates.
+        Each participant's mean at each combination of levels, in the column `mean`. These means are small points
+        behind the estimates.
     means_are : str
-        The kind of these means, for the title.
+        The kind of the estimates in words, such as `marginal mean`, for the title.
     styles : dict, optional
-        The styles of subjects (`looks`), for lines that are subjects. Other lines have styles of their own.
+        The colour and marker of each subject, from `looks`, for lines that are subjects.
 
     Returns
     -------
@@ -76,7 +77,7 @@ def interaction_plot(
 
 
 def _means_of(participants: pd.DataFrame | None, cell: dict[str, Any], scale: float) -> list[float]:
-    """Return the participants' means in one cell."""
+    """Return the participants' means at one combination of levels, times `scale`."""
     if participants is None or participants.empty:
         return []
     is_own = pd.Series(True, index=participants.index)

@@ -28,18 +28,22 @@ from analysis.statistics.agreement_measures import pearson
 from analysis.statistics.intervals import wilson
 
 MOST_INTERVALS = 30
-"""Greatest number of points with intervals. For more points, no intervals are drawn, because they would hide the
-points. The data of the figure have all intervals."""
+"""Largest number of points with intervals. With more points, intervals would hide the points, so no intervals are
+drawn. The data of the figure have all intervals.
+"""
 MOST_SCATTERS = 12
-"""Greatest number of panels. The table of items has all models."""
+"""Largest number of panels. Further models are only in the table of items."""
 MOST_ROWS = 4
-"""Greatest number of different accuracies of a model that are drawn as rows of bars, such as 0, 50 and 100 for two
-runs. Points would lie on so few lines that they could not be read."""
+"""If a model has at most this number of different accuracies, such as 0, 50 and 100 % with two runs, each accuracy is
+a row of bars. Points would overlap too much.
+"""
 MARGIN = 0.07
-"""Space outside 0 and 1, so that the largest discs cover no label of an axis."""
+"""Length by which the axes extend below 0 and above 1, so that large discs do not cover the labels."""
 _BINS = np.linspace(0, 1, 11)
 _N_COLUMNS, _LEFT, _RIGHT, _ABOVE, _SIDE, _BELOW = 3, 36.0, 4.0, 36.0, 90.0, 38.0
-"""Panels side by side; space around each panel, and its height, in points."""
+"""The number of panels side by side. In points: the space left of, right of and above a panel, its height, and the
+space below.
+"""
 
 
 class _Pair(NamedTuple):
@@ -52,7 +56,7 @@ class _Pair(NamedTuple):
     n_without: int
     look: Look
     correlation: str
-    """Pearson's correlation in the heading of the panel."""
+    """Pearson's correlation as a short text for the heading of the panel."""
     words: str
     """The correlation as a sentence."""
 
@@ -62,31 +66,31 @@ def item_scatter(
 ) -> Drawing | None:
     """Draw people's accuracy and a model's accuracy at each item, in one panel for each model.
 
-    If a model has at most `MOST_ROWS` different accuracies, such as those of a single run, each of these accuracies is
-    a row. The bars of a row are the distribution of its items over people's accuracy, and a vertical line is the mean.
-    Otherwise, the panel is a scatter plot with the line of equality. Items at the same position are one disc. The area
-    of the disc is proportional to the number of items. Positions are not jittered. If there are at most
-    `MOST_INTERVALS` positions, Wilson's intervals are drawn for accuracies of more than one response. At a position
-    with several items, the widest interval is drawn.
+    If a model has at most `MOST_ROWS` different accuracies, as with a single run, the panel has one row for each of
+    these accuracies. The bars of a row are a histogram of people's accuracies at the items in this row, and a vertical
+    line is their mean. Otherwise, the panel is a scatter plot with the line of equality. Items at the same position
+    are one disc. The area of the disc is proportional to the number of items. Positions are not jittered. If there are
+    at most `MOST_INTERVALS` positions, Wilson's intervals are drawn for accuracies of more than one response. At a
+    position with several items, the widest interval is drawn.
 
     Parameters
     ----------
     items : DataFrame
         One row per item and pair of subjects: `item_id, people, model, accuracy_people, n_people, accuracy_model,
-        n_model`. `n_people` and `n_model` are numbers of responses. An item without one of the two accuracies is not
-        drawn. The description states the number of items that are not drawn.
+        n_model`. `n_people` and `n_model` are numbers of responses. An item that lacks one of the two accuracies is
+        not drawn. The alternative text states the number of such items.
     name : str
-        The name of the figure's files, without the ending.
+        The name of the figure's files, without the file extension.
     confidence : float
-        Coverage of the intervals.
+        Confidence level of the intervals, such as 0.95.
     styles : dict, optional
         The styles of the subjects (`looks`). By default, all models are blue.
 
     Returns
     -------
     Drawing or None
-        None if no item has both accuracies. The first `MOST_SCATTERS` pairs of subjects are drawn. The data of the
-        figure have the columns of `items` and the intervals.
+        None if no item has both accuracies. Only the first `MOST_SCATTERS` pairs of subjects are drawn. The data of
+        the figure have the columns of `items` and the intervals.
     """
     pairs = []
     for (people, model), own in items.groupby(["people", "model"], sort=False):
@@ -190,7 +194,7 @@ def _places(items: pd.DataFrame) -> pd.DataFrame:
 
 
 def _draw_rows(sheet: FigureSheet, axes: Axes, pair: _Pair) -> None:
-    """Draw the distribution of items over people's accuracy, in one row for each accuracy of the model."""
+    """Draw a histogram of people's accuracies at the items, in one row for each accuracy of the model."""
     levels = sorted(pair.items["accuracy_model"].unique())
     own = [pair.items.loc[pair.items["accuracy_model"] == level, "accuracy_people"].to_numpy() for level in levels]
     shares = [np.histogram(values, _BINS)[0] / len(values) for values in own]
@@ -231,7 +235,10 @@ def _draw_discs(sheet: FigureSheet, axes: Axes, pair: _Pair) -> None:
 
 
 def _correlation(items: pd.DataFrame, confidence: float) -> tuple[str, str]:
-    """Return Pearson's correlation with its interval, for a heading and as a sentence; or why there is none."""
+    """Return Pearson's correlation with its interval as a short text for a heading, and as a sentence.
+
+    If there is no correlation, the sentence states the reason.
+    """
     people, model = items["accuracy_people"], items["accuracy_model"]
     n_items = count(len(items), "item")
     if len(items) < 3:

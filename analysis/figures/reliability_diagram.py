@@ -11,7 +11,7 @@ from analysis.sentences import count, percent
 
 MARGIN = 0.03
 LARGEST_AREA = 60.0
-"""Area of the point of the bin with the most responses, in square points."""
+"""Area of the largest point, in square points. It belongs to the bin with the most responses."""
 
 
 def reliability_diagram(bins: pd.DataFrame, name: str, who: str, confidence: float) -> Drawing:
@@ -20,14 +20,14 @@ def reliability_diagram(bins: pd.DataFrame, name: str, who: str, confidence: flo
     Parameters
     ----------
     bins : DataFrame
-        One row per bin with responses: `n`, `mean_confidence`, `accuracy`, `ci_low`, `ci_high`. The bounds may be
-        missing.
+        One row per bin with responses: `n`, `mean_confidence`, `accuracy`, `ci_low`, `ci_high`. A missing interval is
+        not drawn.
     name : str
-        The name of the figure's files, without the ending.
+        The name of the figure's files, without the file extension.
     who : str
-        The subject, and the levels of the factors.
+        The subject and the levels of the factors in words, for the title.
     confidence : float
-        Coverage of the intervals.
+        Confidence level of the intervals, such as 0.95.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Response times of people on a logarithmic axis: with the thresholds of the plan, or by the levels of a factor."""
+"""Two figures of people's response times on a logarithmic axis: with the thresholds of the plan, and by a factor."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -35,10 +35,10 @@ RtRule = MedianRtRule | TrialRtRule
 def response_times_figure(trials: pd.DataFrame, plan: AnalysisPlan, name: str) -> Drawing | None:
     """Draw the response times of people, with the thresholds of the plan. The excluded ranges are shaded.
 
-    People and simulated participants have two panels each. The upper panel is a histogram of the test trials that were
-    answered in completed sessions, before any exclusion rule. The 50 bins have equal widths on the logarithmic axis.
-    The lower panel has one point per participant: the median of the participant's trials in the histogram. Points are
-    jittered vertically, so that they do not hide one another.
+    People and simulated participants have two panels each. The upper panel is a histogram of the answered test trials
+    in completed sessions, before any exclusion rule. The 50 bins have equal widths on the logarithmic axis. The lower
+    panel has one point per participant: the median of the participant's trials in the histogram. Points are jittered
+    vertically, so that they do not hide one another.
 
     Parameters
     ----------
@@ -93,9 +93,9 @@ def response_times_figure(trials: pd.DataFrame, plan: AnalysisPlan, name: str) -
 def rt_distributions(trials: pd.DataFrame, by: str | None, name: str) -> Drawing | None:
     """Draw the distributions of response times, one row for each level of a factor.
 
-    People and simulated participants have separate rows. Each row has a density of the logarithm of the response times
-    (Gaussian kernel, Scott's bandwidth). The area of the density is the same in all rows. The point is the median, and
-    its value is at the right. The bar is the interquartile range. The small points are the participants' medians.
+    People and simulated participants have separate rows. Each row has a smooth density of the logarithms of the
+    response times (Gaussian kernel, Scott's bandwidth). All rows have the same area. The point is the median, and its
+    value is at the right. The bar is the interquartile range. The small points are the participants' medians.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def rt_distributions(trials: pd.DataFrame, by: str | None, name: str) -> Drawing
 
 
 class _Row(NamedTuple):
-    """One distribution of `rt_distributions`."""
+    """One row of the figure `rt_distributions`."""
 
     kind: str
     label: str
@@ -156,7 +156,7 @@ _RIDGE_WORDS = [
     "point: median; bar: interquartile range; small points: participants' medians",
 ]
 _HEADING = 19.0
-"""Height of the heading over the rows of people or of simulated participants, in points."""
+"""Height of the heading above the rows of people or of simulated participants, in points."""
 
 
 def _ridges(
@@ -205,8 +205,8 @@ def _ridges(
 def _density(log_rt: np.ndarray[Any, np.dtype[np.float64]], grid: Any) -> Any:
     """Return the density of the logarithms at the points of a grid, or None if all values are equal.
 
-    The density is that of `scipy.stats.gaussian_kde`. It is computed here, because the import of `scipy.stats` takes
-    about as long as the figures of a study.
+    The result is the same as that of `scipy.stats.gaussian_kde`. The import of `scipy.stats` would take about as long
+    as all figures of a study.
     """
     if len(log_rt) < 2 or np.ptp(log_rt) <= 1e-6:
         return None
@@ -217,7 +217,7 @@ def _density(log_rt: np.ndarray[Any, np.dtype[np.float64]], grid: Any) -> Any:
 
 
 def _timed(trials: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """Return the trials to draw. Return only the response times and `columns`, because the table may be large."""
+    """Return the response times and `columns` of the trials to draw."""
     return trials[["rt_ms", *columns]][
         (trials["kind"] != "model") & (trials["phase"] == "test") & (trials["status"] == "completed")
         & trials["response"].notna() & (trials["rt_ms"] > 0)

@@ -1,1 +1,1 @@
-"""Measures computed from the trials: accuracy, agreement of people and models, difficulty, signal detection."""
+"""Measures computed from the trials: accuracy, agreement between people and models, difficulty, signal detection."""

@@ -39,8 +39,8 @@ def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.
     trials : DataFrame
         The tidy table with `excluded_by`, from `apply_exclusions`; only trials in the analysis are counted.
     by : sequence of str
-        Factors of the items, or settings of runs (`OF_RUNS`). If there are no factors, the table has one row per
-        subject.
+        Factors of the items, or settings of models' runs (`OF_RUNS`), such as `temperature`. If there are no factors,
+        the table has one row per subject.
     plan : AnalysisPlan
         The plan states the confidence level.
 
@@ -49,17 +49,16 @@ def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.
     DataFrame
         `kind, subject, <by...>, n_participants, n_trials, n_correct, accuracy, ci_low, ci_high` and `CHANCE_MEASURES`.
         A subject is `people`, `simulated participants`, or a model under one condition. For a model, `n_participants`
-        is the number of its runs (one for each epoch). `chance` is the mean chance level of the trials: the probability
-        that a random response is correct. It is missing if the chance level of a trial is missing. `chance_corrected`
-        is the accuracy on the scale from chance (0) to 1 (`chance_correction.chance_corrected`). A cell is one subject
-        at one combination of the factors' levels. A cell without trials has no row. A participant without trials in a
-        cell is not counted in this cell. If an item has no level of a factor, the trials of the item are in a cell in
-        which the level of this factor is missing.
-        `participant_intervals.proportion_interval` computes the intervals of people; if the plan's `items` are
-        `random`, `random_items.crossed_proportion` does. `intervals.weighted_accuracy` computes the intervals of
-        models. These intervals take into account that the responses to the same item, or to
-        items of the same cluster (`item_cluster` of the plan), are not independent. If `by` has a setting of runs,
-        people have one row, in which the level of this setting is missing.
+        is the number of its runs (one for each epoch). `chance` is the mean chance level of the trials: the
+        probability that a random response is correct. It is missing if the chance level of a trial is missing.
+        `chance_corrected` is the accuracy on a scale on which chance is 0 and perfect accuracy is 1
+        (`chance_correction.chance_corrected`). A cell is one subject at one combination of the factors' levels. A cell
+        without trials has no row. If an item has no level of a factor, its trials are in a row in which the level of
+        this factor is missing. `participant_intervals.proportion_interval` computes the intervals of people. If the
+        plan has `items: random`, `random_items.crossed_proportion` computes them instead.
+        `intervals.weighted_accuracy` computes the intervals of models. A model's responses to the same item, or to
+        items of the same cluster (`item_cluster` of the plan), are not treated as independent. If `by` has a setting
+        of runs, the level of this setting is missing in the row of people.
     """
     check_factors(trials, by)
     kept = kept_trials(trials, [*COUNTED_COLUMNS, "chance", "item_id", *cluster_columns(plan), *by])
@@ -96,10 +95,10 @@ def _corrected(proportion: float, interval: Interval, trials: pd.DataFrame) -> t
 
 @dataclass(frozen=True)
 class FactorAccuracy:
-    """The table of accuracy for one factor in the plan's `by`."""
+    """The table of accuracy for one factor in `by` of the plan."""
 
     factor: str
-    """The factor."""
+    """The name of the factor."""
     name: str
     """File name of the table and of the figure, without the file extension."""
     table: pd.DataFrame
@@ -107,7 +106,7 @@ class FactorAccuracy:
 
 
 def accuracy_by_factor(trials: pd.DataFrame, plan: AnalysisPlan) -> list[FactorAccuracy]:
-    """Return the table of `accuracy` for each factor in the plan's `by`."""
+    """Return the table of `accuracy` for each factor in `by` of the plan."""
     names = file_names(plan.by)
     return [FactorAccuracy(factor, name, accuracy(trials, [factor], plan)) for factor, name in names.items()]
 
@@ -159,7 +158,7 @@ def participant_accuracy(trials: pd.DataFrame, by: Sequence[str]) -> pd.DataFram
 
 
 def cluster_columns(plan: AnalysisPlan) -> list[str]:
-    """Return the column that `item_counts` needs for the clusters of items, if the plan has clusters."""
+    """Return a list with the column of the clusters of items; empty if the plan has no `item_cluster`."""
     return [] if plan.item_cluster is None else [plan.item_cluster]
 
 
@@ -169,8 +168,9 @@ def item_counts(asked: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `n_correct` (the sum of `counted_as`), `n_trials`, and `cluster` if the plan has `item_cluster`; the index has
-        the items. An item without a level of `item_cluster` is a cluster of its own.
+        `n_correct` (the sum of `counted_as`), `n_trials`, and `cluster` (the number of the item's cluster) if the plan
+        has `item_cluster`. The index has the items. An item without a level of `item_cluster` is the only item of its
+        cluster.
     """
     of_item = asked["counted_as"].groupby(asked["item_id"].astype("str"))
     counts = pd.DataFrame({"n_correct": of_item.sum(), "n_trials": of_item.size()})
@@ -184,12 +184,15 @@ def item_counts(asked: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
 
 
 def accuracy_of_items(of_items: pd.DataFrame, weights: pd.Series, plan: AnalysisPlan) -> tuple[float, Interval]:
-    """Return a model's accuracy with weights of items, and its interval. `of_items` is the result of `item_counts`."""
+    """Return the weighted mean of a model's accuracies at the items, and its interval.
+
+    `of_items` comes from `item_counts`.
+    """
     return weighted_accuracy(*counts_of_items(of_items, weights), plan.confidence)
 
 
 def counts_of_items(of_items: pd.DataFrame, weights: pd.Series) -> ItemCounts:
-    """Return the arrays of `intervals.weighted_accuracy`: correct responses, trials, weights and clusters of items."""
+    """Return arguments of `intervals.weighted_accuracy`: correct responses, trials, weight and cluster of each item."""
     n_correct = of_items["n_correct"].to_numpy(dtype="float64")
     n_trials, n_weights = (column.to_numpy(dtype="int64") for column in (of_items["n_trials"], weights))
     clusters = of_items["cluster"].to_numpy(dtype="int64") if "cluster" in of_items else None
@@ -203,9 +206,11 @@ def interval_of(members: pd.DataFrame, plan: AnalysisPlan) -> Interval:
 
 
 def share_of_rows(rows: pd.DataFrame, plan: AnalysisPlan) -> tuple[float, Interval]:
-    """Return the share of one subject's rows in which `correct` is 1, and its interval, which is that of an accuracy.
+    """Return the share of one subject's rows in which `correct` is 1.
 
-    `rows` has the columns `kind`, `subject`, `participant`, `item_id`, `correct`, and those of `cluster_columns`.
+    Its interval is computed like that of an accuracy.
+
+    `rows` has the columns `kind`, `subject`, `participant`, `item_id` and `correct`, and the column of the clusters.
     """
     if rows["kind"].iloc[0] == "model":
         of_items = item_counts(rows.assign(counted_as=rows["correct"].astype("float64")), plan)
@@ -216,15 +221,15 @@ def share_of_rows(rows: pd.DataFrame, plan: AnalysisPlan) -> tuple[float, Interv
 
 @dataclass(frozen=True)
 class CrossedOverItems:
-    """People's accuracy, with its precision over participants and items."""
+    """People's accuracy, and how much it varies over participants and over items."""
 
     pooled: CrossedProportion
     items: "pd.Index[str]"
-    """The item, or the cluster of items, of each of `pooled.item_parts`."""
+    """The names of the items or clusters, in the order of `pooled.item_parts`."""
 
 
 def crossed_over_items(trials: pd.DataFrame, plan: AnalysisPlan) -> CrossedOverItems:
-    """Return the accuracy of people in some trials, for a plan whose `items` are `random`."""
+    """Return the accuracy of people in some trials, for a plan with `items: random`."""
     codes, items = pd.factorize(cluster_labels(trials, plan), sort=True)
     correct = trials["correct"].fillna(False).to_numpy(dtype="float64")
     people = pd.factorize(trials["participant"])[0]
@@ -232,7 +237,7 @@ def crossed_over_items(trials: pd.DataFrame, plan: AnalysisPlan) -> CrossedOverI
 
 
 def cluster_labels(trials: pd.DataFrame, plan: AnalysisPlan) -> "pd.Series[str]":
-    """Return the item of each trial, or the item's level of `item_cluster` if the plan and the item have one."""
+    """Return the cluster of each trial's item. Without a cluster, return the item."""
     items = "item " + trials["item_id"].astype("str")
     if plan.item_cluster is None:
         return items
@@ -243,7 +248,7 @@ def cluster_labels(trials: pd.DataFrame, plan: AnalysisPlan) -> "pd.Series[str]"
 def check_factors(trials: pd.DataFrame, by: Sequence[str]) -> None:
     """Raise InputError if a name in `by` is not a factor, occurs twice, or is a column name of the result tables.
 
-    The settings of runs (`OF_RUNS`) are factors too.
+    The settings of models' runs (`OF_RUNS`) are accepted as factors.
     """
     there = factor_columns(trials)
     for name in by:

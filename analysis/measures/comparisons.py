@@ -16,7 +16,7 @@ def comparison(trials: pd.DataFrame, planned: PlannedComparison, plan: AnalysisP
     trials : DataFrame
         The tidy table with `excluded_by`.
     planned : PlannedComparison
-        The factors and the margin of the comparison.
+        The entry of the plan, with the factors and the margin.
     plan : AnalysisPlan
         The plan states the confidence level.
 

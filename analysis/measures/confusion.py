@@ -1,4 +1,4 @@
-"""Confusion of response categories, such as absorbed and reflected rays: right category against given category."""
+"""Confusion of response categories: for example, how often “absorbed” is given if “reflected” is right."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ _NEEDED = ["kind", "subject", "participant", "item_id", "task", "content", "key"
 
 
 def confusion(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
-    """Return how often each subject gave a response of each category, for each category of the right answer.
+    """Return how often each subject gave each category of response, for each category of the right answer.
 
     Parameters
     ----------
@@ -30,12 +30,12 @@ def confusion(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `COLUMNS`, one row for each subject, task, category of the right answer and category of the response. The table
-        has no rows if no task has categories (`batteries.tasks.task.Task.categories`). Responses without a category
-        have a row only if there are such responses. `n_wrong` is the number of the `n_trials` responses that are not
-        correct: a response can be wrong although its category is right, such as a ray that leaves by another port.
-        `share` is `n_trials` divided by the number of all trials with the same category of the right answer. Its
-        interval is computed like that of an accuracy.
+        The columns `COLUMNS`, and one row for each subject, task, category of the right answer and category of the
+        response. The table has no rows if no task has categories (`batteries.tasks.task.Task.categories`). Invalid and
+        missing responses have rows only if there are any. `n_trials` is the number of responses in a row, and
+        `n_wrong` is the number of them that are not correct. A response can be wrong although its category is right,
+        such as a reflected ray with the wrong port. `share` is `n_trials` divided by the number of all trials with the
+        same category of the right answer. The interval of `share` is computed like that of an accuracy.
         `share_of_errors` is `n_wrong` divided by the sum of `n_wrong` over all rows of the subject and task.
     """
     kept = kept_trials(trials, [*_NEEDED, *cluster_columns(plan)])
@@ -63,7 +63,7 @@ def confusion(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
 
 
 def _categories(kept: pd.DataFrame) -> dict[str, Any]:
-    """Return `right_category` and `given_category` of each trial, and `is_wrong`: the response is not correct."""
+    """Return `right_category` and `given_category` of each trial, and `is_wrong` (the response is not correct)."""
     is_valid = kept["valid"].fillna(True).astype(bool)
     right, given = [], []
     for task_name, content, key, response, valid in zip(

@@ -1,4 +1,4 @@
-"""Accuracy at the items with each of several demands. An item can have several demands at once."""
+"""Accuracy by demand: a kind of inference that an item needs. An item can have several demands at once."""
 
 from collections.abc import Sequence
 
@@ -10,18 +10,20 @@ from batteries.errors import InputError, collect_input_error
 from experiment.study.analysis_plan import AnalysisPlan
 
 DEMAND = "demand"
-"""The column with the name of the demand."""
+"""The column of a result table with the name of the demand."""
 
 
 def demand_tables(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[str]) -> dict[str, pd.DataFrame]:
-    """Return the accuracy by demand, and by demand and each factor of the plan's `by`. The keys are file names.
+    """Return the table of accuracy by demand, and one table by demand and factor for each factor in `by` of the plan.
+
+    The keys are file names.
 
     Parameters
     ----------
     trials : DataFrame
         The tidy table with `excluded_by`, from `apply_exclusions`.
     plan : AnalysisPlan
-        `demands` has the factors that count an item's demands.
+        The plan. Each factor in its `demands` counts how often an item has one demand.
     not_computed : list of str
         A list; this function appends a sentence about each demand that no trial in the analysis has.
     """
@@ -46,14 +48,14 @@ def demand_tables(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[s
 def accuracy_by_demand(
     trials: pd.DataFrame, demands: Sequence[str], by: Sequence[str], plan: AnalysisPlan
 ) -> pd.DataFrame:
-    """Return the table of `accuracy` at the items with each demand.
+    """Return the table of `accuracy`, computed separately for the items with each demand.
 
     Parameters
     ----------
     trials : DataFrame
         The tidy table with `excluded_by`, from `apply_exclusions`.
     demands : sequence of str
-        Factors that count an item's demands. An item has a demand if this factor is at least 1, or true.
+        Factors, one for each demand. An item has a demand if the factor is at least 1, or true.
     by : sequence of str
         Further factors. If there are no further factors, the table has one row for each subject and demand.
     plan : AnalysisPlan
@@ -84,14 +86,14 @@ def accuracy_by_demand(
 
 
 def participants_by_demand(trials: pd.DataFrame, demands: Sequence[str], by: Sequence[str]) -> pd.DataFrame:
-    """Return the table of `participant_accuracy` at the items with each demand, with the column `demand`."""
+    """Return the table of `participant_accuracy`, computed separately for the items with each demand."""
     return pd.concat(
         [participant_accuracy(trials[has_demand(trials[name])], by).assign(**{DEMAND: name}) for name in demands]
     )
 
 
 def has_demand(counts: pd.Series) -> pd.Series:
-    """Return True for each row whose item has a demand. An item without the factor does not have the demand."""
+    """Return True for each row whose item has the demand. `counts` is the column of the demand's factor."""
     if not (pd.api.types.is_bool_dtype(counts) or pd.api.types.is_numeric_dtype(counts)):
         raise InputError(
             f"the demand `{counts.name}` has levels that are text, but it must have numbers, or true and false. Fix: "

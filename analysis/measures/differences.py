@@ -42,8 +42,9 @@ def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> 
     trials : DataFrame
         The tidy table with `excluded_by`, from `apply_exclusions`.
     by : sequence of str
-        Factors of the items, or settings of runs (`OF_RUNS`). If there are no factors, the table has one row for each
-        pair of people and model. People have no settings, so their responses are compared with the runs at each level.
+        Factors of the items, or settings of models' runs (`OF_RUNS`), such as `temperature`. If there are no factors,
+        the table has one row for each pair of people and model. People have no settings, so all responses of people
+        are compared with the runs at each level of a setting.
     plan : AnalysisPlan
         The plan states the confidence level.
 
@@ -51,25 +52,24 @@ def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> 
     -------
     DataFrame
         `kind, people, model, <by...>` and `MEASURES`. If `kind` is `human`, `people` is `people`. If `kind` is
-        `simulated`, `people` is `simulated participants`. People and simulated participants are never pooled. `n_items`
-        is the number of items that the model was asked and people responded to. Both accuracies use only these items.
-        `n_items_only_model` is the number of items that only the model was asked. `n_items_only_people` is the number
-        of items that only people responded to. A model's unanswered or invalid trials count as not correct, as in
-        `accuracy`. A positive difference means that people are more accurate. `accuracy_ratio` is the model's accuracy
-        divided by people's accuracy. The ratio is missing if people's accuracy is 0. The upper bound of the ratio is
-        infinite if the interval of people's accuracy reaches 0. `normalized_accuracy` is the model's accuracy on the
-        scale from chance (0) to people's accuracy (1); see `chance_correction.normalized_accuracy`.
+        `simulated`, `people` is `simulated participants`. `n_items` is the number of items that the model was asked
+        and people responded to. Both accuracies use only these items. `n_items_only_model` is the number of items that
+        only the model was asked. `n_items_only_people` is the number of items that only people responded to. A model's
+        unanswered or invalid trials count as not correct, as in `accuracy`. A positive difference means that people
+        are more accurate. `accuracy_ratio` is the model's accuracy divided by people's accuracy. The ratio is missing
+        if people's accuracy is 0. The upper bound of the ratio is infinite if the interval of people's accuracy
+        reaches 0. `normalized_accuracy` is the model's accuracy on a scale on which chance is 0 and people's accuracy
+        is 1 (`chance_correction.normalized_accuracy`).
 
     Notes
     -----
     The trials of all people are pooled, so the weight of an item is the number of people's responses to this item. The
-    items of the model have the same weights (`intervals.weighted_accuracy`). With other weights, there could be a
-    difference between people and the model merely because people responded to some items more often than to other
-    items. The interval of a difference or ratio combines the intervals of the two accuracies
-    (`intervals.mover_difference`, `mover_ratio`). People's part of this interval generalizes to other participants with
-    the same items. If the plan's `items` are `random`, the interval also generalizes to other items, and takes into
-    account the correlation of people and model over items (`random_items.correlation_over_items`). The interval is not
-    adjusted for the number of comparisons.
+    items of the model have the same weights (`intervals.weighted_accuracy`). With other weights, people and the model
+    could differ merely because people responded to some items more often. The interval of a difference or ratio
+    combines the intervals of the two accuracies (`intervals.mover_difference`, `mover_ratio`). The interval
+    generalizes to other participants with the same items. If the plan has `items: random`, the interval also
+    generalizes to other items, and takes into account that the same items may be difficult for people and for the
+    model (`random_items.correlation_over_items`). The interval is not adjusted for the number of comparisons.
     """
     check_factors(trials, by)
     kept = kept_trials(trials, [*COUNTED_COLUMNS, "item_id", "chance", "response", *cluster_columns(plan), *by])
@@ -110,7 +110,9 @@ class _PeopleCell:
     chance: float
     """Mean chance level of the responses."""
     crossed: CrossedOverItems | None
-    """The accuracy with its precision over participants and items, if the plan's `items` are `random`."""
+    """The accuracy, and how much it varies over participants and items; None if the plan does not have `items:
+    random`.
+    """
 
 
 def _people_cells(
@@ -162,6 +164,6 @@ def _n_items(trials: pd.DataFrame, by: Sequence[str]) -> dict[tuple[object, ...]
 
 
 def _by_cell(table: pd.DataFrame, by: Sequence[str]) -> dict[tuple[object, ...], pd.DataFrame]:
-    """Return the rows of each cell. The keys are the levels of the cells. All missing levels count as one level."""
+    """Return the rows of each cell. The keys are the levels of the cells. Missing levels of a factor are one level."""
     groups = table.groupby(["kind", *by], dropna=False, sort=False)
     return {tuple(str(level_order(level)) for level in cell[1:]): rows for cell, rows in groups}

@@ -39,7 +39,7 @@ class _Levels:
     names: list[Any]
     """The levels, in order."""
     numbers: Floats
-    """Each level as a number. These numbers are the predictor in the trend."""
+    """Each level as a number, which is the predictor in the trend."""
     n_items: list[int]
     n_trials: list[int]
     weights: Floats
@@ -50,7 +50,7 @@ class _Levels:
     """Correlations between the accuracies of the levels; None for a model, because its items are independent."""
 
     def contrast(self, weights: Floats) -> tuple[float, Interval]:
-        """Return a weighted sum of the accuracies, and the interval of this sum."""
+        """Return the sum of the accuracies of the levels, each times its weight, and the interval of the sum."""
         interval = mover_contrast(weights, self.accuracy, self.intervals, self.correlations)
         return float(weights @ self.accuracy), interval
 
@@ -81,12 +81,12 @@ def accuracy_by_level(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> 
     -------
     DataFrame
         `people, kind, subject, <factor>, n_items, n_items_only_model, n_items_only_people, n_trials, accuracy, ci_low,
-        ci_high`. The column `people` states with whom a model is compared: `people` or `simulated participants`. These
-        two kinds are never pooled. If the data have only models, `people` is missing, and the rows of a model use all
-        items of the model. The weight of an item is the number of people's responses to this item, as in `differences`.
-        The rows of a model leave out the items that only the model was asked and the items that only people responded
-        to. `n_items_only_model` and `n_items_only_people` are the numbers of these items. Items without a level of the
-        factor are left out of all rows.
+        ci_high`. The column `people` states with whom a model is compared: `people` or `simulated participants`. If
+        the data have only models, `people` is missing, and the rows of a model use all items of the model. The weight
+        of an item is the number of people's responses to this item, as in `differences`. The rows of a model leave out
+        the items that only the model was asked and the items that only people responded to. `n_items_only_model` and
+        `n_items_only_people` are the numbers of these items. Items without a level of the factor are left out of all
+        rows.
     """
     kept = _with_level(trials, factor, plan)
     rows = []
@@ -111,11 +111,7 @@ def accuracy_by_level(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> 
 
 
 def _only(pair: Compared, kept: pd.DataFrame, factor: str) -> dict[Any, tuple[int, int]]:
-    """Return two numbers for each level.
-
-    The first number counts the items that only the model was asked. The second number counts the items that only people
-    responded to.
-    """
+    """Return two numbers by level: items that only the model was asked, and items that only people responded to."""
     asked = kept[(kept["kind"] == "model") & (kept["subject"] == pair.model)]
     answered = kept[(kept["kind"] == pair.kind) & kept["response"].notna()]
     of_run, of_people = (
@@ -145,12 +141,13 @@ def trends(trials: pd.DataFrame, factor: str, plan: AnalysisPlan) -> pd.DataFram
 
     Notes
     -----
-    The slope is the slope of the least-squares line through all trials (`trends.trend_weights`). Levels that are
-    numbers, such as 0, 2 and 3, are used unchanged; levels that are texts become 0, 1, 2, ... in natural order. The
-    weight of a level is the number of people's responses, also for a model. So a difference in slope does not come from
-    different weights. An interval combines the intervals of the levels (`trends.mover_contrast`). For people, it
-    considers that the same participants answered at several levels (`participant_intervals.pooled_proportions`). The
-    interval of a difference combines the intervals of people and of the model.
+    The slope is that of the least-squares line through all trials (`trends.trend_weights`). Levels that are numbers,
+    such as 0, 2 and 3, are used unchanged; levels that are texts become 0, 1, 2, ... in natural order. The weight of a
+    level is the number of people's responses, also for a model. So a difference in slope does not come from different
+    weights. The interval of a slope combines the intervals of the levels (`trends.mover_contrast`). For people, the
+    interval takes into account that the same participants responded at several levels
+    (`participant_intervals.pooled_proportions`). The interval of a difference in slope combines the intervals of the
+    two slopes.
     """
     kept = _with_level(trials, factor, plan)
     numbers = _numbers(kept[factor])

@@ -13,20 +13,21 @@ from analysis.statistics.agreement_measures import Floats, beyond_expected
 from experiment.study.analysis_plan import AnalysisPlan
 
 FEWEST_ITEMS = 10
-"""For a comparison, two subjects need at least this number of shared items. With fewer items, kappa has little
-meaning."""
+"""Smallest number of shared items for a kappa. With fewer items, kappa is too imprecise."""
 MOST_PAIRED = 300
 """At most this number of participants are compared with each other. If there are more participants, this number of
 participants is chosen at random."""
 FEWEST_EXPECTED = 5
-"""An interval needs at least this number of expected items for each combination of right and wrong responses."""
+"""Smallest expected number of items, for each combination of right and wrong responses, for which an interval is
+computed.
+"""
 CONSISTENCY_COLUMNS = [
     "kind", "people", "compared_with", "n_items", "n_items_only_model", "n_items_only_people", "n_participants",
     "n_pairs", "n_pairs_few_items", "n_pairs_always_right_or_wrong", "observed", "expected", "kappa", "ci_low",
     "ci_high", "reason",
 ]  # fmt: skip
 _ROUNDING = 1e-12
-"""A smaller standard error is a rounding error."""
+"""A smaller standard error counts as 0, because it comes from floating-point rounding."""
 _NEEDED = [*COUNTED_COLUMNS, "item_id", "response"]
 
 
@@ -43,24 +44,25 @@ def error_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `CONSISTENCY_COLUMNS`. For each kind of people, one row compares people with each other (`compared_with` is
-        `each other`). The kappa of this row is the reference for the kappas of models. For each model, one row compares
-        the model with people. A pair is two participants, or a participant and the model. Each pair is compared only on
-        its shared items. For two participants, these are the items that both responded to. For a participant and a
-        model, these are the items that the participant responded to and the model was asked. `observed`, `expected` and
-        `kappa` are means over pairs. There are two reasons why a pair has no kappa and is left out: `n_pairs_few_items`
-        pairs share fewer than `FEWEST_ITEMS` items. In `n_pairs_always_right_or_wrong` pairs, a subject is always right
-        or always wrong on the shared items, so kappa is not defined. `n_participants` are the participants with a
-        kappa, in at least one of the `n_pairs` pairs. `reason` says why a value is missing.
+        The columns `CONSISTENCY_COLUMNS`. For each kind of people, one row compares people with each other
+        (`compared_with` is `each other`). The kappa of this row is the reference for the kappas of models. For each
+        model, one row compares the model with people. A pair is two participants, or a participant and the model. Each
+        pair is compared only on its shared items. For two participants, these are the items that both responded to.
+        For a participant and a model, these are the items that the participant responded to and the model was asked.
+        `observed`, `expected` and `kappa` are means over pairs. Pairs without a kappa are left out, for two reasons.
+        `n_pairs_few_items` pairs share fewer than `FEWEST_ITEMS` items. In `n_pairs_always_right_or_wrong` pairs, a
+        subject is always right or always wrong on the shared items, so kappa is not defined. `n_pairs` is the number
+        of pairs with a kappa. `n_participants` is the number of participants in these pairs. `reason` says why a value
+        is missing.
 
     Notes
     -----
     See `agreement_measures.error_consistency`. The interval of the mean kappa is the mean ± t standard errors. With a
-    model, each participant has one kappa, and the standard error is that of the mean of these kappas. Among people, the
-    standard error comes from the jackknife, which leaves out one participant at a time with all pairs of this
-    participant. The degrees of freedom are the number of participants in these pairs minus 1. There are four
-    combinations of right and wrong responses of both subjects. The interval is missing if fewer than `FEWEST_EXPECTED`
-    items are expected for a combination, over all pairs, because the distribution of kappa is then too skewed.
+    model, each participant has one kappa, and the standard error is that of the mean of all participants' kappas.
+    Among people, the standard error comes from the jackknife, which leaves out one participant at a time with all
+    pairs of this participant. The degrees of freedom are `n_participants` minus 1. The responses of two subjects to an
+    item have four combinations of right and wrong. If fewer than `FEWEST_EXPECTED` items are expected for a
+    combination, over all pairs, the distribution of kappa is too skewed. Then the interval is missing.
 
     If there are more than `MOST_PAIRED` participants, `MOST_PAIRED` of them are chosen at random with the plan's seed.
     A model's unanswered and invalid trials count as not correct.
@@ -92,7 +94,7 @@ def error_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
 
 
 def _with_model(shares: pd.DataFrame, asked: pd.DataFrame, plan: AnalysisPlan) -> dict[str, float | int | str]:
-    """Return the error consistency of participants with a model. `shares` has an accuracy per participant and item."""
+    """Return the error consistency of participants with a model. `shares` has participants' accuracies at items."""
     x = shares["counted_as"].to_numpy()
     y = shares["item_id"].map(_shares(asked, ["item_id"])).to_numpy()
     of_participant = (
@@ -169,9 +171,9 @@ def consistency_among_people(answered: Floats, right: Floats, plan: AnalysisPlan
 
 
 def _jackknife_error(kappa: Floats, known: npt.NDArray[np.bool_]) -> tuple[float, int]:
-    """Return the standard error of the mean over pairs, and the number of participants in the pairs.
+    """Return the standard error of the mean kappa of pairs of participants, and the number of participants in pairs.
 
-    Both matrices are symmetric. `kappa` is 0 where a pair is not `known`.
+    Both matrices are symmetric. `known` is true for pairs with a kappa. The kappa of other pairs is 0.
     """
     in_pairs = known.any(axis=1)
     n = int(in_pairs.sum())
@@ -184,7 +186,7 @@ def _jackknife_error(kappa: Floats, known: npt.NDArray[np.bool_]) -> tuple[float
 
 
 def _fewest_expected(n: Floats, p: Floats, q: Floats) -> float:
-    """Return the smallest of the four expected numbers of items with right and wrong responses, over all pairs."""
+    """Return the expected number of items for the rarest combination of right and wrong, over all pairs."""
     return float(min((n * first * second).sum() for first in (p, 1 - p) for second in (q, 1 - q)))
 
 
@@ -217,7 +219,7 @@ def _means(
 def _interval(
     found: dict[str, float | int | str], error: float, n_participants: int, fewest: float, plan: AnalysisPlan
 ) -> dict[str, float | int | str]:
-    """Return the interval of the mean kappa. `error` is the standard error."""
+    """Return the interval of the mean kappa, or the reason why it is missing. `error` is the standard error."""
     if not found["n_pairs"]:
         return {}
     if error < _ROUNDING or n_participants < 3:

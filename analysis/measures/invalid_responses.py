@@ -18,16 +18,16 @@ def invalid_responses(trials: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     trials : DataFrame
-        The tidy table with `excluded_by`, from `apply_exclusions`. The numbers are the same for each choice of
-        `invalid` in the plan.
+        The tidy table with `excluded_by`, from `apply_exclusions`. The setting `invalid` of the plan has no effect on
+        the results.
 
     Returns
     -------
     DataFrame
-        `INVALID_COLUMNS`. The accuracies are over all runs of the model. In `accuracy_if_wrong`, unanswered and invalid
-        trials count as not correct. `accuracy_if_left_out` is computed without these trials. It is missing if a model
-        has no valid response. In `accuracy_if_chance`, each of these trials counts as the item's chance, as if the
-        model had guessed.
+        The columns `INVALID_COLUMNS`. The accuracies are over all runs of the model. In `accuracy_if_wrong`,
+        unanswered and invalid trials count as not correct. `accuracy_if_left_out` is computed without these trials. It
+        is missing if a model has no valid response. In `accuracy_if_chance`, each unanswered or invalid trial counts
+        as the item's chance level, as if the model had guessed.
     """
     in_question = (trials["kind"] == "model") & (trials["phase"] == "test")
     in_question &= trials["excluded_by"].isna() | (trials["excluded_by"] == "unanswered")
@@ -46,8 +46,8 @@ def invalid_responses(trials: pd.DataFrame) -> pd.DataFrame:
 def stored_scoring(trials: pd.DataFrame) -> pd.DataFrame:
     """Compare the stored scoring of each imported run with the scoring by Equipoise.
 
-    `n` is the number of test trials with a stored correctness. The trials of incomplete runs are included. The accuracy
-    by the stored scoring and the accuracy by Equipoise's scoring are computed from these `n` trials.
+    `n` is the number of test trials for which the imported run states whether the response is correct. Incomplete runs
+    are included. Both accuracies are computed from these `n` trials.
     """
     rows = []
     for (run, model), responses in _by(_with_stored_scoring(trials), "run"):
@@ -57,7 +57,7 @@ def stored_scoring(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def regraded(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the responses that Equipoise scores differently from the stored scoring, by run and item."""
+    """Return the responses for which Equipoise's score differs from the imported score, by run and item."""
     responses = _with_stored_scoring(trials)
     different = responses[responses["imported_correct"] != responses["correct"].fillna(False)]
     order = sorted(

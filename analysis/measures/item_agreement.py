@@ -19,7 +19,7 @@ AGREEMENT_COLUMNS = [
 ]  # fmt: skip
 _NEEDED = [*COUNTED_COLUMNS, "item_id", "response"]
 _CONSTANT = {0.0: "never right", 1.0: "always right"}
-"""Words for an accuracy that is the same at all items. Invalid and missing responses of a model are not right."""
+"""Words for a subject with the same accuracy at all items, by this accuracy."""
 
 
 def item_table(trials: pd.DataFrame) -> pd.DataFrame:
@@ -65,14 +65,14 @@ def _items(pair: Compared) -> pd.DataFrame:
 
 
 def in_order(table: pd.DataFrame, subject: str) -> pd.DataFrame:
-    """Sort the rows by kind, and within a kind by subject, as in all tables."""
+    """Return the rows in the order of all tables: by kind, then by the column `subject`."""
     places = [subject_order(kind, name) for kind, name in table[["kind", subject]].itertuples(index=False)]
     order = sorted(range(len(table)), key=lambda row: places[row])
     return table.iloc[order].reset_index(drop=True)
 
 
 def item_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
-    """Return the correlations of the item accuracies of people and of each model.
+    """Return the correlations between people's accuracies and each model's accuracies at the same items.
 
     Parameters
     ----------
@@ -84,18 +84,17 @@ def item_agreement(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `AGREEMENT_COLUMNS`, one row for each kind of people and model. `pearson` and `spearman` are correlations of the
-        accuracies at the `n_items` shared items. Their intervals generalize to other items. `reliability` is the
-        expected correlation between people's accuracies at these items and the accuracies of the same number of other
-        people. `ceiling` is the square root of the reliability: the highest expected correlation with a measure without
-        noise. `reason` says why a value is missing.
+        The columns `AGREEMENT_COLUMNS`, and one row for each kind of people and model. `pearson` and `spearman` are
+        correlations of the accuracies at the `n_items` shared items. Their intervals generalize to other items.
+        `reliability` is the expected correlation between people's accuracies at these items and the accuracies of the
+        same number of other people. `ceiling` is the square root of the reliability: the highest expected correlation
+        with a subject whose accuracies have no random error. `reason` says why a value is missing.
 
     Notes
     -----
-    See `agreement_measures.pearson`, `spearman` and `split_half_reliability`. Every item has the same weight, whatever
-    its number of responses. A model that was asked each item once has item accuracies of 0 or 1. The correlation of
-    such a model stays below the ceiling even if the model is like people. Several runs of the same model would show how
-    much single responses lower the correlation.
+    See `agreement_measures.pearson`, `spearman` and `split_half_reliability`. Every item has the same weight. A model
+    that was asked each item once has item accuracies of 0 or 1. Its correlation stays below the ceiling even if the
+    model is like people.
     """
     kept = kept_trials(trials, _NEEDED)
     pairs = compared(kept)

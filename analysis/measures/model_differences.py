@@ -28,15 +28,15 @@ def model_differences(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `MODEL_DIFFERENCE_COLUMNS`, one row for each pair of models that share an item. `difference` is `accuracy_1`
-        minus `accuracy_2`. A model's accuracy at an item is the mean over its epochs, and each item has the same
-        weight.
+        The columns `MODEL_DIFFERENCE_COLUMNS`, and one row for each pair of models that share an item. `difference` is
+        `accuracy_1` minus `accuracy_2`. A model's accuracy at an item is the mean over its epochs, and each item has
+        the same weight.
 
     Notes
     -----
-    See `paired_differences.paired_difference`. The models respond to the same items, so most of the variation between
-    items cancels. The interval generalizes to other items of the same kind (or other clusters of items). The interval
-    is not adjusted for the number of pairs.
+    See `paired_differences.paired_difference`. The models respond to the same items. So the difference varies less
+    than it would between different items. The interval generalizes to other items of the same kind, or to other
+    clusters of items. The interval is not adjusted for the number of pairs.
     """
     kept = kept_trials(trials, [*_NEEDED, *cluster_columns(plan)])
     of_models = {

@@ -1,4 +1,4 @@
-"""Models under each condition: temperature, runs, accuracy, and consistency over the epochs."""
+"""The table of models under each condition: temperature, runs, accuracy, and consistency over repeated runs."""
 
 import math
 
@@ -41,20 +41,20 @@ def models_table(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `MODEL_COLUMNS`. `n_runs` is the number of runs, one for each epoch. `accuracy` and its interval are those of
-        the table `accuracy_overall`. `sd_between_runs` is the standard deviation of the accuracies of the runs over the
-        items that all runs were asked. `sd_between_runs_by_chance` is the standard deviation that is expected if the
-        runs differ only by chance in their replies, and `p_between_runs` is the p value of the test of this hypothesis.
-        The three values are missing if there is only one run. `consistency` is the probability that two replies to the
-        same item contain the same response, as a mean over the `n_items_repeated` items with several replies. An
-        invalid or missing reply counts as different from every other reply, even from another invalid or missing reply.
+        The columns `MODEL_COLUMNS`. `n_runs` is the number of runs, one for each epoch. `accuracy` and its interval
+        are the same as in the table `accuracy_overall`. `sd_between_runs` is the standard deviation of the runs'
+        accuracies, over the items that all runs were asked. `sd_between_runs_by_chance` is the standard deviation that
+        is expected if the runs differ only by chance. `p_between_runs` is the p value of the test of this hypothesis.
+        With one run, these three values are missing. `consistency` is the probability that two replies to the same
+        item contain the same response, as a mean over the `n_items_repeated` items with several replies. An invalid or
+        missing reply counts as different from every other reply, even from another invalid or missing reply.
         `consistency` is missing if no item has several replies.
 
     Notes
     -----
     See `run_variance.run_variance`, `agreement_measures.repeated_agreement`, and
-    `agreement_measures.mean_agreement_interval` for the interval of `consistency`. This interval generalizes to other
-    items, or to other clusters of items (`item_cluster` of the plan).
+    `agreement_measures.mean_agreement_interval` for the interval of `consistency`. The interval of `consistency`
+    generalizes to other items, or to other clusters of items (`item_cluster` of the plan).
     """
     kept = kept_trials(trials, [*_NEEDED, *cluster_columns(plan)])
     rows = []
@@ -74,7 +74,7 @@ def models_table(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
 
 
 def _values_of_runs(asked: pd.DataFrame) -> npt.NDArray[np.float64]:
-    """Return the value of each run at each item, for the items that all runs were asked; shape (runs, items)."""
+    """Return the mean score of each run at each item, for the items that all runs were asked; shape (runs, items)."""
     of_runs = asked.groupby(["participant", "item_id"], observed=True)["counted_as"].mean().unstack()
     return of_runs.dropna(axis="columns").to_numpy(dtype="float64")
 
@@ -97,7 +97,7 @@ def _consistency(asked: pd.DataFrame, of_items: pd.DataFrame, plan: AnalysisPlan
 
 
 def accuracy_by_temperature(models: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `models_table` for models with several temperatures, with columns for a figure.
+    """Return the accuracy of models that have several temperatures, as a table for `difficulty_figure`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Accuracy of people as one group and of all models as one group, over the items that everyone was asked."""
+"""Accuracy of people as one group and of all models as one group, over the same items."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,27 +27,28 @@ def people_and_models(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPla
     trials : DataFrame
         The tidy table with `excluded_by`, from `apply_exclusions`.
     by : sequence of str
-        Factors. Settings of runs (`OF_RUNS`) are left out, because they divide the models, not the items.
+        Factors of the items. Settings of models' runs (`OF_RUNS`) are ignored, because they divide the models, not the
+        items.
     plan : AnalysisPlan
-        The plan states the confidence level. Its `items` are not used.
+        The plan states the confidence level. Its setting `items` has no effect.
 
     Returns
     -------
     DataFrame
         `kind, people, <by...>` and `MEASURES`. The table is empty if there are fewer than two models. Baselines
-        (programs that compute a response) are not models of this group. All numbers use only items that people
-        responded to and that every model was asked; `n_items_left_out` is the number of the other items. People's
-        columns are those of `accuracy`. A model's accuracy has the weights of `differences`, and is the mean over its
-        conditions if it has several (such as temperatures). `accuracy_models` is the mean over `n_models` models, each
-        with the same weight. `difference` is people minus models.
+        (programs that compute a response) are left out. All numbers use only items that people responded to and that
+        every model was asked; `n_items_left_out` is the number of other items. The columns on people are computed as
+        in `accuracy`. In a model's accuracy, the weight of an item is the number of people's responses. If a model has
+        several conditions, such as temperatures, its accuracy is the mean over the conditions. `accuracy_models` is
+        the mean over `n_models` models, each with the same weight. `difference` is people minus models.
 
     Notes
     -----
-    The units of the interval of the models are models: it comes from the variance between the models
-    (`participant_intervals.pooled_proportions`, with models instead of participants). So it generalizes to other models
-    if these models are a random sample of them, and it is wide if there are few models. The interval of the difference
-    combines both intervals (`intervals.mover_difference`). Both groups responded to the same items, and the intervals
-    do not generalize to other items.
+    The interval of the models comes from the variance between models (`participant_intervals.pooled_proportions`, with
+    models instead of participants). So the interval generalizes to other models if the models of the study are a
+    random sample. With few models, the interval is wide. The interval of the difference combines both intervals
+    (`intervals.mover_difference`). Both groups responded to the same items, and the intervals do not generalize to
+    other items.
     """
     by = [factor for factor in by if factor not in OF_RUNS]
     plan = plan.model_copy(update={"items": "fixed"})  # The variance between models does not include other items.

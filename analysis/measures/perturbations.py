@@ -26,7 +26,7 @@ DEGREES = {
     "character": ("character_noise_number", "character_noise_proportion"),
     "capitalisation": ("capitalisation_number", "capitalisation_proportion"),
 }
-"""The published name of each kind of perturbation, and the factors that state the degree of the perturbation."""
+"""The published name of each kind of perturbation, and the item factors that state its degree."""
 
 
 def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
@@ -45,11 +45,11 @@ def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFra
     Returns
     -------
     DataFrame
-        `PERTURBATION_TABLE_COLUMNS`. `perturbation` is `spacing`, `character` or `capitalisation`, or several of these
-        kinds joined by `+`. `level` is the degree of the perturbation. For `spacing` it is the share of spaces. For the
-        other kinds it is the number of letters and the share of the occurrences of these letters, such as `5 x 0.1`.
-        `n_items` is the number of items with a response to the unperturbed version and to the version with this
-        perturbation. Items with only one of these two versions are left out of both accuracies.
+        The columns `PERTURBATION_TABLE_COLUMNS`. `perturbation` is `spacing`, `character` or `capitalisation`, or
+        several of these kinds joined by `+`. `level` is the degree of the perturbation. For `spacing` it is the share
+        of spaces. For the other kinds it is the number of letters and the share of the occurrences of these letters,
+        such as `5 x 0.1`. `n_items` is the number of items with a response to the unperturbed version and to the
+        version with this perturbation. Items with only one of these two versions are left out of both accuracies.
         `n_items_only_perturbed` and `n_items_only_unperturbed` are the numbers of such items. `difference` is the
         accuracy at perturbed items minus the accuracy at unperturbed items. The difference is negative if the
         perturbation lowers the accuracy.
@@ -61,11 +61,11 @@ def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFra
 
     Notes
     -----
-    Two items are versions of the same item if all factors except the perturbation are equal. The accuracies
-    of a model are means over items. The accuracies of people are shares of correct trials among the trials of all
-    participants. The two accuracies of an item or participant are correlated. The interval takes this into account
-    (`participant_intervals.pooled_proportions`). Its units are participants; for a model, its units are items or
-    clusters of items (`item_cluster` of the plan).
+    Two items are versions of the same item if all factors except the perturbation are equal. The accuracies of a model
+    are means over items. The accuracies of people are shares of correct trials among the trials of all participants.
+    The interval of the difference takes into account that the two accuracies of a participant, or of an item, are
+    correlated (`participant_intervals.pooled_proportions`). The units of the interval are participants. For a model,
+    the units are items or clusters of items (`item_cluster` of the plan).
 
     References
     ----------
@@ -105,7 +105,7 @@ def perturbation_effects(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFra
 def _with_perturbation(kept: pd.DataFrame, others: list[str], plan: AnalysisPlan) -> pd.DataFrame:
     """Return the trials with the columns `participant`, `correct`, `perturbation`, `level`, `base` and `cluster`.
 
-    `base` is the unperturbed item.
+    `base` is a number that all versions of an item share.
     """
     perturbations = kept[list(PERTURBATION_COLUMNS)].drop_duplicates()
     perturbations[["perturbation", "level"]] = [_perturbation(dict(zip(PERTURBATION_COLUMNS, row, strict=True)))

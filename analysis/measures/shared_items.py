@@ -16,7 +16,7 @@ from analysis.statistics.factor_levels import level_order
 T = TypeVar("T")
 
 COMPARED_COLUMNS = ("kind", "people", "model", "n_items", "n_items_only_model", "n_items_only_people")
-"""Columns of `Compared.names` and `Compared.counts` in a table that compares people with models."""
+"""The first columns of a table that compares people with models: `Compared.names` and `Compared.counts`."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Compared:
     model: str
     """The name of the model as a subject (`analysis.data.subjects`)."""
     responses: pd.DataFrame
-    """The trials of people with a response. Models with the same shared items use the same DataFrame."""
+    """The answered trials of people. Models with the same shared items refer to the same DataFrame."""
     asked: pd.DataFrame
-    """The trials of the model in all its runs, with or without a response."""
+    """The trials of all runs of the model, with or without a response."""
     n_items: int
     n_items_only_model: int
     """Number of items that the model was asked, but that no person responded to. These items are left out."""
@@ -56,8 +56,6 @@ class Compared:
 
 def compared(kept: pd.DataFrame) -> list[Compared]:
     """Return a pair of people and model for each model, and a pair of simulated participants and model for each model.
-
-    People and simulated participants are never pooled.
 
     Parameters
     ----------
@@ -95,8 +93,7 @@ def compared(kept: pd.DataFrame) -> list[Compared]:
 def of_responses(pairs: Sequence[Compared], compute: Callable[[pd.DataFrame], T]) -> list[T]:
     """Return the result of `compute(pair.responses)` for each pair of people and model.
 
-    `responses` are those of the people. If several models share the same items with these people, the result is
-    computed only once.
+    If several models share the same items with people, the result is computed only once.
     """
     computed: dict[int, T] = {}
     for pair in pairs:
@@ -107,7 +104,7 @@ def of_responses(pairs: Sequence[Compared], compute: Callable[[pd.DataFrame], T]
 
 @dataclass(frozen=True)
 class Subject:
-    """The subject of a table row: people, or a model with the items that people responded to."""
+    """The subject of a table row: people, or a model on the items that people responded to."""
 
     people: str | None
     """The people with whom a model is compared: `people` or `simulated participants`.
@@ -127,7 +124,7 @@ class Subject:
 
     @property
     def responses_to_item(self) -> pd.Series:
-        """Weight of each item of a model: the number of people's responses.
+        """Weight of each item of a model: the number of people's responses to this item.
 
         If the data have only models, the weight is the number of the model's trials on this item.
         """

@@ -1,8 +1,8 @@
 """Hits and false alarms of one response, such as "there is not enough information to know".
 
-A question that cannot be answered is a signal. The response that there is not enough information is then a hit. The
-same response to a question that can be answered is a false alarm. INTUIT's measure of metacognition is hits minus false
-alarms (Prunty et al., 2025).
+For example, a question that cannot be answered is a signal. To such a question, the response "not enough information"
+is a hit. To a question that can be answered, the same response is a false alarm. INTUIT's measure of metacognition is
+hits minus false alarms (Prunty et al., 2025).
 """
 
 from collections.abc import Sequence
@@ -68,12 +68,11 @@ def signal_measures(
     Returns
     -------
     DataFrame
-        `SIGNAL_COLUMNS`, one row for people and one row for each model. The row of a model uses only the items that
-        people responded to. The subjects are the same as in `difficulty.accuracy_by_level`. `difference` is the hit
-        rate minus the false alarm rate. Items that do not offer the response are left out of all rows.
-        `n_items_without_response` is the number of these items. Invalid or missing responses of a model count as a
-        response other than `response`. `n_invalid` is the number of such responses. `reason` says why a value is
-        missing.
+        The columns `SIGNAL_COLUMNS`, one row for people and one row for each model. The row of a model uses only the
+        items that people responded to. `difference` is the hit rate minus the false alarm rate. Items that do not
+        offer the response are left out of all rows. `n_items_without_response` is the number of these items. Invalid
+        or missing responses of a model count as a response other than `response`. `n_invalid` is the number of such
+        responses. `reason` says why a value is missing.
 
     Raises
     ------
@@ -83,12 +82,12 @@ def signal_measures(
 
     Notes
     -----
-    See `signal_detection_measures.signal_detection`. People's trials are pooled. The weight of an item is
-    the number of people's responses to this item, for people and for models. For a model, the number of trials in the
-    formulas is the effective number of trials (`intervals.effective_trials`). For several participants,
-    `participant_intervals.pooled_proportions` computes the intervals of the rates, of their difference, and of d' and
-    the criterion. For one participant or a model, the rates have Wilson's score intervals, and the difference has a
-    MOVER interval. The intervals of d' and of the criterion are then the estimate ± z standard errors.
+    See `signal_detection_measures.signal_detection`. People's trials are pooled. The weight of an item is the number
+    of people's responses to this item, for people and for models. For a model, the number of trials in the formulas is
+    the effective number of trials (`intervals.effective_trials`). For several participants,
+    `participant_intervals.pooled_proportions` computes all intervals. For one participant or a model, the rates have
+    Wilson's score intervals, and the difference has a MOVER interval. The intervals of d' and of the criterion are
+    then the estimate ± z standard errors.
 
     References
     ----------
@@ -117,7 +116,7 @@ def signal_measures(
 def _said(
     trials: pd.DataFrame, signal: Where, noise: Where | None, response: str | Sequence[str], clusters: list[str]
 ) -> pd.DataFrame:
-    """Return the signal and noise trials with a column `said`, which is true if the trial has this response.
+    """Return the signal and noise trials with a column `said` (true if the participant or model gave the response).
 
     `said` is missing if the item does not offer the response.
     """
@@ -221,7 +220,10 @@ def _of_one(counts: _Counts, plan: AnalysisPlan) -> dict[str, float]:
 
 
 def _of_people(counts: npt.NDArray[np.int64], plan: AnalysisPlan) -> dict[str, float]:
-    """Return the measures of pooled trials; `counts` are hits, signal trials, false alarms and noise trials."""
+    """Return the measures of people's pooled trials.
+
+    `counts` has one row per participant: hits, signal trials, false alarms and noise trials.
+    """
     if len(counts) == 1:
         return _of_one(_Counts(*counts[0].astype("float64")), plan)
     pooled = pooled_proportions(counts[:, [0, 2]], counts[:, [1, 3]])

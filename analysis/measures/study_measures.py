@@ -26,7 +26,7 @@ TITLES = {
     "option_positions": "Choices by position of the option",
     "confusion": "Confusion of categories",
 }
-"""The heading of each measure, in the order of the report. The heading of a signal is the name of the signal."""
+"""The heading of each measure in the report, in this order. The heading of a signal is the name of the signal."""
 
 EXPLANATIONS = {
     "model_differences": (
@@ -77,8 +77,8 @@ def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[
     trials : DataFrame
         The tidy table with `excluded_by`.
     plan : AnalysisPlan
-        `demands` has the demands of items, `difficulty` states the factor of difficulty, and `signals` states the
-        responses to measure. All other measures, such as the agreement in errors, are computed if the data allow it.
+        The plan. Its entries `demands`, `difficulty` and `signals` request measures. All other measures, such as the
+        agreement in errors, are computed if the data allow it.
     not_computed : list of str
         A list; this function appends a sentence about each result that cannot be computed.
     """
@@ -119,9 +119,9 @@ def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[
 def _named_by_responses(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the trials with new names of the participants. The new names depend only on the responses.
 
-    Some measures depend on the order of the participants' names: random halves, and the choice of pairs of
-    participants. Pseudonyms are random, so the same responses in another store would have other results. With the new
-    names, the same responses always have the same results.
+    Random halves and random pairs of participants depend on the order of the participants' names. Pseudonyms are
+    random, so the same responses in another store would give other results. With the new names, the same responses
+    always give the same results.
     """
     responses = pd.DataFrame({"item_id": trials["item_id"], "correct": trials["correct"].astype("str")})
     digests = pd.Series(pd.util.hash_pandas_object(responses, index=False).to_numpy(), index=trials.index)

@@ -1,4 +1,4 @@
-"""Accuracy in all variants of an item: other orders of its options, and other wordings (`batteries.variants`)."""
+"""Accuracy over the variants of an item: other orders of its options, and other wordings (`batteries.variants`)."""
 
 import math
 from typing import Any
@@ -30,7 +30,7 @@ def has_variants(trials: pd.DataFrame) -> bool:
 
 
 def variant_accuracy(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
-    """Return the accuracies of each subject at original items, at their variants, and in all variants of an item.
+    """Return each subject's accuracy at original items, at variants, and in all variants of an item together.
 
     Parameters
     ----------
@@ -43,14 +43,14 @@ def variant_accuracy(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `VARIANT_COLUMNS`, one row for each subject. `n_items` is the number of original items with variants that the
-        subject was asked in any form. `accuracy_original` and `accuracy_variants` are means over these items.
-        `n_items_with_all_variants` is the number of items that one participant, or one run of a model, was asked in all
-        forms (the original item and all its variants). `surviving_accuracy` is the share of these items with correct
-        responses to all forms. `consistency` is the probability that the responses to two orders of an item are the
-        same option. It is a mean over these participants or runs, and over items. The text of the option counts, not
-        its position. An invalid or missing response is not the same as any other response. `reason` says why a value is
-        missing.
+        The columns `VARIANT_COLUMNS`, and one row for each subject. `n_items` is the number of original items with
+        variants that the subject was asked in any form. `accuracy_original` and `accuracy_variants` are means over
+        these items. `n_items_with_all_variants` is the number of items that one participant, or one run of a model,
+        was asked in all forms (the original item and all its variants). `surviving_accuracy` is the share of these
+        items with correct responses to all forms. `consistency` is the probability that the responses to two orders of
+        an item are the same option. It is a mean over participants or runs, and over items. The text of the option
+        counts, not its position. An invalid or missing response counts as different from every other response.
+        `reason` says why a value is missing.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def variant_accuracy(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
 
     Notes
     -----
-    In `surviving_accuracy`, an item has one result for each participant or run. The intervals are those of
+    In `surviving_accuracy`, an item has one result for each participant or run. The intervals are computed as in
     `analysis.measures.accuracy.accuracy`: items are the units for a model, and participants are the units for people.
     """
     work, n_forms = _trials_with_variants(trials, plan)
@@ -76,7 +76,7 @@ def variant_accuracy(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
 
 
 def option_positions(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
-    """Return how often each subject chose each position, over the orders of the options.
+    """Return how often each subject chose the option at the first position, at the second position, and so on.
 
     Parameters
     ----------
@@ -86,12 +86,12 @@ def option_positions(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `POSITION_COLUMNS`, one row for each subject, number of options and position (from 1). `chosen` is the share of
-        the `n_trials` trials in which the subject chose the option at this position. Invalid and missing responses are
-        trials in which no position was chosen. `right` is the share of these trials in which the right option was at
-        this position. Only items with several orders are counted, and no paraphrases. If a subject was asked all
-        orders of these items, `right` is 1 divided by the number of options. If the subject also has no preference for
-        a position, `chosen` is the same share, apart from chance and invalid responses.
+        The columns `POSITION_COLUMNS`, and one row for each subject, number of options and position (from 1). `chosen`
+        is the share of the `n_trials` trials in which the subject chose the option at this position. Invalid and
+        missing responses are trials in which no position was chosen. `right` is the share of these trials in which the
+        right option was at this position. Only items with several orders are counted, and no paraphrases. If a subject
+        was asked all orders of these items, `right` is 1 divided by the number of options. If the subject prefers no
+        position, `chosen` has about the same value.
 
     Raises
     ------
@@ -117,8 +117,8 @@ def option_positions(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
 def _trials_with_variants(trials: pd.DataFrame, plan: AnalysisPlan) -> tuple[pd.DataFrame, pd.Series]:
     """Return the trials in the analysis of items with variants, and the number of forms of each original item.
 
-    The trials have the columns of `_choices`. The forms of an item are the original item and its variants. A form
-    counts even if all its trials are excluded, because a subject without this form was not asked all forms.
+    The forms of an item are the original item and its variants. A form counts even if all its trials are excluded,
+    because a subject without this form was not asked all forms.
     """
     tested = trials.loc[trials["phase"] == "test", [ORIGINAL_ITEM, "item_id"]].dropna().astype("str")
     n_forms = tested.groupby(ORIGINAL_ITEM)["item_id"].nunique()

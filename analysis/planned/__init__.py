@@ -1,1 +1,1 @@
-"""The analyses of a preregistered plan: tables, mixed models, tests, and their sensitivity to exclusion rules."""
+"""The analyses of a preregistered plan: tables, mixed models and tests, also with other exclusion rules."""

@@ -1,4 +1,4 @@
-"""Confidence ratings of a plan: confidence against accuracy, for each subject."""
+"""Analysis of confidence ratings: confidence compared with accuracy, for each subject."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,18 +15,18 @@ from batteries.errors import InputError
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedConfidence, PlannedTable
 
 FULL_SCALE = {"share": 1.0, "percent": 100.0}
-"""The highest confidence on each scale."""
+"""The highest possible confidence rating on each scale."""
 BOUNDS = {"confidence": (0.0, 1.0), "overconfidence": (-1.0, 1.0), "brier": (0.0, 1.0)}
-"""Lowest and highest possible value of each mean whose interval uses the t distribution."""
+"""Lowest and highest possible value of each mean with an interval from the t distribution."""
 NAMES = {"confidence": "mean_confidence", "accuracy": "accuracy", "overconfidence": "overconfidence", "brier": "brier"}
-"""The columns that are averaged, and the names of their means in the table."""
+"""The averaged columns, and the names of the means in the result table."""
 OF_UNITS = ("n", "n_participants", "n_runs", "unit")
 EVERYONE = "everyone"
 
 
 @dataclass(frozen=True)
 class ConfidenceRatings:
-    """The tables of one entry of `confidence_ratings`."""
+    """The result tables of one entry under `confidence_ratings` in the plan."""
 
     planned: PlannedConfidence
     by: tuple[str, ...]
@@ -46,13 +46,14 @@ def confidence_ratings(
     Parameters
     ----------
     data : DataFrame
-        The rows.
+        The rows to analyze, one per response.
     name : str
         Name of the entry in the plan.
     planned : PlannedConfidence
         The entry: columns of correctness and confidence, scale, factors and number of bins.
     plan : PlannedAnalyses
-        The plan, with the column of the subject, the coverage of the intervals, and the seed for `ece_if_calibrated`.
+        The plan. It states the column of the subject, the confidence level of the intervals, and the seed for
+        `ece_if_calibrated`.
     item_cluster : str, optional
         Column with the groups of related items, as in the analysis plan of a study.
 
@@ -62,12 +63,12 @@ def confidence_ratings(
         The tables. The columns of `table` are:
 
         - the factors
-        - `n`, and the units of the intervals, as in the tables of the plan (`planned_table`)
+        - `n`, `unit`, and the numbers of participants and runs, as in `planned_table`
         - `n_unrated`: rows without confidence or without correctness, which are left out
         - `mean_confidence`, `accuracy`, `overconfidence` (confidence minus accuracy) and `brier`, each with
           `..._ci_low` and `..._ci_high`
-        - the other fields of `Calibration`, and `ece_if_calibrated`. These have no intervals, because their estimates
-          are biased in small samples
+        - the other fields of `Calibration`, and `ece_if_calibrated`. They have no intervals, because they are biased
+          in small samples
 
     Raises
     ------
@@ -137,13 +138,13 @@ _BIN = "bin"
 
 
 def cell_name(row: Mapping[Any, Any], by: Sequence[str]) -> str:
-    """Return the levels of a row in words; empty without factors. Add the factor to a level `yes` or `no`."""
+    """Return the levels of a row in words, such as `people, has_beliefs: yes`; empty without factors."""
     words = {factor: level_words(row[factor]) for factor in by}
     return ", ".join(f"{factor}: {word}" if word in ("yes", "no") else word for factor, word in words.items())
 
 
 def _key(cell: object) -> tuple[str, ...]:
-    """Return a cell's levels as texts, because a missing level is not equal to itself."""
+    """Return a cell's levels as texts, which can be compared. A missing level (NaN) is not equal to itself."""
     return tuple(map(level_text, cell)) if isinstance(cell, tuple) else (level_text(cell),)
 
 

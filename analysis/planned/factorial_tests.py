@@ -1,4 +1,4 @@
-"""The analyses of variance of a plan that have several factors."""
+"""The analyses of variance with several factors in a plan."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from batteries.errors import InputError
 from experiment.study.planned_analyses import PlannedTest
 
 MOST_CELLS = 1_000
-"""Largest number of combinations of levels within units."""
+"""Largest number of combinations of levels of the factors within units."""
 
 
 def factorial_test(
@@ -25,20 +25,20 @@ def factorial_test(
     Parameters
     ----------
     rows
-        Rows with a level of each factor.
+        Data with a level of each factor in each row.
     levels
         The levels of each factor.
     planned
-        The test.
+        The test, as written in the plan.
     confidence
-        Coverage of the intervals of partial eta squared.
+        Confidence level of the intervals of partial eta squared.
 
     Returns
     -------
     dict of HypothesisTest
-        The test of each effect. The key of a test is the tuple of the effect's factors.
+        The test of each main effect and interaction. The key is the tuple of the factors.
     tuple of str
-        Sentences on excluded rows and units.
+        Sentences on rows and units that are left out.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def factorial_test(
 
 
 def _refuse_varying(table: pd.DataFrame, between: Sequence[str]) -> None:
-    """Raise an error if a unit has several levels of a factor that should be between units."""
+    """Raise InputError if a unit, such as a participant, has several levels of a factor in `between`."""
     index = table.index.to_frame(index=False)
     for factor in between:
         n_several = int((index.groupby(index.columns[0], observed=True)[factor].nunique() > 1).sum())

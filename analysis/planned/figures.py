@@ -16,19 +16,21 @@ from analysis.sentences import level_words, percent
 from analysis.statistics.mixed_models.formulas import parse_formula
 
 MEASURES = {"binomial": ("probability", "marginal mean"), "gamma": ("mean", "marginal mean")}
-"""For each family with a scale of the outcome: the column of the drawn marginal means, and their name."""
+"""The column of marginal means on the scale of the outcome, and the name of these means, for each family that has
+them.
+"""
 MOST_COEFFICIENTS = 40
-"""Greatest number of coefficients in a forest plot. A model with more coefficients has only the table."""
+"""Largest number of coefficients in a forest plot. A model with more coefficients has only the table."""
 
 
 MOST_DIAGRAMS = 12
-"""Greatest number of reliability diagrams of one entry of `confidence_ratings`."""
+"""Largest number of reliability diagrams for one entry of `confidence_ratings`."""
 
 
 def planned_figures(
     results: PlannedResults, confidence: float, styles: Mapping[Subject, Look] | None = None
 ) -> dict[str, list[Drawing]]:
-    """Return the figures of a plan. The keys are the names of the models, and those of `ratings_key`."""
+    """Return the figures of a plan. The keys are the names of the models, and the names that `ratings_key` returns."""
     figures = {name: model_figures(model, confidence, styles) for name, model in results.models.items()}
     for name, found in results.confidence_ratings.items():
         figures[ratings_key(name)] = _reliability_diagrams(name, found, confidence)
@@ -36,12 +38,12 @@ def planned_figures(
 
 
 def ratings_key(name: str) -> str:
-    """Return the key of the figures of an entry of `confidence_ratings`. No model has this name."""
+    """Return the key for the figures of an entry of `confidence_ratings`. A model cannot have this name."""
     return f"confidence_ratings/{name}"
 
 
 def _reliability_diagrams(name: str, found: ConfidenceRatings, confidence: float) -> list[Drawing]:
-    """Return a diagram for each of the first rows of the table."""
+    """Return a diagram for each of the first `MOST_DIAGRAMS` rows of the table."""
     rows = found.bins.to_dict("records")
     bins_of: dict[str, list[int]] = {}
     for place, row in enumerate(rows):
@@ -62,9 +64,9 @@ def model_figures(
     fitted : FittedModel
         The fitted model.
     confidence : float
-        Coverage of the confidence intervals.
+        Confidence level of the intervals, such as 0.95.
     styles : dict, optional
-        The styles of the subjects of a study (`looks`), for lines that are subjects.
+        The colour and marker of each subject, from `looks`, for lines that are subjects.
     """
     interval = f"with {percent(confidence, 0)} CI"
     is_logistic = fitted.planned.family == "binomial"
@@ -109,9 +111,9 @@ def model_figures(
 
 
 def _lines(means: pd.DataFrame, factors: list[str]) -> list[str]:
-    """Return the name of the line of each marginal mean.
+    """Return the name of the line to which each marginal mean belongs.
 
-    The levels `yes` and `no` have the factor's name before them.
+    A level `yes` or `no` comes after the name of the factor.
     """
     words = [
         means[factor].map(

@@ -1,4 +1,4 @@
-"""Warnings about a formula that leaves out a grouping of the rows: participants or items."""
+"""Warnings about a formula without random effects for participants or items."""
 
 import pandas as pd
 
@@ -6,28 +6,29 @@ from analysis.planned.run_groups import run_groups_of, run_warnings
 from analysis.statistics.mixed_models.formulas import Formula, parse_formula
 
 GROUPINGS = {"participant": "of the same participant", "item_id": "to the same item"}
-"""Columns of a study's rows whose levels have several related responses, and which responses these are."""
+"""Columns with groups of related responses, and the words for these responses in a warning."""
 
 
 def grouping_warnings(rows: pd.DataFrame, formula: str, family: str = "gaussian") -> tuple[str, ...]:
-    """Return a sentence for each grouping of the rows that a formula ignores, and a sentence on missing random slopes.
+    """Return a sentence for each missing random effect of participants or items, and one for missing random slopes.
 
     Parameters
     ----------
     rows
-        The rows that the model uses. Columns of `GROUPINGS` that the rows lack are not checked. `kind` says which rows
-        are those of language models. The groups of these rows are the runs (`run_warnings`).
+        The rows that the statistical model uses. Columns of `GROUPINGS` that the rows lack are not checked. Rows whose
+        `kind` is `model` are responses of language models; `run_warnings` checks them.
     formula
-        The model, such as `correct ~ condition + (1 | participant) + (1 | item_id)`.
+        The formula of the statistical model, such as `correct ~ condition + (1 | participant) + (1 | item_id)`.
     family
-        The family of the model. An ordinal model cannot have random slopes.
+        The family of the statistical model. There is no warning on random slopes for an ordinal model, which cannot
+        have them.
 
     Notes
     -----
     Responses of the same participant, and responses to the same item, are related. Without a random effect, the model
-    treats them as independent. Without a random slope, the model treats an effect as equal in all participants or items
-    (Barr et al., 2013). A random effect of the interaction, such as `(1 | participant:condition)`, also lets the effect
-    vary.
+    treats them as independent. Without a random slope, the model assumes that an effect is equal in all participants
+    or items (Barr et al., 2013). A random effect of the interaction, such as `(1 | participant:condition)`, also lets
+    the effect vary.
 
     References
     ----------
@@ -83,7 +84,10 @@ def grouping_warnings(rows: pd.DataFrame, formula: str, family: str = "gaussian"
 
 
 def _varying_effect(name: str, grouping: str, family: str) -> str:
-    """Return a random effect that lets an effect differ between groups. Ordinal models have only intercepts."""
+    """Return the random effect, as text, with which an effect can differ between groups.
+
+    In ordinal models, it has only intercepts.
+    """
     if family == "ordinal":
         return f"a further random intercept, such as `(1 | {grouping}:{name})`"
     return f"random slopes, such as `(1 + {name} | {grouping})`"

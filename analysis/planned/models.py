@@ -30,15 +30,17 @@ class FittedModel:
     contrasts: tuple[pd.DataFrame, ...]
     """Pairwise contrasts, one table for each entry of `contrasts` in the plan."""
     standardized: pd.DataFrame
-    """Standardized coefficients: outcome and covariates are in standard deviations."""
+    """Coefficients after division of the outcome and of the numeric predictors by their standard deviations."""
     exponentiated: dict[str, pd.DataFrame]
     """The exponentiated coefficients, by the name of their table: `odds_ratios` of a logistic or ordinal
     model, `ratios` of a model on a log scale. Empty for other models."""
     effect_sizes: pd.DataFrame | None
-    """Effect sizes of the terms of a linear model; None if the terms have no F tests."""
+    """Effect sizes of the terms (main effects and interactions) of a linear model; None if the terms have no F tests.
+    """
     observed: tuple[pd.DataFrame, ...]
-    """Participants' means of the outcome, one table for each entry of `contrasts`: the factors, and `mean`. A table is
-    empty if the data have no column `participant`."""
+    """Each participant's mean outcome at each combination of levels, one table for each entry of `contrasts`. A table
+    is empty if the data have no column `participant`.
+    """
     is_share: bool
     """True if the outcome is a yes-no column, so that its mean is a share."""
     warnings: tuple[str, ...]
@@ -73,7 +75,7 @@ def has_f_tests(fitted: FittedModel) -> bool:
 
 
 def fit_planned_model(data: pd.DataFrame, name: str, planned: PlannedModel, confidence: float) -> FittedModel:
-    """Fit the statistical model `name` of the plan to the rows that the model's `where` selects.
+    """Fit the statistical model `name` of the plan to the rows that `where` in its plan entry selects.
 
     Raises
     ------

@@ -1,11 +1,11 @@
-"""The columns that a table, model or test of the plan names."""
+"""The columns that a table, model or test of the plan uses."""
 
 from analysis.statistics.mixed_models.formulas import parse_formula
 from experiment.study.planned_analyses import PlannedConfidence, PlannedModel, PlannedTable, PlannedTest
 
 
 def named_columns(planned: PlannedTable | PlannedModel | PlannedTest | PlannedConfidence) -> tuple[str, ...]:
-    """Return the columns that an entry of the plan names, also in `where` and in its formula.
+    """Return the columns that an entry of the plan uses, including those in `where` and in its formula.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Mistakes in a plan that are visible before there are data: formulas, columns, levels and flags."""
+"""Mistakes in a plan that can be found before there are data: in formulas, columns, levels and flags."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ Place = tuple[str | int, ...]
 RT = "rt_ms"
 """The column of response times."""
 COLUMNS_OF_ITEMS = ("item_id", "task")
-"""Columns that are not factors, but whose levels come from the items."""
+"""Columns that are not factors, but have one level per item."""
 
 
 @dataclass(frozen=True)
@@ -47,16 +47,16 @@ class Mistake:
 
 @dataclass(frozen=True)
 class KnownRows:
-    """The factors of a study's rows, and the levels that are known. Levels of other columns are unknown."""
+    """The factors of a study, and the levels of each column whose levels are known before there are data."""
 
     factors: frozenset[str]
     levels: Mapping[str, list[Any]]
     """The known levels of each column. A level may be in the list several times."""
 
     def with_trials(self, trials: pd.DataFrame) -> "KnownRows":
-        """Return the known rows with the factors and levels of trials, which may be from earlier versions of a study.
+        """Return this object with the factors and levels of `trials` (the tidy table) added.
 
-        `trials` is the tidy table.
+        The trials may be from earlier versions of the study, which had other factors or levels.
         """
         factors = factor_columns(trials)
         levels = {
@@ -67,7 +67,7 @@ class KnownRows:
 
 
 def rows_of_items(items: Iterable[Item]) -> KnownRows:
-    """Return the factors and levels of a study's rows. `items` are the test items."""
+    """Return the factors and levels of a study, given its test items."""
     levels: dict[str, list[Any]] = {column: list(allowed) for column, allowed in ALLOWED.items()}
     levels |= {"phase": ["test"], "item_id": [], "task": []}
     factors: set[str] = set()
@@ -86,8 +86,8 @@ def plan_mistakes(plan: PlannedAnalyses, rows: KnownRows | None = None) -> list[
     plan
         The plan.
     rows
-        The rows of the study. None if the columns are unknown; then only the formulas and the entries that refer to
-        other entries are checked.
+        The factors and levels of the study. If they are unknown (None), only the formulas and the references to other
+        entries of the plan are checked.
     """
     check = _Check(plan, rows)
     for flag, where in plan.flags.items():
@@ -163,7 +163,7 @@ class _Check:
                 self.level((*place, "reference", column), column, level)
 
     def family(self, place: Place, model: PlannedModel, formula: Formula) -> None:
-        """Check that the formula fits the family and the rows of a model."""
+        """Check that a model's formula fits its family and the columns of the study."""
         if formula.log_outcome and model.family != "gaussian":
             self.add((*place, "family"), LOG_IS_GAUSSIAN.format(outcome=formula.outcome, family=model.family))
         if model.family == "ordinal":
@@ -213,7 +213,7 @@ class _Check:
         self.where((*place, "where"), rated.where, self.flags)
 
     def measures(self, plan: AnalysisPlan) -> None:
-        """Check the entries that only the plan of a study has. `load_study` checks the factors of `by`."""
+        """Check the entries that only the plan of a study has, except `by`, which `load_study` checks."""
         for key, factor in (("item_cluster", plan.item_cluster), ("difficulty", plan.difficulty)):
             if factor is not None:
                 self.factor((key,), factor)
@@ -235,7 +235,7 @@ class _Check:
                 self.level((*place, column), column, level)
 
     def column(self, place: Place, name: str, also: Iterable[str]) -> None:
-        """Check that the study's rows have a column. `also` has further names that are allowed, such as flags."""
+        """Check that the study has a column with this name. `also` has further allowed names, such as flags."""
         if self.rows is None:
             return
         known = {*ROW_COLUMNS, *self.rows.factors, *also}
@@ -271,6 +271,6 @@ def _in_order(levels: Iterable[Any]) -> list[str]:
 
 
 def _hint(name: str, known: Iterable[str]) -> str:
-    """Return the end of a sentence on an unknown name, with a similar known name if there is one."""
+    """Return the end of an error message on an unknown name. It suggests a similar known name if there is one."""
     near = get_close_matches(name, known, n=1)
     return f"; did you mean `{near[0]}`?" if near else "."

@@ -33,7 +33,9 @@ class PlannedResults:
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
     models: dict[str, FittedModel] = field(default_factory=dict)
     tests: pd.DataFrame = field(default_factory=pd.DataFrame)
-    """One row for each form of each test (see `planned_tests`); empty if the plan has no tests."""
+    """One row for each computed form of each test, such as Student's and Welch's t (see `planned_tests`); empty if the
+    plan has no tests.
+    """
     confidence_ratings: dict[str, ConfidenceRatings] = field(default_factory=dict)
     not_computed: list[str] = field(default_factory=list)
     """One sentence for each requested result that cannot be computed from the present data.
@@ -61,7 +63,7 @@ def run_planned(rows_of: RowsOf, plan: PlannedAnalyses) -> PlannedResults:
     rows_of
         Function that returns the rows of people, of language models, or of everyone.
     plan
-        The plan. The rows of each result have the flags that this result uses.
+        The plan. The flags that a result uses are added to its rows.
     """
     known: dict[tuple[Who, frozenset[str]], pd.DataFrame] = {}
 

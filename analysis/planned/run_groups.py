@@ -6,23 +6,23 @@ from analysis.statistics.mixed_models.formulas import Formula, parse_formula
 from experiment.study.analysis_plan import OF_RUNS
 
 RUN_GROUPS = ("run", *OF_RUNS)
-"""The run and its settings. In these columns, the rows of people have no values."""
+"""The columns with the run of a model and its settings. In the rows of people, these columns have no values."""
 _NAMES = {"participant": "runs", "run": "runs", "model": "models"}
-"""Words for the levels of a group in the rows of models, for the sentences of warnings."""
+"""The words for a group's levels in warnings, for rows of models."""
 
 
 def with_people_as_groups(rows: pd.DataFrame, formula: str) -> pd.DataFrame:
-    """Return the rows of a study with a value for people in each column of `RUN_GROUPS` that is a group of the formula.
+    """Return the rows with a value for people in each column of `RUN_GROUPS` that has a random effect in the formula.
 
-    The value is the person, so each person is one level of the group. Without these values, a formula with `(1 | run)`
-    would leave out all rows of people, because people have no run.
+    The value is the name of the participant, so each participant is one level of the group. Without these values, a
+    formula with `(1 | run)` would leave out all rows of people, because people have no run.
 
     Parameters
     ----------
     rows : DataFrame
         The rows. If they have no columns `kind` and `participant`, they are returned unchanged.
     formula : str
-        The model, such as `correct ~ subject * condition + (1 | run)`.
+        The formula of the statistical model, such as `correct ~ subject * condition + (1 | run)`.
 
     Examples
     --------
@@ -39,13 +39,13 @@ def with_people_as_groups(rows: pd.DataFrame, formula: str) -> pd.DataFrame:
 
 
 def run_groups_of(formula: Formula) -> list[str]:
-    """Return the columns of `RUN_GROUPS` that are groups of a random effect, and not predictors."""
+    """Return the columns of `RUN_GROUPS` that have a random effect in the formula and are not predictors."""
     groups = {column for random in formula.random for column in random.group}
     return [column for column in RUN_GROUPS if column in groups and column not in formula.predictors]
 
 
 def run_warnings(used: pd.DataFrame, formula: Formula) -> list[str]:
-    """Return sentences on runs that a formula pools, or that the formula cannot distinguish from another effect.
+    """Return warnings about runs, if a formula ignores them or cannot distinguish them from another effect.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def _is_group(name: str, formula: Formula) -> bool:
 
 
 def _shared_variance(name: str) -> str:
-    """Return a sentence on a group whose levels are people and runs, with one variance for both."""
+    """Return a warning about a random effect that has one variance for people and runs together."""
     who, each = ("models", "run") if name == "participant" else ("people", "participant")
     return (
         f"For {who}, each {each} is one level of `{name}`. So the statistical model assumes that "

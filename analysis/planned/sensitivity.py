@@ -36,21 +36,22 @@ def sensitivity(
     plan : AnalysisPlan
         The plan with all its rules.
     planned : Exclusions
-        The result of all exclusion rules of the plan.
+        The exclusions by all rules of the plan.
     earlier_rules : dict
-        The exclusion rules of the locked or registered plan, if they differ from the rules of the plan. The key names
-        them in the column `rules`.
+        The exclusion rules of the locked or registered plan, if they differ from the rules of the plan. The key is `as
+        locked` or `as registered`.
 
     Returns
     -------
     dict of DataFrame
         The tables `sensitivity_accuracy` and `sensitivity_differences`. If the plan has tests or models, also the
         tables `sensitivity_tests` and `sensitivity_models`. The first column is `rules`: `with all rules`, `as locked`
-        or `as registered` (with the earlier rules), `without <rule>`, or `without any rule`. A result that cannot
-        be computed has no row. The table `sensitivity_rules` has one row for each rule of the plan: the numbers of
-        participants and test trials that the rule excludes. Without the rule, other steps (`other_steps`) exclude some
-        of them; the table has these numbers too. `n_trials_changed` is the number of test trials that enter or leave
-        the analysis without the rule. The dictionary is empty if neither plan has exclusion rules.
+        or `as registered` (with the earlier rules), `without <rule>`, or `without any rule`. A result that cannot be
+        computed has no row. The table `sensitivity_rules` has one row for each rule of the plan: the numbers of
+        participants and test trials that the rule excludes. Without the rule, other steps (`other_steps`) would
+        exclude some of these participants and trials; the table has their numbers too. `n_trials_changed` is the
+        number of test trials that enter or leave the analysis without the rule. The dictionary is empty if neither
+        plan has exclusion rules.
     """
     if not plan.exclusions and not earlier_rules:
         return {}
@@ -68,8 +69,7 @@ def sensitivity(
 def _overlap(rule: str, marked: pd.DataFrame, planned: Exclusions) -> dict[str, int | str]:
     """Return how many participants and trials a rule excludes, and how many of these the other steps exclude too.
 
-    `planned` are the exclusions by all rules, and `marked` are the trials after all steps except this rule. Exclusion
-    rules do not apply to models.
+    `planned` has the exclusions by all rules, and `marked` has the trials after all steps except this rule.
     """
     before, after = planned.trials["excluded_by"], marked["excluded_by"]
     of_rule = before == rule
@@ -87,7 +87,7 @@ def _overlap(rule: str, marked: pd.DataFrame, planned: Exclusions) -> dict[str, 
 
 
 def overlap_sentences(overlaps: pd.DataFrame) -> list[str]:
-    """Return a sentence for each rule whose trials are excluded without the rule too, or that excluded no trial.
+    """Return a sentence for each rule that has no effect: it excluded no trial, or other steps exclude the same trials.
 
     Parameters
     ----------

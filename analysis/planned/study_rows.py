@@ -80,12 +80,12 @@ ROW_COLUMNS = frozenset((*BEFORE_FACTORS, *AFTER_FACTORS, "counted_as")).differe
 
 
 def demand_columns(demands: Sequence[str]) -> dict[str, str]:
-    """Return the demand of each yes-no column, such as `has_beliefs` for the demand `beliefs`."""
+    """Return the demand for each yes-no column. For instance, the column `has_beliefs` has the demand `beliefs`."""
     return {f"has_{demand}": demand for demand in demands}
 
 
 def study_rows(trials: pd.DataFrame, demands: Sequence[str] = ()) -> RowsOf:
-    """Return the function `rows_of` for `run_planned`. This function returns the rows of people, models or everyone.
+    """Return a function for `run_planned` that returns the rows of people, of models, or of everyone.
 
     Parameters
     ----------
@@ -96,9 +96,8 @@ def study_rows(trials: pd.DataFrame, demands: Sequence[str] = ()) -> RowsOf:
 
     Notes
     -----
-    The rows are the trials in the analysis, with the columns of the tidy table. `correct` is 1 or 0; for a
-    missing response of a model, `correct` is 0. Simulated participants are never pooled with people: the rows include
-    simulated participants only if there are no people.
+    The rows are the trials in the analysis, with the columns of the tidy table. `correct` is 1 or 0; for a missing
+    response of a model, `correct` is 0. The rows include simulated participants only if there are no people.
     """
     kept_trials(trials.head(0))  # Refuses a table to which no exclusions were applied.
     people = "human" if (trials["kind"] == "human").any() else "simulated"

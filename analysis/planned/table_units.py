@@ -4,20 +4,20 @@ import numpy as np
 import pandas as pd
 
 UNIT = "participant"
-"""Column with the participants, and with the runs of models. Without this column, the rows are the units."""
+"""Column with the participant, or with the run of a model. Without this column, each row is a unit."""
 OF_SEVERAL = ("participant", "run", "participant or run")
-"""Names of the units that are participants or runs, not items, clusters of items or rows."""
+"""The values of `unit` for cells whose units are participants or runs, not items, clusters of items or rows."""
 
 
 def units_of(rows: pd.DataFrame, cells: pd.Series, item_cluster: str | None) -> pd.DataFrame:
-    """Return the unit of each row: its name in `unit`, and its number in `number`.
+    """Return the unit of each row: its kind in the column `unit`, such as `participant`, and its number in `number`.
 
     Parameters
     ----------
     rows : DataFrame
         Rows with the column `participant`. Other columns are used if there are any: `kind`, `item_id` and `subject`.
     cells : Series
-        The number of each row's cell in the table.
+        The number of the table cell to which each row belongs.
     item_cluster : str, optional
         Column with the groups of related items.
     """
@@ -45,6 +45,9 @@ def units_of(rows: pd.DataFrame, cells: pd.Series, item_cluster: str | None) -> 
 
 
 def _replaced(units: pd.DataFrame, chosen: pd.Series, name: str, numbers: pd.Series, cells: pd.Series) -> pd.DataFrame:
-    """Return the units. A chosen cell gets the units `numbers` with this `name`, if it has several of these units."""
+    """Return the units.
+
+    Rows for which `chosen` is true get the units `numbers`, if their cell has several of these units.
+    """
     several = chosen & (numbers.groupby(cells).transform("nunique") > 1)
     return units.assign(unit=units["unit"].where(~several, name), number=units["number"].where(~several, numbers))

@@ -33,9 +33,9 @@ def planned_table(
     name : str
         Name of the table in the plan, for error messages.
     planned : PlannedTable
-        Factors, columns to be averaged, and order of the rows.
+        The entry of the plan: the factors, the columns to be averaged, and the order of the rows.
     confidence : float
-        Coverage of the confidence intervals.
+        Confidence level of the intervals, such as 0.95.
     item_cluster : str, optional
         Column with the groups of related items, as in the analysis plan of a study.
 
@@ -46,11 +46,10 @@ def planned_table(
         `<column>_se`, `<column>_ci_low` and `<column>_ci_high`. If the data have the column `participant`, and this
         column is not a factor of the table, there are three more columns. `n_participants` and `n_runs` are numbers of
         participants and of models' runs. `unit` is the unit of the standard errors in the cell. The standard deviation
-        is that of the rows. It is computed with the divisor n - 1, and is missing if there is only one value. The
-        standard error and the interval are missing if there is only one unit. If values are missing, `<column>_n` is
-        the number of values that are not missing. `<column>_n_participants` and `<column>_n_runs` are the numbers of
-        participants and runs with such values. The rows are in the natural order of the levels, or in the order of
-        `order_by`.
+        is computed over rows, with the divisor n - 1. It is missing if there is only one value. The standard error and
+        the interval are missing if there is only one unit. If values are missing, `<column>_n` is the number of values
+        that are not missing. `<column>_n_participants` and `<column>_n_runs` are the numbers of participants and runs
+        with such values. The rows are in the natural order of the levels, or in the order of `order_by`.
 
     Notes
     -----
@@ -66,11 +65,11 @@ def planned_table(
 
     .. math:: SE = \frac{1}{N} \sqrt{\frac{G}{G - 1} \sum_g e_g^2}
 
-    If the units are the rows, this is the standard deviation divided by :math:`\sqrt{N}`. The interval is the mean,
-    plus and minus the standard error times the quantile of t with G - 1 degrees of freedom. A yes-no column has the
-    intervals of the accuracy instead, which never leave the range from 0 to 1. They are
-    `participant_intervals.proportion_interval` for participants and runs, and `intervals.weighted_accuracy` for items
-    and rows.
+    If the units are the rows, the standard error is the standard deviation divided by :math:`\sqrt{N}`. The interval
+    is the mean, plus and minus the standard error times the quantile of t with G - 1 degrees of freedom. A yes-no
+    column has the intervals of the accuracy instead, which never leave the range from 0 to 1. Such intervals come from
+    `participant_intervals.proportion_interval` for participants and runs, and from `intervals.weighted_accuracy` for
+    items and rows.
 
     References
     ----------
@@ -142,7 +141,10 @@ MEASURES = ("n", "n_participants", "n_runs", "mean", "sd", "se", "ci_low", "ci_h
 
 
 def _n_units(rows: pd.DataFrame, cells: pd.Series, there: pd.Series | None = None) -> dict[str, pd.Series]:
-    """Return the numbers of participants and of runs in each cell, each only if the rows have any."""
+    """Return the numbers of participants and of runs in each cell.
+
+    If the rows have no participants or no runs, leave them out.
+    """
     is_run = rows["kind"] == "model" if "kind" in rows else pd.Series(data=False, index=rows.index)
     found = {}
     for name, chosen in (("n_participants", ~is_run), ("n_runs", is_run)):
@@ -170,7 +172,7 @@ def _standard_errors(
 def _share_intervals(
     values: pd.Series, cells: pd.Series, units: pd.DataFrame | None, n_cells: int, confidence: float
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return the bounds of the interval of the share of yes in each cell."""
+    """Return the bounds of the confidence interval for the share of `yes` in each cell."""
     bounds = np.full((2, n_cells), np.nan)
     for cell, own in values.groupby(cells):
         of_cell = None if units is None else units.loc[own.index]
@@ -184,7 +186,7 @@ def _share_intervals(
 
 
 def numeric(rows: pd.DataFrame, column: str, what: str) -> pd.Series:
-    """Return a column as numbers, with 1 for yes and 0 for no; refuse text."""
+    """Return a column as numbers, with 1 for yes and 0 for no. Raise InputError if the column contains text."""
     values = rows[column]
     if pd.api.types.is_bool_dtype(values) or pd.api.types.is_numeric_dtype(values):
         numbers = values.astype("Float64").astype("float64")

@@ -1,4 +1,7 @@
-"""The hypothesis tests of a plan. The paired form of a test is added if units have values at several levels."""
+"""The hypothesis tests of a plan.
+
+If a planned test ignores that the same participants have values at several levels, the paired test is added.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -47,7 +50,7 @@ NUMBERS = ["statistic", "df", "df_error", "p_value", "estimate", "ci_low", "ci_h
 
 @dataclass(frozen=True)
 class _Values:
-    """The values that a test compares."""
+    """The values that a test compares, and warnings about them."""
 
     of_units: pd.DataFrame
     """One row per unit and one column per level. A cell is missing if the unit has no value at the level."""
@@ -70,9 +73,9 @@ def planned_tests(
     Parameters
     ----------
     rows_of
-        Function that returns the rows for a test. From these rows, the `where` of the test selects the rows to compare.
+        Function that returns the rows for a test. The test then selects the rows that match its `where`.
     plan
-        The plan with its `tests` and its confidence.
+        The plan, with its tests and the confidence level of intervals.
     not_computed
         The function adds a sentence to this list for each test that cannot be computed.
 
@@ -81,20 +84,20 @@ def planned_tests(
     DataFrame
         The columns `COLUMNS`, one row for each form of each test. An analysis of variance with several factors has one
         row for each main effect and interaction, and `factor` is then the effect, such as `group:condition`. The form
-        `as planned` is the test of the plan. The form `paired form` is added if the same unit has values at several
-        levels, but the planned test treats these values as independent. The form `equivalence` is added if the test has
-        a margin. `p_holm` and `p_bh` are the p values after correction within a family of tests. Each effect of an
-        analysis of variance is a test of the family. Confirmatory and exploratory tests are corrected separately. The p
-        value of a paired form is corrected in the same family, where it replaces the p value of the planned test.
-        Equivalence tests are a separate family. `n_unit` is the unit of `n`. `estimate_unit` is the unit of `estimate`
-        and its interval: `share of yes` for a yes-no column, otherwise the name of the column. `levels` has the levels
-        in the order of the subtraction. `effect_ci_low` and `effect_ci_high` are the bounds of the interval of
-        `effect`. `warnings` has the reasons why a result may be misleading.
+        `as planned` is the test of the plan. If a unit (such as a participant) has values at several levels, but the
+        planned test treats these values as independent, the form `paired form` is added. The form `equivalence` is
+        added if the test has a margin. `p_holm` and `p_bh` are the p values after correction for the number of tests
+        in a family. Each effect of an analysis of variance counts as one test. Confirmatory tests, exploratory tests
+        and equivalence tests are corrected separately. To correct the p value of a paired form, it replaces the p
+        value of the planned test in the family. `n_unit` is the unit of `n`. `estimate_unit` is the unit of `estimate`
+        and its interval: `share of yes` for a yes-no column, otherwise the name of the column. `levels` has the
+        levels; the estimate is the first minus the second. `effect_ci_low` and `effect_ci_high` are the bounds of the
+        interval of `effect`. `warnings` states why a result may be misleading.
 
     Raises
     ------
     InputError
-        If a test cannot be computed. The message names the test. With `not_computed`, this error is never raised.
+        If a test cannot be computed and `not_computed` is None. The message names the test.
     """
     rows: list[dict[str, Any]] = []
     for name, planned in plan.tests.items():
@@ -121,7 +124,10 @@ def planned_tests(
 def rows_of_test(
     data: pd.DataFrame, name: str, planned: PlannedTest, plan: PlannedAnalyses
 ) -> Iterator[dict[str, Any]]:
-    """Yield the row of each form of one test, without the corrected p values. `plan` has the settings of all tests."""
+    """Yield one row for each form of one test, without the corrected p values.
+
+    `plan` has the confidence level and seed.
+    """
     what = f"the test `{name}`"
     require_columns(data, named_columns(planned), what)
     chosen = chosen_rows(data, planned.where, what)
@@ -147,7 +153,7 @@ def rows_of_test(
 
 
 def _levels_words(levels: Sequence[Sequence[Any]], planned: PlannedTest) -> str:
-    """Return the levels of the factors of an effect. Two levels of the only factor are in the order of subtraction."""
+    """Return the levels of an effect as text, such as `a - b` for two levels of one factor."""
     joined = " - " if len(planned.factors) == 1 and len(levels[0]) == 2 else ", "
     return " × ".join(joined.join(map(level_text, of_factor)) for of_factor in levels)
 
@@ -155,7 +161,7 @@ def _levels_words(levels: Sequence[Sequence[Any]], planned: PlannedTest) -> str:
 def _effects(
     rows: pd.DataFrame, levels: Mapping[str, list[Any]], planned: PlannedTest, plan: PlannedAnalyses
 ) -> Iterator[tuple[Effect, str, HypothesisTest, float | None]]:
-    """Yield each effect and form of the test, with its result and Bayes factor."""
+    """Yield the factors of each effect, the form of the test, its result and its Bayes factor."""
     if len(planned.factors) > 1:
         tests, notes = factorial_test(rows, levels, planned, plan.confidence)
         for effect, result in tests.items():
@@ -169,7 +175,7 @@ def _effects(
 def _forms(
     rows: pd.DataFrame, levels: list[Any], planned: PlannedTest, plan: PlannedAnalyses
 ) -> Iterator[tuple[str, HypothesisTest, float | None]]:
-    """Yield each form of the test, with its result and Bayes factor."""
+    """Yield each form of a test with one factor or none, with the result and the Bayes factor."""
     if planned.test == "chi_square" and planned.within is None:
         yield AS_PLANNED, _chi_square(rows, levels, planned, plan.confidence), None
         return
@@ -211,7 +217,7 @@ def _with(result: HypothesisTest, warnings: tuple[str, ...]) -> HypothesisTest:
 
 
 def _values_of_units(rows: pd.DataFrame, levels: list[Any], planned: PlannedTest) -> _Values:
-    """Return one value for each unit and level."""
+    """Return one value for each unit and level, and warnings."""
     table, notes = unit_values(rows, {planned.factor: levels} if planned.factor else {}, planned)
     return _Values(table if planned.against is not None else table[VALUE].unstack().reindex(columns=levels), notes)
 

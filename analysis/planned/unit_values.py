@@ -1,4 +1,4 @@
-"""One value for each unit and combination of levels, from the rows of a planned test."""
+"""The values that a planned test compares: one for each unit (such as a participant) and combination of levels."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from batteries.errors import InputError
 from experiment.study.planned_analyses import PlannedTest
 
 VALUE, AGAINST = "value", "against"
-"""Columns of a test `against` a value: the value of a unit, and the number that it is compared with."""
+"""Columns of `unit_values`: the value of a unit, and the number with which a test `against` a value compares it."""
 
 ALL_MISSING = "no row of {factor} = {levels} has a value. Fix: remove this level from the test."
 ONE_ANSWER = (
@@ -25,7 +25,7 @@ ONE_ANSWER = (
 def rows_with_levels(
     rows: pd.DataFrame, planned: PlannedTest, what: str
 ) -> tuple[pd.DataFrame, dict[str, list[Any]], tuple[str, ...]]:
-    """Return the rows that have a compared level of each factor, these levels in order, and notes on other rows."""
+    """Return the rows to compare, the levels of each factor in order, and notes on rows without a level."""
     levels: dict[str, list[Any]] = {}
     notes = []
     for factor in planned.factors:
@@ -51,16 +51,16 @@ def _check_number_of_levels(factor: str, levels: Sequence[Any], planned: Planned
 def unit_values(
     rows: pd.DataFrame, levels: Mapping[str, Sequence[Any]], planned: PlannedTest
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the value of each unit at each combination of levels, with notes on the rows.
+    """Return the value of each unit at each combination of levels, and notes on rows that are left out.
 
     Parameters
     ----------
     rows
-        Rows with a level of each factor.
+        Data with a level of each factor in each row.
     levels
         The compared levels of each factor.
     planned
-        The test.
+        The test, as written in the plan.
 
     Returns
     -------
@@ -68,7 +68,8 @@ def unit_values(
         The column `VALUE`, and for a test against a value the column `AGAINST`. The index has the unit and the level of
         each factor. A combination without a value has no row.
     tuple of str
-        Sentences on excluded rows. If values are sums, also a sentence on units with different numbers of rows.
+        Sentences on rows that are left out. If values are sums, also a sentence on units with different numbers of
+        rows.
 
     Raises
     ------
@@ -104,7 +105,7 @@ def unit_values(
 
 
 def incomplete_units_note(n_units: int) -> tuple[str, ...]:
-    """Return a sentence on the units that lack a value at one or more levels; empty if no unit does."""
+    """Return a sentence with the number of units that lack a value at a level; empty if `n_units` is 0."""
     if not n_units:
         return ()
     units, were = ("unit", "was") if n_units == 1 else ("units", "were")

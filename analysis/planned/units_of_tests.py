@@ -10,7 +10,10 @@ _NAMES = {"item_id": "item"}
 
 
 def unit_of_n(rows: pd.DataFrame, planned: PlannedTest) -> str:
-    """Return the unit that a test counts in `n`: the unit of the plan, or a row for a chi-square test between units."""
+    """Return the unit that `n` counts: the unit in the plan, such as `participant`.
+
+    A chi-square test between units counts rows.
+    """
     if planned.per is None or (planned.test == "chi_square" and planned.within is None):
         return "row"
     if planned.per == "participant" and "kind" in rows:

@@ -1,1 +1,1 @@
-"""Power by simulation: simulated responses, and the share of studies in which the planned analyses find an effect."""
+"""Power by simulation: the share of simulated studies in which a planned analysis finds an effect."""

@@ -1,4 +1,4 @@
-"""The comparison of people with a language model, run on simulated responses to estimate its power."""
+"""Power of the comparison of people with a language model, from simulated responses."""
 
 import math
 from collections.abc import Mapping
@@ -24,10 +24,10 @@ from experiment.study.planned_analyses import Level, PlannedComparison
 
 @dataclass(frozen=True, eq=False)
 class StoredModel:
-    """A language model whose responses are known."""
+    """A language model with stored responses."""
 
     name: str
-    """The model as a subject of the report."""
+    """The name of the model in the report."""
     items: pd.DataFrame
     """The result of `accuracy.item_counts` for the trials of the model."""
 
@@ -65,18 +65,18 @@ def comparison_analysis(
     trials : PlannedTrials
         The trials of the simulated people.
     plan : AnalysisPlan
-        The plan. `items` states whether the interval generalizes to other items, and `item_cluster` states which items
-        are not independent.
+        The plan. Its setting `items` states whether the interval generalizes to other items. Its setting
+        `item_cluster` is the factor that groups related items.
     model : float or StoredModel
-        A number is the model's accuracy over all items like those of the study. Then the model responds to each item
-        once in each simulated study, and its responses are simulated too. A `StoredModel` has known responses, which
+        A number is the model's expected accuracy over items like those of the study. In each simulated study, the
+        model then responds once to each item, with simulated responses. A `StoredModel` has stored responses, which
         are the same in each simulated study.
     name : str, optional
-        A comparison of the plan; by default the comparison over all items, which every report has.
+        Name of a comparison in the plan. By default, the comparison over all items.
     levels : mapping, optional
-        If the comparison has factors: a level of each factor. Only trials with these levels are compared.
+        One level of each factor of the comparison, if it has factors. Only trials with these levels are compared.
     alpha : float
-        The level of significance. The interval has the coverage 1 - alpha; for equivalence, 1 - 2 alpha.
+        The level of significance. The interval has the confidence level 1 - alpha, or 1 - 2 alpha for equivalence.
     is_equivalence : bool
         True to find the power to show equivalence with the margin of the comparison.
 
@@ -88,7 +88,7 @@ def comparison_analysis(
 
     Notes
     -----
-    The interval is the interval of `differences`. This function computes it faster for many simulated studies.
+    The interval is computed as in `analysis.measures.differences`, but faster for many simulated studies.
 
     Examples
     --------
@@ -142,18 +142,19 @@ def comparison_analysis(
 
 @dataclass(frozen=True, eq=False)
 class _Comparison:
-    """The comparison of people with a model in one cell of the factors."""
+    """The comparison of people with a model at one combination of levels (a cell)."""
 
     trials: PlannedTrials
     plan: AnalysisPlan
     rows: Bools
-    """Trials of people in this cell, at items of the model."""
+    """True for each trial of people in the cell, at an item that the model was asked."""
     items: npt.NDArray[np.intp]
-    """The item of each trial, as a code from 0."""
+    """The item of each trial, as an index from 0."""
     clusters: npt.NDArray[np.intp]
-    """The cluster of each trial's item, as a code from 0. Without clusters in the plan, each item is a cluster."""
+    """The cluster of each trial's item, as an index from 0. If the plan has no `item_cluster`, each item is a cluster.
+    """
     n_right: Floats
-    """Sum of the model's right responses to each item; 0 if these responses are simulated."""
+    """Number of the model's right responses to each item; 0 if the model's responses are simulated."""
     n_replies: npt.NDArray[np.int64]
     """Number of the model's responses to each item."""
     confidence: float
@@ -161,7 +162,7 @@ class _Comparison:
     """The margin of equivalence; None for a test of a difference."""
 
     def run(self, correct: Floats, kept: Bools, model_right: Floats | None = None) -> Outcome:
-        """Return whether the interval of the difference excludes 0, or is within the margin."""
+        """Return True as `interval_decides` if the interval of the difference excludes 0, or is within the margin."""
         used = kept & self.rows
         if not used.any():
             raise InputError("no participant remains. Fix: simulate more participants.")
@@ -218,7 +219,10 @@ _STORED = (
 
 
 def _rows_of_cell(trials: PlannedTrials, planned: PlannedComparison, levels: Mapping[str, Level], what: str) -> Bools:
-    """Return True for each trial with these levels. The comparison must have these factors, and no others."""
+    """Return True for each trial with these levels.
+
+    Raise InputError if `levels` does not have exactly the factors of the comparison.
+    """
     if set(levels) != set(planned.by):
         wanted = ",".join(f"{factor}=LEVEL" for factor in planned.by)
         fix = f"name one level of each factor as the term, {wanted}" if planned.by else "omit the term"

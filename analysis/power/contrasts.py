@@ -1,4 +1,4 @@
-"""The paired t test of a contrast of the participants' accuracies, for simulated responses."""
+"""Power of a paired t test of the participants' accuracies, from simulated responses."""
 
 from collections.abc import Sequence
 
@@ -18,22 +18,22 @@ from experiment.study.planned_analyses import Level
 def contrast_t(trials: PlannedTrials, effects: Sequence[Effect]) -> PowerAnalysis:
     r"""Return the power analysis of a t test of the first effect, with one contrast per participant.
 
-    For an effect at a level of one factor, this is the paired t test of the participants' accuracies at this level and
-    at the reference level. For an effect at levels of several factors, this is the t test of their interaction, such as
-    the difference between differences. The reference level of a factor is its first level without an effect.
+    For an effect at a level of one factor, the test compares the participants' accuracies at this level and at the
+    reference level. For an effect at levels of several factors, it tests their interaction, such as the difference
+    between two differences. The reference level of a factor is its first level without an effect.
 
     Parameters
     ----------
     trials : PlannedTrials
         The trials.
     effects : sequence of Effect
-        The effects. The first effect is tested.
+        The effects that are simulated. Only the first effect is tested.
 
     Raises
     ------
     InputError
-        Every level of a factor has an effect, so that there is no reference level. Or no participant sees all compared
-        items.
+        If every level of a factor has an effect, so that there is no reference level. Also if no participant has
+        trials in all compared cells.
 
     Notes
     -----
@@ -93,7 +93,8 @@ def paired_contrast(
 ) -> tuple[Run, float]:
     """Return the function that runs the t test of a contrast, and the share of participants with trials in all cells.
 
-    The contrast of a participant is the sum of the cell means, each multiplied by the sign of the cell.
+    A cell is a combination of levels. The contrast of a participant is the sum of the means of all cells, each
+    multiplied by the sign of the cell.
 
     Parameters
     ----------
@@ -108,12 +109,12 @@ def paired_contrast(
     sums : bool
         True to use the sum of each cell instead of the mean.
     margin : float, optional
-        The margin of an equivalence test. Without a margin, the test is about a difference.
+        The margin of an equivalence test. None for a test of a difference.
 
     Raises
     ------
     InputError
-        No participant has trials in all cells.
+        If no participant has trials in all cells.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The tests and models of an analysis plan, run on simulated responses to estimate their power."""
+"""Power of the tests and statistical models of an analysis plan, from simulated responses."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -23,9 +23,9 @@ from batteries.errors import InputError
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedModel, PlannedTest
 
 OUTCOMES = ("correct", "score")
-"""Outcomes that are simulated; the score of every task is 1 for a correct response and 0 for a wrong one."""
+"""The simulated outcomes. In a simulation, both are 1 for a correct response and 0 for a wrong response."""
 SIMULATED_FAMILIES = ("gaussian", "binomial")
-"""Families of models for an outcome of 0 and 1."""
+"""Families of statistical models that can have an outcome of 0 and 1."""
 ABOUT_MODELS = ("subject", "kind", "run", "model", "model_version", "temperature", "prompt_digest")
 """Columns that distinguish people from models, or one model from another."""
 Planned = TypeVar("Planned", PlannedTest, PlannedModel)
@@ -45,20 +45,22 @@ def planned_test_analysis(
     plan : PlannedAnalyses
         The plan.
     name : str
-        The test.
+        Name of the test.
     is_equivalence : bool
-        True for the equivalence test, with the `equivalence_margin` of the test.
+        True for the power of the equivalence test with the test's `equivalence_margin`. False for the test of a
+        difference.
 
     Raises
     ------
     InputError
-        The plan does not have the test, the test needs data that are not simulated, or it has no margin.
+        If the plan does not have the test, or the test needs data that are not simulated. Also if `is_equivalence` is
+        true and the test has no margin.
 
     Notes
     -----
-    To correct the p value, all tests of the same family are run on the same responses. Tests that need data that are
-    not simulated count as not significant. If there are such tests, the power is a lower bound. The family of an
-    equivalence test has only equivalence tests.
+    The p value is corrected for all tests of the same family, which are run on the same simulated responses. Some
+    tests need data that are not simulated; they count as not significant, so the power is then a lower bound. The
+    family of an equivalence test has only equivalence tests.
 
     Examples
     --------
@@ -136,7 +138,7 @@ def planned_test_analysis(
 
 
 def _equivalence(table: pd.DataFrame, planned: PlannedTest, what: str) -> Equivalence:
-    """Return the margin of a test as a difference in accuracy, and the trials that the test compares."""
+    """Return the equivalence margin of a test as a difference in accuracy, and the trials that the test compares."""
     chosen = matching(table, planned.where, what).to_numpy(dtype=bool)
     first, second, margin = chosen, None, planned.equivalence_margin or 0.0
     if planned.factor:
@@ -219,16 +221,16 @@ def planned_model_analysis(
     plan : PlannedAnalyses
         The plan.
     name : str
-        The model.
+        Name of the model.
     term : str, optional
-        A term of the formula or a coefficient. A term, such as `condition:level`, is tested as in the table `anova` of
-        the model. A coefficient, such as `conditionB`, is tested as in the table `coefficients`. `term` may be omitted
-        if the formula has only one term.
+        A term of the formula, such as `condition:level`, or a coefficient, such as `conditionB`. The p value of a term
+        is that of the model's table `anova`. The p value of a coefficient is that of the table `coefficients`. `term`
+        may be omitted if the formula has only one term.
 
     Raises
     ------
     InputError
-        The plan does not have the model, the model does not have the term, or the model needs data that are not
+        If the plan does not have the model, the model does not have the term, or the model needs data that are not
         simulated.
 
     Examples
@@ -336,7 +338,10 @@ def _named(there: Mapping[str, Planned], name: str, kind: str) -> Planned:
 
 
 def _why_not(trials: PlannedTrials, plan: PlannedAnalyses, planned: PlannedTest | PlannedModel) -> str | None:
-    """Return the end of a sentence that says why this test or model cannot be run on simulated responses."""
+    """Return the reason why a test or model cannot be run on simulated responses, as the end of an error message.
+
+    Return None if it can be run.
+    """
     if isinstance(planned, PlannedModel):
         formula = parse_formula(planned.formula)
         outcome, compared = formula.outcome, set(formula.columns)
@@ -376,7 +381,7 @@ def _why_not(trials: PlannedTrials, plan: PlannedAnalyses, planned: PlannedTest 
 
 
 def _with_flags(trials: PlannedTrials, plan: PlannedAnalyses, columns: Iterable[str]) -> pd.DataFrame:
-    """Return the trials as rows of people, without responses, with those flags of the plan that are in `columns`."""
+    """Return the trials as rows of people without responses. Add the flags of the plan that are in `columns`."""
     table = trials.table.assign(kind="human", subject="people")
     return add_flags(table, {flag: plan.flags[flag] for flag in plan.flags if flag in set(columns)})
 

@@ -6,12 +6,17 @@ from collections.abc import Callable
 from scipy.stats import norm
 
 PRECISION = 0.02
-"""Largest distance between the result and the next smaller number that was simulated, as a share of the result. For
-small results, this distance is one step."""
+"""The search stops when the largest number with too little power is at most this share below the result. For small
+results, it stops at one step below.
+"""
 MOST_CHANGE = 4.0
-"""Largest ratio of two successive numbers of participants, because the power of few studies is a rough estimate."""
+"""Largest ratio of two successive numbers of participants. A larger change would rely too much on the estimated power,
+which is imprecise.
+"""
 MOST_GUESSES = 4
-"""Number of guesses between two limits, before the search halves the distance instead."""
+"""Largest number of guesses between two limits. After these guesses, the search halves the distance between the
+limits.
+"""
 
 
 def smallest_n(
@@ -28,8 +33,8 @@ def smallest_n(
     Parameters
     ----------
     power_at : callable
-        Function of a number of participants that returns the power, from 0 to 1. The same number must always have the
-        same power: simulate each number with the same seed.
+        Function that takes a number of participants and returns the power, from 0 to 1. For the same number, it must
+        always return the same power. So use the same seed in each call.
     target : float
         The power, such as 0.8.
     alpha : float
@@ -37,7 +42,7 @@ def smallest_n(
     start : int
         The first number to try.
     step : int
-        Only multiples of this number are tried, such as the number of counterbalance groups.
+        Only multiples of this number are tried. For equal groups, give the number of counterbalance groups.
     largest : int
         Largest number to try.
 
@@ -49,16 +54,16 @@ def smallest_n(
 
     Notes
     -----
-    The search keeps two numbers: the power of one is below the target, and the power of the other reaches the target.
-    The search stops when the two numbers are near each other. The first numbers that the search tries are guesses, from
-    the power :math:`\pi` of the last number :math:`n`:
+    The search keeps two limits: a number whose power is below the target, and a number whose power reaches the target.
+    The search stops when the limits are near each other. The first numbers that the search tries are guesses, from the
+    power :math:`\pi` of the last number :math:`n`:
 
     .. math:: n \left(\frac{z_{1 - \alpha/2} + z_\text{target}}{z_{1 - \alpha/2} + z_\pi}\right)^2,
 
     because the standard error of an estimate is proportional to :math:`1 / \sqrt{n}` (Cohen, 1988). The guess is wrong
     if the standard error decreases more slowly, for instance because of few items. Then the search needs more steps,
-    but its result is valid: it depends only on the simulated power. After some guesses, the search halves the distance
-    between the two numbers.
+    but the result is valid, because it depends only on the simulated power. After some guesses, the search halves the
+    distance between the limits.
 
     References
     ----------
@@ -100,7 +105,7 @@ def _multiple(n: float, step: int) -> int:
 
 
 def _ratio(power: float, target: float, alpha: float) -> float:
-    """Return the number of participants for the target, divided by the number for `power`."""
+    """Return the number of participants for the target power, divided by the number of participants for `power`."""
     z = norm.isf(alpha / 2)
     known = z + norm.ppf(power)
     if not known > 0:

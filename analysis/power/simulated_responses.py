@@ -21,37 +21,37 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 NOT_FACTORS = ("group", "item_id", "task", "chance")
-"""The columns of a design that are not factors of its items."""
+"""The columns of a design that are not factors of items."""
 
 _Z = np.linspace(-8.5, 8.5, 851)
 _DENSITY = norm.pdf(_Z) / norm.pdf(_Z).sum()
 _FURTHEST_LOGIT = 500.0
-"""The search for a mean logit covers the values from minus this number to plus this number."""
+"""Bound of the search for a mean logit, which covers the values from -500 to 500."""
 
 
 @dataclass(frozen=True)
 class Effect:
-    """A difference in accuracy. It is added to the baseline at the items with certain levels."""
+    """A difference in accuracy that is added to the baseline accuracy at items with certain levels."""
 
     levels: Mapping[str, Level]
     difference: float
 
     @property
     def place(self) -> str:
-        """The levels, in words."""
+        """The levels of the effect, in words."""
         return " and ".join(f"{factor} = {level_text(level)}" for factor, level in self.levels.items())
 
 
 @dataclass(frozen=True)
 class Population:
-    """The variation of participants and items in the population, and the share of excluded participants."""
+    """The simulated population: the variation of participants and of items, and the share of excluded participants."""
 
     participant_sd: float
-    """Standard deviation of the participants' intercepts, in log-odds."""
+    """Standard deviation of the participants' intercepts (the differences between participants), in log-odds."""
     item_sd: float
-    """Standard deviation of the items' intercepts, in log-odds."""
+    """Standard deviation of the items' intercepts (the differences between items), in log-odds."""
     item: tuple[str, ...] = ("item_id",)
-    """The columns that identify an item; all trials of an item have the same item intercept."""
+    """The columns that identify an item. All trials of an item have the same item intercept."""
     excluded: float = 0.0
     """Probability that a participant is excluded. All responses of an excluded participant are lost."""
 
@@ -66,9 +66,9 @@ class PlannedTrials:
     """The test trials of simulated participants, with the factors of their items."""
 
     table: pd.DataFrame
-    """One row per trial: `participant`, and the columns of the design."""
+    """One row per trial, with the column `participant` and the columns of the design."""
     participants: npt.NDArray[np.intp]
-    """For each trial, the number of the participant, counted from 0."""
+    """The index of the participant of each trial, from 0."""
 
     @cached_property
     def n(self) -> int:
@@ -84,8 +84,8 @@ def planned_trials(design: pd.DataFrame, n_participants: int) -> PlannedTrials:
     design : DataFrame
         One row for each test trial of each group: `group`, `item_id`, `task`, `chance`, and one column per factor.
     n_participants : int
-        Number of participants. Participants are assigned to the groups in turn. So a participant keeps the same group
-        if the number of participants is increased.
+        Number of participants. Participants are assigned to the groups in turn, so a participant has the same group
+        for every number of participants.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def planned_trials(design: pd.DataFrame, n_participants: int) -> PlannedTrials:
 
 
 def accuracies(design: pd.DataFrame, baseline: float | Floats, effects: Sequence[Effect]) -> Floats:
-    """Return the population's accuracy at each row: the baseline plus the differences of all effects at this row.
+    """Return the average accuracy of the population at each row: the baseline plus all effects at this row.
 
     Parameters
     ----------
@@ -111,12 +111,13 @@ def accuracies(design: pd.DataFrame, baseline: float | Floats, effects: Sequence
     baseline : float or array of float, shape (rows,)
         The accuracy without any effect: one number for all rows, or one number for each row.
     effects : sequence of Effect
-        The effects. The differences of all effects are added to the baseline.
+        The effects, which are added to the baseline.
 
     Raises
     ------
     InputError
-        A factor, level or combination of levels does not exist, or an accuracy is not above chance or not under 1.
+        If a factor, level or combination of levels does not exist, or if an accuracy is not above chance or not below
+        1.
 
     Examples
     --------
@@ -156,19 +157,19 @@ def _rows_with(design: pd.DataFrame, effect: Effect) -> Bools:
 
 
 def conditional_logits(accuracy: Floats, sd: float) -> Floats:
-    r"""Return the mean logit of a population for each average accuracy of the population.
+    r"""Return the mean logit of a population (of participants and items) that has a given average accuracy.
 
     Parameters
     ----------
     accuracy : array of float
-        Averages over the population, from 0 to 1. The logits of 0 and 1 are infinite.
+        Average accuracies of the population, from 0 to 1. The logits of 0 and 1 are infinite.
     sd : float
         Standard deviation of the logits, at most 10.
 
     Raises
     ------
     InputError
-        The standard deviation is negative or above 10.
+        If the standard deviation is negative or above 10.
 
     Notes
     -----
@@ -228,17 +229,17 @@ def simulated_responses(
     Parameters
     ----------
     trials : PlannedTrials
-        The trials.
+        The trials of each study.
     accuracy : array of float, shape (trials,)
-        The population's accuracy at each trial; see `accuracies`.
+        The average accuracy of the population at each trial; see `accuracies`.
     population : Population
-        The variation of participants and items.
+        The simulated population.
     simulations, seed : int
-        Number of studies, and the seed. With the same seed, the responses of the first participants do not depend on
-        the number of participants or studies.
+        Number of studies, and the seed. With the same seed, more participants or studies do not change the responses
+        of the first participants and studies.
     model_accuracy : array of float, shape (trials,), optional
-        For studies with a language model: the model's average accuracy at each trial. The model responds once to each
-        item.
+        The average accuracy of a language model at each trial, for studies with a model. The model responds once to
+        each item.
 
     Yields
     ------
@@ -256,9 +257,8 @@ def simulated_responses(
         \mathrm{logit} \Pr(y_{pi} = 1) = \eta_{pi} + u_p + w_i, \quad
         u_p \sim N(0, \sigma_u^2), \; w_i \sim N(0, \sigma_w^2),
 
-    where `conditional_logits` returns :math:`\eta` for the standard deviation
-    :math:`\sqrt{\sigma_u^2 + \sigma_w^2}`. A model has the same item intercepts, without a participant's intercept. So
-    items that are easy for people are easy for the model too.
+    where `conditional_logits` returns :math:`\eta` for the standard deviation :math:`\sqrt{\sigma_u^2 + \sigma_w^2}`.
+    A model has the same item intercepts as people. So items that are easy for people are easy for the model too.
 
     References
     ----------

@@ -1,6 +1,6 @@
 """Power by simulation: the share of simulated studies of a given size in which an analysis finds an effect.
 
-If the analysis of a study fails, the study counts as a study in which no effect was found.
+If the analysis of a study fails, the study counts as a study without a found effect.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from analysis.statistics.intervals import wilson
 from batteries.errors import InputError
 
 NOT_CONVERGED, SINGULAR, NOT_COMPUTABLE = "not_converged", "singular", "not_computable"
-"""Reasons why an analysis of a simulated study counts as not significant, whatever its p value."""
+"""Reasons why the result of a simulated study counts as not significant, even if its p value is below alpha."""
 
 COLUMNS = ["effect", "n_participants", "n_analysed_mean", "simulations", "n_significant", "power", "ci_low", "ci_high",
            "mean_estimate", "power_with_singular", NOT_CONVERGED, SINGULAR, NOT_COMPUTABLE]  # fmt: skip
@@ -25,16 +25,18 @@ class Outcome:
     """Result of an analysis of one simulated study."""
 
     p_value: float
-    """The p value; missing if the analysis decides by an interval."""
+    """The p value; NaN if the analysis decides by a confidence interval."""
     estimate: float | None = None
-    """The estimated effect; missing if the analysis does not test a single number."""
+    """The estimated effect; None if the tested effect is not a single number."""
     flaw: str | None = None
-    """`NOT_CONVERGED` or `SINGULAR`; None if the fit has neither problem."""
+    """`NOT_CONVERGED` or `SINGULAR` for a fit with this problem; otherwise None."""
     interval_decides: bool | None = None
-    """For an analysis that decides by an interval: True if the interval shows the difference, or the equivalence."""
+    """True if the confidence interval shows the difference or the equivalence, and False if not. None if the p value
+    decides.
+    """
 
     def is_positive(self, alpha: float) -> bool:
-        """Return True if the analysis finds what it tests. A missing p value is not below alpha."""
+        """Return True if the analysis shows the tested difference or equivalence, and False if the p value is NaN."""
         return self.p_value < alpha if self.interval_decides is None else self.interval_decides
 
 
@@ -48,49 +50,55 @@ class Equivalence:
     margin: float
     """Largest difference in accuracy that counts as no difference."""
     first: Bools
-    """Trials whose accuracy is the first part of the tested difference, shape (trials,)."""
+    """True for each trial in the first part of the tested difference (first accuracy minus second accuracy); shape
+    (trials,).
+    """
     second: Bools | None = None
-    """Trials whose accuracy is subtracted. None if a given accuracy is subtracted (`PowerAnalysis.equal_accuracy`)."""
+    """True for each trial in the second part. None if the second accuracy is a given number
+    (`PowerAnalysis.equal_accuracy`).
+    """
 
 
 @dataclass(frozen=True, eq=False)
 class PowerAnalysis:
-    """An analysis that can be run on the responses of simulated studies."""
+    """An analysis whose power can be estimated with simulated responses."""
 
     title: str
     """The tested effect, in words."""
     run: Run
-    """Function of two arrays. The first array has the correctness of each trial; the second array is true for each
-    trial in the analysis. If `model_accuracy` is given, a third array has the model's correctness at the item of each
-    trial. The function raises InputError if these responses cannot be analysed.
+    """Function that analyzes the responses of one simulated study. Its first argument is an array with the correctness
+    of each trial. Its second argument is an array that is true for each trial in the analysis. If `model_accuracy` is
+    given, a third array has the correctness of the model at the item of each trial. The function raises InputError if
+    the analysis is not possible.
     """
     unit: str = "accuracy"
     """Unit of the estimate."""
     notes: tuple[str, ...] = ()
     """Notes on the analysis, one sentence each."""
     equal: str = "Without any effect"
-    """The condition that the tested difference is 0, as the beginning of a sentence."""
+    """The condition under which the tested difference is 0, as the beginning of a sentence."""
     equal_accuracy: Floats | None = None
-    """For a comparison with a number or a model: the accuracy of people at each trial if the tested difference is 0.
-    None if the tested difference is 0 without the effects."""
+    """The accuracy of people at each trial under the null hypothesis, for a comparison with a number or a model. None
+    if the null hypothesis is true without the simulated effects.
+    """
     model_accuracy: Floats | None = None
-    """For a comparison with a simulated model: the accuracy of the model at each trial."""
+    """The accuracy of the simulated model at each trial; None if no model is simulated."""
     equivalence: Equivalence | None = None
-    """For an equivalence test: its margin. None for a test of a difference."""
+    """The margin and the trials of an equivalence test; None for a test of a difference."""
     remedy: str = "plan a mixed model with random effects of participants and items"
-    """Instruction for the case that the rate of false positives is too high."""
+    """Advice for the researcher if the rate of false positives is too high."""
 
     def null_accuracy(self, without_effects: Floats) -> Floats:
         """Return the accuracy at each trial if the null hypothesis is true.
 
-        For a test of a difference, the tested difference is then 0. For an equivalence test, the difference is as large
-        as the margin: the accuracy at the first part of the difference is lower by the margin. If an accuracy cannot be
-        that low, the accuracy is higher by the margin instead.
+        For a test of a difference, the tested difference is then 0. For an equivalence test, the first accuracy is
+        lower than the second accuracy by the margin. If an accuracy would be 0 or less, the first accuracy is higher
+        by the margin instead.
 
         Parameters
         ----------
         without_effects : array of float, shape (trials,)
-            The accuracy at each trial without the effects.
+            The accuracy at each trial without the simulated effects.
         """
         equal = without_effects if self.equal_accuracy is None else self.equal_accuracy
         if self.equivalence is None:
@@ -105,7 +113,10 @@ class PowerAnalysis:
         )
 
     def true_difference(self, accuracy: Floats) -> float:
-        """Return the difference that an equivalence test is about, in the population with these accuracies."""
+        """Return the true difference between the two accuracies that an equivalence test compares.
+
+        `accuracy` is the average accuracy of the population at each trial.
+        """
         assert self.equivalence is not None
         first, second = self.equivalence.first, self.equivalence.second
         subtracted = self.equal_accuracy if self.equal_accuracy is not None else accuracy
@@ -130,15 +141,16 @@ def simulated_power(
     Parameters
     ----------
     trials : PlannedTrials
-        The trials of at least as many participants as the largest number in `ns`.
+        The trials of each study, for at least as many participants as the largest number in `ns`.
     accuracy : array of float, shape (trials,)
-        The population's accuracy at each trial; see `accuracies`.
+        The average accuracy of the population at each trial; see `accuracies`.
     analysis : PowerAnalysis
-        The analysis of the responses.
+        The analysis whose power is estimated.
     population : Population
         The variation of participants and items, and the share of excluded participants.
     ns : sequence of int
-        Numbers of participants. For a smaller number, only the first participants are used.
+        The numbers of participants for which the power is estimated. A smaller number uses only the first
+        participants.
     simulations : int
         Number of simulated studies for each number of participants.
     alpha : float
@@ -146,23 +158,23 @@ def simulated_power(
     seed : int
         Seed of the responses; the same for each number of participants.
     null_accuracy : array of float, optional
-        Accuracies if the null hypothesis is true (`PowerAnalysis.null_accuracy`). With these accuracies, studies with
-        the largest number in `ns` are simulated, to estimate the false-positive rate.
+        Accuracies under the null hypothesis (`PowerAnalysis.null_accuracy`). If they are given, the false-positive
+        rate is estimated too, with the largest number of participants in `ns`.
     on_done : callable
-        A function that is called after each simulated study, also after the studies for `null_accuracy`.
+        A function that is called after each simulated study, for instance to show progress.
 
     Returns
     -------
     DataFrame
-        One row per number of participants, and one more row for `null_accuracy`.
+        One row per number of participants, and one more row if `null_accuracy` is given.
 
-        - `effect`: `as given` or `none`
+        - `effect`: `as given`, or `none` in the row for `null_accuracy`
         - `n_participants`: number of participants before exclusion
         - `n_analysed_mean`: mean number of participants after exclusion
         - `simulations`, `n_significant`: number of studies, and of studies with a significant result (for an
           equivalence test, of studies that show equivalence)
-        - `power`, `ci_low`, `ci_high`: share of significant studies with Wilson's 95 % score interval. If the null
-          hypothesis is true, this share is the false-positive rate
+        - `power`, `ci_low`, `ci_high`: share of significant studies with Wilson's 95 % score interval. In the row for
+          `null_accuracy`, this share is the false-positive rate
         - `mean_estimate`: mean of the estimates
         - `power_with_singular`: the power if the p values of singular models are also counted
         - `not_converged`, `singular`, `not_computable`: shares of studies whose model did not converge or was singular,
@@ -171,11 +183,11 @@ def simulated_power(
     Raises
     ------
     InputError
-        There are too few trials, or no simulated study of the largest number of participants could be analysed.
+        If there are too few trials, or if no simulated study of the largest number of participants could be analysed.
 
     Notes
     -----
-    The standard error of a power :math:`\pi` that was simulated :math:`S` times is :math:`\sqrt{\pi (1 - \pi) / S}`, at
+    The standard error of a power :math:`\pi` from :math:`S` simulated studies is :math:`\sqrt{\pi (1 - \pi) / S}`, at
     most 0.016 for 1,000 simulations.
 
     References

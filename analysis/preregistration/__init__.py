@@ -1,1 +1,1 @@
-"""Lock an analysis plan before data are seen, and find the deviations of an analysis from the locked plan."""
+"""Lock an analysis plan before data are seen, and list the deviations of an analysis from the locked plan."""

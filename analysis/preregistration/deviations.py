@@ -1,6 +1,7 @@
-"""Compare a plan with an earlier plan. An analysis that differs from the earlier plan is exploratory.
+"""Compare the plan of an analysis with the earlier plan: the locked plan or the registered plan.
 
-The earlier plan is the locked plan. Without a lock, it is the plan that the store registered with the study's version.
+The researcher locks a plan. If no plan was locked, the earlier plan is the plan that the store saved (registered) with
+the version of the study. Results that differ from the earlier plan are marked as exploratory.
 """
 
 import json
@@ -20,25 +21,25 @@ from experiment.study.planned_analyses import PlannedAnalyses
 Plan = TypeVar("Plan", bound=PlannedAnalyses)
 
 NAMED = ("tables", "models", "tests", "confidence_ratings", "comparisons", "signals")
-"""Parts of a plan whose entries have names. The researcher may add exploratory entries to these parts."""
+"""Parts of a plan whose entries have names. Only entries of these parts can be exploratory."""
 
 
 @dataclass(frozen=True)
 class RegisteredPlan:
-    """The plan that the store registered with a version of the study, before the first session of this version."""
+    """The plan that the store saved with a version of the study, before the first session of this version."""
 
     recorded: ClassVar[str] = "registered"
 
     content: dict[str, Any]
     """The plan without default values (`plan_content`)."""
     of: dict[str, str]
-    """The data for which the plan was made; see `Lock.of`."""
+    """The data for which the plan was made, such as the digest of the battery; see `Lock.of`."""
     version: str
     """The version of the study."""
     registered_at: str
     """Time of the registration (UTC, ISO 8601)."""
     n_sessions: int
-    """Number of sessions that began after the registration, with this version."""
+    """Number of sessions of this version that began after the registration."""
 
 
 EarlierPlan = Lock | RegisteredPlan
@@ -47,8 +48,8 @@ EarlierPlan = Lock | RegisteredPlan
 def deviations(earlier: EarlierPlan, plan: PlannedAnalyses, of: dict[str, str]) -> list[str]:
     """Return one sentence for each difference between an earlier plan and the plan of this analysis.
 
-    `of` identifies the data of this analysis, for instance by the digest of the battery. There is also a sentence for
-    each entry of `of` that differs from the data of the earlier plan.
+    `of` identifies the data of this analysis, for instance by the digest of the battery. If the earlier plan was made
+    for other data, there is a sentence on this difference too.
     """
     before, run, recorded = earlier.content, plan_content(plan), earlier.recorded
     event = "lock" if isinstance(earlier, Lock) else "registration"
@@ -90,10 +91,10 @@ def _shown(value: object) -> str:
 
 
 def with_exploratory_marked(plan: Plan, earlier: EarlierPlan | None) -> Plan:
-    """Return the plan, in which each entry that differs from the earlier plan is marked as exploratory.
+    """Return the plan. Each entry that differs from the earlier plan is marked as exploratory.
 
-    Entries are tables, models, tests, confidence ratings, comparisons and signals. An entry is also marked if it
-    uses a flag whose definition changed.
+    The marked entries may be tables, models, tests, confidence ratings, comparisons and signals. An entry is also
+    marked if it uses a flag whose definition changed.
     """
     if earlier is None:
         return plan
@@ -116,15 +117,14 @@ def with_exploratory_marked(plan: Plan, earlier: EarlierPlan | None) -> Plan:
 def lock_that_counts(locks: Sequence[Lock]) -> Lock | None:
     """Return the newest lock that was made before the first session; None if there are no locks.
 
-    A lock that was made after the first session cannot make an analysis confirmatory. If all locks were made after the
-    first session, return the first lock.
+    If all locks were made after the first session, return the first lock.
     """
     first = locks[0] if locks else None
     return next((lock for lock in reversed(locks) if not lock.n_sessions), first)
 
 
 def _uses(planned: Any, flags: set[str]) -> bool:
-    """Return True if an entry of a plan uses one of the flags, as a column or in a formula."""
+    """Return True if the entry `planned` of a plan uses one of the flags."""
     words = set(re.findall(r"[A-Za-z0-9_-]+", json.dumps(planned)))
     return bool(words & flags)
 
@@ -136,9 +136,9 @@ class Registration:
     words: str
     deviations: list[str]
     recorded: str = "locked"
-    """The word for the earlier plan: `locked` or `registered`."""
+    """How the earlier plan was saved: `locked` or `registered`."""
     earlier_rules: Mapping[str, tuple[ExclusionRule, ...]] = field(default_factory=dict)
-    """The exclusion rules of the earlier plan, if they changed; the key names them: `as locked` or `as registered`."""
+    """The exclusion rules of the earlier plan, if they changed. The key is `as locked` or `as registered`."""
     is_recorded: bool = True
     """False if there is no earlier plan. Then no result of the analysis is preregistered."""
 
@@ -171,14 +171,14 @@ def registration_of(
     locks
         The locks of the plan (`read_locks`).
     registered
-        The plan that the store registered; None if there is none. It counts only if there are no locks.
+        The plan that the store saved with the study's version, or None. It is used only if there are no locks.
     plan, of
-        The plan of this analysis, and the data of this analysis (see `Lock.of`).
+        The plan of this analysis, and a description of its data (see `Lock.of`).
     first_at
         Start of the first session of a person in the data (UTC, ISO 8601); None if unknown.
     by_researcher
-        Sentences on sessions that the researcher excluded. Such an exclusion is a deviation, even if the plan is
-        identical to the earlier plan.
+        Sentences on sessions that the researcher excluded. Such exclusions are deviations, even if the two plans are
+        identical.
     """
     lock = lock_that_counts(locks)
     earlier: EarlierPlan

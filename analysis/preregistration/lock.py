@@ -1,8 +1,8 @@
 """Lock a plan before data are seen: store the plan, its digest and the time.
 
-The locks are in a JSON file in the folder of the plan. Each lock contains the digest of the previous lock, so that
-Equipoise detects a removed or changed lock. If the researcher publishes a digest, for instance in a public registry,
-readers can check that the locked plan is unchanged.
+The locks are in a JSON file in the folder of the plan. Each lock contains the digest (SHA-256) of the previous lock,
+so Equipoise detects a changed or removed lock. The researcher can publish a digest in a public registry. Then readers
+can check that the locked plan is unchanged.
 """
 
 from datetime import UTC, datetime
@@ -38,7 +38,7 @@ class Lock(BaseModel):
 
     @property
     def content(self) -> dict[str, Any]:
-        """The plan. Entries with a former name have their present name."""
+        """The plan, with the present names of entries that an earlier Equipoise named differently."""
         return with_present_names(self.plan)
 
     @property
@@ -57,7 +57,7 @@ class _LockFile(BaseModel):
 def plan_content(plan: PlannedAnalyses) -> dict[str, Any]:
     """Return the content of a plan, with the present names of entries and without default values.
 
-    Because default values are omitted, a new optional field in the definition of plans does not change a lock.
+    Default values are omitted, so that the content stays the same if a later Equipoise adds optional entries to plans.
     """
     return with_present_names(plan.model_dump(mode="json", exclude_defaults=True))
 

@@ -1,6 +1,7 @@
 """Changes of items between sessions.
 
-A new wording of an item within one version of a study is allowed. Any other change of an item is refused.
+Within one version of a study, a new wording of an item is allowed. For any other change, the analysis stops with an
+error.
 """
 
 import json
@@ -23,8 +24,7 @@ VERSION = ["study", "study_version"]
 def refuse_changed_items(trials: pd.DataFrame) -> None:
     """Raise InputError if two different items have the same item id, for instance after an edit of the battery.
 
-    Within one version of a study, `equipoise revise` may change the wording of an item. `notes_on_rewording` lists the
-    items with a changed wording.
+    A new wording from `equipoise revise` is allowed.
     """
     texts = _item_texts(trials)
     substance = texts.drop(columns=["content", *VERSION]).drop_duplicates()["item_id"]
@@ -68,17 +68,17 @@ def _item_texts(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def _reworded(texts: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """Return the id and the rows of each item that has more than one content."""
+    """Return the id and the rows of each item that has several contents (wordings)."""
     contents = texts[["item_id", "content"]].drop_duplicates()["item_id"]
     some = texts[texts["item_id"].isin(contents[contents.duplicated()])]
     return [(str(item_id), own) for item_id, own in some.groupby("item_id")]
 
 
 def _is_one(own: pd.DataFrame) -> bool:
-    """Return True if the contents with one item id differ only by an allowed change of the wording.
+    """Return True if the contents with one item id differ only in the wording, and this difference is allowed.
 
-    Such a change is allowed only within a version of the study. So any two versions must have at least one content
-    in common.
+    A new wording is allowed only within a version of the study. So any two versions must have at least one content in
+    common.
     """
     of_versions = [set(contents) for _, contents in own.groupby(VERSION)["content"]]
     if any(one.isdisjoint(other) for one, other in combinations(of_versions, 2)):
@@ -88,10 +88,9 @@ def _is_one(own: pd.DataFrame) -> bool:
 
 
 def _numbered(column: pd.Series) -> npt.NDArray[np.int64]:
-    """Return an index from 0 for each cell, or -1 for a missing cell.
+    """Return an index from 0 for each cell, or -1 for a missing cell. Equal texts or numbers have the same index.
 
-    In a column of texts or numbers, equal cells have the same index. In a column of objects, cells with the same object
-    have the same index.
+    In a column of other values, only the same object has the same index.
     """
     if column.dtype == object:
         return pd.factorize(np.fromiter(map(id, column.tolist()), dtype="int64", count=len(column)))[0]

@@ -1,4 +1,4 @@
-"""Provenance of the analysis of one CSV file: the file and its digest, the plan, the software and the time."""
+"""Origin of the results of one CSV file: the file and its digest, the plan, the software and the time."""
 
 import hashlib
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Provenance of the numbers in a report: study, data digest, plan, software and time."""
+"""Origin of the numbers in a report: study, data digest, plan, software and time."""
 
 import hashlib
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ def data_digest(trials: pd.DataFrame | Path) -> str:
     """Return a digest of the trials (SHA-256, hexadecimal). The order of rows and columns does not change the digest.
 
     Each row becomes canonical JSON: columns are sorted by name, and missing values are null. The computed columns
-    (`DERIVED`, such as `correct`) are omitted. A column of `SINCE_THE_DIGEST` is omitted if it has no value in any row.
-    The digest is the SHA-256 of the sorted SHA-256 digests of the rows. A store and its export have the same digest.
-    A renamed column (`FORMER_COLUMNS`) has its former name in this JSON, so that the digest of older data does not
+    (`DERIVED`, such as `correct`) are omitted. A column of `SINCE_THE_DIGEST` is omitted if it has no value in any
+    row. The digest is the SHA-256 of the sorted SHA-256 digests of the rows. A store and its export have the same
+    digest. For columns in `FORMER_COLUMNS`, the JSON has the former name, so that the digest of older data does not
     change.
 
     Parameters
@@ -45,11 +45,11 @@ class Provenance:
     studies: list[str]
     """Studies and versions, such as `blackbox-predict, version 1.0`."""
     batteries: list[str]
-    """Digests of the batteries."""
+    """Digests (SHA-256) of the batteries."""
     data_digest: str
-    """Digest of the trials (function `data_digest`)."""
+    """Digest of the trials; see the function `data_digest`."""
     plan: AnalysisPlan
-    """The plan, for instance exclusion rules, factors and the coverage of confidence intervals."""
+    """The plan, with exclusion rules, factors and the confidence level."""
     software_version: str
     """Version of Equipoise."""
     made_at: str

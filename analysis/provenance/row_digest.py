@@ -1,7 +1,6 @@
 """Fast digests of the rows of a table.
 
-The JSON text of a row is joined from the texts of its cells, and equal cells of a column are encoded only once.
-`benchmarks/accuracy_pipeline.py` measures the time of the data digest, which is computed from the digests of the rows.
+Equal cells of a column are converted to JSON only once (`benchmarks/accuracy_pipeline.py` measures the time).
 """
 
 import hashlib
@@ -20,15 +19,15 @@ _encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
 def row_digests(table: pd.DataFrame, names: Mapping[str, str]) -> bytearray:
     """Return the SHA-256 digests of all rows, joined in the order of the rows.
 
-    Each cell is written as JSON, `"name":value`; a missing value is null. The text of a row is its cells, sorted by
-    name and separated by commas.
+    Each cell is written as JSON, `"name":value`; a missing value is null. The digest of a row is that of its cells,
+    sorted by name and separated by commas.
 
     Parameters
     ----------
     table : DataFrame
         The rows.
     names : mapping
-        The name of each column in the text of a row. A column without a name is not part of the digest.
+        The name in the JSON for each column of the table. Columns that are not in `names` are left out.
     """
     columns = sorted(names, key=lambda column: names[column])
     digests = bytearray()

@@ -1,4 +1,4 @@
-"""The versions of the study in the data: numbers of sessions and trials, and differences between the versions."""
+"""The versions of the study in the data: numbers of sessions and trials, and differences between versions."""
 
 import pandas as pd
 
@@ -101,7 +101,7 @@ def notes_on_revisions(trials: pd.DataFrame) -> list[str]:
 
 
 def _difference_words(trials: pd.DataFrame, names: dict[tuple[str, str], str]) -> str:
-    """Return a sentence on the differences between the versions: the battery, and the trials of each phase."""
+    """Return a sentence on differences between the versions in the battery and in the trials of each phase."""
     sessions = sessions_of(trials).set_index("session")
     different = []
     batteries = sessions.groupby(["study", "study_version"])["battery"].agg(lambda one: ", ".join(sorted(set(one))))

@@ -15,7 +15,7 @@ from analysis.sentences import count, percent, points
 from experiment.study.planned_analyses import PlannedAnalyses
 
 MOST_SENTENCES = 6
-"""More rows than this are only in the table."""
+"""Largest number of rows that are also written as sentences."""
 
 
 def confidence_section(
@@ -37,7 +37,10 @@ def confidence_section(
 
 
 def confidence_summary(results: PlannedResults) -> list[str]:
-    """Return one sentence for each confirmatory entry of `confidence_ratings`: who is over-confident."""
+    """Return one sentence for each confirmatory entry of `confidence_ratings`.
+
+    The sentence names the over-confident subjects.
+    """
     sentences = []
     for name, found in results.confidence_ratings.items():
         if found.planned.exploratory:

@@ -51,9 +51,9 @@ SHARES = {"accuracy", "accuracy_people", "accuracy_model", "accuracy_models", "a
           "surviving_accuracy", "chosen", "right", "accuracy_perturbed", "accuracy_unperturbed", "observed", "expected",
           "hit_rate", "false_alarm_rate", "accuracy_ratio", "chance", "chance_corrected",
           "normalized_accuracy"}  # fmt: skip
-"""Measures of a study that are shares; the report shows them as percentages."""
+"""Columns of a study's tables with shares, which the report shows as percentages."""
 DIFFERENCES_OF_SHARES = {"difference", "change", "slope", "slope_difference", "equivalence"}
-"""Measures of a study that are differences of shares; the report shows them in percentage points."""
+"""Columns of a study's tables with differences of shares, which the report shows in percentage points."""
 
 
 @dataclass(frozen=True)
@@ -76,24 +76,25 @@ def shown(
     table: pd.DataFrame, confidence: float | None = None, *, of_study: bool = False,
     units: Mapping[str, str] = MappingProxyType({}),
 ) -> ShownTable:  # fmt: skip
-    """Return a table in the form of the report.
+    """Return a table with rounded numbers and with headings in words, for the report.
 
     Parameters
     ----------
     table
         Any table of an analysis.
     confidence
-        Coverage of the confidence intervals, for the headings. None if the rows have different coverages.
+        Confidence level of the intervals, for the headings. None if it differs between rows.
     of_study
         True for a table of a study's measures: `SHARES` and their intervals are shown as percentages, and differences
         of shares in percentage points.
     units
-        The units of further columns of shares: `percent`, `points` with a sign, or `size` for points without a sign.
+        The units of further columns of shares: `percent`, `points` (percentage points with a sign), or `size`
+        (percentage points without a sign).
 
     Returns
     -------
     ShownTable
-        The columns of the table. The two bounds of an interval are one column.
+        The table for the report. Both bounds of an interval are in one column.
     """
     of_columns: dict[Hashable, str] = _units(table) if of_study else {}
     of_columns.update((column, unit) for column, unit in units.items())
@@ -124,7 +125,7 @@ def _cells(table: pd.DataFrame, name: str, units: dict[Hashable, str]) -> list[s
 
 
 def _bounds(low: str, high: str) -> str:
-    """Return an interval, such as [65.0, 77.2]. A dash takes the place of a missing bound."""
+    """Return an interval as text, such as [65.0, 77.2]. A dash replaces a missing bound."""
     if not low and not high:
         return ""
     return "[" + ", ".join((bound or "–").removesuffix("\u00a0%") for bound in (low, high)) + "]"
@@ -133,8 +134,8 @@ def _bounds(low: str, high: str) -> str:
 def _units(table: pd.DataFrame) -> dict[Hashable, str]:
     """Return the unit, `percent` or `points`, of each column that has one.
 
-    A column such as `ci_low` belongs to the last measure before it. A factor can have the name of a measure, such as
-    `expected`; its levels have no unit.
+    A column such as `ci_low` belongs to the last measure before it. Only columns of floating-point numbers have a
+    unit, because a factor may have the name of a measure, such as `expected`.
     """
     units: dict[Hashable, str] = {}
     measure = ""
@@ -154,7 +155,7 @@ def _units(table: pd.DataFrame) -> dict[Hashable, str]:
 
 
 def _units_of_cells(table: pd.DataFrame, column: str, unit: str | None) -> list[str | None]:
-    """Return the unit of each cell of a column. In a table of tests, each row has its unit."""
+    """Return the unit of each cell of a column. In the table of tests, the unit can differ between rows."""
     if column in {"estimate", "ci_low", "ci_high"} and "estimate_unit" in table:
         return ["points" if of_row == SHARE else None for of_row in table["estimate_unit"].tolist()]
     return [unit] * len(table)
@@ -171,7 +172,8 @@ def _in_unit(column: str, cell: Any, unit: str | None) -> str:
 def heading(name: str, confidence: float | None = None) -> str:
     r"""Return a column's name in words.
 
-    The interval for an equivalence test has a smaller coverage than `confidence`, such as 90 % instead of 95 %.
+    For an equivalence test, the heading states a smaller confidence level than `confidence`, such as 90 % instead of
+    95 %.
 
     Examples
     --------
@@ -235,7 +237,7 @@ def p_words(p_value: float) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number with a fixed number of decimals; a small number has two significant digits."""
+    """Return a number as text with `digits` decimals. A number that would round to 0 has two significant digits."""
     if math.isnan(value):
         return ""
     if not math.isfinite(value):

@@ -1,4 +1,4 @@
-"""Figures and templates of the report as HTML."""
+"""HTML of the report: figures, texts with code, and the settings of the templates."""
 
 import re
 from dataclasses import dataclass
@@ -22,12 +22,12 @@ class ShownFigure:
 
 
 def with_markup(drawing: Drawing) -> ShownFigure:
-    """Return a figure for the report. `analysis.figures.drawing.sheet` and matplotlib escape every text in a figure."""
+    """Return a figure for the report. The SVG needs no escaping, because matplotlib escapes every text in it."""
     return ShownFigure(drawing.name, drawing.title, drawing.description, Markup(inline(drawing.svg)))  # noqa: S704
 
 
 def with_code(text: str) -> Markup:
-    """Return a text for the report; parts in backticks become code.
+    """Return a text as HTML. Parts in backticks become code.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def with_code(text: str) -> Markup:
 
 
 def subject_markup(name: str) -> Markup:
-    """Return the name of a subject for a table: the model, and its condition in soft print.
+    """Return the name of a subject as HTML for a table. The condition of a model is in a lighter colour.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def subject_markup(name: str) -> Markup:
 
 @cache
 def environment() -> jinja2.Environment:
-    """Return the environment of the templates: it escapes every text and refuses undefined names."""
+    """Return the Jinja environment of the templates. It escapes every text, and raises an error for undefined names."""
     templates = jinja2.Environment(
         loader=jinja2.PackageLoader("analysis.report", "templates"),
         autoescape=True,

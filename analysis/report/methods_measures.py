@@ -67,7 +67,7 @@ MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
         (),
     ),
 }
-"""For each table of a measure: what was measured, and the works to cite."""
+"""The sentence for each table of a measure, and the keys of the works to cite."""
 
 SIGNAL = (
     "For {signals}, the response that was measured is a hit if it is right, and a false alarm if it is wrong. d' and "
@@ -76,12 +76,12 @@ SIGNAL = (
 
 
 def measure_sentences(tables: Collection[str], plan: AnalysisPlan) -> tuple[list[str], set[str]]:
-    """Return the sentences of the methods section on measures, and the works that these sentences cite.
+    """Return the sentences of the methods section on measures, and the keys of the works that the sentences cite.
 
     Parameters
     ----------
     tables
-        Names of the tables of an analysis. Each table of a measure in `MEASURES` gives one sentence.
+        Names of the tables of an analysis. There is one sentence for each table in `MEASURES`.
     plan
         The analysis plan.
     """
@@ -99,7 +99,7 @@ def measure_sentences(tables: Collection[str], plan: AnalysisPlan) -> tuple[list
 
 
 def perfect_models(plan: AnalysisPlan, tables: Mapping[str, pd.DataFrame]) -> list[str]:
-    """Return a sentence on the intervals of models, if a model has only correct or only incorrect responses."""
+    """Return a sentence on intervals if a model has only correct or only incorrect responses; otherwise an empty list."""
     counted = [table for table in tables.values() if {"kind", "n_trials", "n_correct"}.issubset(table.columns)]
     if not any(
         ((table["kind"] == "model") & ((table["n_correct"] == 0) | (table["n_correct"] == table["n_trials"]))).any()

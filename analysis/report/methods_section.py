@@ -24,26 +24,26 @@ ADJUSTMENTS = {
     "holm": ("Holm's method (1979)", "holm"),
     "bh": ("the method of Benjamini and Hochberg (1995)", "benjamini_hochberg"),
 }
-"""For each adjustment of contrasts: its name in the methods section, and the key of the work to cite."""
+"""The name of each adjustment of p values in the methods section, and the key of the work to cite."""
 
 ENGINE = ", with glmm (Lenartowicz, 2026)"
-"""The end of a sentence on models that the engine fitted."""
+"""The end of a sentence on models that the package glmm fitted."""
 
 
 @dataclass
 class Methods:
-    """Paragraphs of a methods section, and the works that they cite."""
+    """Paragraphs of a methods section, and the keys of the works that they cite."""
 
     paragraphs: list[str] = field(default_factory=list)
     cited: set[str] = field(default_factory=set)
 
     @property
     def references(self) -> list[str]:
-        """The works that the paragraphs cite."""
+        """The works that the paragraphs cite, as entries of a reference list."""
         return references(self.cited)
 
     def add(self, sentences: list[str], *cited: str) -> None:
-        """Add a paragraph."""
+        """Add a paragraph, and the keys of the works that it cites. Without sentences, add nothing."""
         if sentences:
             self.paragraphs.append(" ".join(sentences))
             self.cited |= set(cited)
@@ -181,7 +181,7 @@ def _participants(exclusions: Exclusions) -> list[str]:
 
 
 def _items(trials: pd.DataFrame, plan: AnalysisPlan) -> list[str]:
-    """Return sentences on the design: the test items, their factors, and the number of trials of a session."""
+    """Return sentences on the test items, their factors, and the number of trials in a session."""
     test = trials[trials["phase"] == "test"]
     tasks = ", ".join(sorted(test["task"].unique()))
     sentences = [f"The study has {count(test['item_id'].nunique(), 'test item')} (task: {tasks})."]
@@ -288,7 +288,10 @@ def add_planned(methods: Methods, plan: PlannedAnalyses, results: PlannedResults
 
 
 def n_contrasts_of_family(asked: PlannedContrasts, contrasts: pd.DataFrame) -> int:
-    """Return the number of contrasts whose p values are adjusted together: those at one level of the other factors."""
+    """Return the number of contrasts in a family, whose p values are adjusted together.
+
+    If the plan has contrasts at each level of another factor, each level is a family.
+    """
     return len(contrasts) // (len(contrasts[list(asked.by)].drop_duplicates()) if asked.by else 1)
 
 
@@ -361,7 +364,7 @@ def _formula_words(name: str, fitted: FittedModel) -> str:
 
 
 def _log_words(results: PlannedResults) -> list[str]:
-    """Return a sentence on the models whose outcome has `log()` in the formula."""
+    """Return a sentence on models of a log-transformed outcome (`log()` in the formula)."""
     names = [name for name, fitted in results.models.items() if fitted.model.log_outcome]
     if not names:
         return []
@@ -372,7 +375,10 @@ def _log_words(results: PlannedResults) -> list[str]:
 
 
 def _term_tests(results: PlannedResults) -> list[str]:
-    """Return sentences on the tests of terms, with the names of the models if there are different kinds of tests."""
+    """Return sentences on the tests of terms.
+
+    If the models have different kinds of tests, the sentences name the models.
+    """
     models = results.models
     kinds = [(model.planned.term_tests, has_f_tests(model)) for model in models.values()]
     everywhere = "tests over all levels of the other factors, with equal weights (type III)"

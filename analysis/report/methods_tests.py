@@ -12,7 +12,7 @@ from experiment.study.planned_analyses import PlannedAnalyses
 CORRECTIONS = {"holm": "Holm's method", "bh": "the method of Benjamini and Hochberg"}
 
 GREENHOUSE_GEISSER = "Repeated-measures analysis|Mixed analysis"
-"""Pattern of the names of tests with this correction."""
+"""Pattern of the names of tests with the Greenhouse-Geisser correction."""
 GENERALIZED = "generalized eta squared"
 EFFECT_SIZES = (
     (
@@ -82,11 +82,13 @@ EFFECT_SIZES = (
         ("wilson",),
     ),
 )
-"""For each pattern of the name of an effect size: a sentence on it and its interval, and the works that it cites."""
+"""For each pattern of the name of an effect size: a sentence on the effect size and its interval, and the keys of
+cited works.
+"""
 
 
 def test_sentences(plan: PlannedAnalyses, tests: pd.DataFrame) -> tuple[list[str], set[str]]:
-    """Return sentences on the tests of a plan, and the works that they cite. `tests` is the table of tests."""
+    """Return sentences on the tests of a plan, and the keys of cited works. `tests` is the table of tests."""
     others = tests.loc[tests["form"] != EQUIVALENCE, "test"]
     names = [_in_sentence(name) for name in dict.fromkeys(others)]
     cited: set[str] = set()
@@ -163,7 +165,7 @@ def _anova_words(plan: PlannedAnalyses, tests: pd.DataFrame) -> list[str]:
 
 
 def _effect_size_words(plan: PlannedAnalyses, tests: pd.DataFrame) -> tuple[list[str], set[str]]:
-    """Return sentences on the effect sizes and their intervals, and the works that they cite."""
+    """Return sentences on the effect sizes and their intervals, and the keys of cited works."""
     sentences: list[str] = []
     cited: set[str] = set()
     if tests["effect_ci_low"].notna().any():
@@ -189,5 +191,5 @@ def _has_several_factors(plan: PlannedAnalyses, tests: pd.DataFrame) -> bool:
 
 
 def _in_sentence(name: str) -> str:
-    """Return a test's name as it is written inside a sentence; a person's name keeps its capital."""
+    """Return the name of a test as written inside a sentence: in lower case, except for the names of people."""
     return name if "'s" in name or name.startswith("Mann-") else name[:1].lower() + name[1:]

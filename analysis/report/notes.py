@@ -22,7 +22,7 @@ from experiment.study.planned_analyses import PlannedConfidence, PlannedModel, P
 
 
 def exclusion_steps_words(flow: pd.DataFrame) -> str:
-    """Describe the steps that excluded participants, for the error message if no trial remains."""
+    """Return the steps that excluded participants, as words for the error message if no trial remains."""
     rows: list[dict[str, Any]] = flow[flow["n_participants"] > 0].to_dict("records")  # type: ignore[assignment]
     parts = [
         f"{row['n_participants']} of kind {row['kind']} excluded at `{row['step']}` ({row['criterion']})"
@@ -95,7 +95,7 @@ def study_notes(exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: A
 
 
 def _notes_on_missing_settings(kept: pd.DataFrame, plan: AnalysisPlan) -> list[str]:
-    """Return notes on settings of runs in the plan's `by` that people do not have, or that were not recorded."""
+    """Return notes on settings of models' runs in `by` of the plan, if values of a setting are missing."""
     notes = []
     for setting in (name for name in plan.by if name in OF_RUNS):
         without = kept[kept[setting].isna()]
@@ -115,7 +115,7 @@ def _notes_on_missing_settings(kept: pd.DataFrame, plan: AnalysisPlan) -> list[s
 
 
 def _used_columns(plan: AnalysisPlan) -> set[str]:
-    """Return the columns that the plan uses for factors, conditions of rows, measures, tables, tests and models."""
+    """Return the columns that the plan uses, except those in its exclusion rules."""
     used = {*plan.by, *plan.demands, *(name for name in (plan.item_cluster, plan.difficulty) if name)}
     for where in plan.flags.values():
         used |= set(where)
@@ -132,7 +132,7 @@ def _used_columns(plan: AnalysisPlan) -> set[str]:
 
 
 def _notes_on_many_subjects(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> list[str]:
-    """Return notes on the figures that are left out, or show only some models, because there are many subjects."""
+    """Return notes on figures that are left out or show only some models, because there are too many subjects."""
     notes, n_subjects = [], len(tables["accuracy_overall"])
     left_out = [f"{plan.by[0]} and {plan.by[1]}"] if len(plan.by) == 2 else []
     left_out += [plan.difficulty] if plan.difficulty is not None else []

@@ -17,12 +17,12 @@ NOT_SHOWN = ["first_started_at", "last_started_at", "battery"]
 
 
 def participants_section(exclusions: Exclusions, tables: dict[str, pd.DataFrame]) -> dict[str, Any]:
-    """Return the participants and the flow of exclusions, also by study version and by counterbalance group.
+    """Return the input of the template: participants and exclusions, also by study version and counterbalance group.
 
     Parameters
     ----------
     exclusions : Exclusions
-        The marked trials, the participants, and the flow.
+        The excluded trials and participants, and the flow table.
     tables : dict of DataFrame
         The tables of the analysis.
     """
@@ -37,14 +37,14 @@ def participants_section(exclusions: Exclusions, tables: dict[str, pd.DataFrame]
 
 
 def exclusion_rules(flow: pd.DataFrame) -> list[str]:
-    """Return the steps of the flow in words: the steps for people, or for models if there are only models."""
+    """Return the steps of the exclusions in words: the steps for people, or for models if there are only models."""
     kind = next((kind for kind in PEOPLE if (flow["kind"] == kind).any()), "model")
     rows = flow[(flow["kind"] == kind) & (flow["step"] != "included")]
     return [f"{step}: {words}" for step, words in rows[["step", "criterion"]].itertuples(index=False)]
 
 
 def _subjects(exclusions: Exclusions) -> list[dict[str, Any]]:
-    """Return for each subject: the numbers of participants and trials, the sources, and the days of the sessions."""
+    """Return one dictionary per subject: numbers of participants and trials, sources, and dates of the sessions."""
     rows = []
     people, sessions = exclusions.participants, sessions_of(exclusions.trials)
     for kind in KINDS:
@@ -82,7 +82,7 @@ def _days(times: pd.Series) -> list[str]:
 
 
 def _flows(flow: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the flow and its totals for each kind of participants. For models, omit the rules for people."""
+    """Return the flow table and its totals for each kind of participants. For models, omit the rules for people."""
     flows = []
     for kind in [kind for kind in KINDS if (flow["kind"] == kind).any()]:
         rows = flow[flow["kind"] == kind]

@@ -34,7 +34,7 @@ TERM_TESTS = {
     "treatment": "Type III Wald χ² tests with treatment contrasts. The main effect of a factor is its effect at the "
     "reference levels of the other factors that interact with this factor.",
 }
-"""Note on the table of terms, by the kind of its tests."""
+"""The note below the table of terms, for each kind of test of terms."""
 
 PARTS = {
     "anova": ("Terms", ""),
@@ -75,13 +75,13 @@ PARTS = {
     "correlations": ("Correlations of random effects", ""),
     "fit": ("Fit", "R² follows Nakagawa et al. (2017)."),
 }
-"""Title and note of each table of a model, in the order of the report."""
+"""The title and the note of each table of a statistical model, in the order of the report."""
 
 
 def planned_section(
     results: PlannedResults, plan: PlannedAnalyses, figures: dict[str, list[Drawing]]
 ) -> dict[str, Any]:
-    """Return the input of the template `planned.html`. The keys of `figures` are those of `planned_figures`."""
+    """Return the input of the template `planned.html`. `figures` is the result of `planned_figures`."""
     rows = results.tests.to_dict("records")
     return {
         "not_computed": results.not_computed,
@@ -103,10 +103,9 @@ def planned_section(
 
 
 def _tests(tests: pd.DataFrame, plan: PlannedAnalyses) -> ShownTable:
-    """Return the table of tests.
+    """Return the table of tests. Equivalence tests have a smaller confidence level than other tests, such as 90 %.
 
-    The confidence interval of an equivalence test has a smaller coverage than the intervals of other tests. So the
-    headings of a table with equivalence tests do not state a coverage.
+    If the table has equivalence tests, the headings do not state the confidence level.
     """
     named = tests.assign(test=[test_name(row, plan) for row in tests.to_dict("records")])
     confidence = None if _has_equivalence(tests) else plan.confidence
@@ -117,7 +116,7 @@ def _tests(tests: pd.DataFrame, plan: PlannedAnalyses) -> ShownTable:
 
 
 def _test_warnings(rows: Sequence[Mapping[Hashable, Any]], plan: PlannedAnalyses) -> list[str]:
-    """Return the warnings of the tests. A warning that all effects of an analysis of variance share is one sentence."""
+    """Return the warnings of the tests. A warning for all effects of an analysis of variance is written only once."""
     lines = []
     for (name, form), tests in groupby(rows, key=lambda row: (row["name"], row["form"])):
         effects = [*tests]
@@ -170,7 +169,7 @@ def _model(fitted: FittedModel, plan: PlannedAnalyses, figures: list[Drawing]) -
 
 
 def _units_of_model(fitted: FittedModel, kind: str) -> dict[str, str]:
-    """Return the units of the columns in a table of a model of shares."""
+    """Return the units of the columns in a table of a statistical model, if its outcome is a yes-no column."""
     if not fitted.is_share:
         return {}
     if fitted.planned.family == "binomial":
@@ -192,7 +191,7 @@ def _units_of_means(planned: PlannedTable, table: pd.DataFrame, plan: PlannedAna
 
 
 def _contrasts_note(fitted: FittedModel, name: str) -> str:
-    """Return the note of a table of contrasts: the family of its p values, and what is adjusted."""
+    """Return the note of a table of contrasts. It states which p values are adjusted together, and by which method."""
     number = name.rpartition("contrasts")[2].removeprefix("_")
     place = int(number) - 1 if number else 0
     asked, table = fitted.planned.contrasts[place], fitted.contrasts[place]

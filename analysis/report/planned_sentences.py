@@ -1,4 +1,4 @@
-"""Sentences on the plan's tests and statistical models. The sentences claim no more than the numbers show."""
+"""Sentences on the results of the plan's tests and statistical models."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,13 +19,13 @@ from experiment.study.planned_analyses import PlannedAnalyses, PlannedTest
 
 SYMBOLS = {"chisq": "χ²"}
 NOUNS = {"participant", "run", "item", "session", "row"}
-"""Units of n with a plural. Other units are names of columns."""
+"""Units of n that are English nouns. Other units are names of columns."""
 RANK_SUMS = ("U", "V")
-"""Statistics that are multiples of 1/2."""
+"""Test statistics that are multiples of 1/2, so they are written with one decimal."""
 KINDS = {"gaussian": "linear", "binomial": "logistic", "gamma": "gamma", "ordinal": "ordinal (cumulative logit)"}
-"""For each family: the kind of model."""
+"""The name of the kind of statistical model, for each family in a plan."""
 MOST_RATIOS = 6
-"""More ratios than this are only in the table."""
+"""Largest number of ratios that are also written as sentences."""
 NOT_CONVERGED = "No term was tested, because the fit did not converge."
 CORRECTIONS = {"holm": ("p_holm", "Holm"), "bh": ("p_bh", "Benjamini-Hochberg")}
 
@@ -54,7 +54,10 @@ def sentence_of_test(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
 
 
 def _compared(row: Mapping[Any, Any], planned: PlannedTest) -> str:
-    """Return the compared factor and its levels, or the effect of an analysis of variance with several factors."""
+    """Return the compared factor and its levels as text.
+
+    For several factors, return the effect, such as an interaction.
+    """
     if len(planned.factors) < 2:
         return f"{row['factor']} {row['levels']}"
     if row["factor"] in planned.factors:
@@ -74,13 +77,16 @@ def _effect_interval(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
 
 
 def label_of_test(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
-    """Return the name of a test, with the effect if it is an analysis of variance with several factors."""
+    """Return the name of a test in the plan. For an analysis of variance with several factors, add the effect."""
     several = len(plan.tests[row["name"]].factors) > 1
     return f"{row['name']}: {_effect_words(row['factor'])}" if several else str(row["name"])
 
 
 def test_name(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
-    """Return the name of a test. The bounds in the name of an equivalence test of shares are percentage points."""
+    """Return the name of the method of a test.
+
+    For an equivalence test of shares, it contains the bounds in percentage points.
+    """
     name, margin = str(row["test"]), plan.tests[row["name"]].equivalence_margin
     if row["form"] != EQUIVALENCE or row["estimate_unit"] != SHARE or margin is None:
         return name
@@ -89,7 +95,7 @@ def test_name(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
 
 
 def _n_words(row: Mapping[Any, Any]) -> str:
-    """Return n with its unit."""
+    """Return n with its unit as text, such as `n = 36 participants`."""
     unit, n = str(row["n_unit"]), int(row["n"])
     if unit == "participant or run":
         return f"n = {count(n, unit, 'participants and runs')}"
@@ -141,12 +147,12 @@ def _equivalence_words(row: Mapping[str, Any], planned: PlannedTest, plan: Plann
 
 
 def _decisive_p(plan: PlannedAnalyses) -> str:
-    """Return the column of the p values that decide: those after the correction of the plan."""
+    """Return the column with the p values after the plan's correction for several tests."""
     return CORRECTIONS.get(plan.correction, ("p_value", ""))[0]
 
 
 def model_words(fitted: FittedModel) -> str:
-    """Return the structure and the fit of a statistical model in a paragraph."""
+    """Return a paragraph on a statistical model: its family, random effects, number of rows, and fit."""
     fit = fitted.model.fit.iloc[0]
     groups = [str(group) for group in fitted.model.random["group"].drop_duplicates() if group != "Residual"]
     kind = KINDS[fitted.planned.family]
@@ -192,7 +198,7 @@ def _mean_words(fitted: FittedModel) -> str:
 
 
 def ratio_sentences(fitted: FittedModel, confidence: float) -> list[str]:
-    """Return one sentence for each set of contrasts of a model on a log scale, with its ratios.
+    """Return one sentence with the ratios of each set of contrasts, for a statistical model on a log scale.
 
     A set of more than `MOST_RATIOS` contrasts has no sentence.
     """
@@ -217,7 +223,7 @@ def ratio_sentences(fitted: FittedModel, confidence: float) -> list[str]:
 def term_sentences(fitted: FittedModel, confidence: float) -> list[str]:
     """Return one sentence for each significant term of a statistical model, and one sentence for all other terms.
 
-    A term without a p value is not estimated, which says nothing about its effect.
+    A term without a p value could not be estimated, so the sentence makes no claim about its effect.
     """
     if not fitted.model.fit["converged"].iloc[0]:
         return [NOT_CONVERGED]
@@ -236,7 +242,7 @@ def term_sentences(fitted: FittedModel, confidence: float) -> list[str]:
 
 
 def _effect_size(fitted: FittedModel, term: str, confidence: float) -> str:
-    """Return partial eta squared of a term with its interval; nothing for a term without an F test."""
+    """Return partial eta squared of a term and its interval as text. The text is empty for a term without an F test."""
     if fitted.effect_sizes is None:
         return ""
     sizes = fitted.effect_sizes.set_index("term").to_dict("index")[term]

@@ -48,7 +48,7 @@ def study_figures(
     trials : DataFrame
         The tidy table.
     exclusions : Exclusions
-        The result of the plan's exclusion rules.
+        The exclusions by the rules of the plan.
     plan : AnalysisPlan
         The plan.
     tables : dict of DataFrame
@@ -56,9 +56,9 @@ def study_figures(
     by_factor : list of FactorAccuracy
         The accuracy by each factor of the plan. A factor with too many levels has no figure.
     styles : dict
-        The style of each subject (`looks`), the same in all figures.
+        The colour and marker of each subject, from `looks`.
     draw_all : function
-        Draws the figures in one process (`second_process.draw_all`) or in two.
+        Function that draws all figures, in one process (`second_process.draw_all`) or in two.
     """
     kept = kept_trials(exclusions.trials, ["chance", *plan.by])
     chance = float(kept["chance"].mean())
@@ -123,7 +123,7 @@ def _demands(
     trials: pd.DataFrame, tables: dict[str, pd.DataFrame], by_factor: list[FactorAccuracy], chance: float,
     plan: AnalysisPlan, styles: Mapping[Subject, Look],
 ) -> list[Task]:  # fmt: skip
-    """Return the figures of the accuracy at the items with each demand: bars, and one for each factor of the plan."""
+    """Return the figures of accuracy by demand (a kind of inference): bars, and one for each factor of the plan."""
     if "demands" not in tables:
         return []
     demands = tables["demands"][DEMAND].drop_duplicates().tolist()
@@ -148,8 +148,8 @@ def _demands(
 def _row_factor(trials: pd.DataFrame, plan: AnalysisPlan) -> list[str]:
     """Return a list with the counterbalanced factor, such as the scenario, or an empty list.
 
-    Every group has all levels of a counterbalanced factor. If there are several such factors, the factor with the most
-    levels is returned.
+    Every group has all levels of a counterbalanced factor. Of several such factors, return the one with the most
+    levels.
     """
     found = {}
     for factor in factor_columns(trials):

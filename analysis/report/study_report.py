@@ -40,13 +40,18 @@ from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.planned_analyses import PlannedComparison
 
 NOT_SHOWN_OF_MODELS = ["model", "model_version", "n_items", "n_trials", "ci_low", "ci_high", "n_items_repeated"]
-"""Columns that the report omits from the table of models, so that it fits the page. The CSV file has these columns."""
+"""Columns that the report omits from the table of models, so that the table fits the page. The CSV file has these
+columns.
+"""
 
 PLANNED_MEASURES = ("difficulty", "difficulty_trends")
-"""Measures that a plan requests. Signals are requested too. The report marks other measures as not in the plan."""
+"""Tables that the plan requests, in addition to those of signals. The report marks other measures as not in the plan.
+"""
 
 MOST_GAP_SENTENCES = 4
-"""Maximum number of differences that have a sentence. If there are more, they are only in the figure and the table."""
+"""Largest number of differences that are written as sentences. If there are more, they are only in the figure and the
+table.
+"""
 
 
 def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy]) -> str:
@@ -106,7 +111,7 @@ def _levels(by_factor: list[FactorAccuracy]) -> list[tuple[str, list[str]]]:
 
 
 def _kinds(trials: pd.DataFrame) -> dict[str, Any]:
-    """Return which kinds of participants are in the data."""
+    """Return the kinds of participants in the data: people, simulated participants, models."""
     has_people = bool((trials["kind"] == "human").any())
     simulated = trials["kind"] == "simulated"
     return {
@@ -130,7 +135,10 @@ def _programs(trials: pd.DataFrame) -> dict[str, Any]:
 
 
 def _items(trials: pd.DataFrame) -> dict[str, Any]:
-    """Return the tasks, the numbers of items, the accuracy of random responses, and the best constant response."""
+    """Return the tasks, the numbers of items, the accuracy of random responses, and the best constant response.
+
+    A constant response is the same for every item, such as option 1.
+    """
     test = trials[trials["phase"] == "test"]
     kept = trials[["item_id", "key", "chance"]][trials["excluded_by"].isna()]
     constant_response, constant_accuracy = _best_constant_response(kept)
@@ -185,7 +193,7 @@ def _demands(trials: pd.DataFrame, tables: dict[str, pd.DataFrame], plan: Analys
 
 
 def _with_runs(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Return a table of accuracies for the report. A model has runs, and people can have no level of a factor."""
+    """Return a table of accuracies with headings and levels for the report."""
     levels = {factor: table[factor].map(level_words) for factor in by if factor in table}
     names = {"n_participants": "participants_or_runs"} if (table["kind"] == "model").any() else {}
     return table.assign(**levels).drop(columns="kind").rename(columns=names)
@@ -241,13 +249,13 @@ def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, 
 
 
 def _named_once(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table without the column `kind` if the names of its subjects show the kind. The CSV file has `kind`."""
+    """Return a table without the column `kind`, if the kind is clear from the names of the subjects."""
     has_names = not {"subject", "people"}.isdisjoint(table.columns)
     return table.drop(columns="kind", errors="ignore") if has_names else table
 
 
 def _comparison(name: str, planned: PlannedComparison, table: pd.DataFrame, plan: AnalysisPlan) -> dict[str, Any]:
-    """Return a comparison of the plan, with one sentence per model if the comparison has no factors."""
+    """Return the results of a comparison in the plan. If the comparison has no factors, add one sentence per model."""
     rows = records(table)
     return {
         "name": name,

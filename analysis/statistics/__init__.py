@@ -1,1 +1,1 @@
-"""Statistics: functions that compute results from numbers. The functions do not use studies, plans or files."""
+"""Statistical functions of arrays and tables. They do not use studies, plans or files."""

@@ -14,11 +14,12 @@ from batteries.errors import InputError
 Floats = npt.NDArray[np.float64]
 
 FEWEST_DIFFERENT = 4
-"""An interval needs at least this number of items that differ from the most frequent value, for both variables."""
+"""Smallest number of items that must differ from the most frequent value, in each variable, for an interval."""
 _NUMBERS_AT_ONCE = 2_000_000
 _ROUNDING = 1e-20
-"""A product of two variances counts as 0 if the product is at most this number, because such a small product is a
-rounding error. This is true for variances of values between 0 and 1."""
+"""A product of two variances counts as 0 if it is at most this number. For values between 0 and 1, so small a product
+is a rounding error.
+"""
 
 
 def cohens_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
@@ -32,8 +33,8 @@ def cohens_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     Raises
     ------
     InputError
-        If there are no items, or `first` and `second` have different lengths. Also if all labels of both raters are the
-        same one category, because kappa is then undefined.
+        If there are no items, or `first` and `second` have different lengths. Also if both raters chose the same
+        category for all items, because kappa is then undefined.
 
     Notes
     -----
@@ -117,11 +118,11 @@ def mean_agreement_interval(
     Parameters
     ----------
     agreement, n_responses : array, shape (items,)
-        The agreement of each item (`repeated_agreement`), and its number of responses, at least 2.
+        The agreement at each item (from `repeated_agreement`), and the number of responses to the item, at least 2.
     clusters : array of int, shape (items,)
-        The cluster of each item, as codes 0, 1, 2 and so on. Items without clusters are clusters of one item.
+        The cluster of each item, numbered 0, 1, 2 and so on. Without clusters, give each item its own number.
     confidence
-        Coverage.
+        Confidence level of the interval, such as 0.95.
 
     Notes
     -----
@@ -130,10 +131,10 @@ def mean_agreement_interval(
 
     .. math:: v = \frac{C}{C - 1} \sum_c \left(\frac{\sum_{i \in c} (P_i - p)}{J}\right)^2.
 
-    The interval is Wilson's interval with the effective number :math:`p (1 - p) / v` of pairs of responses, but at most
-    half the number of responses. The reason for this limit is that two responses make one independent pair. The
-    quantile is that of the t distribution with :math:`C - 1` degrees of freedom. If :math:`v` is 0, the true variance
-    is unknown, and each cluster counts as one pair. See `intervals.effective_trials` for the sources.
+    The interval is Wilson's interval with the effective number :math:`p (1 - p) / v` of pairs of responses. This
+    number is limited to half the number of responses, because two responses make one independent pair. The quantile is
+    that of the t distribution with :math:`C - 1` degrees of freedom. If :math:`v` is 0, the true variance is unknown,
+    and each cluster counts as one pair. See `intervals.effective_trials` for the sources.
 
     Examples
     --------
@@ -264,7 +265,7 @@ def pearson(x: Floats, y: Floats, confidence: float) -> Correlation:
     x, y : array of float, shape (items,)
         The two variables, with one value for each item.
     confidence : float
-        Coverage.
+        Confidence level of the interval, such as 0.95.
 
     Raises
     ------
@@ -297,8 +298,8 @@ def pearson(x: Floats, y: Floats, confidence: float) -> Correlation:
 def spearman(x: Floats, y: Floats, confidence: float) -> Correlation:
     """Return Spearman's rank correlation of two variables over items, with a jackknife interval.
 
-    The parameters, the errors and the interval are the same as in `pearson`. Equal values have the mean of their ranks.
-    The ranks are computed again without each item.
+    The parameters, the errors and the interval are the same as in `pearson`. Equal values have the mean of their
+    ranks. The jackknife computes the ranks again without each item.
 
     References
     ----------
@@ -347,7 +348,7 @@ def _correlation(x: Floats, y: Floats, confidence: float, *, ranked: bool) -> Co
 
 
 def _weighted_correlations(pairs: Floats, weights: npt.NDArray[np.int64], *, ranked: bool) -> Floats:
-    """Return one correlation for each row of `weights`. A row has the frequency of each pair of values.
+    """Return one correlation for each row of `weights`. A row states how often each pair of values counts.
 
     The correlation is NaN if one of the two variables is constant.
     """
@@ -365,7 +366,7 @@ def _weighted_correlations(pairs: Floats, weights: npt.NDArray[np.int64], *, ran
 
 
 def _ranks(column: Floats, weights: npt.NDArray[np.int64]) -> Floats:
-    """Return the mean rank of each value, for each row of `weights`. A row has the frequency of each value."""
+    """Return the mean rank of each value, for each row of `weights`. A row states how often each value counts."""
     dense = np.unique(column, return_inverse=True)[1]
     n_of_value = np.zeros((len(weights), dense.max() + 1))
     for place, rank in enumerate(dense):
@@ -393,14 +394,14 @@ def split_half_reliability(
     -------
     float
         The expected correlation between the item accuracies of these participants and the item accuracies of the same
-        number of other participants. The result is 0 if the halves do not agree at all. The reliability does not depend
-        on the order of the responses.
+        number of other participants. If the halves do not agree at all, the result is 0. The reliability does not
+        depend on the order of the responses.
 
     Raises
     ------
     InputError
-        If there are fewer than 2 participants. Also if no split has a correlation: both halves must have responded to
-        at least 3 common items, and the accuracies of these items must differ.
+        If there are fewer than 2 participants. Also if no split has a correlation. For a correlation, both halves must
+        have responded to at least 3 common items, and the accuracies at these items must differ.
 
     Notes
     -----

@@ -22,13 +22,13 @@ def one_way_anova(groups: Mapping[str, Floats], *, confidence: float = 0.95) -> 
         The values of each group, with one value per unit. The keys are the names of the groups. No unit is in two
         groups.
     confidence : float
-        Coverage of the two-sided interval of eta squared.
+        Confidence level of the two-sided interval of eta squared.
 
     Returns
     -------
     HypothesisTest
         `effect` is eta squared. With one factor, eta squared equals partial and generalized eta squared. The interval
-        is that of `effect_sizes_of_f`. `estimate` is missing.
+        is computed by `effect_sizes_of_f`. `estimate` is missing.
 
     Raises
     ------
@@ -104,15 +104,15 @@ def repeated_measures_anova(table: pd.DataFrame, *, confidence: float = 0.95) ->
     table : DataFrame, shape (units, levels)
         One row per unit, such as a participant, and one column per level; every cell has a number.
     confidence : float
-        Coverage of the two-sided interval of partial eta squared.
+        Confidence level of the two-sided interval of partial eta squared.
 
     Returns
     -------
     HypothesisTest
         `df` and `df_error` are multiplied by the Greenhouse-Geisser epsilon, and `p_value` is computed with these
         degrees of freedom. If epsilon is below 1, a warning states epsilon. The warning also states the uncorrected p
-        value, unless it equals `p_value` after rounding to three decimals. `effect` is partial eta squared. Its
-        interval is that of `effect_sizes_of_f` with the corrected degrees of freedom. `estimate` is missing.
+        value, unless it equals `p_value` after rounding to three decimals. `effect` is partial eta squared. The
+        interval is computed by `effect_sizes_of_f` with the corrected degrees of freedom. `estimate` is missing.
 
     Raises
     ------
@@ -188,7 +188,10 @@ def repeated_measures_anova(table: pd.DataFrame, *, confidence: float = 0.95) ->
 
 
 def epsilon_of(covariance: Floats) -> float:
-    """Return the Greenhouse-Geisser epsilon of orthonormal contrasts, from any multiple of their covariance matrix."""
+    """Return the Greenhouse-Geisser epsilon.
+
+    `covariance` is the covariance matrix of orthonormal contrasts, or a multiple of it.
+    """
     return min(1.0, float(np.trace(covariance)) ** 2 / (len(covariance) * float((covariance**2).sum())))
 
 

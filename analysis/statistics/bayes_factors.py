@@ -11,7 +11,7 @@ from analysis.statistics.t_tests import LARGEST
 from batteries.errors import InputError
 
 LARGEST_LOG = 709.0
-"""The exponential of a larger number is too large for a double-precision number."""
+"""Largest number whose exponential a double-precision number can hold."""
 
 
 def bayes_factor_t(t: float, n_first: int, n_second: int | None = None, *, scale: float = math.sqrt(2) / 2) -> float:
@@ -24,10 +24,10 @@ def bayes_factor_t(t: float, n_first: int, n_second: int | None = None, *, scale
     n_first : int
         Number of values or pairs. In a test of two groups, the size of the first group.
     n_second : int, optional
-        In a test of two independent groups, the size of the second group.
+        Size of the second group in a test of two independent groups. None for a paired or one-sample test.
     scale : float
-        Scale of the Cauchy prior of the standardised difference. In this prior, the absolute difference is smaller than
-        the scale with probability one half.
+        Scale of the Cauchy prior of the standardised difference: the prior probability of a smaller absolute
+        difference is one half.
 
     Returns
     -------
@@ -50,10 +50,9 @@ def bayes_factor_t(t: float, n_first: int, n_second: int | None = None, *, scale
         \left(\frac{1 + t^2 / \nu}{1 + t^2 / ((1 + N g r^2) \nu)}\right)^{(\nu + 1)/2}
         (2 \pi)^{-1/2} g^{-3/2} e^{-1/(2g)} \, dg.
 
-    The trapezoidal rule computes the integral over :math:`x = \log g`. The computation uses logarithms, so that no
-    number overflows. As a function of :math:`x`, the integrand is smooth, and the peak is at least about 1 wide. At
-    both ends, the integrand falls at least exponentially. For such integrands, the trapezoidal rule is exact except for
-    rounding errors.
+    The integral over :math:`x = \log g` is computed by the trapezoidal rule, with logarithms, so that no number
+    overflows. For this smooth integrand, the trapezoidal rule is exact except for rounding errors (Trefethen &
+    Weideman, 2014).
 
     References
     ----------
@@ -106,7 +105,8 @@ def bayes_factor_proportions(table: pd.DataFrame) -> float:
     Parameters
     ----------
     table : DataFrame, shape (2, 2)
-        Counts, with one row per group and one column per outcome, such as wrong and right. Trials must be independent.
+        Numbers of trials, with one row per group and one column per outcome, such as wrong and right. Trials must be
+        independent.
 
     Returns
     -------
@@ -121,14 +121,14 @@ def bayes_factor_proportions(table: pd.DataFrame) -> float:
 
     Notes
     -----
-    The groups' sizes are fixed. Under the alternative hypothesis the groups have different proportions; under the null
-    hypothesis, both groups have the same proportion. The prior of each proportion is uniform between 0 and 1. For the
-    counts :math:`a, b` of the first group and the counts :math:`c, d` of the second group,
+    The sizes of the groups are fixed. Under the alternative hypothesis the groups have different proportions; under
+    the null hypothesis, both groups have the same proportion. The prior of each proportion is uniform between 0 and 1.
+    For the counts :math:`a, b` of the first group and the counts :math:`c, d` of the second group,
 
     .. math:: BF_{10} = \frac{B(a + 1, b + 1)\, B(c + 1, d + 1)}{B(a + c + 1, b + d + 1)}
 
-    with Euler's beta function :math:`B`. This Bayes factor is the Bayes factor of Gunel and Dickey for independent
-    multinomial rows with prior concentration 1.
+    with Euler's beta function :math:`B`. It equals the Bayes factor of Gunel and Dickey for independent multinomial
+    rows with prior concentration 1.
 
     References
     ----------
@@ -170,8 +170,8 @@ def bayes_factor_words(bf10: float) -> str:
     Returns
     -------
     str
-        The grades begin at Bayes factors of 1, sqrt(10), 10, 10 sqrt(10) and 100. The grades are the same for both
-        hypotheses.
+        The grade and the hypothesis. The grades begin at Bayes factors of 1, sqrt(10), 10, 10 sqrt(10) and 100. For a
+        Bayes factor below 1, the grade is that of its inverse, for the null hypothesis.
 
     Raises
     ------

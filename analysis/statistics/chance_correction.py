@@ -1,4 +1,4 @@
-"""Accuracy on scales with other end points: from chance to 1, and from chance to the accuracy of people."""
+"""Accuracy on scales that start at chance: from chance to 1, and from chance to the accuracy of people."""
 
 import math
 from typing import NamedTuple
@@ -18,7 +18,7 @@ MISSING = Estimate(math.nan, math.nan, math.nan)
 
 
 def chance_corrected(accuracy: float, interval: Interval, chance: float) -> Estimate:
-    r"""Return an accuracy on the scale from chance (0) to all responses correct (1).
+    r"""Return an accuracy on a scale on which chance is 0 and all responses correct is 1.
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ def chance_corrected(accuracy: float, interval: Interval, chance: float) -> Esti
     -----
     With the accuracy :math:`p` and the chance level :math:`g`, the value is :math:`(p - g) / (1 - g)`. Each bound of
     the interval is converted in the same way. The chance level is a property of the items, so it is treated as known.
-    Cohen's kappa has the same form, with the expected agreement as :math:`g`. If a respondent either knows the response
-    or guesses at random, the value is the probability of knowing. If items have different chance levels, the value is a
-    weighted mean over items. The weight of an item is proportional to 1 minus the chance level of the item.
+    Cohen's kappa has the same form, with the expected agreement as :math:`g`. If a respondent either knows the right
+    response or guesses at random, the value is the probability of knowing. If items have different chance levels, the
+    value is a weighted mean over items. The weight of an item is proportional to 1 minus the chance level of the item.
 
     References
     ----------
@@ -69,7 +69,7 @@ def normalized_accuracy(
     chance: float,
     correlation: float = 0.0,
 ) -> Estimate:
-    r"""Return a model's accuracy on the scale from chance (0) to the accuracy of people (1).
+    r"""Return a model's accuracy on a scale on which chance is 0 and the accuracy of people is 1.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def normalized_accuracy(
     chance : float
         Mean chance level of the same items with the same weights.
     correlation : float
-        Correlation of the two accuracies.
+        Correlation between the errors of the two estimated accuracies; 0 if they are independent.
 
     Returns
     -------

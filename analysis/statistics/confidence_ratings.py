@@ -1,4 +1,4 @@
-"""Agreement of confidence ratings with accuracy: calibration error, and the decomposition of the Brier score."""
+"""Comparison of confidence ratings with accuracy: calibration error, and the parts of the Brier score."""
 
 from dataclasses import dataclass
 
@@ -9,38 +9,38 @@ Floats = npt.NDArray[np.float64]
 Bins = npt.NDArray[np.intp]
 
 N_DRAWS = 1_000
-"""Number of simulated calibrated respondents."""
+"""Number of simulated respondents in `ece_if_calibrated`."""
 TOLERANCE = 1e-12
 DIGITS = 9
-"""A confidence times the number of bins is rounded to this number of decimals. So the confidence 0.7 is in the bin that
-ends at 0.7, although computers do not store 0.7 exactly."""
+"""Before a confidence is assigned to a bin, confidence times number of bins is rounded to this number of decimals. So
+0.7 is in the bin that ends at 0.7, although computers do not store 0.7 exactly.
+"""
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """Agreement of confidence with accuracy.
-
-    The Brier score is reliability - resolution + uncertainty + within_bins.
-    """
+    """Agreement of confidence with accuracy. `brier` is `reliability` - `resolution` + `uncertainty` + `within_bins`."""
 
     brier: float
     """Mean squared difference between confidence and correctness (1 or 0). 0 is best."""
     reliability: float
-    """Mean squared difference between the confidence and the accuracy of a bin. 0 is best."""
+    """Mean squared difference between the mean confidence and the accuracy of a bin. 0 is best."""
     resolution: float
-    """Variance of the accuracy between bins. A high value is good: confidence distinguishes right from wrong."""
+    """Variance of the accuracy between bins. A high value is good: it means that confidence distinguishes right from
+    wrong.
+    """
     uncertainty: float
     """Variance of correctness, which does not depend on confidence."""
     within_bins: float
-    """The other part of the Brier score. It is 0 if all confidences within each bin are equal."""
+    """Part of the Brier score from different confidences within a bin; 0 if all confidences in each bin are equal."""
     ece: float
-    """Expected calibration error: mean absolute difference between the confidence and the accuracy of a bin."""
+    """Expected calibration error: mean absolute difference between the mean confidence and the accuracy of a bin."""
 
 
 def bins_of(confidence: Floats, n_bins: int) -> Bins:
-    """Return the bin of each confidence: bins of equal width from 0 to 1, which include their upper end.
+    """Return the number of the bin of each confidence, from 0.
 
-    The first bin also includes 0.
+    Bins have equal width from 0 to 1 and include their upper end. The first bin also includes 0.
 
     Examples
     --------
@@ -52,12 +52,12 @@ def bins_of(confidence: Floats, n_bins: int) -> Bins:
 
 
 def calibration(confidence: Floats, correct: Floats, n_bins: int) -> Calibration:
-    r"""Return the Brier score with its decomposition, and the expected calibration error.
+    r"""Return the Brier score with its parts, and the expected calibration error.
 
     Parameters
     ----------
     confidence : array of float, shape (n,)
-        Confidences from 0 to 1; at least one.
+        Confidence of each response, from 0 to 1. There is at least one response.
     correct : array of float, shape (n,)
         1 for a correct response, 0 for any other response.
     n_bins : int
@@ -76,8 +76,8 @@ def calibration(confidence: Floats, correct: Floats, n_bins: int) -> Calibration
             - \tfrac2N \sum_i (c_i - \bar c_{k(i)}) (o_i - \bar o_{k(i)}), \quad
         \mathrm{ECE} = \tfrac1N \sum_k n_k |\bar c_k - \bar o_k|.
 
-    The first three parts are Murphy's (1973). The last part is 0 if all confidences in a bin are equal (Stephenson et
-    al., 2008).
+    Murphy (1973) defined the first three parts. Stephenson et al. (2008) defined the last part, which is 0 if all
+    confidences in a bin are equal.
 
     References
     ----------
@@ -124,13 +124,13 @@ def calibration(confidence: Floats, correct: Floats, n_bins: int) -> Calibration
 def ece_if_calibrated(confidence: Floats, n_bins: int, seed: int) -> float:
     """Return the expected calibration error of a perfectly calibrated respondent with the same confidences.
 
-    A respondent is *perfectly calibrated* if each response is correct with the probability of its confidence. The error
-    is still above 0, because the accuracy of a bin with few responses differs from the confidence by chance.
+    A respondent is *perfectly calibrated* if the probability of a correct response equals the confidence. The error is
+    still above 0, because the accuracy of a bin with few responses differs from the confidence by chance.
 
     Parameters
     ----------
     confidence : array of float, shape (n,)
-        Confidences from 0 to 1.
+        Confidence of each response, from 0 to 1.
     n_bins : int
         Number of bins of equal width.
     seed : int

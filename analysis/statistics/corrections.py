@@ -36,8 +36,8 @@ def holm(p_values: npt.ArrayLike) -> Floats:
 
     .. math:: \tilde p_{(i)} = \min\left(1, \max_{j \le i} (m - j + 1)\, p_{(j)}\right).
 
-    The method makes no assumption about the dependence of the tests. The adjusted p values equal R's ``p.adjust(p,
-    "holm")``.
+    The method makes no assumption about the dependence of the tests. R's ``p.adjust(p, "holm")`` gives the same
+    values.
 
     References
     ----------
@@ -84,8 +84,8 @@ def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
 
     .. math:: \tilde p_{(i)} = \min_{j \ge i} \frac{m}{j}\, p_{(j)}.
 
-    The method is valid for independent and positively dependent tests. The adjusted p values equal R's ``p.adjust(p,
-    "BH")``.
+    The method is valid for independent and positively dependent tests. R's ``p.adjust(p, "BH")`` gives the same
+    values.
 
     References
     ----------

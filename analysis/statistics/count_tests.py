@@ -15,8 +15,9 @@ from batteries.errors import InputError
 Counts = npt.NDArray[np.int64]
 
 FEW_DISCORDANT = 25
-"""McNemar's chi-square test needs at least this number of discordant pairs (pairs of two different responses). With
-fewer discordant pairs, the exact test is computed."""
+"""Smallest number of discordant pairs (pairs of two different responses) for McNemar's chi-square test. With fewer
+discordant pairs, the exact test is computed.
+"""
 
 
 def chi_square(table: pd.DataFrame, *, confidence: float = 0.95) -> HypothesisTest:
@@ -27,7 +28,7 @@ def chi_square(table: pd.DataFrame, *, confidence: float = 0.95) -> HypothesisTe
     table : DataFrame, shape (rows, columns)
         Counts. Count each unit only once, because several responses of one participant are not independent.
     confidence : float
-        Coverage of the interval of Cramér's V.
+        Confidence level of the interval of Cramér's V.
 
     Returns
     -------
@@ -169,7 +170,7 @@ def goodness_of_fit(counts: npt.ArrayLike, probabilities: npt.ArrayLike) -> Hypo
 
 
 def mcnemar(table: pd.DataFrame, *, confidence: float = 0.95) -> HypothesisTest:
-    r"""Test whether the first and the second response of the same units are equally often yes, by McNemar's test.
+    r"""Test whether the same units respond yes equally often the first and the second time, by McNemar's test.
 
     Parameters
     ----------
@@ -177,19 +178,19 @@ def mcnemar(table: pd.DataFrame, *, confidence: float = 0.95) -> HypothesisTest:
         Counts of pairs. The rows are the first responses, and the columns are the second responses. Rows and columns
         have the same labels in the same order.
     confidence : float
-        Coverage of the interval of Cohen's g.
+        Confidence level of the interval of Cohen's g.
 
     Returns
     -------
     HypothesisTest
         A pair is discordant if its two responses differ. With fewer than 25 discordant pairs, the test is the exact
         binomial test, and `statistic` is `b`, the number of pairs in the first row and second column. With 25
-        discordant pairs or more, `statistic` is `chisq`, without continuity correction. `n` is the number of all pairs.
-        `estimate` is the share of the first label among the first responses, minus the share of the first label among
-        the second responses. `effect` is Cohen's g: the number `b` divided by the number of discordant pairs, minus one
-        half. The interval of g is that of the share of `b`, minus one half: Clopper and Pearson's exact interval for
-        the exact test, and Wilson's interval for the chi-square test. So it includes 0 if p is at least 1 minus the
-        confidence.
+        discordant pairs or more, `statistic` is `chisq`, without continuity correction. `n` is the number of all
+        pairs. `estimate` is the share of the first label among the first responses, minus the share of the first label
+        among the second responses. `effect` is Cohen's g: the number `b` divided by the number of discordant pairs,
+        minus one half. The interval of g comes from the interval of the share of `b` among the discordant pairs:
+        Clopper and Pearson's exact interval for the exact test, Wilson's interval for the chi-square test. So the
+        interval of g includes 0 if the test is not significant.
 
     Raises
     ------
@@ -271,9 +272,9 @@ def cochran_q(table: pd.DataFrame) -> HypothesisTest:
     Returns
     -------
     HypothesisTest
-        `effect` is eta squared of Q, between 0 and 1. It has no interval, because no method is established. `n` is the
-        number of all units. If too few units change their response between conditions, a warning says that the
-        chi-square distribution is only a rough approximation.
+        `effect` is eta squared of Q, between 0 and 1. It has no interval, because there is no established method. `n`
+        is the number of all units. If too few units change their response between conditions, a warning says that the
+        p value is only a rough approximation.
 
     Raises
     ------

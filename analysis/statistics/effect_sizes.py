@@ -19,7 +19,7 @@ class EffectSizes:
     eta_ci_high: float
     """`eta_ci_low` and `eta_ci_high` are the bounds of the two-sided confidence interval of partial eta squared."""
     partial_omega_squared: float
-    """An estimate of the same share of variance as partial eta squared, with less bias. It is 0 if F is below 1."""
+    """An estimate of the same share of variance as partial eta squared, with less bias. If F is below 1, it is 0."""
     cohens_f: float
     f_ci_low: float
     f_ci_high: float
@@ -37,7 +37,7 @@ def effect_sizes_of_f(f: float, df: float, df_error: float, *, confidence: float
         Degrees of freedom of the effect and of the error. They can be fractions, as after the Greenhouse-Geisser
         correction or by Satterthwaite's method.
     confidence : float
-        Coverage of the two-sided intervals.
+        Confidence level of the two-sided intervals.
 
     Returns
     -------
@@ -50,21 +50,21 @@ def effect_sizes_of_f(f: float, df: float, df_error: float, *, confidence: float
         \omega_p^2 = \frac{(F - 1)\,\nu_1}{F\,\nu_1 + \nu_2 + 1}, \quad
         f = \sqrt{\frac{\eta_p^2}{1 - \eta_p^2}}.
 
-    A negative :math:`\omega_p^2` becomes 0. In an analysis of variance with one factor between units, these are the
-    usual ratios of sums of squares. A mixed model has no sums of squares, so the formulas define the effect sizes. For
-    a factor within units, see `partial_omega_squared_within`. The values equal R's ``effectsize::F_to_eta2``,
-    ``F_to_omega2`` and ``F_to_f``.
+    A negative :math:`\omega_p^2` becomes 0. In an analysis of variance with one factor between units, the formulas
+    give the usual ratios of sums of squares. A mixed model has no sums of squares, so the formulas themselves define
+    the effect sizes. For a factor within units, see `partial_omega_squared_within`. R's ``effectsize::F_to_eta2``,
+    ``F_to_omega2`` and ``F_to_f`` give the same values.
 
     The interval of the noncentrality :math:`\lambda` has the bounds for which the observed F is a quantile of the
     noncentral F distribution (`noncentrality_interval`). The bounds of partial eta squared are :math:`\lambda /
     (\lambda + \nu_2)`, as in R's effectsize with ``alternative = "two.sided"``. By default, effectsize has a one-sided
-    interval, from a lower bound to 1. The F test is one-sided too. So the lower bound of the two-sided interval can be
-    0 although p is below 1 minus the confidence. For this reason, Steiger (2004) reports 90 % intervals. Partial omega
-    squared has no interval, because it estimates the same share as partial eta squared.
+    interval, from a lower bound to 1. The F test is one-sided too. So the lower bound of the two-sided 95 % interval
+    can be 0 although p is below .05. For this reason, Steiger (2004) reports 90 % intervals. Partial omega squared has
+    no interval, because it estimates the same share as partial eta squared.
 
     In an analysis of variance between N units with normal errors, the interval of :math:`\lambda` has exactly the
-    stated coverage. The population's share of variance is :math:`\lambda / (\lambda + N)`. So with few units, the
-    bounds are a little too large for this share, as partial eta squared is. With factors within units and in mixed
+    stated confidence level. The population's share of variance is :math:`\lambda / (\lambda + N)`. So with few units,
+    partial eta squared and its bounds are a little larger than this share. With factors within units and in mixed
     models, the interval is an approximation.
 
     References
@@ -115,8 +115,8 @@ def partial_omega_squared_between(f: float, df: float, *, n: int) -> float:
 
     A negative value becomes 0. With one factor, `effect_sizes_of_f` returns the same value. With several factors,
     `effect_sizes_of_f` returns a larger value, because its denominator omits the degrees of freedom of the other
-    factors. In a design without factors within units, the value equals R's ``effectsize::omega_squared``. In a design
-    with factors within units, effectsize also omits the degrees of freedom of the other factors.
+    factors. In a design without factors within units, R's ``effectsize::omega_squared`` gives the same value. In a
+    design with factors within units, effectsize omits the degrees of freedom of the other factors.
 
     References
     ----------
@@ -142,7 +142,7 @@ def partial_omega_squared_within(
         Sums of squares of the effect, of its error (the interaction of effect and units), and of the units. In a mixed
         design, the units are nested in the groups.
     df, df_error, df_units : float
-        Degrees of freedom of these sums of squares, without a correction for sphericity.
+        Degrees of freedom of the three sums of squares, without a correction for sphericity.
 
     Notes
     -----
@@ -178,9 +178,9 @@ def noncentrality_interval(f: float, df: float, df_error: float, *, confidence: 
     Notes
     -----
     The lower bound is the :math:`\lambda` with :math:`\Pr(F_\lambda \le F) = (1 + c) / 2`, and the upper bound is the
-    :math:`\lambda` with :math:`\Pr(F_\lambda \le F) = (1 - c) / 2`. The lower bound is 0 if no :math:`\lambda` has this
-    probability, because F is small. Both bounds are missing if F is missing, or if F is so small that the upper bound
-    would be 0 too: an interval without a width would claim certainty. R's effectsize then has the interval [0, 0].
+    :math:`\lambda` with :math:`\Pr(F_\lambda \le F) = (1 - c) / 2`. If F is small, no :math:`\lambda` has the
+    probability for the lower bound, and the lower bound is 0. If the upper bound would be 0 too, or if F is missing,
+    both bounds are missing. R's effectsize reports the interval [0, 0], which would claim certainty.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def noncentrality_interval(f: float, df: float, df_error: float, *, confidence: 
 
 
 def _noncentrality(f: float, df: float, df_error: float, probability: float) -> float:
-    """Return the noncentrality for which F is the quantile of `probability`, or 0 if it would be negative."""
+    """Return the noncentrality for which the probability of a value up to F is `probability`; 0 if there is none."""
 
     def excess(noncentrality: float) -> float:
         return float(special.ncfdtr(df, df_error, noncentrality, f)) - probability

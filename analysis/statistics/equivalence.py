@@ -1,4 +1,4 @@
-"""Equivalence tests: whether a difference is smaller than the smallest relevant difference."""
+"""Equivalence tests, which can show that a difference is smaller than the smallest relevant difference."""
 
 import math
 
@@ -31,17 +31,18 @@ def equivalence_t(
     paired : bool
         True if the values are pairs.
     equal_variances : bool
-        For independent groups: True for Student's tests, False for Welch's tests.
+        True for Student's tests, False for Welch's tests. It has no effect if `paired` is true.
     confidence : float
-        1 - alpha, above 0.5. A p value below alpha shows equivalence.
+        1 minus the significance level alpha; above 0.5. A p value below alpha shows equivalence.
 
     Returns
     -------
     HypothesisTest
         `p_value` is not two-sided: it is the larger p value of the two one-sided tests. `statistic` is the t of the
-        one-sided test with the larger p value. `ci_low` and `ci_high` are the bounds of the interval with coverage 1 -
-        2 alpha (90 % for a `confidence` of 0.95). The interval is within the bounds of equivalence if and only if p is
-        below alpha. `estimate` and `effect` are the same as in `independent_t` or `paired_t`.
+        one-sided test with the larger p value. `ci_low` and `ci_high` are the bounds of the interval with the
+        confidence level 1 - 2 alpha (90 % for a `confidence` of 0.95). The interval is within the bounds of
+        equivalence if and only if p is below alpha. `estimate` and `effect` are the same as in `independent_t` or
+        `paired_t`.
 
     Raises
     ------
@@ -122,8 +123,8 @@ def equivalence_of_difference(
 def equivalence_of_interval(ci_low: float, ci_high: float, low: float, high: float) -> bool:
     """Return True if an interval is completely between the bounds of equivalence.
 
-    For a test at the level alpha, use an interval with the coverage 1 - 2 alpha, such as 90 % for alpha = 0.05. A wider
-    interval makes the test conservative.
+    For a test at the level alpha, use an interval with the confidence level 1 - 2 alpha, such as 90 % for alpha =
+    0.05. With a wider interval, the test shows equivalence less often.
 
     Parameters
     ----------

@@ -10,8 +10,9 @@ import pandas as pd
 def level_order(level: object) -> tuple[int, list[tuple[int, float, str]]]:
     """Return a sort key for the natural order of a factor's levels.
 
-    Numbers come first, sorted by size. Texts follow; the digits in a text are compared as numbers. In a text, only a
-    number such as 0.25 is a decimal number, because 1.10 can be the tenth part of chapter 1. Missing values are last.
+    Numbers come first, sorted by size. Texts follow. Digits in a text are compared as whole numbers, so `1.9` comes
+    before `1.10`; only a number that begins with `0.`, such as 0.25, is read as a decimal number. Missing values are
+    last.
 
     Examples
     --------

@@ -34,21 +34,21 @@ def factorial_anova(
     Parameters
     ----------
     values : DataFrame, shape (units, cells)
-        One row per unit, such as a participant. The columns are a MultiIndex of all combinations of the levels of the
-        factors within units, with the names of the factors. If there are no factors within units, there is one column
-        with any name. Every cell has a number.
+        One row per unit, such as a participant, and one column per combination of the levels of the factors within
+        units. The columns are a MultiIndex with the names of these factors. Without factors within units, there is one
+        column with any name. Every cell has a number.
     groups : DataFrame, shape (units, factors), optional
-        One column for each factor between units, with the level of each unit. The index is that of `values`.
+        One column for each factor between units, with the level of each unit. It has the same index as `values`.
     confidence : float
-        Coverage of the two-sided interval of partial eta squared.
+        Confidence level of the two-sided interval of partial eta squared.
 
     Returns
     -------
     dict of HypothesisTest
         One test for each effect, main effects first. The key of a test is the tuple of the effect's factors. If an
         effect has factors within units, `df` and `df_error` are multiplied by the Greenhouse-Geisser epsilon of the
-        effect. `p_value` and the interval of `effect` (partial eta squared) use these degrees of freedom. If epsilon is
-        below 1, a warning states epsilon. `estimate` is missing.
+        effect. The multiplied degrees of freedom are used for `p_value` and for the interval of `effect` (partial eta
+        squared). If epsilon is below 1, a warning states epsilon. `estimate` is missing.
 
     Raises
     ------
@@ -71,13 +71,13 @@ def factorial_anova(
         \hat\varepsilon = \frac{(\operatorname{tr} E)^2}{d \operatorname{tr} E^2},
 
     where :math:`d` is the number of contrasts in :math:`M_w`, :math:`\nu_1` is :math:`d` times the number of
-    coefficients in :math:`B_b`, and :math:`\nu_2 = d (n - p)`. The results equal those of R's ``afex::aov_ez`` with its
-    defaults. If :math:`n - p < d`, afex has no correction, but the formula above still has a value.
+    coefficients in :math:`B_b`, and :math:`\nu_2 = d (n - p)`. R's ``afex::aov_ez`` with its defaults gives the same
+    results. If :math:`n - p < d`, afex has no correction, but the formula above still has a value.
 
     Partial and generalized eta squared are :math:`SS / (SS + SS_e)` and :math:`SS / (SS + \sum SS_e)`, with the sum
-    over all error terms of the design. Generalized eta squared counts all factors as manipulated. Partial omega squared
-    is computed by `partial_omega_squared_within` for effects with factors within units, and by
-    `partial_omega_squared_between` for other effects.
+    over all error terms of the design. Generalized eta squared treats all factors as manipulated, not as observed
+    properties of units. Partial omega squared is computed by `partial_omega_squared_within` for effects with factors
+    within units, and by `partial_omega_squared_between` for other effects.
 
     References
     ----------
@@ -126,14 +126,14 @@ def factorial_anova(
 
 @dataclass(frozen=True, eq=False)
 class _Design:
-    """The design between units and the contrasts of the cells within units."""
+    """The design matrix of the factors between units, and the contrasts of the factors within units."""
 
     x: Floats
-    """Sum-to-zero design, shape (units, combinations of levels between units)."""
+    """Design matrix with sum-to-zero contrasts, shape (units, combinations of levels between units)."""
     columns: dict[Effect, slice]
-    """The columns of `x` of each effect between units; the intercept is the empty effect."""
+    """The columns of `x` that belong to each effect between units. The empty effect is the intercept."""
     contrasts: dict[Effect, Floats]
-    """The contrasts of each effect within units, shape (cells, contrasts); the empty effect is the mean."""
+    """The contrasts of each effect within units, shape (cells, contrasts). The empty effect is the mean over cells."""
     test: str
     """Name of the analysis."""
 
@@ -151,12 +151,12 @@ class _Design:
 
 @dataclass(frozen=True, eq=False)
 class _Stratum:
-    """The regression of the contrasts of one effect within units, with its error."""
+    """The regression of the contrasts of one effect within units on the design matrix, with its error."""
 
     within: Effect
     coefficients: Floats
     products: Floats
-    """Residual sums of squares and products, shape (contrasts, contrasts)."""
+    """Residual sums of squares and products of the contrasts, shape (contrasts, contrasts)."""
 
     @classmethod
     def of(cls, within: Effect, contrasts: Floats, design: _Design) -> "_Stratum":
@@ -177,7 +177,9 @@ class _Stratum:
 def _tested(
     stratum: _Stratum, design: _Design, between: Effect, strata: Sequence[_Stratum], confidence: float
 ) -> HypothesisTest:
-    """Return the test of the effect of the factors `between` units and of the stratum's factors within units."""
+    """Return the test of an effect: the interaction of the factors `between` units and the factors of `stratum` within
+    units.
+    """
     every_error = sum(one.error for one in strata)
     rows = design.columns[between]
     coefficients = stratum.coefficients[rows]
@@ -263,12 +265,15 @@ def _contrasts(effect: Effect, n_levels: Mapping[str, int]) -> Floats:
 
 
 def _sum_to_zero(n_levels: int) -> Floats:
-    """Return sum-to-zero contrasts, shape (levels, levels - 1): the last level is minus the sum of the others."""
+    """Return sum-to-zero contrasts, shape (levels, levels - 1).
+
+    The row of the last level is minus the sum of the other rows.
+    """
     return np.vstack([np.eye(n_levels - 1), -np.ones(n_levels - 1)])
 
 
 def _products(coded: Sequence[Floats], n: int) -> Floats:
-    """Return the products of the columns of factors: one column for each combination; ones without factors."""
+    """Return the products of columns of several factors, for each combination of columns. Without factors, return ones."""
     products: Floats = np.ones((n, 1))
     for one in coded:
         products = (products[:, :, None] * one[:, None, :]).reshape(n, -1)

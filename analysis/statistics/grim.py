@@ -1,4 +1,4 @@
-"""GRIM and GRIMMER: tests whether whole numbers can have the printed mean and standard deviation."""
+"""GRIM and GRIMMER: checks whether whole numbers can have a printed mean and standard deviation."""
 
 from decimal import Decimal, InvalidOperation, localcontext
 from fractions import Fraction
@@ -8,7 +8,7 @@ from math import ceil, floor, isqrt
 from batteries.errors import InputError
 
 MOST_DIGITS = 200
-"""Number of digits in the computations. A printed number may have at most half as many digits."""
+"""Number of digits in the computations. A printed number with more than half as many digits is refused."""
 
 
 def rounding_bounds(printed: str | Decimal) -> tuple[Fraction, Fraction]:
@@ -26,10 +26,8 @@ def rounding_bounds(printed: str | Decimal) -> tuple[Fraction, Fraction]:
 
     Notes
     -----
-    A printed number :math:`x` with :math:`d` decimals has the bounds :math:`x \pm 10^{-d}/2`. Both bounds are included,
-    because there are different rules for rounding a value that is exactly half way between two neighbours. Schools
-    teach to round such a value upwards, and technical standards require the even neighbour. Programs with binary
-    fractions may round to either neighbour.
+    A printed number :math:`x` with :math:`d` decimals has the bounds :math:`x \pm 10^{-d}/2`. Both bounds are
+    included, because rules and programs differ in how they round a value exactly half way between two neighbours.
 
     Examples
     --------
@@ -49,7 +47,8 @@ def grim(mean: str | Decimal, n: int, *, items: int = 1, scale: tuple[int, int] 
     Parameters
     ----------
     mean : str or Decimal
-        The mean as printed, with its decimals. Convert a percentage to a share, which has two more decimals.
+        The mean as printed, with its decimals. Convert a percentage to a share with two more decimals: 85.1 % becomes
+        0.851.
     n : int
         Number of participants.
     items : int
@@ -90,7 +89,7 @@ def grim(mean: str | Decimal, n: int, *, items: int = 1, scale: tuple[int, int] 
 
 
 def nearest_means(mean: str | Decimal, n: int, *, items: int = 1) -> tuple[str, str]:
-    """Return the nearest possible means below and above a printed mean, with as many decimals as the printed mean.
+    """Return the nearest possible means below and above a printed mean, with the same number of decimals.
 
     For the parameters, see `grim`.
 
@@ -129,8 +128,8 @@ def grimmer(
     scale : tuple of int, optional
         Lowest and highest response.
     ddof : int
-        The variance is the sum of squared deviations divided by `n - ddof`. `ddof` is 1 for the variance of a sample,
-        and 0 for the variance of a population.
+        Give 1 for the standard deviation of a sample, and 0 for that of a population. The sum of squared deviations is
+        divided by `n - ddof`.
 
     Raises
     ------
@@ -148,7 +147,7 @@ def grimmer(
     Anaya (2016) and Allard (2018) require a whole number :math:`Q` within these limits, and :math:`S` and :math:`Q`
     must be both even or both odd. This condition is necessary but not sufficient. With few participants, or near the
     ends of a scale, there may still be no whole numbers with this :math:`S` and :math:`Q`. This function searches for
-    such whole numbers. The function returns False if and only if no such whole numbers exist.
+    such whole numbers, and returns False only if there are none.
 
     References
     ----------
@@ -186,7 +185,7 @@ def grimmer(
 
 
 def _sums(mean: str | Decimal, n: int, items: int, scale: tuple[int, int] | None) -> range:
-    """Return the sums that the printed mean allows."""
+    """Return the whole numbers that can be the sum of all responses, given the printed mean."""
     total = _positive(n, "n") * _positive(items, "items")
     low, high = rounding_bounds(mean)
     least, greatest = ceil(low * total), floor(high * total)

@@ -10,11 +10,12 @@ class HypothesisTest:
     test: str
     """Full name of the test, such as `Welch's t test`."""
     statistic_name: str
-    """`t`, `F`, `chisq`, `b` for the exact McNemar test, `U` for the Mann-Whitney test, `V` for Wilcoxon's test,
-    or `mean difference` for a permutation test."""
+    """`t`, `F` or `chisq`. `b` for the exact McNemar test, `U` for the Mann-Whitney test, `V` for Wilcoxon's test, and
+    `mean difference` for a permutation test.
+    """
     statistic: float
     p_value: float
-    """Two-sided p value, except in tests of equivalence."""
+    """Two-sided p value. In a test of equivalence, the larger one-sided p value."""
     n: int
     """Number of units in the test: participants, pairs, or the sum of the counts in a table."""
     df: float | None = None
@@ -33,11 +34,12 @@ class HypothesisTest:
     effect_ci_low: float | None = None
     effect_ci_high: float | None = None
     """`effect_ci_low` and `effect_ci_high` are the bounds of the two-sided confidence interval of `effect`. They are
-    missing if no method for this interval is known to hold its coverage."""
+    missing for effect sizes without an established method for the interval.
+    """
     generalized_eta_squared: float | None = None
-    """Share of variance of an effect in an analysis of variance. The other factors do not change this share."""
+    """Share of variance of an effect in an analysis of variance, which is comparable between designs."""
     partial_omega_squared: float | None = None
-    """Share of variance of an effect in an analysis of variance, estimated with less bias."""
+    """Share of variance of an effect in an analysis of variance, estimated with less bias than partial eta squared."""
     cohens_f: float | None = None
     """Cohen's f of an effect in an analysis of variance."""
     warnings: tuple[str, ...] = ()

@@ -1,6 +1,7 @@
 """Confidence intervals of proportions, and of differences and ratios of proportions: Wilson and MOVER.
 
-MOVER is the method of variance estimates recovery. MOVER combines the separate intervals of two estimates.
+MOVER (method of variance estimates recovery) computes the interval of a difference or ratio from the intervals of two
+estimates.
 """
 
 import math
@@ -27,9 +28,9 @@ def wilson(n_correct: float, n_trials: float, confidence: float = 0.95) -> Inter
     Parameters
     ----------
     n_correct, n_trials : float
-        Numbers of successes and trials. These numbers need not be whole numbers (see `weighted_accuracy`).
+        Numbers of successes and trials. They may be fractions (see `weighted_accuracy`).
     confidence : float
-        Coverage.
+        Confidence level of the interval, such as 0.95.
 
     Notes
     -----
@@ -65,20 +66,20 @@ def effective_trials(
     clusters: Counts | None = None,
     confidence: float = 0.95,
 ) -> float:
-    r"""Return the number of independent trials that would give one subject's accuracy the same precision.
+    r"""Return the number of independent trials with which an accuracy would be as precise as one subject's accuracy.
 
     Parameters
     ----------
     n_correct : array, shape (items,)
-        Sums of the subject's successes at each item. A trial can also count as a fraction of a success.
+        Number of the subject's successes at each item. A trial may count as a fraction of a success.
     n_trials : array of int, shape (items,)
-        Numbers of trials of the subject at each item. Every item has at least one trial.
+        Number of the subject's trials at each item, at least one.
     weights : array of int, shape (items,)
         Weight of each item.
     clusters : array of int, shape (items,), optional
         Cluster of each item, such as the scenario. By default, each item is a cluster.
     confidence : float
-        Coverage of the interval in which the number is used.
+        Confidence level of the interval in which the result is used.
 
     Notes
     -----
@@ -97,14 +98,14 @@ def effective_trials(
     .. math:: n^* = \min\left(\frac{p (1 - p)}{v}, \frac{(\sum w_i)^2}{\sum w_i^2 / n_i}\right)
         \left(\frac{z}{t_{C - 1}}\right)^2.
 
-    The second term of the minimum is the number if all trials were independent. The last factor widens the interval if
-    there are few clusters.
+    The second term of the minimum is the effective number if all trials were independent. The last factor reduces the
+    result if there are few clusters, which widens the interval.
 
-    If :math:`p` is 0 or 1, :math:`v` is unknown. The number of independent trials is between :math:`n_c = (\sum
-    w_i)^2 / \sum W_c^2` (a cluster is right or wrong as a whole) and :math:`n_i = (\sum w_i)^2 / \sum w_i^2` (items
-    are independent). The result is :math:`\sqrt{n_c n_i} (z / t_{C - 1})^2`. This is our own choice. It assumes an
-    intraclass correlation of about :math:`1 / (\sqrt{m} + 1)` in clusters of :math:`m` items, such as .17 with 24
-    items. `benchmarks/coverage.py` measures the coverage.
+    If :math:`p` is 0 or 1, :math:`v` is unknown. The number of independent trials is between :math:`n_c = (\sum w_i)^2
+    / \sum W_c^2` (a cluster is right or wrong as a whole) and :math:`n_i = (\sum w_i)^2 / \sum w_i^2` (items are
+    independent). The result is :math:`\sqrt{n_c n_i} (z / t_{C - 1})^2`. This formula is our own and has no published
+    source. It assumes an intraclass correlation of about :math:`1 / (\sqrt{m} + 1)` in clusters of :math:`m` items,
+    such as .17 with 24 items. `benchmarks/coverage.py` measures how often the interval contains the true accuracy.
 
     With only one cluster, :math:`v` is unknown too. Then the trials of the cluster count as one trial.
 
@@ -237,7 +238,7 @@ def mover_ratio(
     Returns
     -------
     Interval
-        If the interval of `second` reaches 0, a bound that is further from 0 than the ratio is infinite.
+        If the interval of `second` reaches 0, the bound that is further from 0 than the ratio is infinite.
 
     Notes
     -----
@@ -247,10 +248,11 @@ def mover_ratio(
         L = \frac{a - \sqrt{a^2 - l_1 u_2 (2 p_1 - l_1)(2 p_2 - u_2)}}{u_2 (2 p_2 - u_2)}, \quad
         U = \frac{b + \sqrt{b^2 - u_1 l_2 (2 p_1 - u_1)(2 p_2 - l_2)}}{l_2 (2 p_2 - l_2)}
 
-    with :math:`a = p_1 p_2 - r (p_1 - l_1)(u_2 - p_2)` and :math:`b = p_1 p_2 - r (u_1 - p_1)(p_2 - l_2)`. :math:`L` is
-    computed in the form :math:`l_1 (2 p_1 - l_1) / (a + \sqrt{\cdot})`. This form also works if :math:`u_2 = 2 p_2`.
-    These are the bounds for a positive :math:`l_1`. The bounds of a negative `first` are those of its opposite, with
-    the other sign. If :math:`l_1` is negative, :math:`L` is computed like :math:`U`, for the same reason.
+    with :math:`a = p_1 p_2 - r (p_1 - l_1)(u_2 - p_2)` and :math:`b = p_1 p_2 - r (u_1 - p_1)(p_2 - l_2)`. :math:`L`
+    is computed in the form :math:`l_1 (2 p_1 - l_1) / (a + \sqrt{\cdot})`. This form also works if :math:`u_2 = 2
+    p_2`. These formulas are for :math:`l_1 > 0`. For a negative `first`, the function computes the bounds for `-first`
+    and changes their signs and order. If :math:`l_1` is negative but `first` is not, :math:`L` is computed like
+    :math:`U`.
 
     References
     ----------
@@ -272,7 +274,7 @@ def mover_ratio(
 
 
 def _inner_bound(first: float, first_ci: Interval, second: float, second_ci: Interval, correlation: float) -> float:
-    """Return the lower bound of a ratio, for a lower bound of `first` that is not negative."""
+    """Return the lower bound of a ratio if the lower bound of `first` is 0 or more."""
     a = first * second - correlation * (first - first_ci.low) * (second_ci.high - second)
     under = a**2 - first_ci.low * second_ci.high * (2 * first - first_ci.low) * (2 * second - second_ci.high)
     total = a + math.sqrt(max(under, 0.0))
@@ -280,7 +282,7 @@ def _inner_bound(first: float, first_ci: Interval, second: float, second_ci: Int
 
 
 def _outer_bound(first: float, first_ci: Interval, second: float, second_ci: Interval, correlation: float) -> float:
-    """Return the upper bound of a ratio, for an upper bound of `first` that is not negative."""
+    """Return the upper bound of a ratio if the upper bound of `first` is 0 or more."""
     if second_ci.low <= 0:
         return math.inf
     b = first * second - correlation * (first_ci.high - first) * (second - second_ci.low)

@@ -22,7 +22,7 @@ def paired_difference(
     clusters : array of labels, shape (items,)
         Cluster of each item. Items of the same cluster are not independent.
     confidence : float
-        Coverage.
+        Confidence level of the interval, such as 0.95.
 
     Returns
     -------

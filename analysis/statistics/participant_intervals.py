@@ -135,7 +135,7 @@ def proportion_interval(n_correct: Counts, n_trials: Counts, confidence: float) 
     n_correct, n_trials : array of int, shape (participants,)
         Numbers of successes and trials of each participant. Every participant has at least one trial.
     confidence : float
-        Coverage.
+        Confidence level of the interval, such as 0.95.
 
     Examples
     --------

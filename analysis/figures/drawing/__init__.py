@@ -1,1 +1,1 @@
-"""Elements that all figures use: the sheet, axes, text, lines, and the styles of subjects."""
+"""Parts that all figures use: the empty sheet, axes, text, lines, and the styles of subjects."""

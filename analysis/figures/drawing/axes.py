@@ -46,7 +46,7 @@ def room_for_y(labels: Sequence[str], title: str, height: float) -> float:
 
 
 def label_y(sheet: FigureSheet, axes: Axes, ticks: Sequence[float], labels: Sequence[str], title: str = "") -> None:
-    """Draw ticks and labels at the left of the axes; the title runs upwards in up to three lines."""
+    """Draw ticks and labels at the left of the axes. The title is turned by 90 degrees and has up to three lines."""
     axes.yaxis.set_major_locator(FixedLocator(list(ticks)))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.tick_params(axis="y", labelleft=False)
@@ -64,7 +64,7 @@ def label_y(sheet: FigureSheet, axes: Axes, ticks: Sequence[float], labels: Sequ
 
 @dataclass(frozen=True)
 class LevelNames:
-    """The names of levels below axes, in up to three lines. If a word is too wide, all names are written upwards."""
+    """The names of levels below axes, in up to three lines. If a word is too wide, all names are rotated by 90°."""
 
     lines: list[list[str]]
     slot: float
@@ -82,7 +82,10 @@ class LevelNames:
         return cls(lines, slot, False, 7 + text_height(max(map(len, lines)), SMALL))
 
     def write(self, sheet: FigureSheet, left: float, top: float) -> None:
-        """Write the names below axes. `left` is the left edge of the axes, and `top` is their bottom edge."""
+        """Write the names below axes.
+
+        `left` is the position of the left edge of the axes, and `top` is the position of the bottom edge.
+        """
         for place, lines in enumerate(self.lines):
             middle = left + self.slot * (place + 0.5)
             if self.upwards:
@@ -92,7 +95,7 @@ class LevelNames:
 
 
 def nice_ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Return round values within bounds, at steps of 1, 2, 2.5 or 5 times a power of ten.
+    """Return at most `most` round values from `low` to `high`. The step is 1, 2, 2.5 or 5 times a power of ten.
 
     Examples
     --------

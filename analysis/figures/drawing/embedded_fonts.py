@@ -1,13 +1,12 @@
 """Embed fonts in PDFs quickly: the figures share the parts of a font that most figures need.
 
-A PDF contains the shapes of the characters that it uses. For every PDF, matplotlib reads the whole font again to take
-out these shapes, which was a quarter of the time of an analysis. Here the shapes of the common characters are taken out
-once, and every PDF that needs no other characters contains all of them.
+A PDF contains the shapes of the characters that it uses. For every PDF, matplotlib reads the whole font again to find
+these shapes. This took a quarter of the time of an analysis. This module reads the shapes of the common characters
+once. Every PDF that needs only common characters contains the shapes of all common characters.
 
-The file of these common shapes is also written once.
 
-The fonts also lose their layout tables, which state how shapes are substituted and positioned. The PDF does not need
-these tables, because matplotlib has already laid out every text when it embeds a font.
+The layout tables of the fonts are left out. A PDF does not need them, because matplotlib computes the position of each
+character itself.
 """
 
 import io
@@ -25,18 +24,17 @@ LAYOUT_TABLES = ("GSUB", "GPOS", "GDEF")
 COMMON = string.ascii_letters + string.digits + string.punctuation + " \N{NO-BREAK SPACE}−–—×·≤≥±°…‘’“”"
 
 Subset = Callable[[Any, Collection[int]], AbstractContextManager[Any]]
-"""The function of matplotlib that takes shapes out of a font.
-
-Its arguments are the font's file and the shapes' indexes.
+"""The function of matplotlib that returns a font with only some shapes. The arguments are the file of the font and the
+indexes of the shapes.
 """
 
 
 @contextmanager
 def quickly_embedded_fonts() -> Iterator[None]:
-    """Embed the same common characters of a font in all PDFs of the `with` block, without layout tables.
+    """Embed fonts quickly in all PDFs that are written in the `with` block.
 
-    matplotlib and fontTools have no settings for this, so this function replaces two functions of matplotlib and a list
-    of fontTools. In a version without these functions or this list, figures look the same, but take longer.
+    matplotlib and fontTools have no settings for fast embedding. So this function replaces two functions of matplotlib
+    and a list of fontTools until the block ends.
     """
     options: Any = subset.Options
     fonts: Any = _backend_pdf_ps
@@ -55,7 +53,10 @@ def quickly_embedded_fonts() -> Iterator[None]:
 
 
 def _subset(own: Subset, font_file: Any, glyphs: Collection[int]) -> AbstractContextManager[Any]:
-    """Return the shapes of a font as matplotlib does. The common shapes stay open for the next figures."""
+    """Replace matplotlib's function: return a font with the common shapes if no other shapes are needed.
+
+    The font with the common shapes stays open for the next figures.
+    """
     common = _common_glyphs(font_file)
     return nullcontext(_common_subset(own, font_file)) if common.issuperset(glyphs) else own(font_file, glyphs)
 

@@ -1,7 +1,7 @@
 """Measure text, and make text fit a width: wrap lines, shorten texts, move labels apart.
 
-Widths come from the tables of DejaVu Sans, which is part of matplotlib. The fonts of a machine are not used, so a text
-has the same layout on every machine. In a browser, Verdana or Arial may replace DejaVu Sans; neither font is wider.
+Widths come from the tables of DejaVu Sans, a font that is part of matplotlib, so a text has the same layout on every
+machine. A browser may draw the text in Verdana or Arial, which are not wider than DejaVu Sans.
 """
 
 import re
@@ -24,8 +24,7 @@ LINE = 1.22
 
 _BREAKS_AFTER = "-–—/_·|+"
 _ELSEWHERE_EM = 1.15
-"""Assumed width of a character that DejaVu Sans lacks, in em. No font has a wider form of such a character, and the box
-for a missing character is not wider than this width."""
+"""Assumed width of a character that DejaVu Sans lacks, in em. In common fonts, such a character is not wider."""
 
 
 @lru_cache
@@ -70,7 +69,7 @@ def printable(text: object) -> str:
 
 
 def shortened(text: object, width: float, size: float = SIZE, *, bold: bool = False) -> str:
-    """Return text that fits `width` points; a long text is cut in the middle, because names often differ at the end.
+    """Return a text that fits `width` points. A long text is cut in the middle, because names often differ at the end.
 
     Examples
     --------
@@ -90,8 +89,9 @@ def shortened(text: object, width: float, size: float = SIZE, *, bold: bool = Fa
 def wrapped(text: object, width: float, size: float = SIZE, *, most_lines: int = 2, bold: bool = False) -> list[str]:
     """Return the lines of a text, each at most `width` points wide.
 
-    If there are too many lines, the last line is `shortened`. A line ends after a space, a hyphen or a dash, or between
-    Chinese, Japanese or Korean characters. A line ends inside a word only if the word is wider than a line.
+    If there are more than `most_lines` lines, the last line is `shortened`. A line ends after a space, a hyphen or a
+    dash, or between Chinese, Japanese or Korean characters. A line ends inside a word only if the word is wider than a
+    line.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def wrapped(text: object, width: float, size: float = SIZE, *, most_lines: int =
 def distinct_labels(
     texts: Sequence[object], width: float, size: float = SIZE, *, most_lines: int = 2, bold: bool = False
 ) -> list[list[str]]:
-    """Return the lines of each text (`wrapped`). Different texts that become equal when shortened are numbered.
+    """Return the lines of each text (`wrapped`). If different texts become equal when they are shortened, add numbers.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def moved_apart(wanted: Sequence[float], gap: float, low: float, high: float) ->
     gap : float
         Smallest distance between two positions.
     low, high : float
-        Bounds of the positions. If the labels do not fit between the bounds, the last positions are beyond `high`.
+        Smallest and largest position. If there is not enough space, the last positions are beyond `high`.
 
     Notes
     -----

@@ -33,7 +33,10 @@ class Point(NamedTuple):
 
 
 def point_of(cells: pd.DataFrame, estimate: str, ci_low: str, ci_high: str) -> Point:
-    """Return the point in the first row of a table. For a table without rows, return a gap in the line."""
+    """Return the point in the first row of a table.
+
+    For a table without rows, return a point with missing values (a gap).
+    """
     if cells.empty:
         return Point(math.nan, math.nan, math.nan)
     return Point(*(float(value) for value in cells[[estimate, ci_low, ci_high]].iloc[0]))
@@ -59,15 +62,15 @@ class Scale(NamedTuple):
     ticks: Sequence[float]
     labels: Sequence[str]
     dashed_at: float | None = None
-    """Value of a horizontal dashed line, such as chance; its label is at the right end."""
+    """Value of a horizontal dashed line, such as the chance level; None for no line."""
     dashed_words: str = ""
 
 
 def draw_lines(lines: Sequence[Line], levels: Sequence[object], x_title: str, scale: Scale) -> FigureSheet:
-    """Return a sheet with lines over levels at equal distances; call this function within `style`.
+    """Return a sheet with lines over levels at equal distances. Call this function in a `with style():` block.
 
-    Lines are shifted slightly, so that their intervals do not hide one another. Names are moved apart at the right; a
-    thin line connects each name to the end of its line. A gap in a line is a level without an estimate.
+    Lines are shifted slightly, so that their intervals do not hide one another. The names at the right are moved
+    apart, and a thin line connects each name to the end of its line. A line has a gap at a level without an estimate.
     """
     least = len(levels) * max(16.0, 4.5 * (len(lines) + 1))
     names = [*(line.name for line in lines), *([scale.dashed_words] if scale.dashed_at is not None else [])]

@@ -1,7 +1,7 @@
 """The sheet of every figure, measured in points, and the resulting `Drawing` as SVG and PDF.
 
-Positions are computed from the data and from the width tables of `lettering`; the width of a text that matplotlib
-measures is never used. So the bytes of an SVG depend only on the data, not on the date or the fonts of the machine.
+Positions are computed from the data and from the character widths in `lettering`. So the bytes of an SVG depend only
+on the data, not on the date or the fonts of the machine.
 """
 
 import io
@@ -74,7 +74,7 @@ class Drawing:
     """A figure as SVG and PDF, with its alternative text and its numbers."""
 
     name: str
-    """Name of the file without the ending."""
+    """Name of the file without the file extension."""
     title: str
     """Title of the alternative text."""
     description: str
@@ -89,7 +89,7 @@ class Drawing:
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw in the style of all figures, with the fonts of this machine."""
+    """Set matplotlib's style to that of all figures in a `with` block."""
     installed = set(fontManager.get_font_names())
     log = logging.getLogger("matplotlib.font_manager")
     level = log.level
@@ -128,7 +128,10 @@ class FigureSheet:
         self, x: float, y: float, text: str | Sequence[str], *, align: Align = "left", at: At = "middle",
         size: float = SIZE, bold: bool = False, colour: str = INK,
     ) -> None:  # fmt: skip
-        """Write lines of text. `at` states whether `y` is the top, the middle or the bottom of the lines."""
+        """Write lines of text at a position in points.
+
+        `at` states whether `y` is the top, the middle or the bottom of the lines.
+        """
         lines = [text] if isinstance(text, str) else text
         height = text_height(len(lines), size)
         top = y - {"top": 0.0, "middle": height / 2, "bottom": height}[at]
@@ -140,9 +143,9 @@ class FigureSheet:
             )  # fmt: skip
 
     def write_upwards(self, x: float, y: float, text: str, *, size: float = SIZE, align: Align = "center") -> None:
-        """Write a line of text upwards.
+        """Write a line of text that is turned by 90 degrees and reads from bottom to top.
 
-        `x` is the centre of the line. `align` states whether `y` is the start, the middle or the end of the line.
+        `align` states whether the text has its start, its middle or its end at `y`.
         """
         self.figure.text(
             (x + 0.36 * size) / self.width, 1 - y / self.height, text, ha=align, va="baseline", rotation=90,
@@ -161,7 +164,7 @@ def text_height(n_lines: int, size: float = SIZE) -> float:
 
 
 def finished(sheet: FigureSheet, name: str, title: str, description: str, data: pd.DataFrame) -> Drawing:
-    """Return the content of a sheet as a `Drawing`; call this function within `style`.
+    """Return the content of a sheet as a `Drawing`. Call this function in a `with style():` block.
 
     Parameters
     ----------
@@ -204,7 +207,10 @@ def _as_svg(figure: Figure, name: str, title: str, description: str) -> str:
 
 
 def inline(svg: str) -> str:
-    """Return an SVG whose colours are the variables `--ink`, `--soft` and `--grid` of a light or dark page."""
+    """Return an SVG for a web page.
+
+    The colours of text and lines become the CSS variables `--ink`, `--soft` and `--grid`.
+    """
     for colour, variable in ((INK, "var(--ink)"), (SOFT, "var(--soft)"), (GRID, "var(--grid)"), (PAPER, "none")):
         svg = svg.replace(colour, variable)
     return svg

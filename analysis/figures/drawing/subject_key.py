@@ -24,7 +24,10 @@ class KeyEntry:
 
 
 def key_of(subjects: list[Subject], chance: str) -> list[KeyEntry]:
-    """Return the entries of the legend, row by row. A model with conditions is named once, before its conditions."""
+    """Return the entries of the legend, row by row.
+
+    If a model has several conditions, its name comes once, before them.
+    """
     shown = [_words(place, subjects) for place in range(len(subjects))]
     labels = [line for (line,) in distinct_labels([words for _, words in shown], 200, most_lines=1)]
     named: list[tuple[str, str, Subject | None]] = [
@@ -46,7 +49,7 @@ def key_of(subjects: list[Subject], chance: str) -> list[KeyEntry]:
 
 
 def _words(place: int, subjects: list[Subject]) -> tuple[str, str]:
-    """Return the name of a subject's model, if the legend names the model here, and the words beside the marker."""
+    """Return the name of the model to write before this subject (or an empty text), and the words beside the marker."""
     names = [subject for _, subject in subjects]
     model, condition = parts_of(names[place])
     if not condition:

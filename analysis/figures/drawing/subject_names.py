@@ -36,7 +36,10 @@ class SubjectNames:
     def of(
         cls, subjects: Sequence[str], most: float, *, most_lines: int = 3, groups: Sequence[str] = ()
     ) -> "SubjectNames":
-        """Return names that are at most `most` points wide in total. `groups` has the group of each row, if any."""
+        """Return names whose two columns together are at most `most` points wide.
+
+        `groups` has the group of each row, if any.
+        """
         parts = [parts_of(subject) for subject in subjects]
         with_conditions = {model for model, condition in parts if condition}
         alone = [model not in with_conditions for model, _ in parts]

@@ -1,8 +1,8 @@
-"""Styles of subjects: the colour is that of the model, and the marker is that of the condition.
+"""Styles of subjects: each model has a colour, and each condition of a model has a marker.
 
-In a report, all figures share the styles of all subjects, so a subject has the same style everywhere. The colours are
-from Okabe and Ito; people with colour blindness can distinguish these colours. In a grey print, marker, filling and
-line distinguish the subjects. People are black discs; simulated participants are grey rings.
+A subject has the same style in all figures of a report. The colours are from Okabe and Ito; people with colour
+blindness can distinguish these colours. In a grey print, the marker, its filling and the line distinguish the
+subjects. People are black discs; simulated participants are grey rings.
 
 References
 ----------
@@ -27,10 +27,10 @@ BLUE, ORANGE, GREEN, VERMILLION, PURPLE, SKY = OKABE_ITO = (
 )  # fmt: skip
 MARKERS = ("s", "^", "D", "v", "P", "X", "<", ">", "p", "h")
 LINES: tuple[tuple[float, ...], ...] = ((), (5, 1.6), (1.4, 1.4), (5, 1.4, 1.4, 1.4), (8, 2, 2, 2, 2, 2))
-"""Lengths of dashes and gaps as multiples of the line width. A solid line has an empty tuple."""
+"""Line styles: lengths of dashes and gaps, as multiples of the line width. The empty tuple is a solid line."""
 
 Subject = tuple[str, str]
-"""Kind of the subject, and its name."""
+"""A subject: its kind, such as `human`, and its name."""
 
 
 class Look(NamedTuple):
@@ -54,8 +54,9 @@ def subjects_of(table: pd.DataFrame) -> list[Subject]:
 def looks(subjects: Sequence[Subject]) -> dict[Subject, Look]:
     """Return the style of each subject. For the same list of subjects, the styles are always the same.
 
-    If a model has several conditions, its subjects have one colour, and the marker shows the condition. The markers of
-    every second model are hollow, for a grey print. Otherwise, each model has its own colour and marker.
+    If a model has several conditions, the colour shows the model and the marker shows the condition. Every second
+    model then has hollow markers, so that models differ in a grey print. Otherwise, each model has a colour and a
+    marker.
     """
     parts = {subject: parts_of(subject) for kind, subject in subjects if kind not in PEOPLE_LOOKS}
     models = list(dict.fromkeys(model for model, _ in parts.values()))
@@ -77,14 +78,20 @@ def looks(subjects: Sequence[Subject]) -> dict[Subject, Look]:
 
 
 def _colour(place: int) -> str:
-    """Return the colour of a model by its position. After six models, the colours are darker."""
+    """Return the colour of a model by its position in the list of models.
+
+    After six models, the colours repeat and are darker.
+    """
     red, green, blue = to_rgb(OKABE_ITO[place % len(OKABE_ITO)])
     darker = 1.0 if place < len(OKABE_ITO) else 0.6
     return to_hex((darker * red, darker * green, darker * blue))
 
 
 def style_of(name: str, styles: Mapping[Subject, Look]) -> Look | None:
-    """Return the style of a subject, or of the first subject of the model with this name; None if there is none."""
+    """Return the style of the subject with this name.
+
+    If no subject has this name, return the style of the first subject with the same model, or None.
+    """
     exact = [look for (_, subject), look in styles.items() if subject == name]
     of_model = [look for (_, subject), look in styles.items() if parts_of(subject)[0] == parts_of(name)[0]]
     return next(iter([*exact, *of_model]), None)
@@ -105,7 +112,7 @@ def draw_participants(
     values : sequence of float
         The values of the participants. A single value is not drawn, because it is the mean.
     at, spread : float
-        The points are at `at` on the other axis, and jittered by at most `spread`.
+        Position of the points on the other axis. Each point is moved by a random distance of at most `spread`.
     upwards : bool
         True if the values are on the vertical axis.
     """
@@ -118,7 +125,7 @@ def draw_participants(
 
 
 def draw_marker(axes: Axes, x: float, y: float, look: Look, size: float = 4.8) -> None:
-    """Draw a subject's marker, which may extend over the edge of the axes. `size` is in points."""
+    """Draw the marker of a subject. The marker may extend over the edge of the axes. `size` is in points."""
     axes.plot(
         [x], [y], marker=look.marker, linestyle="none", markersize=size, clip_on=False, zorder=3,
         markerfacecolor=look.colour if look.filled else PAPER, markeredgecolor=look.colour, markeredgewidth=1.0,

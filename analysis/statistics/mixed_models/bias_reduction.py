@@ -1,4 +1,4 @@
-"""Firth's bias reduction of a logistic model, which has finite estimates for perfectly predicted outcomes too."""
+"""Firth's bias reduction of a logistic model, whose estimates are finite even if the outcome is perfectly predicted."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,10 +12,11 @@ from analysis.statistics.mixed_models.engine import Estimates, GroupedEffect, es
 
 MOST_STEPS = 100
 SMALLEST_STEP = 1e-6
-"""The search ends when the log-odds of no row change by more than this number."""
+"""The search ends when no row's log-odds change by more than this number."""
 SMALLEST_WEIGHT = 1e-12
-"""Smallest additional weight of a row. If a prediction is 0 or 1 to the last digit, the weight would be 0, which the
-engine refuses."""
+"""Smallest additional weight of a row. If a predicted probability is 0 or 1 to the last digit, the weight would be 0,
+but glmm needs positive weights.
+"""
 
 
 def bias_reduced_estimate(
@@ -26,32 +27,33 @@ def bias_reduced_estimate(
     Parameters
     ----------
     outcome : array of float, shape (n,)
-        0 or 1.
+        The outcome of each row, 0 or 1.
     columns : sequence of p arrays of float, shape (n,)
-        The columns of the design.
+        The columns of the design matrix.
     effects : sequence of GroupedEffect
         Random effects; empty for a model without random effects.
     retained : array of bool, shape (p,)
-        For each column: True if it is not a combination of earlier columns.
+        True for each column that is not a linear combination of earlier columns.
 
     Raises
     ------
     InputError
-        The engine cannot fit the model.
+        If the package glmm cannot fit the model.
 
     Notes
     -----
-    Each row gets a weight of :math:`h_i / 2` more, and a copy with the other outcome and this weight, where
+    The weight of each row is increased by :math:`h_i / 2`, and a copy of the row with the other outcome and the weight
+    :math:`h_i / 2` is added, where
 
     .. math:: h_i = w_i\, x_i^\top (X^\top W X)^{-1} x_i, \quad w_i = \pi_i (1 - \pi_i), \quad \pi_i =
         \frac{1}{1 + e^{-x_i^\top \beta}}.
 
-    The model is fitted to these rows again and again, until the coefficients do not change. Without random effects, the
-    result solves Firth's equations :math:`\sum_i (y_i - \pi_i + h_i (1/2 - \pi_i))\, x_i = 0`. So the penalty is
-    Jeffreys' prior of the fixed effects. With random effects, the additional weights are data of the same groups, as in
-    Greenland and Mansournia's data augmentation. The sum of all additional weights is the number of coefficients. The
-    covariance without random effects is :math:`(X^\top W X)^{-1}`, and with random effects the covariance of the fit to
-    the weighted rows. Likelihood, AIC and BIC are missing.
+    The model is fitted to these rows again and again, until the coefficients do not change. Without random effects,
+    the result solves Firth's equations :math:`\sum_i (y_i - \pi_i + h_i (1/2 - \pi_i))\, x_i = 0`. So the penalty is
+    Jeffreys' prior of the fixed effects. With random effects, the additional rows belong to the same groups as the
+    original rows, as in Greenland and Mansournia's data augmentation. The sum of all additional weights is the number
+    of coefficients. Without random effects, the covariance is :math:`(X^\top W X)^{-1}`. With random effects, it is
+    the covariance of the fit to the weighted rows. Likelihood, AIC and BIC are missing.
 
     References
     ----------

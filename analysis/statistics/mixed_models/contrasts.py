@@ -27,31 +27,24 @@ def pairwise_contrasts(
     adjust: str = "holm",
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    r"""Return the differences of all pairs of estimated marginal means, with their tests.
+    r"""Return the differences of all pairs of estimated marginal means, with their tests. Parameters ---------- model :
 
-    Parameters
-    ----------
-    model : MixedModel
-    of : sequence of str
-        Factors. The combinations of the levels of these factors are compared with each other.
-    by : sequence of str
-        Factors that are held constant. The pairs are compared separately at each combination of the levels of these
-        factors. The pairs at one such combination are one family of tests.
-    adjust : {"holm", "tukey", "bh", "none"}
-        Correction of p values in each family: Holm's, Tukey's honest significant difference, Benjamini and Hochberg's
-        false discovery rate, or none.
-    confidence : float
-        Coverage of each interval. The intervals are not corrected for the number of contrasts.
+    MixedModel The fitted model. of : sequence of str Factors. The combinations of the levels of these factors are
+    compared with each other. by : sequence of str Factors whose levels are not compared. The pairs are compared
+    separately at each combination of the levels of these factors. The pairs at one combination are one family of
+    tests. adjust : {"holm", "tukey", "bh", "none"} Correction of p values in each family: Holm's, Tukey's honest
+    significant difference, Benjamini and Hochberg's false discovery rate, or none. confidence : float Confidence level
+    of each interval. The intervals are not corrected for the number of contrasts.
 
     Returns
     -------
     DataFrame
-        A column for each factor of `by`, then `contrast` (such as `a - b`), `estimate`, `std_error`, `df`, `statistic`,
-        `p_value`, `p_adjusted`, `ci_low`, `ci_high`. For a logistic or ordinal model, they are differences of log-odds,
-        and the columns `odds_ratio`, `or_ci_low`, `or_ci_high` follow. For a gamma model and for a model of `log()` of
-        the outcome, the columns `ratio`, `ratio_ci_low`, `ratio_ci_high` follow: ratios of means, or of geometric
-        means. If a contrast cannot be estimated, its numbers
-        are missing.
+        A column for each factor of `by`, then `contrast` (such as `a - b`), `estimate`, `std_error`, `df`,
+        `statistic`, `p_value`, `p_adjusted`, `ci_low`, `ci_high`. For a logistic or ordinal model, estimates are
+        differences of log-odds, and the columns `odds_ratio`, `or_ci_low`, `or_ci_high` follow. For a gamma model, the
+        columns `ratio`, `ratio_ci_low`, `ratio_ci_high` follow, with ratios of means. For a model of `log()` of the
+        outcome, these columns have ratios of geometric means. If a contrast cannot be estimated, its numbers are
+        missing.
 
     Raises
     ------
@@ -64,7 +57,7 @@ def pairwise_contrasts(
 
     .. math:: \tilde p = \Pr\left(Q_{k, \nu} \ge \sqrt{2}\,|t|\right)
 
-    where :math:`Q` is the studentized range. The table equals ``pairs(emmeans(model, of, by))``.
+    where :math:`Q` is the studentized range. R's ``pairs(emmeans(model, of, by))`` gives the same table.
 
     References
     ----------
@@ -115,7 +108,7 @@ def pairwise_contrasts(
 
 
 def _adjusted(table: pd.DataFrame, adjust: str, n_means: int) -> Floats:
-    """Return the corrected p values of one family. Tests without a p value are counted as tests, as in emmeans."""
+    """Return the corrected p values of one family. Tests without a p value count in the number of tests, as in emmeans."""
     p_values = table["p_value"].to_numpy(dtype=float)
     missing = np.isnan(p_values)
     # With two means there is only one test, and Tukey's test is then the same as the t test.

@@ -1,7 +1,6 @@
 """Estimation of a cumulative logit model (proportional odds), with or without random intercepts.
 
-No Python library fits this model with random effects, so this module computes the likelihood. R's package ordinal has
-the same likelihood.
+No Python library fits this model with random effects. The likelihood is the same as in R's package ordinal.
 """
 
 from collections.abc import Sequence
@@ -16,13 +15,15 @@ from analysis.statistics.mixed_models.design_matrix import Codes, Floats
 from batteries.errors import InputError
 
 MOST_GROUPS = 2_000
-"""Largest number of levels of all random intercepts together. The time grows with the third power of their number."""
+"""Largest number of levels of all random intercepts together. The computing time grows with the third power of this
+number.
+"""
 MOST_STEPS = 200
 SMALLEST_STEP = 1e-10
 GRADIENT_TOLERANCE = 1e-3
 """The search has converged if the absolute value of each derivative of the log-likelihood is below this number."""
 ZERO_SD = 1e-3
-"""A standard deviation of a random intercept that is smaller than this number is reported as zero."""
+"""If the standard deviation of a random intercept is below this number, it is reported as 0."""
 STEP_OF_HESSIAN = 1e-4
 
 
@@ -33,7 +34,7 @@ class CumulativeLogit:
     thresholds: Floats
     """Thresholds between neighbouring categories, shape (categories - 1,)."""
     slopes: Floats
-    """Coefficients of the columns of the design, shape (p,)."""
+    """Coefficients of the columns of the design matrix, shape (p,)."""
     covariance: Floats
     """Covariance of thresholds and slopes, shape (categories - 1 + p,) * 2."""
     sds: Floats
@@ -48,32 +49,32 @@ def fit_cumulative_logit(categories: Codes, design: Floats, groups: Sequence[Cod
     Parameters
     ----------
     categories : array of int, shape (n,)
-        The category of each row as a code: 0 is the lowest category. Each category has at least one row.
+        The category of each row as a number; 0 is the lowest category. Each category has at least one row.
     design : array of float, shape (n, p)
-        The columns of the design, without an intercept, because the thresholds replace it. No column is a linear
-        combination of other columns and a constant.
+        The columns of the design matrix, without an intercept, because the thresholds replace it. No column is a
+        linear combination of other columns and a constant.
     groups : sequence of arrays of int, shape (n,)
-        For each random intercept, the group of each row as a code.
+        One array for each random intercept, with the number of each row's group.
 
     Raises
     ------
     InputError
-        There are too many groups.
+        If there are more than `MOST_GROUPS` groups.
 
     Notes
     -----
     .. math:: \Pr(y_i \le k) = \frac{1}{1 + e^{-(\alpha_k - \eta_i)}}, \quad
         \eta = X\beta + \sum_g \sigma_g Z_g u_g, \quad u_g \sim N(0, I).
 
-    So a positive coefficient means higher categories, and :math:`e^\beta` is the ratio of the odds of a category above
+    So a positive coefficient means higher categories, and :math:`e^\beta` is the odds ratio of a category above
     :math:`k`, for every :math:`k`. Let :math:`h(u)` be the log-density of the categories and of :math:`u` together,
     with its maximum at :math:`\hat u`, and :math:`A = -h''(\hat u)`. Laplace's approximation of the log-likelihood is
 
     .. math:: \ell = h(\hat u) - \tfrac12 \log \det A.
 
     The search uses the gradient of :math:`\ell`. The covariance is the inverse of the negative Hessian, which is
-    computed from differences of the gradient. The results equal those of ``ordinal::clmm`` and, without random
-    intercepts, of ``ordinal::clm``.
+    computed from differences of the gradient. R's ``ordinal::clmm`` gives the same results; without random intercepts,
+    ``ordinal::clm`` does.
 
     References
     ----------
@@ -140,7 +141,9 @@ class _Likelihood:
         """The random intercepts at the last computed likelihood. The next search for random intercepts starts there."""
 
     def searched(self, parameters: Floats) -> Floats:
-        """Return the parameters with logarithms of the distances between thresholds, which keep the order."""
+        """Return the parameters in the form for the search: logarithms of the distances between thresholds keep the
+        order.
+        """
         thresholds, others = np.split(parameters, [self.n_thresholds])
         return np.concatenate([thresholds[:1], np.log(np.diff(thresholds)), others])
 
@@ -150,14 +153,17 @@ class _Likelihood:
         return np.concatenate([first, first + np.cumsum(np.exp(distances)), others])
 
     def negative(self, searched: Floats) -> tuple[float, Floats]:
-        """Return the negative log-likelihood and its gradient over the searched parameters."""
+        """Return the negative log-likelihood and its gradient with respect to the searched parameters."""
         loglik, gradient = self.with_gradient(self.parameters(searched))
         of_thresholds = np.cumsum(gradient[: self.n_thresholds][::-1])[::-1]
         of_thresholds[1:] *= np.exp(searched[1 : self.n_thresholds])
         return -loglik, -np.concatenate([of_thresholds, gradient[self.n_thresholds :]])
 
     def covariance(self, parameters: Floats) -> Floats:
-        """Return the inverse of the negative Hessian; missing if the negative Hessian is not positive definite."""
+        """Return the inverse of the negative Hessian.
+
+        If the negative Hessian is not positive definite, all values are NaN.
+        """
         rows = []
         for place in range(len(parameters)):
             step = np.zeros(len(parameters))
@@ -207,7 +213,7 @@ class _Likelihood:
         return loglik, np.concatenate([of_thresholds, of_slopes, of_sds])
 
     def _mode(self, bounds: Floats, fixed: Floats, sds: Floats) -> tuple[Floats, Floats]:
-        """Return the most probable random intercepts, and the Cholesky factor of A at these (Newton's method)."""
+        """Return the most probable random intercepts, and the Cholesky factor of the matrix A (Newton's method)."""
         effects = self.effects
         rows = _Rows(bounds, self.categories, fixed + self._sum(effects, sds))
         value = rows.log_probabilities.sum() - effects @ effects / 2
@@ -232,12 +238,14 @@ class _Likelihood:
         return sum(parts, np.zeros(len(self.categories)))
 
     def _sums(self, values: Floats, sds: Floats) -> Floats:
-        """Return the sum of values in each group, multiplied by the standard deviation of the random intercept."""
+        """Return the sum of the rows' values in each group, multiplied by the standard deviation of the random
+        intercept.
+        """
         parts = [sd * np.bincount(codes, values) for sd, codes in zip(sds, self.groups, strict=True)]
         return np.concatenate([np.empty(0), *parts])
 
     def _information(self, weights: Floats, sds: Floats) -> Floats:
-        """Return A: the negative second derivative of the log-density over the random intercepts."""
+        """Return A: the negative second derivative of the log-density with respect to the random intercepts."""
         information = np.eye(int(self.starts[-1]))
         for g, codes in enumerate(self.groups):
             for h, others in enumerate(self.groups):
@@ -248,7 +256,7 @@ class _Likelihood:
 
 
 class _Rows:
-    """The log-probability of each row's category, and its derivatives over the linear predictor."""
+    """The log-probability of each row's category, and its derivatives with respect to the linear predictor."""
 
     def __init__(self, bounds: Floats, categories: Codes, predictor: Floats) -> None:
         high, low = bounds[categories + 1] - predictor, bounds[categories] - predictor
@@ -264,7 +272,7 @@ class _Rows:
         self.weight_slopes = -(self.bent_above + self.bent_below)
 
     def of_bounds(self, leverages: Floats, adjoint: Floats) -> tuple[Floats, Floats]:
-        """Return each row's part of the gradient over the threshold above its category, and over the one below it."""
+        """Return each row's part of the gradient for the threshold above its category, and for the threshold below it."""
         probabilities = np.exp(self.log_probabilities)
         of_above = self.dense_above / probabilities - (leverages * self.bent_above + self.dense_above * adjoint) / 2
         of_below = -self.dense_below / probabilities - (leverages * self.bent_below + self.dense_below * adjoint) / 2

@@ -31,8 +31,7 @@ class DesignColumn:
     """One column of a design matrix: a product of covariates and of indicators of levels."""
 
     parts: tuple[tuple[str, int | None], ...]
-    """Each variable of the term, with the index of its level. The index is None for a covariate. The intercept has no
-    parts."""
+    """Each variable of the term, with the index of its level, or None for a covariate. The intercept has no parts."""
 
     @property
     def term(self) -> Term:
@@ -49,12 +48,12 @@ class DesignColumn:
 
 
 def design_columns(intercept: bool, terms: Sequence[Term], n_levels: Mapping[str, int]) -> tuple[DesignColumn, ...]:
-    r"""Return the columns of a design in R's order.
+    r"""Return the columns of a design matrix in R's order.
 
     Parameters
     ----------
     intercept : bool
-        True if the design has an intercept.
+        True if the model has an intercept.
     terms : sequence of tuple of str
         The terms in R's order; see `parse_formula`.
     n_levels : mapping of str to int
@@ -63,9 +62,9 @@ def design_columns(intercept: bool, terms: Sequence[Term], n_levels: Mapping[str
     Notes
     -----
     Let :math:`f` be a factor in a term :math:`T`, and let :math:`T \setminus f` be the term without this factor. If
-    :math:`T \setminus f` is empty or is part of an earlier term, :math:`f` has an indicator for each level except the
-    reference level. Otherwise :math:`f` has an indicator for each level. A design without an intercept has one
-    exception: the first factor of the first term that contains a factor has an indicator for each level. In an
+    :math:`T \setminus f` is empty or is part of an earlier term, :math:`f` has an indicator (a column of 0 and 1) for
+    each level except the reference level. Otherwise :math:`f` has an indicator for each level. Without an intercept,
+    there is one exception: the first factor of the first term with a factor has an indicator for each level. In an
     interaction, the level of the first factor changes fastest.
 
     References
@@ -89,14 +88,14 @@ def design_columns(intercept: bool, terms: Sequence[Term], n_levels: Mapping[str
 
 
 def n_design_columns(intercept: bool, terms: Sequence[Term], n_levels: Mapping[str, int]) -> int:
-    """Return the number of columns of `design_columns`. The columns are not made, because there may be too many."""
+    """Return the number of columns that `design_columns` would return, without making them."""
     return intercept + sum(math.prod(map(len, places.values())) for places in _level_places(intercept, terms, n_levels))
 
 
 def _level_places(
     intercept: bool, terms: Sequence[Term], n_levels: Mapping[str, int]
 ) -> list[dict[str, Sequence[int | None]]]:
-    """Return the indices of the levels that have an indicator, for each variable of each term.
+    """Return the indices of the levels that have a column, for each variable of each term.
 
     A covariate has None instead of indices.
     """
@@ -135,22 +134,13 @@ def averaged_row(
     cell: Mapping[str, int],
     slopes: Collection[str] = (),
 ) -> Floats:
-    """Return one weight for each column of the design. The weighted sum of the coefficients is a marginal mean.
+    """Return one weight for each coefficient. The weighted sum of the coefficients is a marginal mean.
 
-    With `slopes`, the weighted sum is a marginal slope.
-
-    Parameters
-    ----------
-    columns : sequence of DesignColumn
-    levels : mapping of str to sequence
-        Levels of each factor.
-    covariates : mapping of str to float
-        Value of each covariate.
-    cell : mapping of str to int
-        Factors that are fixed at one level, with the index of this level. The levels of other factors have equal
-        weights.
-    slopes : collection of str
-        Covariates. The slope is the change of the mean for a change of 1 in the product of these covariates.
+    With `slopes`, the weighted sum is a marginal slope. Parameters ---------- columns : sequence of DesignColumn The
+    columns of the design matrix. levels : mapping of str to sequence Levels of each factor. covariates : mapping of
+    str to float Value of each covariate. cell : mapping of str to int The index of one level, for each factor that is
+    fixed at this level. The mean is taken over all levels of other factors. slopes : collection of str Covariates for
+    a marginal slope: the change of the mean if the product of these covariates grows by 1.
     """
 
     def weight(variable: str, level: int | None) -> float:

@@ -1,7 +1,7 @@
-"""Estimation of a model by the engine (the package glmm). No other module imports the engine.
+"""Estimation of a model by the package glmm (the engine). No other module imports glmm.
 
-The engine receives only numbers: the columns of the design as covariates with generated names, and groups as numbers.
-So the user's names and levels cannot change a fit, and no other module depends on the engine's names.
+The engine receives only numbers: the columns of the design matrix with generated names, and groups as numbers. So
+unusual names of columns or levels cannot change a fit.
 """
 
 import warnings
@@ -20,8 +20,9 @@ from batteries.errors import InputError
 
 SAID_OTHERWISE = ("singular", "search_limit", "fit_failed", "glm_diverged", "design_unsolvable", "ill_conditioned",
                   "exact_profile_fallback", "gradient_search_fallback", "non_integer_response")  # fmt: skip
-"""Kinds of messages of the engine that are left out of `remarks`. Another field of `Estimates` states the same fact, or
-the message does not change a number, or it is about weights that are meant."""
+"""Kinds of messages of the engine that are left out of `remarks`. For most of them, another field of `Estimates`
+states the same fact. The others do not affect the results.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +31,7 @@ class GroupedEffect:
 
     groups: Codes
     slopes: tuple[int, ...]
-    """Indices of the columns of the design that have a random slope."""
+    """Indices of the columns of the design matrix that have a random slope."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +43,7 @@ class Estimates:
     covariance: Floats
     """Covariance of the coefficients, shape (p, p)."""
     retained: npt.NDArray[np.bool_]
-    """For every column of the design: True if the column is not a combination of earlier columns."""
+    """True for each column of the design matrix that is not a linear combination of earlier columns."""
     random_covariances: tuple[Floats, ...]
     """Covariance of the intercept and slopes of each random effect. The values are missing if the fit failed."""
     residual_variance: float
@@ -58,7 +59,7 @@ class Estimates:
     converged: bool
     singular: bool
     nearly_redundant: tuple[int, ...]
-    """Indices of the columns of the design that are almost combinations of other columns."""
+    """Indices of the columns of the design matrix that are almost linear combinations of other columns."""
     remarks: tuple[str, ...]
     """Other messages of the engine about a converged fit, as sentences."""
 
@@ -74,23 +75,16 @@ def estimate(
 ) -> Estimates:
     """Fit a linear, logistic or gamma model. The gamma model has a log link.
 
-    Parameters
-    ----------
-    outcome : array of float, shape (n,)
-    columns : sequence of p arrays of float, shape (n,)
-        The columns of the design, including the intercept.
-    effects : sequence of GroupedEffect
-        Random effects, at most one for each grouping of the rows. Empty for a model without random effects.
-    family : {"gaussian", "binomial", "gamma"}
-    reml : bool
-        True to fit a linear mixed model by restricted maximum likelihood.
-    weights : array of float, shape (n,), or None
-        Weight of each row in the likelihood; 1 if None.
+    Parameters ---------- outcome : array of float, shape (n,) The outcome of each row. columns : sequence of p arrays
+    of float, shape (n,) The columns of the design matrix, including the intercept. effects : sequence of GroupedEffect
+    Random effects, at most one for each grouping of the rows. Empty for a model without random effects. family :
+    {"gaussian", "binomial", "gamma"} reml : bool True to fit a linear mixed model by restricted maximum likelihood.
+    weights : array of float, shape (n,), or None Weight of each row in the likelihood; 1 if None.
 
     Raises
     ------
     InputError
-        The engine cannot fit the model.
+        If the engine cannot fit the model.
     """
     # The engine is fastest if the effects with the most levels and slopes come first; lme4 sorts in the same way.
     sizes = [(int(effect.groups.max()) + 1) * (1 + len(effect.slopes)) for effect in effects]
@@ -163,7 +157,7 @@ def _unpacked(packed: Sequence[float], size: int) -> Floats:
 
 
 def _satterthwaite(record: dict[str, Any] | None, p: int) -> DegreesOfFreedom:
-    """Return the quantities for Satterthwaite's degrees of freedom.
+    """Return the numbers from which Satterthwaite's degrees of freedom are computed.
 
     The last variance parameter is the residual variance.
     """

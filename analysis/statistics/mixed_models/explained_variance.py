@@ -17,13 +17,12 @@ log-odds."""
 
 @dataclass(frozen=True)
 class VarianceShares:
-    """Shares of a model's variance, each from 0 to 1.
-
-    The shares that need random effects are missing for a model without random effects.
-    """
+    """Shares of a model's variance, each from 0 to 1. NaN is a missing share."""
 
     icc_adjusted: float
-    """Random variance divided by the sum of random and residual variance: the similarity of rows in one group."""
+    """Variance of random effects divided by the sum of this variance and the residual variance: the similarity of rows
+    in one group.
+    """
     r2_marginal: float
     """Share of all variance that the fixed effects explain."""
     r2_conditional: float
@@ -36,12 +35,13 @@ def variance_shares(fixed: float, random: float | None, residual: float) -> Vari
     Parameters
     ----------
     fixed : float
-        Variance of the predictions of the fixed effects, on the scale of the linear predictor. It is the sum of squared
-        deviations over the rows, divided by `n - 1`.
+        Variance of the predictions of the fixed effects over the rows, with the divisor `n - 1`, on the scale of the
+        linear predictor.
     random : float or None
         Variance of all random effects together (see `random_effect_variance`). None for a model without random effects.
     residual : float
-        Residual variance; `LOGISTIC_VARIANCE` for a logistic or ordinal model, `gamma_variance` for a gamma model.
+        Residual variance. Use `LOGISTIC_VARIANCE` for a logistic or ordinal model, and `gamma_variance` for a gamma
+        model.
 
     Returns
     -------
@@ -55,10 +55,10 @@ def variance_shares(fixed: float, random: float | None, residual: float) -> Vari
         R^2_m = \frac{\sigma_f^2}{\sigma_f^2 + \sigma_r^2 + \sigma_e^2}, \quad
         R^2_c = \frac{\sigma_f^2 + \sigma_r^2}{\sigma_f^2 + \sigma_r^2 + \sigma_e^2}.
 
-    The values equal R's ``performance::icc`` and ``performance::r2_nakagawa``. For a linear model without random
-    effects, :math:`R^2_m` is close to the usual R squared. The two values differ, because in :math:`R^2_m` the sum of
-    squared residuals is divided by the residual degrees of freedom. For a logistic model without random effects,
-    :math:`R^2_m` is McKelvey and Zavoina's pseudo R squared.
+    R's ``performance::icc`` and ``performance::r2_nakagawa`` give the same values. For a linear model without random
+    effects, :math:`R^2_m` is close to the usual R squared. They differ a little, because :math:`R^2_m` divides the sum
+    of squared residuals by the residual degrees of freedom. For a logistic model without random effects, :math:`R^2_m`
+    is McKelvey and Zavoina's pseudo R squared.
 
     References
     ----------

@@ -75,7 +75,7 @@ def wald_table(
     rows : array of float, shape (m, p)
         The weights of the coefficients, with one row for each combination.
     confidence : float
-        Coverage.
+        Confidence level of the interval, such as 0.95.
 
     Returns
     -------
