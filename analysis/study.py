@@ -41,15 +41,15 @@ def analyze_trials(
     """Analyse a tidy table with an analysis plan.
 
     Write `tables/`, `models/`, `figures/`, `report.html` and `provenance.json` in the folder of the results. A result
-    of the plan that cannot be computed does not stop the others. The report, `provenance.json` and
-    `planned.not_computed` of the returned analysis list these results.
+    of the plan that cannot be computed does not stop the others. The report, `provenance.json` and the field
+    `planned.not_computed` of the returned object list the results that are missing.
 
     Parameters
     ----------
     trials : DataFrame
         The tidy table (`analysis.data.tidy_table.read_trials`).
     plan : AnalysisPlan
-        Exclusion rules, factors, tables, models, tests, confidence, seed.
+        The analysis plan: exclusion rules, factors, tables, models, tests, confidence level and seed.
     out : Path
         The folder for the results. The function makes the folder if it does not exist. After a failure the folder is
         unchanged. The files of an earlier analysis in this folder are replaced. Other files in this folder are never
@@ -64,8 +64,8 @@ def analyze_trials(
     made_at : datetime, optional
         Time of the analysis; now by default.
     notes : sequence of str
-        Further notes for the reader, in sentences. The report lists these notes first. `provenance.json` contains these
-        notes too.
+        Further notes for the reader, in sentences. The report lists them first, and `provenance.json` contains them
+        too.
 
     Raises
     ------

@@ -30,7 +30,7 @@ class StudyTables:
     planned: PlannedResults
     """The tables, models and tests that the plan requests, and a sentence for each result that cannot be computed."""
     by_factor: list[FactorAccuracy]
-    """The accuracy by each factor of the plan, one entry for each factor."""
+    """The table of accuracy for each factor in `by` of the plan."""
 
 
 def study_tables(
@@ -41,14 +41,14 @@ def study_tables(
     Parameters
     ----------
     trials : DataFrame
-        The tidy table before exclusions. The sensitivity to each rule is computed from this table.
+        The tidy table before exclusions, from which the sensitivity to each exclusion rule is computed.
     exclusions : Exclusions
-        The result of the plan's exclusion rules (`analysis.exclusions.flow.apply_exclusions`).
+        The exclusions by the rules of the plan (`analysis.exclusions.flow.apply_exclusions`).
     plan : AnalysisPlan
-        Factors, comparisons, measures, models and tests.
+        The analysis plan: factors, comparisons, measures, models and tests.
     earlier_rules : dict
-        The exclusion rules of the locked or registered plan, if they differ from the rules of the plan
-        (`sensitivity`).
+        The exclusion rules of the locked or registered plan, if they differ from the rules of this plan (see
+        `sensitivity`).
 
     Raises
     ------

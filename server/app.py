@@ -1,7 +1,4 @@
-"""The Flask application, with one blueprint per audience, one store and strict headers.
-
-Each error says how to fix the problem.
-"""
+"""The Flask application, with one blueprint per audience, one store, and strict security headers."""
 
 from flask import Flask, Response, jsonify
 from werkzeug.exceptions import HTTPException, TooManyRequests
@@ -35,9 +32,9 @@ def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings)
     Parameters
     ----------
     study
-        The study, after it was read and checked.
+        The study that the application serves.
     store
-        The store of the responses. The application registers the study in this store.
+        The store of the responses. The function saves the study's definition in the store.
     secrets
         The key that signs cookies, and the researcher's token.
     settings

@@ -1,4 +1,4 @@
-"""The context of a request: the study, its store, the settings and the secrets of this application."""
+"""The objects that views use: the study, its store, the settings and the secrets."""
 
 from dataclasses import dataclass, field
 
@@ -15,7 +15,7 @@ from server.store import Store
 
 @dataclass(frozen=True)
 class Context:
-    """The parts that all requests of one application use."""
+    """The objects that all requests of one application share."""
 
     study: Study
     store: Store
@@ -24,7 +24,7 @@ class Context:
     limits: RateLimits = field(init=False)
     slots_per_address: SlotsPerAddress = field(init=False)
     prolific_tokens: ProlificTokens | None = field(init=False)
-    """Verifier of Prolific's signatures; None if the study does not require these signatures."""
+    """Checks Prolific's signatures. None if the study does not require Prolific's signatures."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "limits", RateLimits(self.settings))
@@ -34,6 +34,6 @@ class Context:
 
 
 def context() -> Context:
-    """Return the parts of the application that serves this request."""
+    """Return the shared objects of the application that serves this request."""
     found: Context = current_app.extensions["equipoise"]
     return found

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 UNREADABLE = "equipoise.unreadable_cookies"
-"""Key in the WSGI environment of a request. The key is present if granian dropped the request's cookies
-(`server.gateway`).
+"""Key in the WSGI environment of a request. The key is present if granian (the web server) dropped the cookies of the
+request, because it could not read them.
 """
 
 
 class UnreadableCookies(HTTPException):
-    """Refusal of a request with unreadable cookies. Without this refusal, the request would seem to have no cookies."""
+    """Error for a request with unreadable cookies. Without this error, the request would seem to have no cookies."""
 
     code = 400
     description = (
@@ -37,8 +37,8 @@ class UnreadableCookies(HTTPException):
 def is_https(environ: "WSGIEnvironment") -> bool:
     """Return True if the participant's browser uses HTTPS.
 
-    Behind a reverse proxy, only the proxy knows this, and reports it in a header. The server reads the header only if
-    the setting `proxies` (the number of proxies) includes this proxy.
+    Behind a reverse proxy, the proxy states the protocol in a header. The server reads the header only if the setting
+    `proxies` (the number of proxies) includes this proxy.
     """
     return bool(environ["wsgi.url_scheme"] == "https")
 
@@ -56,11 +56,11 @@ class SignedCookie:
     Parameters
     ----------
     name
-        Purpose of the cookie; a signature made for one purpose is invalid for any other purpose.
+        Name of the cookie. It is part of the signature, so the content of one cookie is invalid in another cookie.
     samesite
         "Strict" if browsers must not send the cookie with requests from another site; otherwise "Lax".
     path
-        Path for which browsers send the cookie.
+        Browsers send the cookie only with requests to addresses under this path.
     """
 
     def __init__(self, name: str, samesite: Literal["Lax", "Strict"], path: str = "/") -> None:
@@ -92,7 +92,7 @@ class SignedCookie:
         Raises
         ------
         UnreadableCookies
-            If the request's cookies cannot be read.
+            If the cookies of the request cannot be read.
         """
         if UNREADABLE in request.environ:
             raise UnreadableCookies()

@@ -1,8 +1,8 @@
 """The gateway in front of the Flask application: it passes a request to a thread when the request is complete.
 
-If the headers or the body of a request arrive slowly, or never, the request waits in the event loop. A waiting request
-needs some kilobytes of memory, but no thread. The gateway does not read a body that the application would refuse. So
-thousands of slow clients do not occupy the threads that other clients need.
+A request that arrives slowly waits in the event loop, which needs some kilobytes of memory but no thread. The gateway
+does not read a body that the application would refuse. So thousands of slow clients do not occupy the threads that
+other clients need.
 """
 
 import asyncio
@@ -34,19 +34,19 @@ if TYPE_CHECKING:
     from granian.rsgi import HTTPProtocol  # type: ignore[attr-defined]
 
 BODY_DEADLINE_S = 30.0
-"""Time limit for a request's body. Sending 64 KB over a line of 20 kbit/s takes 26 s."""
+"""Time limit for the arrival of a request's body, in seconds. Sending 64 KB over a line of 20 kbit/s takes 26 s."""
 DISCARDED_BYTES, DISCARDED_S = 1024 * 1024, 2.0
-"""Limits for reading a refused body: the largest number of bytes, and the longest time in seconds."""
+"""Limits for reading the body of a refused request: the largest number of bytes, and the longest time in seconds."""
 DROP_CONNECTIONS = getattr(signal, "SIGUSR1", signal.SIGTERM)
-"""Signal that ends the wait of a stopping process for open connections."""
+"""Signal to a process that is stopping: it no longer waits for open connections."""
 FINISHED_WITHIN_S = 2.0
-"""Time in which running threads must finish when the process stops."""
+"""Time in seconds in which running threads must finish after the signal `DROP_CONNECTIONS`."""
 SETTLED_WITHIN_S = 0.005
-"""Time for which answered requests are collected. Then the event loop ends the coroutines of these requests together.
-If each answered request woke the event loop, every request would be 3 % slower.
+"""Time in seconds for which answered requests are collected before the event loop finishes them together. If each
+answered request woke the event loop, every request would be 3 % slower.
 """
 UNTHREADED = frozenset({"/healthz"})
-"""Addresses for which the event loop itself replies. If the event loop runs, the process is alive, so the reply
+"""Addresses to which the event loop itself replies. A reply to the health check shows that the process runs, so it
 needs no thread.
 """
 
@@ -63,7 +63,7 @@ class Gateway:
     n_threads
         Number of requests that are processed at the same time.
     on_stop
-        Called when the server stops, after the last request is finished.
+        Function that is called when the server stops, after the last request is finished.
     """
 
     def __init__(self, app: Flask, n_threads: int, on_stop: Callable[[], None]) -> None:
@@ -143,7 +143,7 @@ class Gateway:
             )
 
     def _drop_connections(self) -> None:
-        """Close the store and end the process, even if a client is still sending a request or reading a reply."""
+        """Finish running threads, close the store and end the process, even if clients still have open connections."""
         self._stop(FINISHED_WITHIN_S)
         logger.warning("the server has stopped, and has dropped the connections that were still open")
         os._exit(0)
@@ -157,12 +157,12 @@ class Gateway:
         self._on_stop()
 
     async def _read_body(self, environ: "WSGIEnvironment", protocol: "HTTPProtocol") -> bytes:
-        """Return the body of a request. Return no bytes if the application will refuse the request.
+        """Return the body of a request. If the application will refuse the request, return no bytes.
 
         Raises
         ------
         TimeoutError
-            If the body does not arrive in time.
+            If the body does not arrive within `BODY_DEADLINE_S`.
         """
         is_chunked = "HTTP_TRANSFER_ENCODING" in environ  # Refused: no browser sends such a body.
         if not is_chunked and environ.get("CONTENT_LENGTH", "0") == "0":
@@ -189,7 +189,7 @@ class Gateway:
                 logger.exception("a request could not be answered")
 
     def _answer(self, environ: "WSGIEnvironment", protocol: "HTTPProtocol") -> None:
-        """Send the application's response."""
+        """Pass the request to the Flask application, and send the response."""
         status, headers = 0, []
 
         def start_response(line: str, fields: list[tuple[str, str]], *_: object) -> Callable[[bytes], object]:
@@ -222,7 +222,7 @@ def _environ_key(header: str) -> str:
 
 
 async def _discard_body(protocol: "HTTPProtocol") -> None:
-    """Read part of a refused body, because a client that is still sending the body does not read the reply."""
+    """Read part of the body of a refused request. A client reads the reply only after it has sent the body."""
     n_bytes = 0
     async with asyncio.timeout(DISCARDED_S):
         async for chunk in protocol:

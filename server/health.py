@@ -11,7 +11,7 @@ health = Blueprint("health", __name__)
 
 @health.get("/healthz")
 def alive() -> Response:
-    """Reply as long as the process runs."""
+    """Reply with status 200 as long as the process runs."""
     return jsonify(status="alive")
 
 
@@ -24,7 +24,7 @@ def ready() -> Response:
 
 @health.get("/metrics")
 def metrics() -> Response:
-    """Return the metrics; the researcher's token is required."""
+    """Return the metrics. The request needs the researcher's token."""
     require_token()
     text = exposition(context().study, context().store)
     return Response(text, content_type="text/plain; version=0.0.4; charset=utf-8")

@@ -1,10 +1,9 @@
 """The HTTP API for laboratories. The laboratory's program sends the researcher's token.
 
-When a laboratory session has begun, the program uses the same addresses as a web session (`server.participants.views`).
-The reply to the start contains a cookie, which the program sends with each later request. The server stores the
-laboratory code of a participant only in the table of identities. For a rehearsal (`simulated`) the server stores no
-code. So a rehearsal can be opened again only with the `start_id` with which the rehearsal began. The experimenter reads
-the refusals, so the refusals are in English.
+After the start, the program uses the same addresses as a web session (`server.participants.views`). The reply to the
+start contains a cookie, which the program sends with each later request. The server stores the laboratory code of a
+participant only in the table of identities. For a rehearsal (`simulated`), the server stores no code. So a rehearsal
+can be opened again only with its `start_id`. Error messages are in English, because the experimenter reads them.
 """
 
 import secrets
@@ -46,8 +45,8 @@ SENTENCES = {
     "opened_at_once": "another program opened the session of participant {participant} at the same moment. Fix: close "
     "the other program, and run the same command again.",
 }
-"""Sentences that the experimenter reads when a start is refused. Each key is also the key of the text that a
-participant would read.
+"""Sentences for the experimenter if the server refuses a start. Each key is also the key of the text for participants
+on the web.
 """
 
 Query = TypeVar("Query", bound=SessionQuery)
@@ -55,7 +54,7 @@ Query = TypeVar("Query", bound=SessionQuery)
 
 @laboratory.get("/api/lab/session")
 def find() -> Response:
-    """Return the participant's session with the requested session number; do not open the session."""
+    """Return the participant's session with the requested session number, without opening the session."""
     require_token()
     query = _read_query(SessionQuery)
     stored = context().store.session_on(context().study, _identity(query), query.session_number)
@@ -66,7 +65,7 @@ def find() -> Response:
 
 @laboratory.get("/api/lab/slot")
 def check_slot() -> Response:
-    """Check if a participant may begin or resume a session, before the program opens its window. Store nothing."""
+    """Refuse a participant who may not begin or resume a session. The program calls this before it opens its window."""
     require_token()
     query = _read_query(SlotQuery)
     with _refusals_for_experimenter(query):
@@ -130,7 +129,7 @@ def _identity(query: SessionQuery) -> Identity:
 
 @contextmanager
 def _refusals_for_experimenter(query: SessionQuery) -> Iterator[None]:
-    """Replace a refusal, which contains a sentence for the participant, by a sentence for the experimenter."""
+    """Replace the participant's sentence in a refusal by a sentence for the experimenter."""
     try:
         yield
     except Refusal as refusal:

@@ -8,14 +8,14 @@ from server.store.open import is_address
 
 
 def store_location(study: Study, settings: Settings) -> str:
-    """Return the location of a study's store: a file, or the address of a database."""
+    """Return the location of a study's store: the path of a file, or the address of a database."""
     return settings.store or str(study.store_path)
 
 
 def without_password(location: str) -> str:
     """Return a store's name for messages.
 
-    The name is never the address of a database, because an address may contain a password.
+    An address of a database is replaced, because it may contain a password.
     """
     return "the database" if is_address(location) else location
 

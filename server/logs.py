@@ -8,7 +8,7 @@ logger = logging.getLogger("equipoise")
 
 
 def write_json_lines(level: str) -> None:
-    """Send this process' logs to standard error, one JSON object per line, with times in UTC."""
+    """Write the logs of this process to standard error, as one JSON object per line, with times in UTC."""
     handler = logging.StreamHandler()
     handler.setFormatter(
         JsonFormatter("{levelname}{name}{message}", style="{", timestamp=True, rename_fields={"levelname": "level"})

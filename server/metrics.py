@@ -15,13 +15,13 @@ from server.logs import logger
 from server.store import Store, StoreUnavailable
 
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""Environment variable with a folder. All processes write their metrics to files in this folder, and Prometheus' client
-library reads these files.
+"""Environment variable with the folder in which all processes write their metrics. Prometheus' client library reads
+the files in this folder.
 """
 
 
 def share_figures(folder: str) -> None:
-    """Set the folder for the metrics of all processes that start after this call, so that the metrics can be summed."""
+    """Set the folder in which all processes that start later write their metrics, so that the metrics can be summed."""
     os.environ[SHARED_FOLDER] = folder
     # The library itself reads the variable only at its import.
     values.ValueClass = values.get_value_class()  # type: ignore[no-untyped-call]
@@ -29,7 +29,7 @@ def share_figures(folder: str) -> None:
 
 @dataclass(frozen=True)
 class Figures:
-    """The counters of this process."""
+    """The counters and timers of this process."""
 
     requests: Counter
     seconds: Histogram
@@ -39,10 +39,7 @@ class Figures:
 
 @cache
 def figures() -> Figures:
-    """Return the metrics of this process. The first call makes the metrics.
-
-    Call `share_figures` before this first call.
-    """
+    """Return the metrics of this process. Call `share_figures` before the first call."""
     return Figures(
         Counter("equipoise_requests", "Requests by endpoint and status.", ("endpoint", "status")),
         Histogram(

@@ -99,7 +99,7 @@ def measure_sentences(tables: Collection[str], plan: AnalysisPlan) -> tuple[list
 
 
 def perfect_models(plan: AnalysisPlan, tables: Mapping[str, pd.DataFrame]) -> list[str]:
-    """Return a sentence on intervals if a model has only correct or only incorrect responses; otherwise an empty list."""
+    """Return a sentence on intervals if a model has only correct or only incorrect responses, else an empty list."""
     counted = [table for table in tables.values() if {"kind", "n_trials", "n_correct"}.issubset(table.columns)]
     if not any(
         ((table["kind"] == "model") & ((table["n_correct"] == 0) | (table["n_correct"] == table["n_trials"]))).any()

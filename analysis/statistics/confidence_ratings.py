@@ -19,7 +19,10 @@ DIGITS = 9
 
 @dataclass(frozen=True)
 class Calibration:
-    """Agreement of confidence with accuracy. `brier` is `reliability` - `resolution` + `uncertainty` + `within_bins`."""
+    """Agreement of confidence with accuracy.
+
+    `brier` is `reliability` - `resolution` + `uncertainty` + `within_bins`.
+    """
 
     brier: float
     """Mean squared difference between confidence and correctness (1 or 0). 0 is best."""

@@ -99,9 +99,7 @@ def noncentral_chi_square_interval(chisq: float, df: float, confidence: float = 
 
 
 def _root(excess: Callable[[float], float], start: float, lowest: float) -> float:
-    """Return the noncentrality at which the decreasing function `excess` is 0; NaN if it is above
-    `LARGEST_NONCENTRALITY`.
-    """
+    """Return the noncentrality at which the decreasing function `excess` is 0; NaN if it is too large."""
     step = 1.0
     low = high = max(start, lowest)
     while not excess(low) > 0:

@@ -177,9 +177,7 @@ class _Stratum:
 def _tested(
     stratum: _Stratum, design: _Design, between: Effect, strata: Sequence[_Stratum], confidence: float
 ) -> HypothesisTest:
-    """Return the test of an effect: the interaction of the factors `between` units and the factors of `stratum` within
-    units.
-    """
+    """Return the test of one effect: the factors `between` units with the factors of `stratum` within units."""
     every_error = sum(one.error for one in strata)
     rows = design.columns[between]
     coefficients = stratum.coefficients[rows]
@@ -273,7 +271,7 @@ def _sum_to_zero(n_levels: int) -> Floats:
 
 
 def _products(coded: Sequence[Floats], n: int) -> Floats:
-    """Return the products of columns of several factors, for each combination of columns. Without factors, return ones."""
+    """Return the products of columns of several factors, for each combination of columns; ones without factors."""
     products: Floats = np.ones((n, 1))
     for one in coded:
         products = (products[:, :, None] * one[:, None, :]).reshape(n, -1)

@@ -250,9 +250,8 @@ def mover_ratio(
 
     with :math:`a = p_1 p_2 - r (p_1 - l_1)(u_2 - p_2)` and :math:`b = p_1 p_2 - r (u_1 - p_1)(p_2 - l_2)`. :math:`L`
     is computed in the form :math:`l_1 (2 p_1 - l_1) / (a + \sqrt{\cdot})`. This form also works if :math:`u_2 = 2
-    p_2`. These formulas are for :math:`l_1 > 0`. For a negative `first`, the function computes the bounds for `-first`
-    and changes their signs and order. If :math:`l_1` is negative but `first` is not, :math:`L` is computed like
-    :math:`U`.
+    p_2`. These formulas are for bounds of `first` above 0. If a bound of `first` is negative, the corresponding bound
+    of the ratio is computed for `-first`, and its sign is changed.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The difference of two shares that were measured on the same items."""
+"""The mean difference between two shares that were measured on the same items."""
 
 import math
 
@@ -31,9 +31,9 @@ def paired_difference(
 
     Notes
     -----
-    This is the interval of Bonett and Price for paired proportions. Two items with the differences 1 and -1 are added,
-    each in a cluster of its own. Let :math:`\tilde d` be the mean of all :math:`n + 2` differences, :math:`r_g` the sum
-    of the deviations from :math:`\tilde d` in cluster :math:`g`, and :math:`G` the number of clusters. Then
+    The interval is that of Bonett and Price for paired proportions. Two items with the differences 1 and -1 are added,
+    each as a new cluster. Let :math:`\tilde d` be the mean of all :math:`n + 2` differences, :math:`r_g` the sum of
+    the deviations from :math:`\tilde d` in cluster :math:`g`, and :math:`G` the number of clusters. Then
 
     .. math:: \tilde d \pm t_{G - 1, (1 + c)/2} \sqrt{\frac{G}{G - 1} \frac{\sum_g r_g^2}{(n + 2)^2}}.
 

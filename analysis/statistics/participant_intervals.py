@@ -1,6 +1,7 @@
 """Confidence intervals of proportions that are pooled over participants, and of contrasts of such proportions.
 
-The trials of one participant are not independent. So the variance is the variance between participants.
+The trials of one participant are not independent. So the variance of a proportion is estimated from the differences
+between participants.
 """
 
 from dataclasses import dataclass
@@ -22,9 +23,9 @@ class PooledProportions:
     n_trials: Floats
     """Number of trials of each cell."""
     n_effective: Floats
-    """Number of independent trials that would give the same precision, for each cell."""
+    """Number of independent trials with which the proportion would be as precise, for each cell."""
     df: Floats
-    """Degrees of freedom of the variance of each cell. Infinite for one participant."""
+    """Degrees of freedom of the variance of each cell; infinite if there is only one participant."""
     correlations: Floats
     """Correlations between the proportions, shape (cells, cells)."""
 
@@ -69,15 +70,15 @@ def pooled_proportions(n_correct: Counts | Floats, n_trials: Counts | Floats) ->
     .. math:: v = \frac{C - 1}{C} \sum_i \left(\frac{k_i - p n_i}{N - n_i}\right)^2.
 
     If all participants have the same number of trials, :math:`v` is the variance of the mean of their proportions. The
-    variance of :math:`N` independent trials is :math:`b = p (1 - p) / N`. Participants can hardly be more alike than
-    independent trials. So a :math:`v` below :math:`b` is due to chance, and the effective number of trials is
+    variance of :math:`N` independent trials is :math:`b = p (1 - p) / N`. A :math:`v` below :math:`b` would mean that
+    participants are more alike than independent trials, which is due to chance. So the effective number of trials is
 
     .. math:: n^* = \frac{p (1 - p)}{\max(v, b)}.
 
-    The interval is Wilson's score interval with :math:`n^*` trials. Instead of the normal quantile, the interval has
-    the quantile of the t distribution with :math:`N^2 / \sum n_i^2 - 1` degrees of freedom (at least 1). If all
-    participants have the same number of trials, this is the number of participants minus 1. If all responses are
-    correct, or all are incorrect, :math:`v` is unknown, and :math:`n^* = N`.
+    The interval is Wilson's score interval with :math:`n^*` trials. The normal quantile is replaced by the quantile of
+    the t distribution with :math:`N^2 / \sum n_i^2 - 1` degrees of freedom (at least 1). If all participants have the
+    same number of trials, this is the number of participants minus 1. If all responses are correct, or all are
+    incorrect, :math:`v` is unknown, and :math:`n^* = N`.
 
     For one participant, the interval is Wilson's score interval over the trials.
 

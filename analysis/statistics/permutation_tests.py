@@ -11,12 +11,12 @@ from analysis.statistics.t_tests import Floats, checked_pairs, checked_sample
 from batteries.errors import InputError
 
 EXACT_UP_TO = 100_000
-"""With at most this many permutations, all of them are used. Otherwise permutations are drawn at random."""
+"""If there are at most this many permutations, all of them are used. Otherwise permutations are drawn at random."""
 MEAN_DIFFERENCE = "mean difference"
-"""Name of the statistic of a permutation test, which is also its estimate."""
+"""Name of the statistic of a permutation test. Its value is the same as the estimate."""
 
 _ROUNDING = 1e-12
-"""Sums that differ by less than this share of the sum of the largest values are equal except for rounding errors."""
+"""Sums that differ by less than this share of the sum of the largest values count as equal."""
 _NUMBERS_AT_ONCE = 2_000_000
 
 
@@ -94,7 +94,7 @@ def permutation_of_signs(first: Floats, second: Floats, *, resamples: int, seed:
     Parameters
     ----------
     first, second : array of float, shape (pairs,)
-        The two values of each pair, such as a participant's mean and the value that it is compared with.
+        The two values of each pair, such as a participant's means in two conditions, or a mean and the chance level.
     resamples, seed : int
         Number of random sign flips, and the seed. They have no effect if all sign flips are used.
 
@@ -110,8 +110,9 @@ def permutation_of_signs(first: Floats, second: Floats, *, resamples: int, seed:
 
     Notes
     -----
-    The null hypothesis is that the differences are symmetric around zero. With :math:`n` differences other than zero
-    there are :math:`2^n` combinations of signs. The p value is computed from them as in `permutation_of_groups`.
+    The null hypothesis is that the differences are symmetric around zero. With :math:`n` differences other than zero,
+    there are :math:`2^n` combinations of signs. From these combinations, the p value is computed as in
+    `permutation_of_groups`.
 
     References
     ----------
@@ -179,7 +180,7 @@ def _sums_of_subsets(values: Floats, size: int) -> Floats:
 def _drawn(
     draw: Callable[[np.random.Generator, int], npt.NDArray[np.float64]], n_units: int, resamples: int, seed: int
 ) -> Floats:
-    """Return the sums of random permutations. They are drawn in parts, to limit the memory."""
+    """Return the sums of random permutations, which are drawn in parts to limit the memory."""
     generator = np.random.default_rng(seed)
     at_once = max(1, _NUMBERS_AT_ONCE // n_units)
     return np.concatenate([draw(generator, min(at_once, resamples - done)) for done in range(0, resamples, at_once)])

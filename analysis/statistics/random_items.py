@@ -1,4 +1,4 @@
-"""Intervals of a proportion of people, which generalize to other participants and to other items.
+"""Confidence intervals of a proportion that generalize to other participants and to other items.
 
 The responses of one participant are not independent, and neither are the responses to one item.
 """
@@ -18,11 +18,13 @@ class CrossedProportion:
 
     proportion: float
     n_effective: float
-    """Number of independent trials that would give the same precision."""
+    """Number of independent trials with which the proportion would be as precise."""
     df: float
     """Degrees of freedom of the variance."""
     item_parts: Floats
-    """The contribution of each item to the difference between the proportion and the proportion's expected value."""
+    """For each item, the sum of the deviations of its responses from the proportion, divided by the number of all
+    trials.
+    """
 
     def interval(self, confidence: float) -> Interval:
         """Return Wilson's interval, computed with the effective number of trials and the quantile of t."""
@@ -32,7 +34,7 @@ class CrossedProportion:
 
     @property
     def variance(self) -> float:
-        """Variance of the proportion; 0 if it is unknown."""
+        """Variance of the proportion; 0 if the variance is unknown."""
         return self.proportion * (1 - self.proportion) / self.n_effective
 
 
@@ -44,7 +46,8 @@ def crossed_proportion(correct: Floats, participants: Counts, items: Counts) -> 
     correct : array of float, shape (trials,)
         1 for a correct trial, 0 for any other trial.
     participants, items : array of int, shape (trials,)
-        The participant and the item of each trial, as codes 0, 1, 2 and so on. Clusters can take the place of items.
+        The participant and the item of each trial, numbered 0, 1, 2 and so on. Clusters of items may be given instead
+        of items.
 
     Notes
     -----
@@ -53,17 +56,18 @@ def crossed_proportion(correct: Floats, participants: Counts, items: Counts) -> 
 
     .. math:: v = \frac{G}{G - 1} \sum_g \left(\frac{\sum_{t \in g} e_t}{N}\right)^2.
 
-    Let :math:`v_P` be the variance with the participants as groups, :math:`v_I` with the items, and :math:`v_{PI}` with
-    the pairs of participant and item. The variance over both is :math:`v_P + v_I - v_{PI}` (Cameron et al., 2011). It
-    is at least :math:`v_P`, :math:`v_I`, and the variance :math:`p (1 - p) / N` of independent trials, because a
-    smaller value is due to chance. The effective number of trials is :math:`p (1 - p)`, divided by this variance.
+    Let :math:`v_P` be the variance with the participants as groups, :math:`v_I` with the items, and :math:`v_{PI}`
+    with the pairs of participant and item. The variance over both is :math:`v_P + v_I - v_{PI}` (Cameron et al.,
+    2011). If this variance is smaller than :math:`v_P`, :math:`v_I` or the variance :math:`p (1 - p) / N` of
+    independent trials, the largest of the three is used instead. The effective number of trials is :math:`p (1 - p)`
+    divided by the variance.
 
-    The degrees of freedom follow Satterthwaite's formula for :math:`v_P + v_I`. A group factor has :math:`N^2 / \sum
-    n_g^2 - 1` degrees of freedom, with :math:`n_g` trials in each group.
+    The degrees of freedom follow Satterthwaite's formula for :math:`v_P + v_I`. Each of the two variances has
+    :math:`N^2 / \sum n_g^2 - 1` degrees of freedom, where :math:`n_g` is the number of trials in group :math:`g`.
 
     If all trials are correct, or all are incorrect, or if there is only one item, the variance over items is unknown.
-    Then the trials of an item count as one trial: the effective number of trials is :math:`N^2 / \sum n_g^2` of the
-    items. With one participant, :math:`v_P` and :math:`v_{PI}` are left out.
+    Then the trials of an item count as one trial: the effective number of trials is :math:`N^2 / \sum n_g^2`, with the
+    items as groups. With one participant, :math:`v_P` and :math:`v_{PI}` are left out.
 
     References
     ----------
@@ -103,20 +107,20 @@ def crossed_proportion(correct: Floats, participants: Counts, items: Counts) -> 
 def correlation_over_items(people: CrossedProportion, model_parts: Floats) -> float:
     r"""Return the correlation between the proportions of people and of a model at the same items.
 
-    People and model tend to be right at the same items, so an interval of their difference needs this correlation.
+    People and models tend to be right at the same items. So the interval of their difference takes this correlation
+    into account.
 
     Parameters
     ----------
     people
-        People's proportion.
+        The proportion of people, from `crossed_proportion`.
     model_parts : array of float, shape (items,)
-        The contribution of each item of `people.item_parts` to the difference between the model's proportion and the
-        expected value of this proportion.
+        The same parts as `people.item_parts` for the model, with the items in the same order.
 
     Notes
     -----
-    With the contributions :math:`a_j` and :math:`b_j` of :math:`J` items, the covariance is :math:`J / (J - 1) \sum_j
-    a_j b_j`. The correlation is the covariance, divided by people's standard error and the model's standard error over
+    With the parts :math:`a_j` and :math:`b_j` of :math:`J` items, the covariance is :math:`J / (J - 1) \sum_j a_j
+    b_j`. The correlation is the covariance, divided by people's standard error and the model's standard error over
     items. The correlation is 0 if one of these standard errors is unknown.
     """
     n_items = len(model_parts)

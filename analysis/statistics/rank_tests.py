@@ -9,9 +9,11 @@ from analysis.statistics.t_tests import Floats, checked_pairs, checked_sample
 from batteries.errors import InputError
 
 EXACT_BELOW = 50
-"""The exact distribution is used if each sample has fewer values than this, as in R's `wilcox.test`."""
+"""The exact distribution is used if each sample has fewer values than this number, as in R's `wilcox.test`."""
 DIGITS = 12
-"""Values are divided by the largest value and rounded to this number of decimals, so that equal values stay equal."""
+"""Values are divided by the largest value and rounded to this number of decimals. So values that differ only by
+rounding errors become equal.
+"""
 
 APPROXIMATION = "normal approximation, corrected for ties and continuity"
 
@@ -22,17 +24,17 @@ def wilcoxon_signed_rank(first: Floats, second: Floats, *, confidence: float = 0
     Parameters
     ----------
     first, second : array of float, shape (pairs,)
-        The two values of each pair, such as a participant's mean and the value that it is compared with.
+        The two values of each pair, such as a participant's means in two conditions, or a mean and the chance level.
     confidence : float
-        Coverage of the interval of the rank-biserial correlation.
+        Confidence level of the interval of the rank-biserial correlation.
 
     Returns
     -------
     HypothesisTest
         `statistic` is V, the sum of the ranks of the positive differences, as in R. `effect` is the matched-pairs
         rank-biserial correlation, which is positive if the first values tend to be larger. `n` is the number of pairs
-        whose difference is not zero. The interval of `effect` is that of `signed_rank_biserial_interval`; it is missing
-        if `n` is 1. `test` says whether the p value is exact.
+        whose difference is not zero. `signed_rank_biserial_interval` computes the interval of `effect`, which is
+        missing if `n` is 1. `test` says whether the p value is exact.
 
     Raises
     ------
@@ -47,14 +49,14 @@ def wilcoxon_signed_rank(first: Floats, second: Floats, *, confidence: float = 0
 
     .. math:: r = \frac{V - (n (n + 1) / 2 - V)}{n (n + 1) / 2}.
 
-    The p value is exact if there are fewer than 50 pairs, no ties and no differences of zero. Otherwise it is that of
-    the normal approximation, with the variance for ties and a continuity correction. R uses the same rules.
+    The p value is exact if there are fewer than 50 pairs, no ties and no differences of zero. Otherwise the normal
+    approximation is used, with the variance for ties and a continuity correction. R uses the same rules.
 
     References
     ----------
-    Wilcoxon, F. (1945). Individual comparisons by ranking methods. Biometrics Bulletin, 1, 80-83.
-    Kerby, D. S. (2014). The simple difference formula: An approach to teaching nonparametric correlation. Comprehensive
-    Psychology, 3, 11.IT.3.1.
+    Wilcoxon, F. (1945). Individual comparisons by ranking methods. Biometrics Bulletin, 1, 80-83. Kerby, D. S. (2014).
+    The simple difference formula: An approach to teaching nonparametric correlation. Comprehensive Psychology, 3,
+    11.IT.3.1.
 
     Examples
     --------
@@ -102,7 +104,7 @@ def mann_whitney(first: Floats, second: Floats, *, confidence: float = 0.95) -> 
     first, second : array of float, shape (units,)
         One value per unit, such as a participant's mean; no unit is in both groups.
     confidence : float
-        Coverage of the interval of the rank-biserial correlation.
+        Confidence level of the interval of the rank-biserial correlation.
 
     Returns
     -------
@@ -110,7 +112,7 @@ def mann_whitney(first: Floats, second: Floats, *, confidence: float = 0.95) -> 
         `statistic` is U of the first group. A pair is one value of each group. U is the number of pairs in which the
         value of the first group is larger, plus half the number of pairs with equal values. R calls this number W.
         `effect` is the rank-biserial correlation, which is positive if the first group tends to have larger values.
-        The interval of `effect` is that of `rank_biserial_interval`. `test` says whether the p value is exact.
+        `rank_biserial_interval` computes the interval of `effect`. `test` says whether the p value is exact.
 
     Raises
     ------
@@ -125,8 +127,8 @@ def mann_whitney(first: Floats, second: Floats, *, confidence: float = 0.95) -> 
     .. math:: r = \frac{2 U}{n_1 n_2} - 1,
 
     the share of pairs in which the first group's value is larger, minus the share in which it is smaller. The p value
-    is exact if each group has fewer than 50 values and there are no ties. Otherwise it is that of the normal
-    approximation, with the variance for ties and a continuity correction. R uses the same rules.
+    is exact if each group has fewer than 50 values and there are no ties. Otherwise the normal approximation is used,
+    with the variance for ties and a continuity correction. R uses the same rules.
 
     References
     ----------
@@ -172,7 +174,7 @@ def mann_whitney(first: Floats, second: Floats, *, confidence: float = 0.95) -> 
 
 
 def _rounded(values: Floats, largest: float) -> Floats:
-    """Return the values as shares of the largest value, so that equal values are equal in spite of rounding errors."""
+    """Return the values divided by `largest` and rounded. So rounding errors do not make equal values different."""
     return np.round(values / (largest or 1.0), DIGITS)
 
 

@@ -14,13 +14,13 @@ from analysis.statistics.intervals import Interval
 Floats = npt.NDArray[np.float64]
 
 Bounds = tuple[Fraction, Fraction]
-"""The lowest and the highest value that round to the printed value."""
+"""The lowest and the highest value that round to a printed number."""
 
 DF_POINTS = 9
-"""Number of points at which p is computed between the bounds of rounded degrees of freedom."""
+"""Number of values between the bounds of rounded degrees of freedom for which p is computed."""
 
 MOST_DF = 10**6
-"""Largest degrees of freedom in the search. With this number, the t distribution is practically normal."""
+"""Largest number of degrees of freedom in the search. With so many, the t distribution is practically normal."""
 
 
 def possible_p(kind: str, statistic: Bounds, dfs: Sequence[Bounds]) -> Interval:
@@ -31,20 +31,20 @@ def possible_p(kind: str, statistic: Bounds, dfs: Sequence[Bounds]) -> Interval:
     kind : str
         `t`, `F`, `chi2`, `z` or `r`.
     statistic : tuple of Fraction
-        Bounds of the statistic.
+        Lowest and highest value of the statistic.
     dfs : sequence of tuple of Fraction
-        Bounds of the degrees of freedom: two pairs of bounds for `F`, one pair for `t`, `chi2` and `r`, none for `z`.
+        Lowest and highest degrees of freedom: two pairs for `F`, one pair for `t`, `chi2` and `r`, none for `z`.
 
     Returns
     -------
     Interval
-        The bounds of p; `t`, `z` and `r` are tested two-sided.
+        The lowest and the highest p value. For `t`, `z` and `r`, p is two-sided.
 
     Notes
     -----
-    If the statistic grows, p falls. If the degrees of freedom grow, p may rise or fall. The p value of F may even rise
-    in one range of the degrees of freedom and fall in another range. So for rounded degrees of freedom, p is computed
-    at nine points between the bounds. A correlation is tested by :math:`t = r \sqrt{\nu / (1 - r^2)}`.
+    A larger statistic has a smaller p. With larger degrees of freedom, p may rise or fall. So for rounded degrees of
+    freedom, p is computed at nine points between the bounds. A correlation is tested by :math:`t = r \sqrt{\nu / (1 -
+    r^2)}`.
 
     References
     ----------
@@ -77,7 +77,7 @@ def possible_df(kind: str, statistic: Bounds, p: Interval) -> Interval | None:
         `t`, `chi2` or `r`. The p values of these statistics change in only one direction if the degrees of freedom
         grow.
     statistic : tuple of Fraction
-        Bounds of the statistic.
+        Lowest and highest value of the statistic.
     p : Interval
         Bounds of the p value.
 

@@ -12,21 +12,20 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class SignalDetection:
-    """Measures of hits and false alarms: numbers for one subject, or arrays for many subjects."""
+    """Measures of signal detection. A field is a number for one subject, or an array for many subjects."""
 
     hit_rate: Any
     """Share of the signal trials in which the subject responded that a signal is present."""
     false_alarm_rate: Any
     """Share of the trials without a signal in which the subject responded that a signal is present."""
     difference: Any
-    """Hits minus false alarms."""
+    """Hit rate minus false alarm rate."""
     d_prime: Any
     """Sensitivity; 0 if the subject does not distinguish signal and noise."""
     d_prime_se: Any
     """Standard error of `d_prime`, assuming independent trials."""
     criterion: Any
-    """Bias. It is positive if the subject reports a signal too seldom, and negative if the subject reports a signal too
-    often."""
+    """Response bias: positive if the subject reports a signal too seldom, and negative if too often."""
     criterion_se: Any
     """Standard error of `criterion`, assuming independent trials."""
 
@@ -39,8 +38,8 @@ def signal_detection(
     Parameters
     ----------
     hits, n_signal : float or array of float, shape (subjects,)
-        `hits` is the number of signal trials in which the subject responded that a signal is present. `n_signal` is the
-        number of all signal trials, which is above 0. These numbers need not be whole numbers.
+        `hits` is the number of signal trials in which the subject responded that a signal is present. `n_signal` is
+        the number of all signal trials, which is above 0. Both may be fractions.
     false_alarms, n_noise : float or array of float, shape (subjects,)
         `false_alarms` is the number of trials without a signal in which the subject responded that a signal is present.
         `n_noise` is the number of all trials without a signal, which is above 0.
@@ -69,7 +68,7 @@ def signal_detection(
     Examples
     --------
     There are 20 hits in 25 signal trials, and 10 false alarms in 25 trials without signal. R's ``qnorm(20.5/26) -
-    qnorm(10.5/26)`` is the same d':
+    qnorm(10.5/26)`` gives the same d':
 
     >>> measures = signal_detection(20, 25, 10, 25)
     >>> round(float(measures.difference), 10), round(float(measures.d_prime), 10), round(float(measures.criterion), 10)

@@ -15,13 +15,12 @@ from batteries.errors import InputError
 Floats = npt.NDArray[np.float64]
 
 LARGEST = 1e100
-"""Largest absolute value. Squares of much larger values would overflow, and squares of values much smaller than 1 /
-LARGEST would become 0."""
+"""Largest absolute value that can be tested. Squares of much larger values would overflow."""
 
 
 @dataclass(frozen=True)
 class MeanDifference:
-    """A tested difference and its standard error."""
+    """The difference that a t test compares with 0, and its standard error."""
 
     test: str
     """Name of the test, such as `Welch's t test`."""
@@ -32,12 +31,12 @@ class MeanDifference:
     """Number of units: participants of both groups, or pairs."""
     effect_name: str
     standard_deviation: float
-    """The standard deviation that is the unit of the effect."""
+    """The standard deviation by which the estimate is divided to get the effect."""
     warnings: tuple[str, ...] = ()
 
     @property
     def effect(self) -> float:
-        """The estimate in standard deviations."""
+        """The effect size: the estimate in standard deviations."""
         return self.estimate / self.standard_deviation
 
     def effect_interval(self, confidence: float) -> Interval:
@@ -59,15 +58,15 @@ def independent_t(
     equal_variances : bool
         True for Student's test, which assumes that both populations have the same variance. False for Welch's test.
     confidence : float
-        Coverage of the intervals of the difference and of the effect.
+        Confidence level of the intervals of the difference and of the effect.
 
     Returns
     -------
     HypothesisTest
         `estimate` is mean(first) - mean(second). `effect` is Cohen's d. Student's test divides the estimate by the
         pooled standard deviation. Welch's test divides the estimate by the square root of the mean of the two
-        variances, because the interval of the pooled d is wrong if the variances differ. The interval of d is that of
-        `noncentral_t_interval`.
+        variances, because the interval of the pooled d is wrong if the variances differ. `noncentral_t_interval`
+        computes the interval of d.
 
     Raises
     ------
@@ -123,13 +122,13 @@ def paired_t(first: Floats, second: Floats, *, confidence: float = 0.95) -> Hypo
         The two values of each pair, such as a participant's means in two conditions. The two values of a pair have the
         same position in both arrays.
     confidence : float
-        Coverage of the intervals of the mean difference and of the effect.
+        Confidence level of the intervals of the mean difference and of the effect.
 
     Returns
     -------
     HypothesisTest
         `estimate` is the mean of first - second. `effect` is Cohen's d_z: the estimate divided by the standard
-        deviation of the differences. The interval of d_z is that of `noncentral_t_interval`.
+        deviation of the differences. `noncentral_t_interval` computes the interval of d_z.
 
     Raises
     ------
@@ -170,16 +169,16 @@ def one_sample_t(values: Floats, against: float | Floats, *, confidence: float =
     values : array of float, shape (units,)
         One value per unit.
     against : float, or array of float, shape (units,)
-        The mean under the null hypothesis: one number for all units, or a number for each unit, such as the chance
-        level of the items that the unit answered.
+        The mean under the null hypothesis: one number, or a number for each unit, such as the chance level of a
+        participant's items.
     confidence : float
-        Coverage of the intervals of the difference and of the effect.
+        Confidence level of the intervals of the difference and of the effect.
 
     Returns
     -------
     HypothesisTest
         `estimate` is the mean of values - against. `effect` is Cohen's d: the estimate divided by the standard
-        deviation of values - against. The interval of d is that of `noncentral_t_interval`.
+        deviation of values - against. `noncentral_t_interval` computes the interval of d.
 
     Raises
     ------
@@ -196,8 +195,8 @@ def one_sample_t(values: Floats, against: float | Floats, *, confidence: float =
 
     Examples
     --------
-    The numbers 1, 2, 3, 4 and 5 have the mean 3 with the standard error sqrt(1/2). So the square of t is 2, if the mean
-    is compared with 2:
+    The numbers 1, 2, 3, 4 and 5 have the mean 3 with the standard error sqrt(1/2). So if the mean is compared with 2,
+    the square of t is 2:
 
     >>> result = one_sample_t(np.array([1.0, 2.0, 3.0, 4.0, 5.0]), 2.0)
     >>> round(result.statistic**2, 6), result.df, result.estimate

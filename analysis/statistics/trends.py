@@ -80,7 +80,7 @@ def mover_contrast(
     For a positive weight, :math:`d_i = c_i (p_i - l_i)` and :math:`e_i = c_i (u_i - p_i)`. For a negative weight,
     :math:`d_i = c_i (u_i - p_i)` and :math:`e_i = c_i (p_i - l_i)`.
 
-    With the weights 1 and -1, the interval equals the interval of `intervals.mover_difference`.
+    With the weights 1 and -1, `intervals.mover_difference` gives the same interval.
 
     References
     ----------

@@ -1,1 +1,1 @@
-"""The participant's side: consent, plan, responses, practice, completion, withdrawal."""
+"""The HTTP API for participants: consent, plan, responses, practice, completion, withdrawal."""

@@ -1,4 +1,4 @@
-"""Attention checks: the study's preregistered rule decides if a participant passed the checks or is replaced."""
+"""Attention checks: the study's preregistered rule decides whether a participant passed or must be replaced."""
 
 from typing import Any
 
@@ -14,9 +14,9 @@ def has_passed_checks(plan: SessionPlan, responses: dict[int, Any]) -> bool:
     Parameters
     ----------
     plan
-        The session's plan, with the study's definition at the session's start.
+        The plan of the session's trials, with the study's definition at the start of the session.
     responses
-        The responses by trial index.
+        The responses of the session. The keys are trial indices.
     """
     rules = [rule for rule in plan.definition.analysis.exclusions if isinstance(rule, AttentionCheckRule)]
     n_failed = sum(

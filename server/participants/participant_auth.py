@@ -1,8 +1,8 @@
 """Identification of participants by a panel id, or by the token of a personal link.
 
-The server moves this id or token from the address of the study into a cookie. Before consent the server stores nothing,
-and only the participant's browser has the id or token. After consent, a random token in a second signed cookie
-identifies the session. The store has only the digest of this token.
+The server moves the id or token from the address of the study into a signed cookie. Before consent, the server stores
+nothing. After consent, a random token in a second signed cookie identifies the session. The store has only the digest
+of the random token.
 """
 
 import base64
@@ -29,41 +29,41 @@ SESSION_COOKIE = SignedCookie("session", samesite="Lax")
 MAX_AGE_S = 24 * 3600
 LINK_PARAMETER = "token"
 KEPT_PATTERN = re.compile(PANEL_ID_PATTERN)
-"""Pattern that a parameter's value in the study's address must match. A space or an unprintable character does not
-match.
+"""Pattern for the values of parameters in the study's address. A value with a space or an unprintable character does
+not match and is ignored.
 """
 
 
 class NoEntry(HTTPException):
-    """A start without an identity, in a study that requires a panel id or a personal link."""
+    """Error for a start without an identity, in a study that requires a panel id or a personal link."""
 
     code = 403
     text = "no_entry"
 
 
 class OpenFromProlific(NoEntry):
-    """A start without Prolific's signature, in a study that requires this signature."""
+    """Error for a start without Prolific's signature, in a study that requires the signature."""
 
     text = "open_from_prolific"
 
 
 class NotInvited(NoEntry):
-    """A start with a panel id that is not in the study's list of invited panel ids."""
+    """Error for a start with a panel id that is not in the study's list of invited panel ids."""
 
     text = "not_invited"
 
 
 class NoSession(HTTPException):
-    """A request without a session cookie, or with a forged cookie."""
+    """Error for a request without a session cookie, or with a forged cookie."""
 
     code = 401
     text = "no_session"
 
 
 class UnreadableSession(HTTPException):
-    """Refusal of a session's request with unreadable cookies.
+    """Error for a request of a session with unreadable cookies. The status is 401.
 
-    The status is 401, because the page then keeps the data that the page has not sent yet.
+    With this status, the page in the browser keeps the responses that it has not sent yet.
     """
 
     code = 401
@@ -71,7 +71,7 @@ class UnreadableSession(HTTPException):
 
 
 def exchange() -> Response:
-    """Return a redirect to the address without parameters. The reply moves the parameters into a cookie."""
+    """Return a redirect to the address without parameters. The reply stores the parameters in a cookie."""
     response = redirect(url_for("web_client.page"), code=303)
     assert isinstance(response, Response)
     # A request by a frame, an image or a script of another site does not come from a participant.
@@ -85,7 +85,7 @@ def exchange() -> Response:
 
 
 def identity() -> Identity | None:
-    """Return the identity in the request's cookie; None if there is no identity of the kind that the study requires."""
+    """Return the identity in the request's cookie, or None if there is none of the kind that the study requires."""
     entry = context().study.definition.recruitment.entry
     held = COOKIE.read(MAX_AGE_S)
     if held is None:
@@ -99,7 +99,7 @@ def identity() -> Identity | None:
 
 
 def required_identity() -> Identity:
-    """Return the participant's identity; refuse a participant whose identity the study does not accept.
+    """Return the participant's identity, or raise an error if the study does not accept it.
 
     Raises
     ------
@@ -117,12 +117,12 @@ def required_identity() -> Identity:
 
 
 def no_entry() -> NoEntry:
-    """Return the refusal for a participant without an identity."""
+    """Return the error for a participant without an identity."""
     return NoEntry() if context().prolific_tokens is None else OpenFromProlific()
 
 
 def _has_session_of(coming: Identity) -> bool:
-    """Return True if the browser's cookies belong to the participant who opens the page now."""
+    """Return True if the browser's cookies belong to `coming`, the participant who opens the page now."""
     held = identity()
     if held is not None:
         return held.external_id == coming.external_id
@@ -132,7 +132,7 @@ def _has_session_of(coming: Identity) -> bool:
 
 
 def send_token(response: Response, token: str) -> None:
-    """Send a session's token to a client that begins or resumes the session."""
+    """Send a session's token, as a cookie, to a browser or program that begins or resumes the session."""
     SESSION_COOKIE.send(response, token, _session_max_age_s())
 
 
@@ -144,7 +144,7 @@ def token_digest() -> str:
     NoSession
         If the request has no token.
     UnreadableSession
-        If the request's cookies cannot be read.
+        If the cookies of the request cannot be read.
     """
     try:
         digest = find_token_digest()
@@ -162,7 +162,7 @@ def find_token_digest() -> str | None:
 
 
 def digest_of_token(token: str) -> str:
-    """Return the digest of a token, which is stored instead of the token."""
+    """Return the digest (SHA-256) of a token. The store has only the digest."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
@@ -182,7 +182,7 @@ def _identity_in_address() -> Identity | None:
 
 
 def _identity_from_panel(recruitment: Recruitment) -> Identity | None:
-    """Return the identity from a panel.
+    """Return the identity in the address that a panel sent.
 
     Return None if the panel id is malformed, or if a required signature is missing or invalid.
     """
@@ -201,7 +201,7 @@ def _identity_from_panel(recruitment: Recruitment) -> Identity | None:
 
 
 def make_link_token(study: Study, signing_key: str) -> str:
-    """Return the token of a new personal link. The token has a signature, so the store need not know the token."""
+    """Return the token of a new personal link. The token is signed, so the server needs no list of tokens."""
     return sign(signing_key, _purpose_of_links(study), secrets.token_hex(8))
 
 

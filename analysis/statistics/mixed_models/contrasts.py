@@ -27,14 +27,22 @@ def pairwise_contrasts(
     adjust: str = "holm",
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    r"""Return the differences of all pairs of estimated marginal means, with their tests. Parameters ---------- model :
+    r"""Return the differences of all pairs of estimated marginal means, with their tests.
 
-    MixedModel The fitted model. of : sequence of str Factors. The combinations of the levels of these factors are
-    compared with each other. by : sequence of str Factors whose levels are not compared. The pairs are compared
-    separately at each combination of the levels of these factors. The pairs at one combination are one family of
-    tests. adjust : {"holm", "tukey", "bh", "none"} Correction of p values in each family: Holm's, Tukey's honest
-    significant difference, Benjamini and Hochberg's false discovery rate, or none. confidence : float Confidence level
-    of each interval. The intervals are not corrected for the number of contrasts.
+    Parameters
+    ----------
+    model : MixedModel
+        The fitted model.
+    of : sequence of str
+        Factors. The combinations of the levels of these factors are compared with each other.
+    by : sequence of str
+        Factors whose levels are not compared. The pairs are compared separately at each combination of the levels of
+        these factors. The pairs at one combination are one family of tests.
+    adjust : {"holm", "tukey", "bh", "none"}
+        Correction of p values in each family: Holm's, Tukey's honest significant difference, Benjamini and Hochberg's
+        false discovery rate, or none.
+    confidence : float
+        Confidence level of each interval. The intervals are not corrected for the number of contrasts.
 
     Returns
     -------
@@ -108,7 +116,7 @@ def pairwise_contrasts(
 
 
 def _adjusted(table: pd.DataFrame, adjust: str, n_means: int) -> Floats:
-    """Return the corrected p values of one family. Tests without a p value count in the number of tests, as in emmeans."""
+    """Return the corrected p values of one family. A test without a p value still counts as a test, as in emmeans."""
     p_values = table["p_value"].to_numpy(dtype=float)
     missing = np.isnan(p_values)
     # With two means there is only one test, and Tukey's test is then the same as the t test.

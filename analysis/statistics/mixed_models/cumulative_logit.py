@@ -141,8 +141,9 @@ class _Likelihood:
         """The random intercepts at the last computed likelihood. The next search for random intercepts starts there."""
 
     def searched(self, parameters: Floats) -> Floats:
-        """Return the parameters in the form for the search: logarithms of the distances between thresholds keep the
-        order.
+        """Return the parameters for the search.
+
+        Logarithms of the distances between thresholds keep the thresholds in order.
         """
         thresholds, others = np.split(parameters, [self.n_thresholds])
         return np.concatenate([thresholds[:1], np.log(np.diff(thresholds)), others])
@@ -238,9 +239,7 @@ class _Likelihood:
         return sum(parts, np.zeros(len(self.categories)))
 
     def _sums(self, values: Floats, sds: Floats) -> Floats:
-        """Return the sum of the rows' values in each group, multiplied by the standard deviation of the random
-        intercept.
-        """
+        """Return the sum of `values` in each group, multiplied by the standard deviation of the random intercept."""
         parts = [sd * np.bincount(codes, values) for sd, codes in zip(sds, self.groups, strict=True)]
         return np.concatenate([np.empty(0), *parts])
 
@@ -272,7 +271,7 @@ class _Rows:
         self.weight_slopes = -(self.bent_above + self.bent_below)
 
     def of_bounds(self, leverages: Floats, adjoint: Floats) -> tuple[Floats, Floats]:
-        """Return each row's part of the gradient for the threshold above its category, and for the threshold below it."""
+        """Return each row's part of the gradient for the threshold above its category, and for the threshold below."""
         probabilities = np.exp(self.log_probabilities)
         of_above = self.dense_above / probabilities - (leverages * self.bent_above + self.dense_above * adjoint) / 2
         of_below = -self.dense_below / probabilities - (leverages * self.bent_below + self.dense_below * adjoint) / 2

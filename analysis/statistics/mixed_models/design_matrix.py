@@ -136,11 +136,21 @@ def averaged_row(
 ) -> Floats:
     """Return one weight for each coefficient. The weighted sum of the coefficients is a marginal mean.
 
-    With `slopes`, the weighted sum is a marginal slope. Parameters ---------- columns : sequence of DesignColumn The
-    columns of the design matrix. levels : mapping of str to sequence Levels of each factor. covariates : mapping of
-    str to float Value of each covariate. cell : mapping of str to int The index of one level, for each factor that is
-    fixed at this level. The mean is taken over all levels of other factors. slopes : collection of str Covariates for
-    a marginal slope: the change of the mean if the product of these covariates grows by 1.
+    With `slopes`, the weighted sum is a marginal slope.
+
+    Parameters
+    ----------
+    columns : sequence of DesignColumn
+        The columns of the design matrix.
+    levels : mapping of str to sequence
+        Levels of each factor.
+    covariates : mapping of str to float
+        Value of each covariate.
+    cell : mapping of str to int
+        The index of one level, for each factor that is fixed at this level. The mean is taken over all levels of other
+        factors.
+    slopes : collection of str
+        Covariates for a marginal slope: the change of the mean if the product of these covariates grows by 1.
     """
 
     def weight(variable: str, level: int | None) -> float:

@@ -75,11 +75,19 @@ def estimate(
 ) -> Estimates:
     """Fit a linear, logistic or gamma model. The gamma model has a log link.
 
-    Parameters ---------- outcome : array of float, shape (n,) The outcome of each row. columns : sequence of p arrays
-    of float, shape (n,) The columns of the design matrix, including the intercept. effects : sequence of GroupedEffect
-    Random effects, at most one for each grouping of the rows. Empty for a model without random effects. family :
-    {"gaussian", "binomial", "gamma"} reml : bool True to fit a linear mixed model by restricted maximum likelihood.
-    weights : array of float, shape (n,), or None Weight of each row in the likelihood; 1 if None.
+    Parameters
+    ----------
+    outcome : array of float, shape (n,)
+        The outcome of each row.
+    columns : sequence of p arrays of float, shape (n,)
+        The columns of the design matrix, including the intercept.
+    effects : sequence of GroupedEffect
+        Random effects, at most one for each grouping of the rows. Empty for a model without random effects.
+    family : {"gaussian", "binomial", "gamma"}
+    reml : bool
+        True to fit a linear mixed model by restricted maximum likelihood.
+    weights : array of float, shape (n,), or None
+        Weight of each row in the likelihood; 1 if None.
 
     Raises
     ------

@@ -39,7 +39,7 @@ TermTests = Literal["joint", "treatment"]
 NO_REFERENCE: Mapping[str, object] = MappingProxyType({})
 
 EXACT_SHARE = 1e-14
-"""A residual variance below this share of the outcome's variance is a rounding error."""
+"""A residual variance below this share of the outcome's variance counts as a rounding error: the fit is exact."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,19 +77,23 @@ class MixedModel:
     covariance: Floats
     """Covariance of the coefficients, shape (p, p)."""
     warnings: tuple[str, ...]
-    """Warnings that a reader should read before the numbers, as sentences."""
+    """Warnings about the fit, as sentences. The report shows them before the numbers."""
     columns: tuple[DesignColumn, ...]
-    """The columns of the design, including redundant columns."""
+    """The columns of the design matrix, including redundant columns."""
     retained: npt.NDArray[np.bool_]
-    """For each column of the design: True if the column has a coefficient. A combination of earlier columns has no
-    coefficient."""
+    """True for each column of the design matrix that has a coefficient. A linear combination of earlier columns has no
+    coefficient.
+    """
     redundancies: Floats
-    """Combinations of the design's columns that are 0 in every row; shape (columns, redundant columns)."""
+    """Linear combinations of the columns of the design matrix that are 0 in every row; shape (columns, redundant
+    columns).
+    """
     levels: Mapping[str, tuple[object, ...]]
     """Levels of each factor of the fixed effects, with the reference level first."""
     covariates: Mapping[str, float]
-    """Value of each covariate in marginal means. It is the mean of the covariate. If the covariate has only two values,
-    it is the middle between these two values."""
+    """Value of each covariate in marginal means: the mean of the covariate. For a covariate with only two values, it
+    is the middle between the two values.
+    """
     degrees: DegreesOfFreedom
     """Degrees of freedom for tests and intervals of any combination of coefficients."""
 
@@ -129,19 +133,19 @@ def fit_mixed_model(
         The reference level of each factor. A level with the same text also matches: `1` matches `"1"`. A factor that is
         not in this mapping has its first level in natural order as the reference level.
     reml : bool
-        True for restricted maximum likelihood. Only linear models with random effects use restricted maximum
-        likelihood. False for maximum likelihood. If you compare models with different fixed effects, use maximum
-        likelihood.
+        True for restricted maximum likelihood, False for maximum likelihood. It affects only linear models with random
+        effects. To compare models with different fixed effects, use maximum likelihood.
     term_tests : {"joint", "treatment"}
-        `joint` for tests of marginal means, which do not depend on reference levels: F tests with Satterthwaite's
-        degrees of freedom in a linear model, chi-square tests in other mixed models. `treatment` for chi-square tests
-        of the coefficients, in which a term of an interaction is tested at the reference levels of the other factors.
+        `joint` for tests of marginal means, which do not depend on reference levels. They are F tests in a linear
+        model, and chi-square tests in other mixed models. `treatment` for chi-square tests of the coefficients. These
+        tests depend on reference levels if the model has interactions.
     confidence : float
-        Coverage of the intervals.
+        Confidence level of the intervals, such as 0.95.
 
     Returns
     -------
     MixedModel
+        The fitted model.
 
     Raises
     ------
@@ -162,7 +166,7 @@ def fit_mixed_model(
     models have t tests. The degrees of freedom are Satterthwaite's, or the residual degrees of freedom if there are no
     random effects. The coefficients of logistic models and of gamma mixed models have z tests.
 
-    The results of gamma mixed models equal those of R's glmmTMB. lme4's ``glmer`` has other results, because its
+    R's glmmTMB gives the same results for gamma mixed models. lme4's ``glmer`` gives other results, because its
     likelihood leaves out the dispersion.
 
     If a fit did not converge or is singular, the numbers are returned unchanged, with `warnings`.
@@ -303,7 +307,7 @@ def fit_mixed_model(
 def _slope_columns(
     bracket: RandomTerm, columns: Sequence[DesignColumn], frame: ModelFrame, formula: str
 ) -> tuple[int, ...]:
-    """Return the indices of a random effect's slopes among the columns of the fixed effects."""
+    """Return the indices of the columns of the fixed effects that have a random slope in one bracket of the formula."""
     levels_only = len(bracket.slopes) == 1 and len(bracket.slopes[0]) == 1 and bracket.slopes[0][0] in frame.factors
     if not (bracket.intercept or levels_only):
         raise InputError(
@@ -341,7 +345,7 @@ def _constant_columns(columns: Sequence[DesignColumn], frame: ModelFrame) -> lis
 
 
 def _redundancies(design: Sequence[Floats], retained: npt.NDArray[np.bool_]) -> Floats:
-    """Return the combinations of the design's columns that are 0 in every row."""
+    """Return the linear combinations of the columns of the design matrix that are 0 in every row."""
     left_out = np.flatnonzero(~retained)
     combinations = np.zeros((len(design), len(left_out)))
     if len(left_out):
@@ -383,15 +387,14 @@ def standardized_coefficients(
     Raises
     ------
     InputError
-        The model cannot be fitted.
+        If the model cannot be fitted.
 
     Notes
     -----
     The outcome and the covariates of the fixed effects become :math:`(x - \bar x) / s_x`, computed from the fitted
-    rows. In a formula with `log()`, the outcome is the logarithm. Factors do not change, and the outcome of a logistic
-    or gamma model does not change. So in a linear model, the
-    coefficient of a factor is a difference in standard deviations of the outcome. The result equals R's
-    ``effectsize::standardize_parameters(method = "refit")``.
+    rows. In a formula with `log()`, the logarithm is standardized. Factors, and the outcome of a logistic or gamma
+    model, are not standardized. So in a linear model, the coefficient of a factor is a difference in standard
+    deviations of the outcome. R's ``effectsize::standardize_parameters(method = "refit")`` gives the same result.
 
     References
     ----------

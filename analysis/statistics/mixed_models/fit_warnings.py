@@ -1,4 +1,4 @@
-"""Warnings about a fitted model, as sentences. Readers must read the warnings before the numbers."""
+"""Warnings about a fitted model, as sentences. The report shows them before the numbers."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,9 @@ NEGLIGIBLE_SHARE = 1e-4
 """A standard deviation below this share of the residual standard deviation counts as zero, as in lme4's
 `isSingular`."""
 SEPARATED_LOG_ODDS = 10.0
-"""Log-odds of 10 are odds of 22,000 to 1. No experiment can measure odds that are so far from even odds."""
+"""Larger log-odds (odds above 22,000 to 1) suggest a perfectly predicted outcome, because no experiment can measure
+them.
+"""
 SMALL_SPREAD = 1e-6
 """A covariate whose SD is below this share of its mean can hardly be distinguished from the intercept."""
 MOST_NAMED = 5
@@ -27,6 +29,7 @@ def fit_warnings(estimates: Estimates, random: pd.DataFrame) -> tuple[str, ...]:
     Parameters
     ----------
     estimates : Estimates
+        The result of the fit.
     random : DataFrame
         The random effects, with the columns `group`, `term`, `sd`.
     """
@@ -88,18 +91,19 @@ def redundancy_warnings(
 def separation(
     formula: Formula, columns: Sequence[DesignColumn], names: Sequence[str], estimates: Estimates, frame: ModelFrame
 ) -> tuple[str, ...]:
-    r"""Return clauses on cells in which the outcome of a logistic model is predicted perfectly (separation).
+    r"""Return parts of sentences on cells in which a logistic model predicts the outcome perfectly (separation).
 
     Without separation, the result is empty.
 
     Notes
     -----
-    There are two criteria. The first criterion is exact. A cell is a combination of levels in a fixed term of factors.
-    If all outcomes in a cell are the same, the likelihood grows without end with the log-odds of this cell (Albert &
-    Anderson, 1984). The second criterion is for covariates: a coefficient or standard error is beyond 10 on the
-    log-odds scale. The coefficient of a covariate is multiplied by the standard deviation of the covariate. The second
-    criterion does not apply to a term that is part of an interaction with a covariate. The coefficients of such a term
-    are estimated where the covariate is 0, which may be far from all data.
+    A cell is a combination of levels of the factors in a fixed effect. If all outcomes in a cell are the same, its
+    log-odds have no finite estimate (Albert & Anderson, 1984).
+
+    For covariates, the criterion is a coefficient or standard error above 10 on the log-odds scale, for a change of
+    one
+    standard deviation. The criterion does not apply to a term that is part of an interaction with a covariate. The
+    coefficients of such a term are estimated where the covariate is 0, which may be far from all data.
 
     References
     ----------
@@ -130,7 +134,7 @@ def separation(
 
 
 def separation_warnings(separated: Sequence[str]) -> tuple[str, ...]:
-    """Return sentences on a model that was fitted with bias reduction because of the clauses of `separation`."""
+    """Return warnings about a model that was fitted with bias reduction. `separated` is the result of `separation`."""
     return tuple(
         f"{clause[:1].upper()}{clause[1:]} (separation), so the likelihood has no finite maximum. For this reason, all "
         "results of this model are from a fit with Firth's bias reduction, not from maximum likelihood."
@@ -141,8 +145,8 @@ def separation_warnings(separated: Sequence[str]) -> tuple[str, ...]:
 def duplicate_warnings(data: pd.DataFrame, formula: Formula, frame: ModelFrame) -> tuple[str, ...]:
     """Return a sentence if some rows are equal to other rows in every column of the data.
 
-    If the data have only the formula's columns, equal rows are normal for an outcome with few values. In this case, the
-    function returns no sentence.
+    If the data have only the formula's columns, an outcome with few values can have equal rows without a mistake. Then
+    the function returns no sentence.
     """
     # Rows that are equal in all columns are equal in the formula's columns, which are faster to compare.
     codes = [factor.codes for factor in frame.factors.values()]
@@ -172,7 +176,7 @@ _Cell = frozenset[tuple[str, int]]
 def _constant_cells(formula: Formula, frame: ModelFrame) -> dict[_Cell, float]:
     """Return the cells in which all outcomes are the same, and the outcome of each cell.
 
-    A cell is left out if it is part of a larger cell with this property.
+    A cell is left out if it is part of a larger returned cell.
     """
     found: dict[_Cell, float] = {}
     for term in formula.terms:

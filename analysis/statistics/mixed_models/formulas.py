@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from batteries.errors import InputError
 
 Term = tuple[str, ...]
-"""The variables of a term; empty for the intercept."""
+"""The variables of a term. The intercept has no variables."""
 
 EXAMPLE = "`rt_ms ~ model * prompt + (1 + prompt | participant) + (1 | item)`"
 HIGHEST_POWER = 10
@@ -30,7 +30,7 @@ class RandomTerm:
     intercept: bool
     slopes: tuple[Term, ...]
     group: tuple[str, ...]
-    """The columns whose combined values are the groups: one column, or several columns for nested groups."""
+    """The columns that define the groups. If there are several columns, each combination of values is a group."""
 
     @property
     def group_name(self) -> str:
@@ -50,7 +50,7 @@ class Formula:
     """Fixed effects, without the intercept."""
     random: tuple[RandomTerm, ...]
     factors: frozenset[str]
-    """Columns that the formula makes factors, as in `factor(level)`, although they may contain numbers."""
+    """Columns in `factor()`, which are factors even if they contain numbers."""
 
     @property
     def predictors(self) -> tuple[str, ...]:
@@ -169,9 +169,9 @@ class _Parser:
             sign = self._next()[1]
 
     def _addend(self) -> tuple[bool, _Terms]:
-        """Return a flag and the next terms.
+        """Return a flag and the next terms. The flag is true if the formula removes the terms.
 
-        The flag is true if the formula removes these terms. `0` removes the intercept.
+        `0` removes the intercept.
         """
         if self._peek()[0] == "number":
             number = self._next()[1]
@@ -317,7 +317,7 @@ class _Parser:
         return self._error(f"has `{value}` where `+` or the end is expected")
 
     def _uncorrelated(self, bracket: RandomTerm) -> InputError:
-        """Return the error for `||`. The engine estimates all correlations of the random effects of one group."""
+        """Return the error for `||`, because the engine always estimates the correlations of random effects."""
         group = bracket.group_name
         slopes = [":".join(slope) for slope in bracket.slopes]
         independent = " + ".join(f"(1 | {group}:{slope})" for slope in slopes)

@@ -21,11 +21,13 @@ def marginal_means(
     Parameters
     ----------
     model : MixedModel
+        The fitted model.
     of, by : sequence of str
-        Factors of the fixed effects. The table has one row for each combination of the levels of these factors. The
-        first factor of `of` changes fastest from row to row, and the last factor of `by` changes slowest.
+        Factors of the fixed effects. The table has one row for each combination of the levels of all factors in `of`
+        and `by`. In the order of the rows, the first factor of `of` changes fastest and the last factor of `by`
+        changes slowest.
     confidence : float
-        Coverage of the intervals.
+        Confidence level of the intervals.
 
     Returns
     -------
@@ -33,10 +35,10 @@ def marginal_means(
         A column for each factor of `by` and `of`, then `estimate`, `std_error`, `df`, `ci_low`, `ci_high`. For a
         logistic model, the estimates are log-odds, and the columns `probability`, `probability_ci_low`,
         `probability_ci_high` follow. For a model of `log()` of the outcome, the columns `geometric_mean`,
-        `geometric_mean_ci_low`, `geometric_mean_ci_high` follow: the means in the outcome's unit. For a gamma model,
-        these columns are `mean`, `mean_ci_low`, `mean_ci_high`. For an ordinal model, the estimates are log-odds on the
-        latent scale, relative to the mean of the thresholds. If the data lack a cell that a mean needs, the numbers of
-        this mean are missing.
+        `geometric_mean_ci_low`, `geometric_mean_ci_high` follow, in the unit of the outcome. For a gamma model, the
+        columns `mean`, `mean_ci_low`, `mean_ci_high` follow. For an ordinal model, the estimates are log-odds on the
+        latent scale, relative to the mean of the thresholds. If the data lack a combination of levels that a mean
+        needs, the numbers of this mean are missing.
 
     Raises
     ------
@@ -45,11 +47,11 @@ def marginal_means(
 
     Notes
     -----
-    A mean is :math:`l^\top b`, where :math:`l` is an average of rows of the design. All combinations of the levels of
-    the other factors have equal weights in this average. Each covariate is set to its mean. A covariate that has only
-    two values is set to the middle between these values. The table equals ``emmeans(model, lmer.df =
-    "satterthwaite")``. Random effects are set to 0, so the probabilities of a logistic model are those of a typical
-    group, not averages over groups.
+    A mean is :math:`l^\top b`, where :math:`l` is an average of rows of the design matrix. In this average, all
+    combinations of the levels of the other factors have equal weights. Each covariate is set to its mean. A covariate
+    that has only two values is set to the middle between these values. R's ``emmeans(model, lmer.df =
+    "satterthwaite")`` gives the same table. Random effects are set to 0, so the probabilities of a logistic model are
+    those of a typical group, not averages over groups.
 
     References
     ----------
@@ -89,7 +91,7 @@ def marginal_means(
 
 
 def factor_names(model: MixedModel, of: Sequence[str], by: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Check the factors in `of` and `by`, and return two lists. A single name becomes a list with one factor."""
+    """Check the factors in `of` and `by`, and return each as a list. A single name becomes a list with one factor."""
     of, by = ([names] if isinstance(names, str) else list(names) for names in (of, by))
     asked = [*of, *by]
     known = ", ".join(f"`{name}`" for name in model.levels) or "none"
@@ -108,19 +110,25 @@ def factor_names(model: MixedModel, of: Sequence[str], by: Sequence[str]) -> tup
 
 
 def cells_of(model: MixedModel, names: Sequence[str]) -> list[dict[str, int]]:
-    """Return all combinations of the levels of factors, as indices of levels. The first factor changes fastest."""
+    """Return all combinations of the levels of factors, as indices of levels.
+
+    The first factor in `names` changes fastest.
+    """
     slowest_first = names[::-1]
     places = itertools.product(*(range(len(model.levels[name])) for name in slowest_first))
     return [dict(zip(slowest_first, chosen, strict=True)) for chosen in places]
 
 
 def mean_row(model: MixedModel, cell: Mapping[str, int]) -> Floats:
-    """Return the weights of the design's columns in the mean of a cell. Levels of other factors have equal weights."""
+    """Return the weights of the coefficients in the marginal mean of a cell.
+
+    Levels of other factors have equal weights.
+    """
     return averaged_row(model.columns, model.levels, model.covariates, cell)
 
 
 def combination_table(model: MixedModel, rows: Floats, confidence: float) -> pd.DataFrame:
-    """Return the table of `wald_table` for combinations of the design's columns.
+    """Return the table of `wald_table` for linear combinations of the columns of the design matrix.
 
     If a combination cannot be estimated, the numbers in its row are missing.
     """

@@ -1,4 +1,4 @@
-"""The rows and columns of a data frame that a model uses, after checks: outcome, factors, covariates and groups."""
+"""The checked data of a model: outcome, factors, covariates and groups, from the rows that the model uses."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ LARGEST = 1e30
 """Largest number in the data. Powers and products of numbers up to this size can still be computed."""
 MOST_COEFFICIENTS = 1_000
 MOST_CELLS = 200_000_000
-"""Largest number of rows times coefficients. The design then has 1.6 GB."""
+"""Largest number of rows times coefficients. A design matrix of this size needs 1.6 GB of memory."""
 MOST_NAMED = 20
-"""Greatest number of names that an error lists."""
+"""Largest number of names that an error message lists."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,13 +35,13 @@ class ModelFrame:
 
     n: int
     kept: npt.NDArray[np.bool_]
-    """For each row of the data: True if the row is fitted."""
+    """True for each row of the data that the fit uses."""
     outcome: Floats
     """The outcome, or its natural logarithm if the formula has `log()`."""
     factors: Mapping[str, Factor]
     covariates: Mapping[str, Floats]
     groups: tuple[Codes, ...]
-    """For each random effect of the formula: the group of each row, as a number."""
+    """One array for each random effect of the formula, with the number of each row's group."""
     warnings: tuple[str, ...]
 
     @property
@@ -62,8 +62,8 @@ def model_frame(data: pd.DataFrame, formula: Formula, family: str, reference: Ma
         Numbers are covariates, except in `factor()`. Yes-no columns, text, categories and mixed columns are factors,
         with levels in natural order (`analysis.statistics.factor_levels`).
     formula, family
-        The model. The family is `gaussian`, `binomial` with an outcome of 0 and 1, or no and yes, `gamma` with an
-        outcome above 0, or `ordinal` with an outcome of ordered numbers.
+        The formula and the family of the model. The outcome of `binomial` is 0 and 1, or no and yes. The outcome of
+        `gamma` is above 0. The outcome of `ordinal` is ordered numbers.
     reference : mapping of str to object
         The reference level of each factor. It becomes the first level of the factor. A level with the same text also
         matches: `1` matches `"1"`. Columns that are not in the formula are ignored.
@@ -71,7 +71,7 @@ def model_frame(data: pd.DataFrame, formula: Formula, family: str, reference: Ma
     Raises
     ------
     InputError
-        The data do not allow the model; the message names the column.
+        If the data do not allow the model. The message names the column.
     """
     if family not in FAMILIES:
         raise InputError(f"the family `{family}` is unknown. Fix: write one of {_listed(FAMILIES)}.")
@@ -135,7 +135,7 @@ def is_factor(column: pd.Series) -> bool:
     Raises
     ------
     InputError
-        The values are neither levels nor numbers. For example, the values are dates.
+        If the values are neither levels nor numbers, for example if they are dates.
     """
     if pd.api.types.is_bool_dtype(column.dtype) or isinstance(column.dtype, pd.CategoricalDtype):
         return True
@@ -182,7 +182,7 @@ def _complete_rows(
 
 
 def _factor(name: str, codes: Codes, levels: Sequence[object], reference: object) -> tuple[Factor, list[object]]:
-    """Return a factor, and the levels that no row has. The first level of the factor is the reference level."""
+    """Return a factor with the reference level first, and the levels that no row has."""
     present = np.bincount(codes, minlength=len(levels)) > 0
     try:
         order = sorted(range(len(levels)), key=lambda place: level_order(levels[place]))
@@ -229,7 +229,7 @@ def _coded(column: pd.Series) -> tuple[Codes, list[object]]:
 
 
 def _with_whole_levels(codes: Codes, levels: list[object]) -> tuple[Codes, list[object]]:
-    """Return levels such as 2 instead of 2.0, which a column of numbers has if some cells are missing."""
+    """Return levels such as 2 instead of 2.0, because pandas stores whole numbers as 2.0 if cells are missing."""
     return codes, [int(level) if isinstance(level, float) and level.is_integer() else level for level in levels]
 
 
@@ -262,7 +262,7 @@ def _outcome(column: pd.Series, family: str) -> Floats:
 
 
 def _check_numbers(name: str, values: Floats, outcome_of: str | None) -> None:
-    """Refuse numbers that are too large, and an outcome that does not vary or does not fit the family."""
+    """Raise InputError if numbers are too large, or if the outcome does not vary or does not fit the family."""
     largest = float(np.abs(values).max())
     if np.isinf(largest):
         raise InputError(f"`{name}` has infinite values. Fix: correct these values or make them missing.")
@@ -287,7 +287,10 @@ def _check_numbers(name: str, values: Floats, outcome_of: str | None) -> None:
 
 
 def _on_scale_of_model(formula: Formula, values: Floats, family: str) -> Floats:
-    """Return the outcome, or its logarithm if the formula has `log()`. Check that it is above 0 if it must be."""
+    """Return the outcome, or its logarithm if the formula has `log()`.
+
+    Raise InputError if it must be above 0 but is not.
+    """
     if not formula.log_outcome and family != "gamma":
         return values
     if formula.log_outcome and family != "gaussian":
@@ -303,7 +306,7 @@ def _on_scale_of_model(formula: Formula, values: Floats, family: str) -> Floats:
 
 
 def _group_codes(columns: Sequence[tuple[Codes, Sequence[object]]]) -> Codes:
-    """Return the group of each row, as a number. Several columns are combined into one grouping.
+    """Return the group of each row, as a number. Each combination of values of the columns is a group.
 
     The groups are numbered in the order of their first rows.
     """
@@ -314,7 +317,7 @@ def _group_codes(columns: Sequence[tuple[Codes, Sequence[object]]]) -> Codes:
 
 
 def _check_random(random: RandomTerm, codes: Codes, frame: ModelFrame) -> None:
-    """Refuse a random effect that the data cannot estimate."""
+    """Raise InputError if a random effect cannot be estimated from the data."""
     group = random.group_name
     _, first_rows = np.unique(codes, return_index=True)
     n_groups = len(first_rows)

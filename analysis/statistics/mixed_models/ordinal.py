@@ -1,4 +1,4 @@
-"""An ordinal model in the form of the other models: estimates on the latent scale, and a table of thresholds."""
+"""Fit an ordinal model, and return its estimates in the form of other models, with a table of thresholds."""
 
 import itertools
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from batteries.errors import InputError
 
 MOST_CATEGORIES = 20
 LARGEST_LOG_ODDS = 10.0
-"""If a coefficient or a standard error is larger, the outcome is probably predicted perfectly."""
+"""If a coefficient or a standard error is larger than this number, the outcome is probably predicted perfectly."""
 NEEDS_INTERCEPT = (
     "an ordinal model has thresholds instead of an intercept, so the intercept cannot be removed. Fix: delete `0` or "
     "`- 1` from the formula."
@@ -49,23 +49,24 @@ def ordinal_estimate(
     Parameters
     ----------
     outcome : array of float, shape (n,)
-        Categories as numbers. Only their order counts.
+        The category of each row, as a number. Only the order of the numbers counts.
     columns : sequence of p arrays of float, shape (n,)
-        The columns of the design. The first column is constant.
+        The columns of the design matrix. The first column is constant.
     effects : sequence of GroupedEffect
-        Random intercepts.
+        The random intercepts.
     confidence : float
-        Coverage of the intervals of thresholds.
+        Confidence level of the intervals of thresholds.
 
     Raises
     ------
     InputError
-        The outcome has too few or too many categories, the first column is not constant, or a random effect has slopes.
+        If the outcome has too few or too many categories, the first column is not constant, or a random effect has
+        slopes.
 
     Notes
     -----
-    See `fit_cumulative_logit`. Because thresholds replace the intercept, means on the latent scale need a zero point.
-    As in emmeans, the zero point is the mean :math:`\bar\alpha` of the thresholds. So the coefficient of the constant
+    See `fit_cumulative_logit`. The thresholds replace the intercept, so the zero point of the latent scale must be
+    chosen. As in emmeans, it is the mean :math:`\bar\alpha` of the thresholds. So the coefficient of the constant
     column is :math:`-\bar\alpha`.
     """
     values, categories = np.unique(outcome, return_inverse=True)

@@ -17,24 +17,24 @@ def odds_ratios(model: MixedModel, confidence: float = 0.95) -> pd.DataFrame:
     model : MixedModel
         A model of the family `binomial` or `ordinal`.
     confidence : float
-        Coverage of the intervals.
+        Confidence level of the intervals.
 
     Returns
     -------
     DataFrame
-        `term`, `odds_ratio`, `ci_low`, `ci_high`. In a logistic model, the row of the intercept has the odds at
-        the reference levels. In an ordinal model, there is no row of the intercept, and each ratio is the ratio of the
-        odds of a category above a threshold. It is the same for all thresholds.
+        `term`, `odds_ratio`, `ci_low`, `ci_high`. In a logistic model, the row of the intercept has the odds at the
+        reference levels. In an ordinal model, there is no row of the intercept. Each ratio is then the odds ratio of a
+        category above a threshold, which is the same for all thresholds.
 
     Raises
     ------
     InputError
-        The model has another family.
+        If the model has another family.
 
     Notes
     -----
-    For a coefficient :math:`b` with the standard error :math:`s`, the odds ratio and its interval with the coverage
-    :math:`c` are
+    For a coefficient :math:`b` with the standard error :math:`s`, the odds ratio and its interval with the confidence
+    level :math:`c` are
 
     .. math:: e^{b}, \quad e^{b \pm z_{(1 + c)/2} s}.
 
@@ -67,7 +67,7 @@ def ratios(model: MixedModel, confidence: float = 0.95) -> pd.DataFrame:
     model : MixedModel
         A gamma model, or a linear model of `log()` of the outcome.
     confidence : float
-        Coverage of the intervals.
+        Confidence level of the intervals.
 
     Returns
     -------
@@ -79,12 +79,11 @@ def ratios(model: MixedModel, confidence: float = 0.95) -> pd.DataFrame:
     Raises
     ------
     InputError
-        The model is not on a log scale.
+        If the model is not on a log scale.
 
     Notes
     -----
-    The formula is that of `odds_ratios`. The quantile is that of the coefficients' tests: z for a gamma model, t for a
-    linear model.
+    The formula is the same as in `odds_ratios`, but a linear model has the quantile of t instead of z.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A test of each term of a fitted model."""
+"""Tests of the terms (main effects and interactions) of a fitted model."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -26,18 +26,18 @@ def joint_tests(
     retained: npt.NDArray[np.bool_],
     redundancies: Floats,
 ) -> pd.DataFrame:
-    r"""Return the joint test of each term: a test of the term's marginal means.
+    r"""Return the joint test of each term: the test that the term's marginal means do not differ.
 
     Notes
     -----
-    The hypothesis for a factor: its estimated marginal means are equal. The hypothesis for an interaction of factors:
+    For a factor, the null hypothesis is that its estimated marginal means are equal. For an interaction, it is that
     the differences between marginal means of one factor are the same at all levels of the other factors. All levels of
-    factors that are not in the term have equal weights, and covariates have the values of `covariates`. The hypothesis
-    for a term with covariates is the same hypothesis for slopes instead of means. So no test depends on reference
-    levels.
+    factors that are not in the term have equal weights, and covariates have the values of `covariates`. For a term
+    with covariates, slopes replace means. So no test depends on reference levels.
 
-    The tests equal the tests of sum-to-zero contrasts with centred covariates, such as ``afex::mixed`` and
-    ``emmeans::joint_tests``. If data lack a cell that a test needs, the numbers of this test are missing.
+    R's ``afex::mixed`` and ``emmeans::joint_tests`` give the same tests, which are tests of sum-to-zero contrasts with
+    centred covariates. If the data lack a combination of levels that a test needs, the numbers of this test are
+    missing.
 
     References
     ----------
@@ -61,11 +61,11 @@ def _hypothesis(
     levels: Mapping[str, Sequence[object]],
     covariates: Mapping[str, float],
 ) -> Floats:
-    """Return the combinations of the design's columns that are 0 if the term has no effect.
+    """Return the linear combinations of the columns of the design matrix that are 0 if the term has no effect.
 
-    They are the deviations of all levels from their mean, also the redundant deviation of the last level. So no level
-    has a special role, and the degrees of freedom do not depend on the order of levels either. If the model has no term
-    for the rest of a term without one factor, the hypothesis is about each level of this factor, as in R.
+    They are the deviations of all levels from their mean, including the redundant deviation of the last level. So the
+    degrees of freedom do not depend on the order of levels. If the model has `a:b` but not `b`, the hypothesis for
+    `a:b` is about `b` at each level of `a`, as in R.
     """
     model_terms = {frozenset(column.term) for column in columns}
     factors = [variable for variable in term if variable in levels]
@@ -91,10 +91,10 @@ def treatment_tests(
 
     Notes
     -----
-    The statistic of a term with coefficients :math:`\beta_T` and covariance :math:`V_T` is
-    :math:`\beta_T^\top V_T^{-1} \beta_T`. A term that is part of an interaction is tested at the reference levels of
-    the other factors, and where covariates are 0. The table equals ``car::Anova(type = 3)`` for mixed models with R's
-    default contrasts.
+    The statistic of a term with coefficients :math:`\beta_T` and covariance :math:`V_T` is :math:`\beta_T^\top
+    V_T^{-1} \beta_T`. A term that is part of an interaction is tested at the reference levels of the other factors,
+    and where covariates are 0. R's ``car::Anova(type = 3)`` gives the same table for mixed models with R's default
+    contrasts.
 
     References
     ----------
@@ -116,20 +116,20 @@ def effect_sizes_of_terms(tests: pd.DataFrame, confidence: float = 0.95) -> pd.D
     tests : DataFrame
         The table of `joint_tests`.
     confidence : float
-        Coverage of the two-sided intervals.
+        Confidence level of the two-sided intervals.
 
     Returns
     -------
     DataFrame or None
         `term`, `partial_eta_squared`, `partial_omega_squared`, `cohens_f`, and the bounds of the intervals of partial
-        eta squared and Cohen's f. None if the tests are not F tests: a chi-square test has no such effect size.
+        eta squared and Cohen's f. None if the tests are chi-square tests, which have no such effect sizes.
 
     Notes
     -----
     A mixed model has several error variances, so its terms have no sums of squares. The effect sizes are defined by F
-    and its degrees of freedom (`effect_sizes_of_f`), as in R's ``effectsize::eta_squared`` for mixed models. So the
-    effect sizes of two terms can have different error variances: that of participants for a factor between
-    participants, and that of trials for a factor within participants.
+    and its degrees of freedom (`effect_sizes_of_f`), as in R's ``effectsize::eta_squared`` for mixed models. The error
+    variance of a term can be that of participants (for a factor between participants) or that of trials. So effect
+    sizes of two terms may not be comparable.
 
     Examples
     --------

@@ -14,14 +14,15 @@ Floats = npt.NDArray[np.float64]
 
 UNESTIMABLE_TOLERANCE = 1e-8
 DEPENDENT_SHARE = 1e-10
-"""A combination whose variance is below this share of the largest variance follows from the other combinations."""
+"""If the variance of a combination is below this share of the largest variance, the combination counts as redundant.
+"""
 SAME_DEGREES = 1e-8
-"""Degrees of freedom that differ by less than this number are equal."""
+"""Degrees of freedom that differ by less than this number are treated as equal."""
 
 
 @dataclass(frozen=True, eq=False)
 class Satterthwaite:
-    r"""The quantities from which Satterthwaite's degrees of freedom of a linear mixed model are computed.
+    r"""The numbers from which Satterthwaite's degrees of freedom of a linear mixed model are computed.
 
     Notes
     -----
@@ -29,8 +30,8 @@ class Satterthwaite:
 
     .. math:: \nu = \frac{2\,(l^\top V l)^2}{g^\top A g}, \quad g_k = l^\top \frac{\partial V}{\partial \theta_k} l,
 
-    where :math:`A` is the covariance of the estimated variance parameters :math:`\theta`. These are the degrees of
-    freedom of R's lmerTest.
+    where :math:`A` is the covariance of the estimated variance parameters :math:`\theta`. R's lmerTest uses the same
+    degrees of freedom.
 
     References
     ----------
@@ -69,9 +70,11 @@ def wald_table(
     Parameters
     ----------
     coefficients : array of float, shape (p,)
+        The estimated coefficients.
     covariance : array of float, shape (p, p)
+        Covariance of the coefficients.
     degrees : Satterthwaite or float
-        The source of the degrees of freedom; NaN for a z test.
+        The degrees of freedom, or the numbers to compute them from; NaN for a z test.
     rows : array of float, shape (m, p)
         The weights of the coefficients, with one row for each combination.
     confidence : float
@@ -85,7 +88,7 @@ def wald_table(
     Raises
     ------
     InputError
-        The confidence is not between 0 and 1.
+        If `confidence` is not between 0 and 1.
 
     Notes
     -----
@@ -123,13 +126,14 @@ def wald_table(
 
 
 def is_estimable(rows: Floats, redundancies: Floats) -> npt.NDArray[np.bool_]:
-    """Return for each combination of the design's columns whether the data determine the combination.
+    """Return True for each linear combination of coefficients that the data determine.
 
     Parameters
     ----------
     rows : array of float, shape (m, columns)
+        The weights of the coefficients, with one row for each combination.
     redundancies : array of float, shape (columns, redundant columns)
-        Combinations of the design's columns that are 0 in every row of the data.
+        Linear combinations of the columns of the design matrix that are 0 in every row of the data.
     """
     return np.asarray(np.abs(rows @ redundancies).max(axis=1, initial=0.0) <= UNESTIMABLE_TOLERANCE)
 
@@ -142,7 +146,7 @@ class JointTest(NamedTuple):
     statistic: float
     df: int
     df_error: float
-    """Missing for a chi-square test."""
+    """Degrees of freedom of the error in an F test; NaN for a chi-square test."""
     p_value: float
 
 
@@ -152,11 +156,14 @@ def joint_test(coefficients: Floats, covariance: Floats, degrees: DegreesOfFreed
     Parameters
     ----------
     coefficients : array of float, shape (p,)
+        The estimated coefficients.
     covariance : array of float, shape (p, p)
+        Covariance of the coefficients.
     degrees : Satterthwaite or float
-        The source of the error's degrees of freedom. If they are NaN, the test is a chi-square test.
+        The degrees of freedom of the error, or the numbers to compute them from; NaN for a chi-square test.
     rows : array of float, shape (m, p)
-        The weights of the coefficients, with one row for each combination. Redundant combinations do no harm.
+        The weights of the coefficients, with one row for each combination. Redundant combinations do not change the
+        test.
 
     Notes
     -----
@@ -204,7 +211,7 @@ def joint_test(coefficients: Floats, covariance: Floats, degrees: DegreesOfFreed
 
 
 def no_test(degrees: DegreesOfFreedom, rows: Floats) -> JointTest:
-    """Return a test without numbers, of combinations that cannot be estimated."""
+    """Return a test with missing numbers, for combinations that cannot be estimated."""
     is_chisq = isinstance(degrees, float) and np.isnan(degrees)
     return JointTest("chisq" if is_chisq else "F", np.nan, int(np.linalg.matrix_rank(rows)), np.nan, np.nan)
 
