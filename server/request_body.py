@@ -1,4 +1,4 @@
-"""Bodies of requests (forms, and JSON that pydantic models check), and the JSON of replies."""
+"""Read the bodies of requests (forms, or JSON that pydantic models check), and write the JSON of replies."""
 
 import json
 from functools import lru_cache
@@ -14,19 +14,19 @@ from werkzeug.http import parse_options_header
 from batteries.files.file_reading import describe
 
 BODY_TYPES = frozenset({"application/json", "application/x-www-form-urlencoded"})
-"""Content types of requests; the server does not read a body of another type."""
+"""Content types of the bodies that the server reads."""
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
 class BadRequest(HTTPException):
-    """A request with an invalid body; the description says what is wrong."""
+    """Error for a request with an invalid body. The description states the problem."""
 
     code = 422
 
 
 class Json(JSONProvider):
-    """A JSON writer for the replies. It needs a fifth of the time that Flask's writer needs."""
+    """Writer of the JSON of replies, in a fifth of the time that Flask's writer needs."""
 
     def dumps(self, obj: Any, **_: Any) -> str:
         """Return an object as JSON."""
@@ -42,14 +42,12 @@ class Json(JSONProvider):
 
 
 def refuse_unread_body() -> None:
-    """Refuse a request whose body the server does not read.
-
-    The server reads no body that is too large, that is sent in chunks, or whose type is not in `BODY_TYPES`.
+    """Raise an error if the body of the request is too large, is sent in chunks, or is not one of `BODY_TYPES`.
 
     Raises
     ------
     LengthRequired, RequestEntityTooLarge or UnsupportedMediaType
-        If the server does not read such a body.
+        If the body is sent in chunks, is too large, or has another type.
     """
     environ = request.environ
     if "HTTP_TRANSFER_ENCODING" in environ:
@@ -68,12 +66,12 @@ def refuse_unread_body() -> None:
 
 @lru_cache(256)
 def media_type(content_type: str) -> str:
-    """Return the media type in a `Content-Type` header, without the parameters of the header."""
+    """Return the media type in a `Content-Type` header, without parameters such as `charset`."""
     return parse_options_header(content_type)[0].lower()
 
 
 def read_field(name: str) -> str:
-    """Return the value of a field of the request's form; "" if the field is missing.
+    """Return the value of a field in the request's form; an empty text if the field is missing.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Strict headers on every reply. A WSGI application around Flask adds the headers in almost no time."""
+"""Strict security headers on every reply."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,9 @@ ONLY_OVER_HTTPS = ("Strict-Transport-Security", "max-age=31536000")
 
 
 class StrictHeaders:
-    """A WSGI application that adds the strict headers. It forbids caching if a reply has no `Cache-Control` header.
+    """A WSGI application that adds the strict headers to the replies of `app`.
+
+    If a reply has no `Cache-Control` header, the browser must not cache it.
 
     Parameters
     ----------

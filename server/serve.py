@@ -1,7 +1,7 @@
-"""The production server (granian), which serves a study: processes with many threads, and one store.
+"""The production server (granian), which serves a study with several processes and one store.
 
-This module limits the number of connections of a process, and the time and the size of a request's headers. The gateway
-(`server.gateway`) limits the time and the size of a request's body.
+This module limits the number of connections of a process, and the time and the size of a request's headers.
+`server.gateway` limits the time and the size of a request's body.
 """
 
 import ipaddress
@@ -35,9 +35,9 @@ from server.store.open import is_address
 from server.worker import DROP_CONNECTIONS_AFTER_S, LONGEST_BACK_OFF_S, STOP_TIMEOUT_S, load_app, open_store_when_there
 
 HEADERS_TIMEOUT_S = 60
-"""Longest wait for a request's headers.
+"""Longest wait for a request's headers, in seconds.
 
-An idle connection is closed after the same time, so configure a proxy to close its idle connections earlier.
+An idle connection is closed after the same time. A proxy should close its idle connections earlier.
 """
 HEADERS_BYTES = 32 * 1024
 """Largest size of a request's headers, in bytes."""
@@ -46,20 +46,20 @@ BACKLOG = 4096
 SPARE_FILES = 256
 """Number of files that a process may open for the store and the libraries, in addition to its connections."""
 STEADY_AFTER_S = 60.0
-"""If a process has lived for this time, its end does not count as a failed start."""
+"""If a process has lived for this time in seconds, its end does not count as a failed start."""
 
 
 def serve(folder: Path, settings: Settings, on_ready: Callable[[], None] = lambda: None) -> None:
-    """Serve the study in `folder` until the process is stopped (Ctrl-C, SIGTERM); running requests are finished.
+    """Serve the study in `folder` until the process is stopped (Ctrl-C, SIGTERM). Running requests are finished first.
 
     Parameters
     ----------
     folder
         The study's folder.
     settings
-        The address to listen on, and other settings.
+        The settings of the server, such as the address on which it listens.
     on_ready
-        Called after all checks, just before the server starts.
+        Function that is called after all checks, just before the server starts.
 
     Raises
     ------
@@ -106,9 +106,11 @@ def serve(folder: Path, settings: Settings, on_ready: Callable[[], None] = lambd
 
 
 class _Supervisor(MPServer):
-    """Granian's server with one change: a new process replaces a process that died. Granian would stop all processes.
+    """Granian's server with one change: if a process dies, a new process replaces it.
 
-    This class replaces the loop of granian 2.8, and depends on that version.
+    Granian itself would stop all processes.
+
+    This class replaces a method of granian 2.8, and works only with this version.
     """
 
     def _serve_loop(self, spawn_target: Any, target_loader: Any) -> None:
@@ -132,9 +134,9 @@ class _Supervisor(MPServer):
                 self._respawn_workers([index], spawn_target, target_loader)
 
     def _drop_connections_in_time(self) -> None:
-        """Make the processes close their stores before granian kills the processes.
+        """Tell the processes to close their stores, before granian kills them.
 
-        Without this function, granian would wait for connections that never end, and then kill the processes.
+        Granian would wait for connections that never end, and then kill the processes.
         """
         if os.name == "posix":
             processes = [worker.inner for worker in self.wrks]
@@ -156,9 +158,9 @@ def _drop_connections(processes: Sequence[Any]) -> None:
 
 @contextmanager
 def _shared_metrics() -> Iterator[None]:
-    """Make a folder for the metrics of all processes.
+    """Make a temporary folder for the metrics of all processes.
 
-    The process that receives a request for metrics adds up the metrics.
+    The process that receives a request for metrics adds up the metrics of all processes.
     """
     with tempfile.TemporaryDirectory(prefix="equipoise-metrics-") as folder:
         share_figures(folder)
@@ -185,7 +187,7 @@ def free_port(host: str = "127.0.0.1") -> int:
 
 
 def _allow_connections(wanted: int) -> int:
-    """Raise the limit on open files, and return the number of connections that the limit allows, at most `wanted`."""
+    """Raise the limit on open files. Return the number of connections that the limit allows, at most `wanted`."""
     try:
         import resource  # noqa: PLC0415 - missing on Windows, which has no such limit
     except ImportError:
@@ -206,7 +208,7 @@ def _allow_connections(wanted: int) -> int:
 
 
 def _free_address(host: str, port: int) -> str:
-    """Check that the port is free, and return the numeric address of `host`."""
+    """Return the numeric address of `host`. Raise InputError if the port is in use."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.create_server((host, port), family=family):

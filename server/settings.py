@@ -148,7 +148,7 @@ class Settings(BaseSettings):
 
 
 def read_settings(**options: Any) -> Settings:
-    """Return the settings. If an option is None, the setting comes from its environment variable, or is the default.
+    """Return the settings. If an option is None, its environment variable is used, or else the default.
 
     Raises
     ------

@@ -29,13 +29,14 @@ from server.store import Store, StoreAway
 from server.store.open import open_store
 
 GC_THRESHOLD = 50_000
-"""Number of new objects after which Python collects garbage; the default of 700 is for short programs."""
+"""Number of new objects after which Python searches for garbage. With the default of 700, it would search too often.
+"""
 DROP_CONNECTIONS_AFTER_S = 3
-"""Time in which running requests must finish when the server stops. After this time all connections are dropped."""
+"""Time in seconds in which running requests must finish when the server stops. Then all connections are closed."""
 STOP_TIMEOUT_S = 9
-"""Time after which the server kills a stopping process."""
+"""Time in seconds after which the server kills a stopping process."""
 LONGEST_BACK_OFF_S = 30.0
-"""Longest time between two attempts to start a process or to reach the store."""
+"""Longest time in seconds between two attempts to start a process or to open the store."""
 
 
 def load_app(folder: Path, settings: Settings) -> Callable[..., Any]:
@@ -60,7 +61,7 @@ def load_app(folder: Path, settings: Settings) -> Callable[..., Any]:
 
 
 def _close(app: Flask, store: Store) -> None:
-    """Log the number of the refused sign-ins that this process has not logged yet, then close the store."""
+    """Log the number of wrong tokens that this process has not logged yet, then close the store."""
     with closing(store), app.app_context():
         note_refused_sign_ins()
 
@@ -68,11 +69,10 @@ def _close(app: Flask, store: Store) -> None:
 def _keep_to_one_core(port: int) -> None:
     """Keep this process on one core, if the operating system can do so. Call this before the process starts threads.
 
-    Python runs one thread at a time. With several cores, each of the many switches between threads wakes another core.
-    The waking takes a third of a request's time. The number of the port determines the core, so that two servers use
-    two cores. Batch scheduling lets the running thread finish before a woken thread starts. The woken thread could not
-    run earlier, because the running thread has the interpreter's lock. Without batch scheduling, interruptions of the
-    running thread took a twentieth of a request's time.
+    Python runs one thread at a time. With several cores, a switch between threads often wakes another core, which
+    takes a
+    third of a request's time. The number of the port determines the core, so that two servers use two cores. Batch
+    scheduling avoids interruptions of the running thread, which took a twentieth of a request's time.
     """
     if hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))
@@ -82,7 +82,7 @@ def _keep_to_one_core(port: int) -> None:
 
 
 def _stop_with_parent() -> None:
-    """End this worker after its parent has died, so that the worker does not keep the port and the store."""
+    """Wait until the parent process ends, then end this process, so that it does not occupy the port and the store."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])
@@ -95,7 +95,7 @@ def _stop_with_parent() -> None:
 
 
 def open_store_when_there(location: str) -> Store:
-    """Wait until the server can reach the store, and return the store. A database may start later than the server."""
+    """Return the store. If its database is not available yet, wait until it has started."""
     wait_s = 1.0
     while True:
         try:

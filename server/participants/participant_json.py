@@ -1,6 +1,6 @@
 """The JSON for a participant's browser: the study, the session with its plan, and the end page.
 
-No part of this JSON contains an answer key.
+The JSON never contains an answer key.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ ENDED_BECAUSE = {
     Release.RELOADED: "reloaded_too_often",
     Release.RESTARTED: "reloaded_too_often",
 }
-"""Keys of the texts that say why a session cannot be resumed, by the reason for the release of its slot."""
+"""For each reason for the release of a slot, the key of the text that explains why the session cannot be resumed."""
 
 AnySession = SessionReply | CompletedSessionReply | EndedSessionReply
 
@@ -53,7 +53,7 @@ def html(markdown: str) -> str:
 
 
 def embedded(markdown: str) -> str:
-    """Return Markdown as HTML for a page that has its own title, with all headings one level lower."""
+    """Return Markdown as HTML with all headings one level lower, for a page that already has a title."""
     tokens = _markdown.parse(markdown)
     for token in tokens:
         if token.type in {"heading_open", "heading_close"}:
@@ -63,7 +63,7 @@ def embedded(markdown: str) -> str:
 
 
 def page(texts: Mapping[str, str], name: str | None) -> str | None:
-    """Return a page of a study as HTML, or None if the study does not have this page."""
+    """Return the page `name` of a study as HTML, or None if `name` is None."""
     return None if name is None else html(texts[name])
 
 
@@ -86,8 +86,8 @@ def digest_of(text: str) -> str:
 def study_json(study: Study, notice: str | None, kind: Kind = Kind.HUMAN) -> StudyReply:
     """Return the data that the page shows before a session.
 
-    `kind` states whether the session of the request belongs to a person or to a simulated participant. If the request
-    has no session, `kind` is `human`.
+    `kind` is `human` or `simulated`, as in the session of the request. If the request has no session, `kind` is
+    `human`.
     """
     definition, timeline = study.definition, study.definition.timeline
     exits = _exits(study, kind)
@@ -162,7 +162,7 @@ def _session_fields(stored: StoredSession, responses: Mapping[int, Any], judged:
 
 
 def practice_json(plan: SessionPlan, judged: Judged) -> PracticeReply:
-    """Return the JSON that says what follows a finished round of practice."""
+    """Return the JSON with the result of a finished round of practice, and the next step."""
     return {
         "passed": judged.passed,
         "correct": judged.n_correct,
@@ -173,7 +173,7 @@ def practice_json(plan: SessionPlan, judged: Judged) -> PracticeReply:
 
 
 def ended_json(plan: SessionPlan, reason: Release) -> EndedReply:
-    """Return the end page of a session that ended early because of a rule of the study."""
+    """Return the JSON of the end page for a session that ended early because of a rule of the study."""
     exits = _exits(context().study, plan.kind)
     exit_ = exits.practice_not_passed if reason is Release.PRACTICE else exits.not_resumed
     return {
@@ -185,7 +185,7 @@ def ended_json(plan: SessionPlan, reason: Release) -> EndedReply:
 
 
 def completion_json(plan: SessionPlan, responses: Mapping[int, Any]) -> CompletionReply:
-    """Return the end page of a participant who has responded to every trial."""
+    """Return the JSON of the end page for a participant who has completed the session."""
     timeline, exits = plan.definition.timeline, _exits(context().study, plan.kind)
     outcome = exits.completed
     if exits.failed_checks is not None and not has_passed_checks(plan, dict(responses)):

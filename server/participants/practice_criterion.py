@@ -1,4 +1,4 @@
-"""The practice criterion: it decides if the next step is a further round of practice, the test or the end page."""
+"""The practice criterion. It decides what follows a round of practice: a further round, the test or the end page."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from server.store import Release, SessionPlan, Store, StoredSession
 
 @dataclass(frozen=True)
 class Judged:
-    """Consequence of a finished round of practice."""
+    """The result of a finished round of practice."""
 
     passed: bool
     n_correct: int
@@ -23,7 +23,7 @@ class Judged:
 
 
 def n_planned(plan: SessionPlan) -> int:
-    """Return the number of planned practice trials of all rounds together."""
+    """Return the number of practice trials in the plan, over all rounds."""
     criterion = plan.definition.practice_criterion
     return len(plan.definition.practice) * (criterion.rounds if criterion else 1)
 
@@ -37,14 +37,16 @@ def ends_round(plan: SessionPlan, trial_index: int) -> bool:
 
 
 def judge(plan: SessionPlan, responses: Mapping[int, Any], last: int) -> Judged:
-    """Apply the criterion to the rounds up to the trial `last`. The practice is passed if one round is passed.
+    """Apply the criterion to the rounds up to the trial `last`.
+
+    The practice is passed if any of these rounds is passed.
 
     Parameters
     ----------
     plan
-        The session's plan, of a study with a practice criterion.
+        The plan of the session. Its study has a practice criterion.
     responses
-        The session's responses by trial index; all responses up to `last` are present.
+        The responses of the session. The keys are trial indices. All responses up to `last` are present.
     last
         Index of a trial for which `ends_round` is true.
     """
@@ -69,12 +71,12 @@ def _n_correct(plan: SessionPlan, responses: Mapping[int, Any], first: int, n_in
 
 
 def is_under_way(plan: SessionPlan, n_answered: int) -> bool:
-    """Return True if the study has a practice criterion, and the session has begun but not left the practice."""
+    """Return True if the study has a practice criterion, and the session has practice responses but no test response."""
     return plan.definition.practice_criterion is not None and 0 < n_answered <= n_planned(plan)
 
 
 def judged_so_far(plan: SessionPlan, responses: Mapping[int, Any], n_answered: int) -> Judged | None:
-    """Return the consequence of the finished rounds; None if no round is finished, or the study has no criterion."""
+    """Return the result of the finished rounds; None if no round is finished, or the study has no criterion."""
     n_in_round = len(plan.definition.practice)
     if not is_under_way(plan, n_answered) or n_answered < n_in_round:
         return None
@@ -93,7 +95,7 @@ def passed_over(plan: SessionPlan, responses: Mapping[int, Any]) -> range:
 def release_if_failed(store: Store, stored: StoredSession) -> None:
     """Release the slot of a session that must end because its practice was not passed.
 
-    The criterion is checked again after later trials, so that a later response cannot hide the result of the practice.
+    Later calls check the criterion again. So a session that has later responses cannot avoid this end.
     """
     plan = stored.plan
     if stored.session.status is not Status.ACTIVE or stored.ended_for or not _may_end(plan, stored.n_answered):

@@ -10,7 +10,7 @@ from server.store import SessionPlan
 
 
 def feedback(plan: SessionPlan, response: Response) -> FeedbackReply | None:
-    """Return the feedback after a stored response, with the result of its practice round; None after a test trial."""
+    """Return the feedback on a stored practice response, with the result of its round; None for a test trial."""
     trial = plan.trials[response.trial_index]
     if trial.phase is not Phase.PRACTICE:
         return None

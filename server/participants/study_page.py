@@ -15,7 +15,7 @@ web_client = Blueprint("web_client", __name__)
 
 @web_client.get("/")
 def page() -> str | Response:
-    """Return the page that runs the study. If the address has parameters, first move the parameters to a cookie."""
+    """Return the page that runs the study. If the address has parameters, first redirect, to move them to a cookie."""
     return participant_auth.exchange() if request.args else render_template("study.html", study=context().study)
 
 

@@ -1,6 +1,6 @@
-"""The participant's requests: consent, plan, responses, completion, withdrawal.
+"""The requests of participants' browsers: consent, plan, responses, completion, withdrawal.
 
-No reply contains an answer key, with one exception: after the response to a practice trial, the server sends feedback.
+No reply contains an answer key, except the feedback after the response to a practice trial.
 """
 
 import secrets
@@ -51,7 +51,7 @@ participants = Blueprint("participants", __name__)
 
 @participants.get("/api/study")
 def study_texts() -> Response:
-    """Return the data that the page shows before the session; store nothing."""
+    """Return the data that the page shows before the session. Store nothing."""
     digest = participant_auth.find_token_digest()
     plan = context().store.find_plan(digest) if digest else None
     return jsonify(participant_json.study_json(context().study, _why_closed(), plan.kind if plan else Kind.HUMAN))
@@ -59,7 +59,7 @@ def study_texts() -> Response:
 
 @participants.post("/api/session")
 def start() -> tuple[Response, int]:
-    """Begin a session after consent, or return the session that the participant has begun before."""
+    """Begin a session after consent. If the participant has a session already, return this session."""
     body = read_body(StartRequest)
     study, store = context().study, context().store
     if body.kind is Kind.SIMULATED:
@@ -91,7 +91,7 @@ def start() -> tuple[Response, int]:
 
 @participants.get("/api/session")
 def session() -> Response:
-    """Return the session's plan and progress; store nothing."""
+    """Return the session's plan and progress. Store nothing."""
     return jsonify(participant_json.session_json(_session()))
 
 
@@ -105,7 +105,10 @@ def visit() -> Response:
 
 @participants.post("/api/demographics")
 def demographics() -> Response:
-    """Store the answers to the questions about the participant; answers that are sent later are not stored."""
+    """Store the answers to the questions about the participant.
+
+    If the session has answers already, they stay unchanged.
+    """
     plan = _session().plan
     body = read_body(DemographicsRequest)
     if body.session != plan.session:
@@ -127,7 +130,7 @@ def demographics() -> Response:
 
 @participants.post("/api/responses")
 def respond() -> tuple[Response, int]:
-    """Store all responses of the request, or refuse all of them. Return the feedback on practice trials."""
+    """Store all responses of the request, or refuse all. Return the feedback on practice trials."""
     parts, token_digest = context(), participant_auth.token_digest()
     plan = parts.store.find_plan(token_digest)
     if plan is None:
@@ -186,7 +189,7 @@ def withdraw() -> Response:
 def _why_closed() -> str | None:
     """Return the reason why this participant cannot begin now, or None.
 
-    If the study is full, a participant who proves that they have a session may still resume the session.
+    If the study is full, a participant may still resume a session, but must prove that it is theirs.
     """
     study, store = context().study, context().store
     is_open = study.definition.recruitment.entry == "open"
@@ -203,8 +206,8 @@ def _proves_a_session(who: Identity) -> bool:
     """Return True if the participant has a session and proves that the session is theirs.
 
     Without a proof, the result is False, even if the store knows the participant's panel id. The number of requests
-    without a proof is limited, in the same way as for starts. Otherwise a client could try submission ids until the
-    server accepts one of the ids as a proof.
+    without a proof is limited. Otherwise a client could try many submission ids (a proof) until the server accepts one
+    of them.
     """
     limits = context().limits
     try:
@@ -225,7 +228,7 @@ def _required_identity(kind: Kind) -> Identity | None:
 
 
 def _begin(start: SessionStart) -> StoredSession:
-    """Begin or resume a participant's session. Refuse the start if its network address has reached a limit."""
+    """Begin or resume a participant's session. Refuse the start if the client's network address has reached a limit."""
     study, store, limits, slots = context().study, context().store, context().limits, context().slots_per_address
     address = address_key(request.remote_addr)
     is_claim = start.identity is not None and start.identity.is_claim
@@ -248,7 +251,7 @@ def _begin(start: SessionStart) -> StoredSession:
 
 
 def _open(before: StoredSession, visit: Visit) -> StoredSession:
-    """Open a session again. If the study's rules then begin a new session, count a start."""
+    """Open a session again. If the study's rules replace it by a new session, count this as a start."""
     store, limits = context().store, context().limits
     if before.plan.definition.resume.otherwise == "restart":
         limits.refuse_more_starts()
@@ -301,10 +304,7 @@ def _check_missing(plan: SessionPlan, phase: Phase, response: TrialResponse) -> 
 
 
 def _passed_over(plan: SessionPlan, responses: Sequence[TrialResponse]) -> range:
-    """Return the practice trials that these responses may skip; refuse test trials if the practice was not passed.
-
-    Only practice responses in the store or in this request count.
-    """
+    """Return the practice trials that these responses may skip. Refuse test trials if the practice was not passed."""
     n_practice = practice_criterion.n_planned(plan)
     first_question = next((response for response in responses if response.trial_index == n_practice), None)
     if plan.definition.practice_criterion is None or first_question is None:

@@ -1,4 +1,4 @@
-"""Withdrawal after the end: a plain page on which a participant deletes their responses with the withdrawal code."""
+"""Withdrawal after the end: a page on which participants delete their responses with the withdrawal code."""
 
 from flask import Blueprint, render_template, request
 from werkzeug.exceptions import TooManyRequests
@@ -14,7 +14,7 @@ from server.store import Store, StoreUnavailable
 withdrawal = Blueprint("withdrawal", __name__)
 
 LONGEST_CODE = 64
-"""Largest length of a code that the server looks up; real codes are shorter."""
+"""Largest number of characters of a code that the server looks up. Real codes are shorter."""
 
 
 @withdrawal.get("/withdraw")
@@ -27,8 +27,8 @@ def ask() -> str:
 def delete() -> tuple[str, int]:
     """Delete the responses that belong to the code, or show that the code is unknown.
 
-    The code is looked up before wrong codes are counted. So the right code is accepted even after many wrong codes from
-    the same network.
+    The server looks up the code before it counts wrong codes. So it accepts a right code even after many wrong codes
+    from the same network.
     """
     refuse_other_sites()
     code = read_field("code")

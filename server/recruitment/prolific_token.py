@@ -1,10 +1,10 @@
-"""Prolific's secured external URL: verifying the `prolific_token` in an address, and reading the ids in the token.
+"""Prolific's secured external URL: check the `prolific_token` in an address, and read the ids in the token.
 
 The token is a JSON Web Token (RFC 7519). It is signed with RS256 and valid for two minutes. Prolific's reference (Well
 Known Endpoints, "Retrieve JSON Web Key Set") lists four checks. The signature must be valid for the key with the id
 `kid`. The time `exp` must be in the future. `aud` must contain the domain of the study. The claim `prolific` must
-contain the ids of the address. The reference states no value of `iss`, so `iss` is not checked. Prolific's keys are
-in a file, so that no request waits for Prolific's server.
+contain the ids in the address. The server reads Prolific's public keys from a file, so that no request waits for
+Prolific's server.
 """
 
 import os
@@ -27,9 +27,9 @@ TOKEN_PARAMETER = "prolific_token"  # noqa: S105 - the name of a parameter
 KEYS_ADDRESS = "https://api.prolific.com/.well-known/study/jwks.json"
 ALGORITHM = "RS256"
 LIFE_S = 120
-"""Time for which a token is valid, according to Prolific's reference."""
+"""Time in seconds for which a token is valid, according to Prolific's reference."""
 LEEWAY_S = 30
-"""Largest allowed difference between Prolific's clock and this server's clock."""
+"""Largest allowed difference between Prolific's clock and this server's clock, in seconds."""
 LONGEST_TOKEN = 8192
 
 
@@ -38,19 +38,19 @@ class ProlificVisit:
     """Content of a valid token."""
 
     ids: dict[str, str]
-    """The ids that Prolific signed, by the names of their parameters: `PROLIFIC_PID`, `STUDY_ID`, `SESSION_ID`."""
+    """The ids that Prolific signed. The keys are `PROLIFIC_PID`, `STUDY_ID` and `SESSION_ID`."""
     signed_at: str
     """Time of the signature; UTC, ISO 8601."""
 
 
 class ProlificTokens:
-    """Verifier of the tokens of one study.
+    """Checks the tokens of one study.
 
     Parameters
     ----------
     keys_path
-        File with Prolific's public keys, a JSON Web Key Set. Prolific changes its keys, so the server reads the file
-        again after the file was replaced.
+        File with Prolific's public keys, a JSON Web Key Set. Prolific changes its keys sometimes. If the file is
+        replaced, the server reads it again.
     study_url
         Address of the study, as registered at Prolific.
 
@@ -105,12 +105,12 @@ class ProlificTokens:
 
 
 def prolific_tokens(study: Study, settings: Settings) -> ProlificTokens | None:
-    """Return the verifier of a study's tokens, or None if the study does not require tokens.
+    """Return the object that checks a study's tokens, or None if the study does not require tokens.
 
     Raises
     ------
     InputError
-        If the study requires tokens, and the settings have no usable file with keys.
+        If the study requires tokens, but the settings name no usable file with keys.
     """
     url = study.definition.recruitment.prolific_secured_url
     if url is None:
@@ -124,7 +124,7 @@ def prolific_tokens(study: Study, settings: Settings) -> ProlificTokens | None:
 
 
 def _read_keys(path: Path) -> dict[str, jwt.PyJWK]:
-    """Return the keys for RS256 signatures, by the id of the key (`kid`)."""
+    """Return the public keys for RS256 signatures. The dictionary keys are the ids `kid`."""
     fix = f"Fix: save {KEYS_ADDRESS} as this file again."
     try:
         keys = jwt.PyJWKSet.from_json(read_text(path)).keys
@@ -154,7 +154,7 @@ def _version(path: Path) -> tuple[int, int, int] | None:
 def _site(address: str) -> str:
     """Return the host in the address of a website, or in a domain name.
 
-    If the address has a port other than 443, the port follows the host.
+    A port other than 443 is added to the host.
     """
     try:
         parts = urlsplit(address if "//" in address else f"//{address}")

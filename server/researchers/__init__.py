@@ -1,1 +1,1 @@
-"""The researcher's side: sign-in, and the page on the progress of data collection."""
+"""The pages for the researcher: sign-in, and the progress of the data collection."""

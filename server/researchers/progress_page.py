@@ -1,4 +1,4 @@
-"""The researcher's page: progress of the data collection, after signing in with the researcher's token."""
+"""The researcher's page on the progress of the data collection. The researcher signs in with a token first."""
 
 from flask import Blueprint, Response, render_template
 
@@ -12,7 +12,7 @@ researchers.register_error_handler(StoreUnavailable, store_is_away)
 
 @researchers.get("/")
 def progress() -> str | tuple[str, int]:
-    """Show the sessions by status, kind and group. Without a sign-in, show the form that asks for the token."""
+    """Show the numbers of sessions by status, kind and group. Without a sign-in, show the sign-in form."""
     if find_sign_in() is None:
         return sign_in_form(), 403
     study, store = context().study, context().store
@@ -21,5 +21,5 @@ def progress() -> str | tuple[str, int]:
 
 @researchers.get("/style.css")
 def style() -> Response:
-    """Return the style sheet of the researcher's pages. The content security policy forbids styles inside a page."""
+    """Return the style sheet of the researcher's pages."""
     return Response(render_template("progress.css"), mimetype="text/css")

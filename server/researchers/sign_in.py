@@ -1,9 +1,9 @@
 """Sign-in and sign-out of researchers, and the check of the researcher's token.
 
-In the link that `equipoise serve` prints, the token follows the `#`. No browser sends this part of an address. A script
-of the page removes the token from the address bar and signs in. Each sign-in adds an entry to the study's log, and the
-cookie contains the number of this entry. Signing out adds a second entry. This second entry makes the cookie, and all
-copies of the cookie, invalid in every server process.
+In the link that `equipoise serve` prints, the token comes after the `#`. Browsers do not send this part of an address
+to a server. A script of the page removes the token from the address bar and signs in. Each sign-in adds an entry to
+the study's log, and the cookie contains the number of the entry. Signing out adds a second entry, which makes all
+copies of the cookie invalid.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ STORE_AWAY = "The store cannot be used now, so nobody can sign in or out. Fix: t
 
 @sign_in_pages.post("/sign-in")
 def sign_in() -> Response:
-    """Exchange the token for a cookie."""
+    """Check the token, and send a cookie that replaces the token in later requests."""
     refuse_other_sites()
     if not _is_right(read_field("token").strip(), context().secrets.researcher_token):
         _note_refused(context().limits.refused_sign_ins.count())
@@ -61,13 +61,13 @@ def sign_out() -> Response:
 
 @sign_in_pages.get("/sign-in.js")
 def script() -> Response:
-    """Return the script that signs in with the token after the `#`. The policy forbids scripts inside a page."""
+    """Return the script that signs in with the token after the `#` of the address."""
     return Response(render_template("sign-in.js"), mimetype="text/javascript")
 
 
 @sign_in_pages.errorhandler(Forbidden)
 def refused(error: Forbidden) -> tuple[str, int]:
-    """Show a refusal on the sign-in page."""
+    """Show an error on the sign-in page."""
     return sign_in_form(error.description), 403
 
 
@@ -85,7 +85,7 @@ def store_is_away(error: StoreUnavailable) -> tuple[str, int, dict[str, str]]:
 
 
 def require_token() -> None:
-    """Refuse a program's request without the researcher's token."""
+    """Raise an error if a program's request does not have the researcher's token."""
     if not _is_right(request.headers.get("Authorization", ""), f"Bearer {context().secrets.researcher_token}"):
         context().limits.count_wrong_key()
         raise Forbidden(
@@ -102,7 +102,7 @@ def note_refused_sign_ins() -> None:
 
 
 def _note_refused(number: int) -> None:
-    """Log a number of wrong tokens; if the store is unavailable, keep the number for the next entry."""
+    """Log a number of wrong tokens. If the store is unavailable, add the number to the next entry."""
     if number:
         try:
             _note(Access.SIGN_IN_REFUSED, number=number)
@@ -113,8 +113,8 @@ def _note_refused(number: int) -> None:
 def _is_right(given: str, expected: str) -> bool:
     """Return True if a secret is right. The comparison takes the same time for right and wrong secrets.
 
-    The server checks a secret before it counts wrong secrets. So the right secret is never refused, even after many
-    wrong secrets from the same network.
+    The server counts only wrong secrets. So it accepts the right secret even after many wrong secrets from the same
+    network.
     """
     return hmac.compare_digest(given.encode(), expected.encode())
 
@@ -126,7 +126,7 @@ def _note(access: Access, **details: Any) -> list[int]:
 
 
 def find_sign_in() -> str | None:
-    """Return the name of the sign-in that made the request's cookie. Return None if there is no valid cookie."""
+    """Return the random name of the sign-in to which the request's cookie belongs; None without a valid cookie."""
     held = COOKIE.read(COOKIE_MAX_AGE_S)
     if held is None or held.count("-") != 2:  # A cookie of an earlier Equipoise.
         return None
@@ -140,7 +140,7 @@ def find_sign_in() -> str | None:
 
 
 def _token_mark() -> str:
-    """Return the value that links a cookie to the token. A new `researcher-token` makes the old cookies invalid."""
+    """Return a digest of the token for the cookie. If the researcher's token changes, old cookies become invalid."""
     return hashlib.sha256(f"researcher cookie {context().secrets.researcher_token}".encode()).hexdigest()
 
 

@@ -1,9 +1,9 @@
 """The host names that a server accepts.
 
-Another site can make its own name point to this machine (DNS rebinding). A browser would then let a page of that site
-read the server's replies. But the browser sends the name of that site with each request. So a server accepts only names
-that other sites cannot assign: the names of this machine, and the names in the settings `host` and `hosts`. It also
-accepts any numeric address (127.0.0.1), because nobody can make a number point to another machine.
+Another site can make its own host name point to this machine (DNS rebinding). A browser would then let pages of the
+other site read the server's replies. But the browser sends the host name of the other site with each request. So the
+server accepts only the names of this machine, and the names in the settings `host` and `hosts`. It also accepts any
+numeric address, such as 127.0.0.1.
 """
 
 import ipaddress
@@ -18,13 +18,12 @@ from server.settings import Settings
 
 WITHOUT_PORT = re.compile(r"(\[[^\]]*\]|[^:]*)(?::\d*)?")
 OF_ANY_NAME = frozenset({"/healthz", "/readyz"})
-"""Addresses of the health checks. For these addresses the server accepts any host name, because probes use various
-names.
+"""Paths of the health checks. For these paths, the server accepts any host name, because probes use various names.
 """
 
 
 class WrongHost(HTTPException):
-    """A request with a host name that the server does not accept."""
+    """Error for a request with a host name that the server does not accept."""
 
     code = 421
 
@@ -45,15 +44,15 @@ class Hosts:
             own.add(socket.getfqdn().lower())
         self._names = own | set(settings.hosts)
         self.has = lru_cache(256)(self._has)
-        """Return True if the server accepts the name in a `Host` header, which may also contain a port."""
+        """Function that returns True if the server accepts the name in a `Host` header, with or without a port."""
 
     def refuse_others(self) -> None:
-        """Refuse a request with a host name that the server does not accept.
+        """Raise an error if the request has a host name that the server does not accept.
 
         Raises
         ------
         WrongHost
-            If the server does not accept the name. The message says which setting adds a name.
+            If the server does not accept the name. The message states the setting that adds a name.
         """
         environ = request.environ
         host = environ.get("HTTP_HOST", "")

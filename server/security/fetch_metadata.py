@@ -1,8 +1,8 @@
 """Origin and kind of a request, from headers that the browser sends (W3C Fetch Metadata).
 
-A browser sends these headers with requests over HTTPS, and with requests to its own machine. No script can change these
-headers. An older browser, or a browser on plain HTTP, sends `Origin` instead. A client that sends neither header is not
-refused.
+A browser sends these headers with requests over HTTPS, and with requests to its own machine. Scripts cannot change
+them. An older browser, or a browser on plain HTTP, sends `Origin` instead. If a client sends none of these headers,
+the server accepts the request.
 """
 
 from flask import request
@@ -14,7 +14,7 @@ FROM_OTHER_SITE = (
 
 
 def refuse_other_sites() -> None:
-    """Refuse a form that a page of another site has sent.
+    """Raise an error for a form that a page of another site has sent.
 
     Raises
     ------
@@ -33,6 +33,6 @@ def refuse_other_sites() -> None:
 
 
 def is_visit() -> bool:
-    """Return True if the request opens a page in a window; False if a frame, an image or a script sends the request."""
+    """Return True if the request opens a page in a window, and False if a frame, an image or a script sends it."""
     mode, destination = request.headers.get("Sec-Fetch-Mode"), request.headers.get("Sec-Fetch-Dest")
     return mode in {None, "navigate"} and destination in {None, "document"}

@@ -1,9 +1,8 @@
 """Rate limits for the requests of one session, and for the requests without a session from one network address.
 
-All IPv6 addresses of a network of 64 bits count as one address, because one machine can use all addresses. Counts are
-in memory for one time window; they are neither stored nor logged. Each server process counts separately. This module
-uses no library for rate limits: such libraries start threads that remove old counts, and these threads slow every
-request. In this module, every time window begins with new counts.
+All IPv6 addresses of a network of 64 bits count as one address, because one machine can use all of them. Counts are in
+memory for one time window, and are neither stored nor logged. Each server process counts separately. Libraries for
+rate limits start threads that remove old counts, which would slow every request. So this module uses no library.
 """
 
 import ipaddress
@@ -22,14 +21,12 @@ KEYS_TRIED_PER_MINUTE = 10
 CODES_TRIED_PER_MINUTE = 20
 """Largest number of wrong withdrawal codes per minute from one address. Further wrong codes get status 429."""
 UNPROVEN_CLAIMS_PER_MINUTE = 20
-"""Largest number of refusals per minute and address, counting only refusals that reveal something about a panel id.
-
-If a start is refused because it has no proof, the refusal reveals that the panel id has a session. If a start is
-refused because the id is not invited, or because the study is full, the refusal reveals that the id has no session.
+"""Largest number of refusals per minute and address that reveal something about a panel id. A refusal for a missing
+proof reveals that the panel id has a session. A refusal because the id is not invited, or because the study is full,
+reveals that the id has no session.
 """
 IPV6_NETWORK_BITS = 64
-"""Number of leading bits of an IPv6 address that identify the network of one customer, often of one machine (RFC 6177,
-RFC 8981).
+"""Number of leading bits of an IPv6 address that identify the network of one customer or machine (RFC 6177, RFC 8981).
 """
 
 
@@ -44,8 +41,8 @@ def address_key(address: str | None) -> str:
     Returns
     -------
     str
-        For an IPv4 address, the address itself, also if it was written as IPv6 (`::ffff:192.0.2.1`). For any other IPv6
-        address, its network of 64 bits. For any other text, the text itself.
+        For an IPv4 address, the address, even if it was written as IPv6 (`::ffff:192.0.2.1`). For any other IPv6
+        address, the network of 64 bits. Any other text is returned unchanged.
     """
     try:
         parsed = ipaddress.ip_address((address or "").partition("%")[0])
@@ -77,7 +74,7 @@ class FixedWindow:
         self._lock = threading.Lock()
 
     def count(self, key: str) -> None:
-        """Count one event of a key, and refuse an event over the limit.
+        """Count one event of a key. Raise an error if the limit is exceeded.
 
         Raises
         ------
@@ -93,7 +90,7 @@ class FixedWindow:
             raise TooManyRequests(retry_after=max(1, math.ceil(wait_s)))
 
     def has_reached(self, key: str) -> bool:
-        """Return True if a key has reached the limit; count nothing."""
+        """Return True if a key has reached the limit, without counting an event."""
         with self._lock:
             self._renew()
             return self._counts[key] >= self._limit
@@ -105,7 +102,7 @@ class FixedWindow:
 
 
 class PeriodicCount:
-    """Counter of events. The number of events is reported at most once in each time window.
+    """Counter that the caller reports at most once in each time window.
 
     Parameters
     ----------
@@ -120,10 +117,10 @@ class PeriodicCount:
         self._lock = threading.Lock()
 
     def count(self) -> int:
-        """Count one event. Return the number of events to report now, or 0 if this window of time has a report already.
+        """Count one event. Return the number of events to report now, or 0 if this time window has a report already.
 
-        An event with the result 0 is part of the next report. If no further event is counted, only `take_rest` returns
-        the number of the events that are not reported yet.
+        After the result 0, the event is part of the next report. If there is no further event, `take_rest` returns its
+        number.
         """
         with self._lock:
             self._n += 1
@@ -133,7 +130,7 @@ class PeriodicCount:
             return self._take()
 
     def take_rest(self) -> int:
-        """Return the number of counted events that are not reported yet."""
+        """Return the number of counted events that are not reported yet. They then count as reported."""
         with self._lock:
             return self._take()
 
@@ -148,7 +145,7 @@ class PeriodicCount:
 
 
 class RateLimits:
-    """The limits of one application."""
+    """The rate limits of one application."""
 
     def __init__(self, settings: Settings) -> None:
         self._starts = FixedWindow(settings.starts_per_minute, 60)
@@ -159,7 +156,7 @@ class RateLimits:
         self._claims = FixedWindow(UNPROVEN_CLAIMS_PER_MINUTE, 60)
 
     def count_start(self) -> None:
-        """Count a session start from this request's address."""
+        """Count a session start from the network address of this request."""
         self._starts.count(address_key(request.remote_addr))
 
     def count_request(self, session: str) -> None:
@@ -167,23 +164,26 @@ class RateLimits:
         self._requests.count(session)
 
     def count_wrong_key(self) -> None:
-        """Count a wrong researcher's token from this request's address; the right token is never counted or refused."""
+        """Count a wrong researcher's token from the network address of this request.
+
+        Do not call this for the right token.
+        """
         self._keys_tried.count(address_key(request.remote_addr))
 
     def count_wrong_code(self) -> None:
-        """Count a wrong withdrawal code from this request's address; a right code is never counted or refused."""
+        """Count a wrong withdrawal code from the network address of this request. Do not call this for a right code."""
         self._codes_tried.count(address_key(request.remote_addr))
 
     def refuse_more_starts(self) -> None:
-        """Refuse a start if this request's address has already begun too many sessions; count nothing."""
+        """Raise an error if the network address of this request has begun too many sessions. Count nothing."""
         self._refuse_at(self._starts)
 
     def refuse_more_claims(self) -> None:
-        """Refuse to look up a panel id if this request's address has sent too many panel ids without a proof."""
+        """Raise an error if the network address of this request has sent too many panel ids without a proof."""
         self._refuse_at(self._claims)
 
     def count_unproven_claim(self) -> None:
-        """Count a refusal for this request's address.
+        """Count a refusal for the network address of this request.
 
         Call this method only if the refusal revealed whether the study knows or accepts a panel id.
         """

@@ -16,14 +16,14 @@ class Secrets:
     """Secrets that only the server and the researcher may know."""
 
     signing_key: str = field(repr=False)
-    """Key that signs cookies and personal links. There may be several keys, one per line; the last key is the newest.
+    """Key that signs cookies and personal links. If there are several keys (one per line), the last key is the newest.
     """
     researcher_token: str = field(repr=False)
     """Token with which a researcher signs in."""
 
 
 def read_secrets(folder: Path) -> Secrets:
-    """Return the secrets in a folder; if a secret is missing, make the secret first.
+    """Return the secrets in a folder. If a secret is missing, make it first.
 
     Raises
     ------

@@ -10,10 +10,12 @@ from itsdangerous import BadSignature, Signer, TimestampSigner
 AnySigner = TypeVar("AnySigner", bound=Signer)
 
 LONGEST_KEPT = 500
-"""Largest length of a signed value that is cached after its check. The server's own values are about 200 characters."""
+"""Largest number of characters of a signed value that is cached after its check. The server's own values have about
+200.
+"""
 CLOCK_SKEW_S = 60
-"""Largest allowed difference between the clocks of two servers. A server accepts a signature if the time of the
-signature is at most this far in the future.
+"""Largest allowed difference between the clocks of two servers, in seconds. A server accepts a signature whose time is
+at most this far in the future.
 """
 
 
@@ -23,8 +25,8 @@ def sign(signing_key: str, purpose: str, value: str) -> str:
     Parameters
     ----------
     signing_key
-        One signing key, or several keys with one key per line. The last key is the newest key, which signs. Signatures
-        of all keys are accepted.
+        One signing key, or several keys with one key per line. The last key is used to sign. Signatures of all keys
+        are valid.
     purpose
         Purpose of the signature. The signature is invalid for any other purpose.
     value

@@ -1,8 +1,7 @@
 """Limit of slots per network address, so that one client cannot fill a study with many invented ids.
 
-The server keeps the address of each session's start in memory for a day; the server neither stores nor logs the
-address. Each server process counts only the sessions that began in this process. The store knows which sessions have a
-slot.
+The server keeps the network address of each session's start in memory for a day, and neither stores nor logs it. Each
+server process counts only the sessions that it has begun.
 """
 
 import threading
@@ -18,7 +17,7 @@ REMEMBERED_S = 24 * 3600
 
 
 class SlotsPerAddress:
-    """Counter of the participants with a slot, for each network address.
+    """Number of participants with a slot, for each network address.
 
     Parameters
     ----------
@@ -37,21 +36,21 @@ class SlotsPerAddress:
         self._sessions: defaultdict[str, set[str]] = defaultdict(set)
         self._begun: deque[tuple[float, str, str]] = deque()
         self._starting: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        """The start requests that are running now, for each address. Requests with the same id are counted together."""
+        """The start requests that are running now, for each address. Requests with the same start id count as one."""
         self._lock = threading.Lock()
 
     @contextmanager
     def one_more(self, address: str, start_id: str) -> Iterator[None]:
-        """Refuse a further participant if the address is at its limit; otherwise run the `with` block.
+        """Raise an error if the address is at its limit; otherwise run the `with` block.
 
         While the block runs, the start counts as a participant, so that simultaneous starts are counted too. In the
-        block, call `add` as soon as the session has begun, so that the session counts from then on.
+        block, call `add` as soon as the session has begun.
 
         Raises
         ------
         Refusal
-            If the address is at its limit. A repeated start is not refused if its session was begun from this address
-            and still has a slot.
+            If the address is at its limit. There is no error for a repeated start whose session was begun from this
+            address and still has a slot.
         """
         self._admit(address, start_id)
         try:

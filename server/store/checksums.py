@@ -1,9 +1,11 @@
-"""Chains of checksums. Each checksum covers a row and the previous checksum, so no change, gap or swap stays hidden.
+"""Chains of checksums.
+
+Each checksum covers a row and the previous checksum, so every changed or missing row is detected.
 
 The first checksum of a session covers the session and its plan; each response adds a checksum. The session stores the
-last checksum of its chain, so that missing rows at the end are found too. The log of decisions is a separate chain.
-Chains reveal damage, accidents and hidden edits. Chains do not reveal that a person has computed a whole chain again.
-Only a digest that was recorded earlier reveals this. `equipoise store verify` prints the digest.
+last checksum of its chain, so that missing rows at the end are detected too. The log of decisions is a separate chain.
+If a person edits rows and computes the whole chain again, the chain does not reveal the edit. Then only an earlier
+digest of the store, which `equipoise store verify` prints, shows that the data have changed.
 """
 
 import hashlib
@@ -20,7 +22,7 @@ RESPONSE_COLUMNS = (
     "valid", "text", "imported_correct", "visit", "input", "missing", "signals", "jspsych",
     *MODEL_COLUMNS,
 )  # fmt: skip
-"""The stored columns of a response that its checksum covers, in this order."""
+"""The stored columns of a response that the checksum of the response covers, in this order."""
 
 N_FIRST_COLUMNS = 18
 """Number of the columns in `RESPONSE_COLUMNS` that existed before the migration `m003`. The checksum of a response that
@@ -28,8 +30,8 @@ was stored before `m003` covers only these first columns.
 """
 
 TIMING_COLUMNS = ("fixation_frames_intended", "frame_ms", "onset_source")
-"""Columns that were missing in the earliest stores with checksums. The checksums of such a store do not cover these
-columns. The number `N_FIRST_COLUMNS` includes the columns nevertheless.
+"""Columns that the earliest stores with checksums lacked. The checksums of such a store do not cover these columns,
+although the columns are among the first `N_FIRST_COLUMNS`.
 """
 
 FIRST_FIXED = """
@@ -37,23 +39,23 @@ FIRST_FIXED = """
     run, model, model_version, temperature, prompt_digest, parameters,
     CASE WHEN kind = 'model' THEN completed_at END
 """
-"""The unchanging columns of a session, as they were before the migration `m005`. A query selects them from `SESSIONS`.
-The column `run` and all columns after it have values only in the session of a model.
+"""The columns of a session that never change, as they were before the migration `m005`, for a query on `SESSIONS`. The
+column `run` and all columns after it have values only in the session of a model.
 """
 
 N_FIRST_FIXED = 17
 
 FIXED = f"{FIRST_FIXED}, session_number, uploaded_at, revision, withdrawal_code"
-"""The unchanging columns of a session. A query selects these columns from `SESSIONS`. `session_number` and
-`uploaded_at` have values only in a laboratory session. The checksum of a session from before the migration `m007` does
-not cover the last column. A checksum covers values and not names, so a renamed column does not change any checksum.
+"""The columns of a session that never change, for a query on `SESSIONS`. `session_number` and `uploaded_at` have
+values only in a laboratory session. The checksum of a session from before the migration `m007` does not cover the last
+column. Checksums cover values and not names, so a renamed column changes no checksum.
 """
 
 SESSIONS = "sessions LEFT JOIN participants USING (participant) LEFT JOIN runs USING (session)"
 
 
 def link(previous: str, values: Sequence[Any]) -> str:
-    """Return the checksum of a row and of the preceding checksum: SHA-256, as 64 hexadecimal digits.
+    """Return the checksum (SHA-256) of a row together with the preceding checksum, as 64 hexadecimal digits.
 
     Parameters
     ----------
@@ -86,7 +88,7 @@ def link_response(previous: str, values: Sequence[Any]) -> str:
 
 
 def is_link_of_response(checksum: str, previous: str, values: Sequence[Any]) -> bool:
-    """Return True if a checksum is the checksum of a response, computed by any version of Equipoise.
+    """Return True if a checksum is right for a response. The checksum may come from any earlier version of Equipoise.
 
     Parameters
     ----------
@@ -117,7 +119,7 @@ def beginning_of_session(fixed: Sequence[Any], plan: Iterable[Sequence[str]]) ->
     fixed
         The values of the columns in `FIXED`.
     plan
-        Phase and item id of each trial, in the order of the trials.
+        The phase and the item id of each trial, in the order of the trials.
     """
     n_covered = len(fixed)
     while n_covered > N_FIRST_FIXED and fixed[n_covered - 1] is None:

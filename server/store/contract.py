@@ -34,45 +34,47 @@ from server.store.models import (
 class Store(ABC):
     """A store of studies, plans and append-only responses. All methods may be called from any thread.
 
-    A method that writes returns only when its data are committed and on disk. A method that raises an error has written
-    nothing, with one exception: if the connection to a database broke during the commit, the data may be stored.
-    Responses are never changed; only a withdrawal deletes responses. The store publishes one view, `trials`, which
-    `analysis` reads. The view has one row per planned trial, with the response if the store has a response.
+    A method that writes returns only when its data are committed and on disk. A method that raises an error has
+    written nothing. There is one exception: if the connection to a database breaks during the commit, the data may be
+    stored. Responses are never changed, and only a withdrawal deletes responses. `analysis` reads the view `trials`,
+    which has one row per planned trial, with the response if there is one.
 
     Every method raises `StoreUnavailable` if the store cannot be used now.
     """
 
     @abstractmethod
     def register_study(self, study: Study) -> None:
-        """Record the study and its battery, so that the store is complete without the study's folder.
+        """Save the study and its battery in the store, so that the data can be read without the study's folder.
 
         Raises
         ------
         InputError
             If this version of the study has sessions that began with different content. The message names the
-            differences, and says if `revise_study` can accept these differences.
+            differences, and states whether `revise_study` can accept them.
         """
 
     @abstractmethod
     def revise_study(self, study: Study, reason: str) -> Revision:
-        """Accept a change of wording in a version that has sessions; write the change and the reason to the log.
+        """Accept a change of wording in a version that has sessions. Write the change and the reason to the log.
 
-        Groups, slots and sessions do not change. A session keeps the content with which it began. The sessions that
-        begin later, on a server that serves the revision, get the new content.
+        Groups and slots do not change. A session keeps the content with which it began. Sessions that begin later get
+        the
+        new content, if the server was started with it.
 
         Raises
         ------
         InputError
-            If this version has no sessions, if its content is registered already, or if more than the wording changed.
+            If this version has no sessions, if the store has the same content already, or if more than the wording
+            changed.
         """
 
     @abstractmethod
     def changed_since(self, study: Study) -> str | None:
-        """Return the names of the changes since this version of the study was registered; None if nothing changed."""
+        """Return the names of the changes since the store saved this version of the study; None if nothing changed."""
 
     @abstractmethod
     def revisions(self, study: Study) -> list[Revision]:
-        """Return the revisions of all versions of this study, the oldest revision first."""
+        """Return the accepted changes of wording (revisions) in all versions of this study, the oldest first."""
 
     @abstractmethod
     def content(self, study: Study, content_digest: str) -> tuple[StudyDefinition, Mapping[str, str]] | None:
@@ -82,43 +84,43 @@ class Store(ABC):
     def start_session(self, study: Study, start: SessionStart) -> StoredSession:
         """Reserve a slot in a group, and begin a session. The module `server.store.sql.assignment` chooses the group.
 
-        The sessions of one kind in one group have the seeds 1, 2, 3, and so on. So the plans of a whole study can be
-        made again without the data. A seed is skipped if an uploaded session has this seed already.
+        The sessions of one kind in one group have the seeds 1, 2, 3, and so on. So the plans of a study can be made
+        again without the data. If an uploaded session has a seed already, the seed is skipped.
 
         A start that is sent twice begins one session. If a participant with the same identity and the same session
-        number starts again, the first session is resumed. From then on only the token of the later start is valid. The
-        study's rules for resuming apply (`open_session`). With a new session number, the participant begins a further
-        session. A participant who has withdrawn cannot begin any further session.
+        number starts again, the first session is resumed by the study's rules (`open_session`). Then only the token of
+        the later start is valid. With a new session number, the participant begins a further session. A participant
+        who has withdrawn cannot begin a further session.
 
-        A panel id alone is not enough to resume a session. The client must also have the token of the session, the id
-        of the start that began the session, or a signature of the panel that is newer than the last visit. Without
-        signatures, the id that the panel gave to the submission at the start is also enough.
+        A panel id alone is not enough to resume a session. The client must also have one of these proofs: the token of
+        the session, the id of the start that began the session, or a signature of the panel that is newer than the
+        last visit. If the study does not require signatures, the panel's id of the submission is a proof too.
 
-        An uploaded session (`start.uploaded`) was run with another store, and is stored unchanged. If the group of the
-        session is full, the session gets no slot. If the session is uploaded again, even under another laboratory code,
-        the client gets the stored session. The stored session may be completed or withdrawn. A repeated upload is not
-        recorded as a visit.
+        An uploaded session (`start.uploaded`) was run with another store, and is stored unchanged. If its group is
+        full, the session gets no slot. If the session is uploaded again, even under another laboratory code, the
+        client gets the stored session, which may be completed or withdrawn. A repeated upload is not recorded as a
+        visit.
 
         Raises
         ------
         StudyFull
             If there is no free slot.
         BegunElsewhere
-            If a session was begun with this panel id, and the client does not prove that the same participant is back.
+            If a session was begun with this panel id, and the client has no proof.
         Conflict
-            If this participant has withdrawn from the study, or has completed the session with this number. The
-            error is also raised if the wanted group is full, does not exist, or is not the group of the session. For an
-            uploaded session, the error is also raised if a different session in the store has the same name, or a
-            different participant has the same laboratory code.
+            If this participant has withdrawn from the study, or has completed the session with this number. Also if
+            the wanted group is full, does not exist, or is not the group of the session. For an uploaded session, also
+            if a different session in the store has the same name, or a different participant has the same laboratory
+            code.
         """
 
     @abstractmethod
     def why_full(self, study: Study) -> StudyFull | None:
-        """Return the refusal for a participant who arrives now, or None if there is a free slot."""
+        """Return the error for a participant who arrives now, or None if there is a free slot."""
 
     @abstractmethod
     def require_slot(self, study: Study, identity: Identity, session_number: int, group: int | None) -> None:
-        """Refuse a participant in the laboratory if `start_session` would refuse the participant now. Store nothing.
+        """Raise the error that `start_session` would raise now for a participant in the laboratory. Store nothing.
 
         Raises
         ------
@@ -132,11 +134,11 @@ class Store(ABC):
 
     @abstractmethod
     def may_resume(self, study: Study, identity: Identity) -> bool:
-        """Return True if a participant with this identity may resume a session in another browser (`start_session`)."""
+        """Return True if a participant with this identity may resume a session in another browser."""
 
     @abstractmethod
     def with_slots(self, study: Study, sessions: Sequence[str]) -> list[str]:
-        """Return the sessions, among the given `sessions`, that have a reserved slot. The order is arbitrary.
+        """Return those of the given sessions that have a reserved slot, in any order.
 
         A slot that has timed out does not count.
         """
@@ -153,13 +155,13 @@ class Store(ABC):
     def find_plan(self, token_digest: str) -> SessionPlan | None:
         """Return the plan of the session with this token, or None.
 
-        The plan comes from memory if possible, even if the token has just become invalid. `add_responses` checks that
-        the token is still valid.
+        The plan may come from a cache, so the token may have just become invalid. `add_responses` checks that the
+        token is valid.
         """
 
     @abstractmethod
     def responses(self, session: str) -> dict[int, Any]:
-        """Return a session's responses by trial index."""
+        """Return the responses of a session. The keys are trial indices."""
 
     @abstractmethod
     def add_responses(
@@ -176,14 +178,13 @@ class Store(ABC):
         responses
             The responses, in the order of their trials.
         passed_over
-            Practice trials, before the first trial of `responses`, that need no response because an earlier round of
+            Practice trials before the first trial of `responses` that were skipped, because an earlier round of
             practice was passed.
 
         Returns
         -------
         list of bool
-            For each response, True if the response is new, False if a response with this `response_id` was stored
-            before.
+            For each response, True if it is new, and False if it was stored before with the same `response_id`.
 
         Raises
         ------
@@ -196,9 +197,9 @@ class Store(ABC):
 
     @abstractmethod
     def add_demographics(self, session: str, answers: Mapping[str, Any]) -> bool:
-        """Store the participant's answers to the questions about the participant.
+        """Store the answers to the questions about the participant.
 
-        Return True if the answers were stored. Return False if the store has answers already.
+        Return True if the answers were stored, and False if the session has answers already.
         """
 
     @abstractmethod
@@ -207,11 +208,10 @@ class Store(ABC):
     ) -> None:
         """Mark a session as completed and confirm its slot; a second call changes nothing.
 
-        `completed_at` is only for laboratory sessions, because a laboratory may upload a session after its completion.
+        Give `completed_at` only for laboratory sessions, which a laboratory may upload after their completion.
 
-        If `passed_checks` is False, the slot is released instead, so that another participant can take the slot. If
-        another participant got the slot after a time-out, the session is completed without a slot (`surplus` in the
-        log).
+        If `passed_checks` is False, the slot is released instead, so that another participant can have it. If the slot
+        timed out and another participant has it now, the session is completed without a slot (`surplus` in the log).
 
         Raises
         ------
@@ -224,19 +224,18 @@ class Store(ABC):
     def withdraw_session(self, session: str, by_researcher: bool = False) -> None:
         """Delete a session's responses, release its slot and close the session; a second call changes nothing.
 
-        The responses in the participant's other sessions of the study are deleted too. The log records the withdrawal.
-        If the researcher has deleted the responses (`by_researcher`), the log records this too.
+        The responses in the participant's other sessions of the study are deleted too. The log records the withdrawal,
+        and whether the researcher deleted the responses (`by_researcher`).
         """
 
     @abstractmethod
     def open_session(self, study: Study, token_digest: str, visit: Visit) -> StoredSession:
         """Record that a session was opened again, and apply the study's rules for resuming (`resume` in `study.yaml`).
 
-        If the session was opened too late or too often, the rules end the session (`StoredSession.ended_for`), or begin
-        a new session. The new session has the same participant and the same group, and the token then belongs to the
-        new session. Otherwise the session is resumed in the same way as in `resume_session`. A session that is over is
-        not changed. The rules do not apply to a session that has all responses. The rules do not apply to an uploaded
-        session either, because the laboratory that ran the session has already allowed its visits.
+        If the session was opened too late or too often, the rules end it (`StoredSession.ended_for`) or replace it by
+        a new session of the same participant in the same group. The token then belongs to the new session. Otherwise
+        the session is resumed as in `resume_session`. A session that is over is not changed. The rules do not apply to
+        sessions that have all responses, or to uploaded sessions.
 
         Raises
         ------
@@ -248,7 +247,9 @@ class Store(ABC):
 
     @abstractmethod
     def resume_session(self, study: Study, session: str) -> None:
-        """Record that a participant has come back. If the slot was released after a time-out, reserve a slot again.
+        """Record that a participant has come back.
+
+        If the slot was released after a time-out, reserve a slot for the session again.
 
         Raises
         ------
@@ -258,9 +259,9 @@ class Store(ABC):
 
     @abstractmethod
     def release_slot(self, session: str, reason: Release) -> bool:
-        """Release a reserved or confirmed slot by the researcher's decision; return True if there was a slot.
+        """Release a reserved or confirmed slot. Return True if there was a slot.
 
-        If the session has no slot, nothing changes, with one exception. If the reason is a rule of the study
+        If the session has no slot, nothing changes. There is one exception: if the reason is a rule of the study
         (`ENDED_FOR`), the reason is recorded, and the session ends.
         """
 
@@ -268,7 +269,7 @@ class Store(ABC):
     def exclude_sessions(self, sessions: Sequence[str], reason: str) -> None:
         """Exclude participants' sessions from the analysis by the researcher's decision, all of them or none.
 
-        The responses stay. The slot of each session is released, so that another participant can take the slot.
+        The responses stay. The slot of each session is released, so that another participant can have it.
 
         Raises
         ------
@@ -278,10 +279,9 @@ class Store(ABC):
 
     @abstractmethod
     def include_sessions(self, study: Study, sessions: Sequence[str], reason: str) -> list[SlotState]:
-        """Undo `exclude_sessions`; return the present state of each session's slot.
+        """Undo `exclude_sessions`. Return the present state of each session's slot, in the order of the session names.
 
-        The sessions are sorted by name, and the states have the same order. If the group has no free slot now, the slot
-        of the session stays released.
+        If the group has no free slot now, the slot of the session stays released.
 
         Raises
         ------
@@ -295,14 +295,14 @@ class Store(ABC):
 
     @abstractmethod
     def sessions_with_code(self, study: Study, completion_code: str) -> list[str]:
-        """Return the sessions of this study with this withdrawal code: one session or none.
+        """Return a list with the session of this study that has this withdrawal code, or an empty list.
 
-        A completion code that `study.yaml` sets for all participants does not belong to a session.
+        A completion code that `study.yaml` sets for all participants belongs to no session.
         """
 
     @abstractmethod
     def sessions_of(self, study: Study, id_kind: str, external_id: str) -> list[SessionFound]:
-        """Return the sessions of the participant with this id, the oldest session first; see `Identity`."""
+        """Return the sessions of the participant with this id, the oldest first. `Identity` describes the kinds of ids."""
 
     @abstractmethod
     def session_named(self, study: Study, session: str) -> SessionFound | None:
@@ -314,11 +314,11 @@ class Store(ABC):
 
     @abstractmethod
     def identities(self, study: Study) -> list[dict[str, Any]]:
-        """Return the panel ids of this study with the pseudonyms of the participants. Panel ids are personal data."""
+        """Return the identities in this study with the pseudonyms of the participants. Identities are personal data."""
 
     @abstractmethod
     def delete_identities(self, study: Study, participant: str | None = None) -> int:
-        """Delete the panel ids of this study, or the panel id of one participant; return the number of deleted ids.
+        """Delete the identities of this study, or those of one participant. Return the number of deleted identities.
 
         Responses are not changed. The log of the study records the number.
         """
@@ -331,33 +331,37 @@ class Store(ABC):
     def add_runs(self, study: Study, runs: Sequence[Run]) -> list[AddedRun]:
         """Store models' runs, all of them or none.
 
-        A run whose responses are stored already is not stored again. If a different run in the store has the same
-        label, a number is added to the label of the new run.
+        A run that is stored already is not stored again. If a different run in the store has the same label, a number
+        is added to the label of the new run.
 
         Raises
         ------
         Conflict
-            If some responses of a run are stored already, as part of another run. For an imported run, also if the
-            store has a different import of the same model under the same condition.
+            If some responses of a run are stored already as part of another run. Also if the store has a different
+            import of the same model under the same condition.
         """
 
     @abstractmethod
     def runs(self, study: Study, canary: str | None = None) -> list[StoredRun]:
         """Return the runs of all versions of this study, sorted by label.
 
-        The database counts the responses of each run, so that no reply is read into memory.
+        The database counts the responses of each run, because the replies may be larger than the memory.
 
         Parameters
         ----------
         study
             The study.
         canary
-            The battery's canary, to look for in all replies; upper and lower case are the same.
+            The battery's canary (a text that marks its data), which is searched for in all replies. Case makes no
+            difference.
         """
 
     @abstractmethod
     def items_of_battery(self, digest_start: str) -> dict[str, Item]:
-        """Return the items, by id, of the stored battery whose digest begins so; empty if there is no such battery."""
+        """Return the items of the stored battery whose digest begins with `digest_start`; empty if there is none.
+
+        The keys are item ids.
+        """
 
     @abstractmethod
     def progress(self, study: Study) -> list[GroupProgress]:
@@ -365,19 +369,19 @@ class Store(ABC):
 
     @abstractmethod
     def note(self, study: Study | None, access: Access, **details: Any) -> list[int]:
-        """Record in a study's log a researcher's action that changes no data.
+        """Record a researcher's action that changes no data in the log of a study.
 
-        The digest that `verify` computes does not depend on these entries, because the data are the same.
+        The digest that `verify` computes does not depend on such entries.
 
         Parameters
         ----------
         study
-            The study; None for the whole store, so that the log of each study records the action. If this version of
-            the study has no log in the store, the log of the version that was registered last records the action.
+            The study, or None to record the action in the log of each study. If this version of the study has no log,
+            the action is recorded in the log of the version that was registered last.
         access
             The action.
         details
-            Further numbers and names; nothing personal.
+            Further numbers and names for the entry. They must not contain personal data.
 
         Returns
         -------
@@ -387,7 +391,7 @@ class Store(ABC):
 
     @abstractmethod
     def events(self, study: Study, since: int = 0, of: Sequence[str] = ()) -> list[LogEvent]:
-        """Return the log of this study, the oldest entry first: decisions about slots, changes, and accesses.
+        """Return the log of this study, the oldest entry first: decisions about slots, changes, researchers' actions.
 
         Parameters
         ----------
@@ -396,7 +400,7 @@ class Store(ABC):
         since
             Number of the first entry to return.
         of
-            The events to return; all events if empty.
+            The kinds of events to return. If empty, all events are returned.
         """
 
     @abstractmethod
@@ -417,7 +421,7 @@ class Store(ABC):
 
     @abstractmethod
     def check_integrity(self) -> None:
-        """Check the whole database for damage; takes some seconds for each million responses.
+        """Check the whole database for damage. The check takes some seconds for each million responses.
 
         Raises
         ------
@@ -427,7 +431,7 @@ class Store(ABC):
 
     @abstractmethod
     def snapshot(self) -> AbstractContextManager[Database]:
-        """Yield a connection that reads the store as it was at one moment, without the changes after this moment."""
+        """Yield a connection that reads the store as it is now, without later changes."""
 
     @abstractmethod
     def filling(self) -> AbstractContextManager[Database]:

@@ -1,4 +1,4 @@
-"""Copying a store's content into another store of any kind, and backing up a store that is in use."""
+"""Copy a store's content into another store of any kind, and back up a store that is in use."""
 
 import os
 import sqlite3
@@ -20,19 +20,19 @@ ROWS_AT_ONCE = 5_000
 
 
 def copy_store(source: Store, target: Store, on_rows: Callable[[int], None] = lambda _n: None) -> Verified:
-    """Copy everything in a store, as it is at one moment, into an empty store; return the verification of the copy.
+    """Copy the whole content of a store into an empty store. Return the result of the verification of the copy.
 
     Parameters
     ----------
     source, target
         The stores. Data that are written to the source during the copy are not copied.
     on_rows
-        Called with the number of rows copied since the last call.
+        Function that is called with the number of rows copied since the last call, for instance to show progress.
 
     Raises
     ------
     InputError
-        If the target is not empty, or the copy differs from the source. Nothing is then written to the target.
+        If the target is not empty, or the copy differs from the source. Then the target stays unchanged.
     """
     with source.snapshot() as read, target.filling() as write:
         if write.execute("SELECT 1 FROM studies LIMIT 1").fetchone():
@@ -81,9 +81,9 @@ def _rows(
 
 
 def back_up(source: Store, path: Path, on_rows: Callable[[int], None] = lambda _n: None) -> Verified:
-    """Write a backup (a SQLite store) of a store that may be in use; see `copy_store`.
+    """Write a backup (a SQLite store) of a store that may be in use. For the parameters, see `copy_store`.
 
-    The file is made only if the backup is complete, synced and checked.
+    The file gets its name only when the backup is complete, on disk and checked.
 
     Raises
     ------
@@ -126,6 +126,6 @@ def back_up(source: Store, path: Path, on_rows: Callable[[int], None] = lambda _
 
 
 def _sync(path: Path) -> None:
-    """Sync a file to the disk."""
+    """Wait until the content of a file is on disk."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())

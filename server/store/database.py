@@ -1,6 +1,6 @@
 """The common interface of both databases for SQL statements, and the stored form of times.
 
-In a statement, each `?` is replaced by a value.
+In a statement, a parameter replaces each `?`.
 """
 
 import sqlite3
@@ -23,7 +23,7 @@ class Rows(Protocol):
 
     @property
     def description(self) -> Any:
-        """One sequence per column; its first entry is the column's name."""
+        """One sequence per column. The first entry of a sequence is the name of the column."""
 
     def fetchone(self) -> Any: ...
     def fetchall(self) -> list[Any]: ...
@@ -34,7 +34,7 @@ class Database(Protocol):
     """A connection inside a transaction."""
 
     for_update: str
-    """Text at the end of a SELECT. With this text, the SELECT locks its rows until the end of the transaction."""
+    """Text to append to a SELECT that must lock its rows until the end of the transaction."""
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> Rows:
         """Run a statement."""
@@ -51,7 +51,7 @@ class Database(Protocol):
         """Insert many rows into a table in the fastest way."""
 
     def damage(self) -> list[str]:
-        """Return the problems of the database's own files, as far as the database can check them."""
+        """Return the damaged places that the database itself finds in its files."""
 
 
 class SqliteDatabase:
@@ -95,17 +95,17 @@ def insert_sql(table: str, columns: Sequence[str], n_rows: int = 1, skip_known: 
 
 
 def marks(values: Sequence[Any]) -> str:
-    """Return as many question marks as there are values."""
+    """Return question marks for a statement, one for each value, separated by commas."""
     return ", ".join("?" * len(values))
 
 
 def now() -> str:
-    """Return the present time."""
+    """Return the present time in its stored form."""
     return as_text(datetime.now(UTC))
 
 
 def minutes_ago(minutes: float) -> str:
-    """Return the time that was `minutes` minutes ago."""
+    """Return the time `minutes` minutes ago, in its stored form."""
     return as_text(datetime.now(UTC) - timedelta(minutes=minutes))
 
 

@@ -5,11 +5,11 @@ from experiment.texts import ENGLISH
 
 
 class Conflict(Exception):
-    """A request that contradicts the store, such as a response out of order. The client gets the message."""
+    """Error for a request that contradicts the store, such as a response out of order. The client gets the message."""
 
 
 class Refusal(Conflict):
-    """A conflict that is shown to a participant, in their language.
+    """A conflict whose message the participant reads, in their language.
 
     Parameters
     ----------
@@ -26,27 +26,28 @@ class Refusal(Conflict):
 
 
 class StudyFull(Refusal):
-    """There is no free slot for another participant."""
+    """Error if there is no free slot for another participant."""
 
 
 class BegunElsewhere(Refusal):
-    """A session was begun with this id, and the client does not prove that the same participant is back."""
+    """Error if a session was begun with this id, and the client has no proof that the same participant is back."""
 
 
 class NotYourSession(Refusal):
-    """The token is not the session's token, or is no longer valid."""
+    """Error if the token does not belong to the session, or is no longer valid."""
 
 
 class StoreUnavailable(Exception):
-    """The store is unavailable now, for instance because the disk is full, or because there is no connection.
+    """Error if the store is unavailable now, for instance because the disk is full.
 
-    Nothing was acknowledged, so try again.
+    Nothing was acknowledged, so the client should try again.
     """
 
 
 class StoreAway(InputError):
-    """A store cannot be opened now, because its database is stopped, starting or not responding.
+    """Error if a store cannot be opened now, because its database is stopped, starting or not responding.
 
-    After this error, waiting may help. If opening a store raises any other `InputError`, waiting does not help: a
-    person must correct the address, the password or the rights.
+    Another attempt may succeed later. After any other `InputError`, a person must first correct the address, the
+    password
+    or the rights.
     """

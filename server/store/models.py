@@ -23,7 +23,7 @@ class SlotState(StrEnum):
 
 
 class Release(StrEnum):
-    """Reason for the release of a slot."""
+    """Reason why a slot was released."""
 
     TIME_OUT = "time-out"
     WITHDRAWAL = "withdrawal"
@@ -35,11 +35,11 @@ class Release(StrEnum):
     RELOADED = "reloaded too often"
     RESTARTED = "restarted"
     NO_ROOM = "no room"
-    """The session never had a slot, because the group was full when the session was uploaded."""
+    """The group was full when the session was uploaded, so the session never had a slot."""
 
     @classmethod
     def _missing_(cls, value: object) -> "Release | None":
-        """Return the reason with this former name. A log from before the migration `m010` contains former names."""
+        """Return the reason with this former name, which a log from before the migration `m010` may contain."""
         return cls(FORMER_REASONS[value]) if value in FORMER_REASONS else None
 
 
@@ -47,16 +47,16 @@ FORMER_REASONS: dict[object, str] = {
     "too old to go on": "too old to resume",  # prose: stored
     "begun again": "restarted",
 }
-"""The present name of each renamed reason, by its former name. A log is never changed, so a log from before the
-migration `m010` contains the former names.
+"""The present names of renamed reasons. The keys are the former names, which logs from before the migration `m010`
+contain.
 """
 
 
 ENDED_FOR = (Release.PRACTICE, Release.TOO_OLD, Release.RELOADED, Release.RESTARTED)
-"""Reasons for a release by a rule of the study. After such a release, an incomplete session cannot be resumed."""
+"""Reasons that are rules of the study. After such a release, an incomplete session cannot be resumed."""
 
 REGAINED_AFTER = (Release.TIME_OUT, Release.NO_ROOM)
-"""Reasons after which a session may get a slot again, if there is a free slot."""
+"""Reasons after which a session may get a slot again, if its group has a free slot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class StoredTrial:
 
 @dataclass(frozen=True)
 class SessionPlan:
-    """The unchanging part of a session."""
+    """The part of a session that never changes."""
 
     session: str
     """The session's name."""
@@ -78,11 +78,11 @@ class SessionPlan:
     definition: StudyDefinition
     """The study's definition at the session's start, even if the study's folder has changed since."""
     texts: Mapping[str, str]
-    """The participants' pages at the session's start, by file name."""
+    """The texts of the participant's pages at the session's start. The keys are file names."""
     trials: tuple[StoredTrial, ...]
     withdrawal_code: str
-    """The participant's code for deleting the responses. If `study.yaml` sets no completion code, this code is also the
-    completion code.
+    """The code with which the participant can delete the responses. If `study.yaml` sets no completion code, it is
+    also the completion code.
     """
 
 
@@ -139,17 +139,17 @@ class SessionStart:
     """The request to begin a session."""
 
     start_id: str
-    """UUID made by the client; a retry with the same UUID begins no second session."""
+    """UUID that the client makes. A retry with the same UUID begins no second session."""
     kind: Kind
     source: Source
     token_digest: str
-    """SHA-256 of the token, the secret that will identify the client."""
+    """SHA-256 of the token: the secret with which the client identifies itself in later requests."""
     consent_digest: str | None
     """SHA-256 of the consent text; None if the study does not ask for consent."""
     identity: Identity | None = None
     """The participant's identity; None if the study has an open link, or if the participant is simulated."""
     device: FoundDevice | LabDevice | None = None
-    """Device of the session."""
+    """The computer or telephone on which the session is run, and its browser or display."""
     session_number: int | None = None
     """Number of the participant's session in the laboratory, from 1; None in studies with one session."""
     group: int | None = None
@@ -159,11 +159,11 @@ class SessionStart:
     content_digest: str | None = None
     """Digest of the content that the study had when an uploaded session began. If None, the served content is used."""
     held_digest: str | None = None
-    """SHA-256 of the token that the client has already; None if the client has no token."""
+    """SHA-256 of a token that the client has from an earlier start; None if the client has no token."""
 
     @property
     def visit(self) -> "Visit":
-        """The visit of this start: the first visit of a new session, or a later visit of a known participant."""
+        """The visit that this start begins."""
         return Visit(self.start_id, self.device)
 
 
@@ -172,9 +172,9 @@ class Visit:
     """One opening of a session's page: the start, a reload, or an opening in another browser."""
 
     visit_id: str
-    """UUID made by the client; retries with the same UUID are one visit."""
+    """UUID that the client makes. Retries with the same UUID are one visit."""
     device: FoundDevice | LabDevice | None = None
-    """Device of the visit."""
+    """The device that was used in this visit."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class AddedRun:
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A stored run of a model, with counts of its responses, but without the responses."""
+    """A stored run of a model. It has counts of the responses, but not the responses."""
 
     run: str
     """The run's label."""
@@ -199,7 +199,7 @@ class StoredRun:
     temperature: float | None
     prompt_digest: str | None
     parameters: dict[str, Any]
-    """All other settings; see `experiment.records.Run`."""
+    """All other settings of the run; see `experiment.records.Run`."""
     source: Source
     """`import` for an imported run, `api` for a run made with Equipoise."""
     started_at: str
@@ -217,14 +217,14 @@ class StoredRun:
     n_with_canary: int | None
     """Number of replies whose text or thinking contains the battery's canary; None if no canary was given."""
     input_tokens: int | None
-    """Tokens of all prompts; None if unknown."""
+    """Number of tokens in all prompts; None if unknown."""
     output_tokens: int | None
-    """Tokens of all replies and of their thinking; None if unknown."""
+    """Number of tokens in all replies and their thinking; None if unknown."""
 
 
 @dataclass(frozen=True)
 class RegisteredDefinition:
-    """A registered definition of a study, with the number of sessions that began with this definition."""
+    """The content of `study.yaml` that the store saved, with the number of sessions that began with it."""
 
     registered_at: str
     """Time of the registration; UTC, ISO 8601."""
@@ -239,7 +239,7 @@ class Revision:
     version: str
     """The study's version, which stays the same."""
     revision: int
-    """Number of the revision; 1 is the first registered content."""
+    """Number of the revision. The content before any change of wording has the number 1."""
     at: str
     """Time of the revision; UTC, ISO 8601."""
     reason: str
@@ -254,7 +254,7 @@ class Revision:
 
 @dataclass(frozen=True)
 class GroupProgress:
-    """Numbers of sessions of one kind in one group, by state. The five numbers add up to `n_begun`."""
+    """Numbers of sessions of one kind in one group, by state. The first five numbers (`n_...`) add up to `n_begun`."""
 
     kind: Kind
     group: int
@@ -277,12 +277,14 @@ class GroupProgress:
 
 
 class Access(StrEnum):
-    """A researcher's action that changes no data. The study's log records these actions too, not only decisions."""
+    """A researcher's action that changes no data. The study's log records such actions."""
 
     SIGNED_IN = "signed in"
     SIGNED_OUT = "signed out"
     SIGN_IN_REFUSED = "sign-in refused"
-    """Wrong tokens were refused; `number` is the number of wrong tokens since the previous entry about wrong tokens."""
+    """Wrong tokens were refused. `number` in the entry counts the wrong tokens since the previous entry about wrong
+    tokens.
+    """
     EXPORTED = "exported"
     BACKED_UP = "backed up"
     COPIED = "copied"
@@ -301,7 +303,7 @@ class LogEvent:
     """
     session: str | None
     details: dict[str, Any]
-    """The reason and the numbers of the decision."""
+    """The details of the event, such as the reason of a decision and the numbers of slots."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Opening a store by its location: the path of a file, or the address of a PostgreSQL database."""
+"""Open a store by its location: the path of a file, or the address of a PostgreSQL database."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,7 +29,7 @@ def open_store(location: str, must_exist: bool = False) -> Store:
     Raises
     ------
     InputError
-        If the store cannot be used; the message says why.
+        If the store cannot be used. The message states the reason.
     """
     if location.startswith(POSTGRES):
         try:
@@ -47,7 +47,7 @@ def open_store(location: str, must_exist: bool = False) -> Store:
 
 @contextmanager
 def opened_store(location: str, must_exist: bool = False) -> Iterator[Store]:
-    """Open a store for a block; see `open_store`."""
+    """Open a store for a `with` block, and close it afterwards. For the parameters, see `open_store`."""
     store = open_store(location, must_exist)
     try:
         yield store

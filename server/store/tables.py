@@ -1,4 +1,4 @@
-"""The tables of a store with their columns. A table comes after the tables to which its rows refer."""
+"""The tables of a store with their columns. Each table comes after the tables to which its rows refer."""
 
 from server.store.checksums import RESPONSE_COLUMNS
 

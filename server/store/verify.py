@@ -1,7 +1,6 @@
-"""Verification of a store: checksum chains and counts show if all acknowledged data are present and unchanged.
+"""Verification of a store: chains of checksums and counts show whether all acknowledged data are present and unchanged.
 
-Withdrawn data do not count as missing, because they were deleted on request. The session and the log record the
-withdrawal.
+Withdrawn data do not count as missing, because the session and the log record the withdrawal.
 """
 
 import hashlib
@@ -24,7 +23,7 @@ from server.store.sql.studies import content_checksum, studies_not_found
 
 ACCESSES = frozenset(Access)
 UNREADABLE = (sqlite3.Error, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""Errors that a row with a changed byte may raise."""
+"""Errors that reading a damaged row may raise."""
 
 
 @dataclass
@@ -36,8 +35,8 @@ class Verified:
     problems: list[str] = field(default_factory=list)
     """One sentence for each problem; empty if there is no problem."""
     digest: str = ""
-    """SHA-256 over the ends of all chains. If this digest is recorded, a later verification shows if anything has
-    changed.
+    """SHA-256 over the last checksums of all chains. If the researcher keeps it, a later verification shows whether
+    earlier data have changed.
     """
 
 
@@ -46,15 +45,15 @@ class _Logs:
     """Content of the logs of all studies."""
 
     sessions: dict[str, tuple[str, str | None, str | None, str | None]] = field(default_factory=dict)
-    """Status, time of completion, slot and reason of release of each session, by the session's name. The time of
-    completion is None for models.
+    """Status, time of completion, slot and release reason of each session. The keys are session names. For models, the
+    time of completion is None.
     """
     broken: set[str] = field(default_factory=set)
     """Digests of the studies whose log is missing or damaged."""
     whole: set[str] = field(default_factory=set)
     """Digests of the studies whose log is present and unchanged."""
     excluded: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """When and why the researcher has excluded a session, by the session's name."""
+    """Time and reason of the researcher's exclusion of a session. The keys are session names."""
     closed: set[tuple[str, int]] = field(default_factory=set)
     """Pairs of a study's digest and the number of a group that the researcher has closed."""
     revisions: set[tuple[str, int]] = field(default_factory=set)
@@ -69,9 +68,10 @@ def verify(db: Database, on_rows: Callable[[int], None] = lambda _n: None) -> Ve
     Parameters
     ----------
     db
-        A connection that sees the store at one moment.
+        A connection that reads the store as it was at one moment.
     on_rows
-        Called with the number of responses checked since the last call.
+        Function that is called with the number of responses checked since the last call, for instance to show
+        progress.
     """
     found = Verified()
     try:
@@ -113,7 +113,7 @@ def _read_logs(db: Database) -> _Logs:
 
 
 def _read_log(db: Database, study_digest: str, end: tuple[int, str], logs: _Logs) -> str | None:
-    """Add the content of a study's log to `logs`; return the problem of this log, or None."""
+    """Add the content of a study's log to `logs`. Return a sentence on the problem of this log, or None."""
     events = db.execute(
         "SELECT event_index, at, event, session, details, checksum FROM events "
         "WHERE study_digest = ? ORDER BY event_index",
@@ -177,7 +177,7 @@ def _replay(logs: _Logs, event: str, session: str | None, details: dict[str, Any
 def _check_sessions(
     db: Database, found: Verified, logs: _Logs, totals_here: dict[str, list[int]], on_rows: Callable[[int], None]
 ) -> Iterator[str]:
-    """Check each session's chain, compare the session with the log, yield the chain's end, and count the responses."""
+    """Check each session's chain, and compare the session with the log. Yield the last checksum of each chain."""
     for table in ("planned_trials", "responses", "visits"):
         strays = db.execute(f"SELECT DISTINCT session FROM {table} WHERE session NOT IN (SELECT session FROM sessions)")
         found.problems += [f"session {session}: it is missing, but its {table} are present." for (session,) in strays]
@@ -266,7 +266,7 @@ def _n_passed_over(plan: list[Any], rows: list[Any], n_answered: int) -> int:
 
 
 class _BySession:
-    """The rows of a query, session by session. The caller must request the sessions in the order of the query."""
+    """The rows of a query by session. The caller must request the sessions in the order of the query."""
 
     def __init__(self, db: Database, query: str) -> None:
         self._groups = ((session, list(rows)) for session, rows in groupby(db.stream(query), key=itemgetter(0)))
@@ -334,7 +334,7 @@ def _check_slots(db: Database, logs: _Logs) -> Iterator[str]:
 
 
 def _check_totals(db: Database, totals_here: dict[str, list[int]]) -> Iterator[str]:
-    """Check that no study has lost responses, even if the records of the sessions were adjusted to the loss."""
+    """Check that no study has lost responses, even if the counts and checksums of its sessions were changed too."""
     stored = responses.read_totals(db)
     for study_digest in sorted(stored.keys() | totals_here.keys()):
         n_stored, sum_stored = stored.get(study_digest, (0, 0))
@@ -349,7 +349,7 @@ def _check_totals(db: Database, totals_here: dict[str, list[int]]) -> Iterator[s
 
 
 def _n_groups(definition: str) -> int:
-    """Return the number of groups in a definition; 0 if the definition is unreadable (another check reports this)."""
+    """Return the number of groups in a definition; 0 if the definition is unreadable, which another check reports."""
     try:
         n_groups: int = json.loads(definition)["design"]["groups"]
     except (ValueError, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""Addresses of PostgreSQL servers, and connecting to one server, or to the primary of several servers."""
+"""Read addresses of PostgreSQL servers, and connect to one server, or to the primary of several servers."""
 
 import re
 from typing import Any
@@ -14,7 +14,7 @@ from server.store.postgres.connections import Connection
 WORD = r"(?:[^:@/?#\[\]\s%]|%[0-9A-Fa-f]{2})"
 HOST = r"(?:(?:[^:@/?#\[\]\s%,]|%[0-9A-Fa-f]{2})*|\[[0-9A-Fa-f:]+\])(?::\d+)?"
 ADDRESS = re.compile(rf"postgres(?:ql)?://(?:{WORD}+(?::{WORD}*)?@)?{HOST}(?:,{HOST})*/{WORD}+(?:\?[^@\s]*)?")
-"""Pattern of unambiguous addresses. PostgreSQL and a person read the same user, password and host in such an address.
+"""Pattern of addresses whose user, password and host cannot be misread. Other addresses are refused.
 """
 
 DEFAULTS: dict[str, Any] = {
@@ -28,14 +28,14 @@ DEFAULTS: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 6_000,
 }
-"""Default parameters. A parameter after the `?` in an address replaces the default."""
+"""Default parameters of a connection. A parameter after the `?` in an address replaces the default."""
 OF_SEVERAL = {
     "target_session_attrs": "read-write",  # The present primary.
     "connect_timeout": 3,  # For each server: a request waits this long for a silent first server.
 }
 """Defaults for an address with several servers."""
 LONG_WORK = {"tcp_user_timeout": 30_000}
-"""Defaults for long work. A server that receives a copy may not read the data at once, so TCP waits longer."""
+"""Defaults for long work, such as a copy. The server may be slow to read the data, so TCP waits longer."""
 OF_CONNECTIONS: dict[str, Any] = {
     "autocommit": True,  # `transaction` begins and commits
     # PgBouncer in transaction mode gives each transaction another database session. A statement that was prepared in
@@ -46,9 +46,9 @@ OF_CONNECTIONS: dict[str, Any] = {
     # transaction. psycopg's `executemany` sends such messages too, so Equipoise must not use `executemany`.
     "cursor_factory": psycopg.ClientCursor,
 }
-"""Properties of every connection, whatever the address."""
+"""Properties of every connection, which an address cannot change."""
 FULL = ("too many clients", "connection slots", "too many connections", "no more connections")
-"""Parts of the English messages of PostgreSQL and PgBouncer when all connections are in use."""
+"""Parts of the error messages of PostgreSQL and PgBouncer if all connections are in use."""
 
 
 def read_address(url: str, **defaults: Any) -> str:
@@ -61,12 +61,12 @@ def read_address(url: str, **defaults: Any) -> str:
     url
         The address, `postgresql://...`.
     defaults
-        Defaults that replace the values in `DEFAULTS`.
+        Parameters that replace those in `DEFAULTS`.
 
     Raises
     ------
     InputError
-        If `url` is not an address. No message quotes the address, because the address may contain a password.
+        If `url` is not an address. The message does not quote the address, which may contain a password.
     """
     if not ADDRESS.fullmatch(url):
         raise InputError(
@@ -89,7 +89,7 @@ def _names_several(parameters: dict[str, Any]) -> bool:
 
 
 def connect(conninfo: str) -> Connection:
-    """Open a connection outside a pool.
+    """Open a single connection.
 
     Raises
     ------
@@ -112,8 +112,8 @@ def connect(conninfo: str) -> Connection:
 def _is_away(conninfo: str, error: psycopg.OperationalError) -> bool:
     """Return True if a failure to connect may be temporary.
 
-    psycopg does not report the code of such an error, and the text may be in any language. So this function
-    contacts the server again, and judges by the result.
+    psycopg does not report the code of such an error, and the text may be in any language. So this function tries to
+    connect to the server again, and decides by the result.
     """
     if isinstance(error, psycopg.errors.ConnectionTimeout) or any(text in str(error) for text in FULL):
         return True
@@ -139,7 +139,7 @@ def away(error: psycopg.Error) -> StoreAway:
 
 
 def refused(error: psycopg.Error) -> InputError:
-    """Return the error for a database that is unusable until a person changes something."""
+    """Return the error for a database that cannot be used until a person changes something."""
     return InputError(
         f"the database cannot be used ({reason(error)}). Fix: check the address, the password and the user's rights."
     )

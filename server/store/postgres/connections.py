@@ -1,13 +1,12 @@
-"""Connections to PostgreSQL with time limits for the parts of a transaction, so that a silent peer blocks nothing.
+"""Connections to PostgreSQL with time limits, so that a frozen server or a frozen client blocks nothing.
 
-A peer is silent if its process is frozen or its cable is unplugged: no error arrives, and TCP alone waits for hours.
-Two kinds of limits end the wait. First, this process closes a connection on which nothing arrives for
-`Limits.silence_s`. Nothing else detects a frozen server, because its kernel still acknowledges TCP packets. Second, the
-server ends the transaction of a client that sends nothing (`Limits.idle_s`), so that a frozen client's locks are
-released.
+If the other side is frozen or its cable is unplugged, no error arrives, and TCP alone waits for hours. Two kinds of
+limits end the wait. First, this process closes a connection on which nothing arrives for `Limits.silence_s`. Second,
+the
+database server ends the transaction of a client that sends nothing (`Limits.idle_s`), and so releases its locks.
 
-The server's limits are sent with every `BEGIN`, as `SET LOCAL`, and need no further round trip. These limits also work
-with PgBouncer in transaction mode, where a setting of the database session would affect other clients' transactions.
+The limits of the database server are sent with every `BEGIN`, as `SET LOCAL`. So they also work with PgBouncer in
+transaction mode, where a setting of the database session would affect the transactions of other clients.
 """
 
 import time
@@ -23,28 +22,29 @@ import psycopg
 class Limits:
     """Limits on the parts of a transaction, in seconds; None for no limit.
 
-    If there is a limit of statements, it is shorter than `silence_s`. So the database server ends a slow statement, and
-    reports it, before this process takes the silence for a lost connection. The limit is also shorter than `idle_s`,
-    because a frozen client may have a lock in one transaction, and wait for this lock in another transaction. After
-    `idle_s`, the database server releases the lock. By then, the waiting statement has ended, so the frozen client does
-    not get the lock again.
+    `statement_s` is shorter than `silence_s`. So the database server ends and reports a slow statement before this
+    process
+    closes the connection. `statement_s` is also shorter than `idle_s`. Suppose that a frozen client has a lock in one
+    transaction, and waits for the same lock in another. The wait then ends before the lock is released, so the frozen
+    client does not get the lock again.
     """
 
     silence_s: float
-    """Time without a byte from the server."""
+    """Longest time without a byte from the database server."""
     statement_s: float | None
-    """Duration of one statement. PostgreSQL does not apply this limit to a commit, which may wait for a standby server.
+    """Longest duration of one statement. PostgreSQL does not apply this limit to commits, which may wait for a standby
+    server.
     """
     lock_s: float
-    """Duration of a wait for a lock."""
+    """Longest wait for a lock."""
     idle_s: float
-    """Time without a statement from this process."""
+    """Longest time without a statement from this process."""
 
     def begin(self, mode: str = "") -> bytes:
         """Return one message with the statements that begin a transaction and set these limits.
 
-        If the server is set so that commits do not wait for the disk, one of the statements makes the commit of this
-        transaction wait.
+        If the database server's setting is that commits do not wait for the disk, the commit of this transaction waits
+        nevertheless.
         """
         return (
             f"BEGIN {mode}; SET LOCAL statement_timeout = {_ms(self.statement_s)}; "
@@ -60,11 +60,11 @@ def _ms(seconds: float | None) -> int:
 
 
 REQUEST = Limits(silence_s=7, statement_s=6, lock_s=5, idle_s=7)
-"""Limits for requests, because a participant waits for the reply."""
+"""Limits for requests. They are short, because a participant waits for the reply."""
 CHECK = Limits(silence_s=2, statement_s=1.8, lock_s=1.5, idle_s=7)
-"""Limits for the health check, which asks if responses can be stored now."""
+"""Limits for the health check, which checks that responses can be stored now."""
 SCHEMA = Limits(silence_s=600, statement_s=None, lock_s=5, idle_s=7)
-"""Limits for making the tables. Other servers that start at the same time wait until the tables are made."""
+"""Limits for making the tables. Other servers that start at the same time wait for this."""
 LONG = Limits(silence_s=600, statement_s=None, lock_s=10, idle_s=600)
 """Limits for backups, copies, exports and checks of the whole store."""
 
@@ -79,9 +79,9 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
         return super().wait(self._unless_silent(gen), *arguments, **options)
 
     def _unless_silent(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """Pass events from psycopg's wait to `gen`. Several times a second, psycopg reports whether there was an event.
+        """Pass events from psycopg to `gen`, and close the connection if the server is silent for too long.
 
-        Close the connection if the server is silent for too long.
+        psycopg reports several times a second whether there was an event.
         """
         heard_at = time.monotonic()
         try:
@@ -102,8 +102,7 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
 def transaction(connection: Connection, limits: Limits, mode: str = "") -> Iterator[None]:
     """Run a block in a transaction, and commit it; the connection must be in autocommit mode.
 
-    After an exception the transaction is still open. The caller, who provided the connection, must roll the
-    transaction back.
+    After an exception, the transaction is still open, and the caller must roll it back.
     """
     connection.silence_s = min(limits.silence_s, REQUEST.silence_s)
     connection.execute(limits.begin(mode))

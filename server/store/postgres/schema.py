@@ -1,8 +1,8 @@
 """Tables of the PostgreSQL store: the same names and columns as in SQLite.
 
 The tables are made once, under a lock, so that servers that start together do not conflict. A database of an earlier
-version gets the missing tables and columns. Numbers have double precision, as everywhere in Equipoise; flags are
-integers, and times and JSON are texts, as in SQLite.
+version gets the missing tables and columns. Numbers have double precision. Flags are integers, and times and JSON are
+texts, as in SQLite.
 """
 
 from server.store.tables import TRIALS

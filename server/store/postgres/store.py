@@ -1,8 +1,8 @@
 """The store for several servers: a pool of connections to PostgreSQL, or to a database with PostgreSQL's protocol.
 
-Each server process commits responses in groups. Every other change is a separate transaction under the lock of the
-study's log. If the database cancels a transaction because of a conflict, the transaction is repeated. When a connection
-is lost, all other connections are renewed, because the primary may now be another server.
+Each server process commits the responses of many requests together. Every other change is a separate transaction,
+which locks the log of the study. If the database cancels a transaction because of a conflict, the transaction is
+repeated. When a connection is lost, all connections are renewed, because another server may be the primary now.
 """
 
 import random
@@ -35,9 +35,9 @@ Result = TypeVar("Result")
 MAX_CONNECTIONS = 16
 """Largest number of connections of one server process. By default PostgreSQL allows 100 connections in all."""
 PATIENCE_S = 5.0
-"""Longest time for which a request waits for a connection, or is repeated after conflicts."""
+"""Longest time in seconds for which a request waits for a connection, or is repeated after conflicts."""
 CHECK_S = 2.0
-"""Longest time for which a health check waits."""
+"""Longest time in seconds for which a health check waits."""
 ROWS_PER_STATEMENT = 500
 """Number of rows that one statement inserts."""
 SCHEMA_LOCK = 0x65717569
@@ -102,7 +102,7 @@ class PostgresStore(SqlStore):
     Raises
     ------
     StoreAway
-        If the database cannot be used now, but perhaps soon.
+        If the database cannot be used now, but another attempt may succeed soon.
     InputError
         If the database refuses this user, does not sync its commits, was written by a newer Equipoise, or has no store
         although `must_exist` is True.
@@ -199,11 +199,11 @@ class PostgresStore(SqlStore):
         )
 
     def kept_traces(self) -> list[str]:
-        """Return a warning on deleted data. PostgreSQL does not reveal whether its files still contain these data."""
+        """Return a warning that PostgreSQL's files may still contain deleted data, which a client cannot check."""
         return [BYTES_OF_DELETED_ROWS]
 
     def check_integrity(self) -> None:
-        """Return without a check, because PostgreSQL itself checks each page of its files when it reads the page."""
+        """Check nothing, because PostgreSQL itself checks each page of its files when it reads the page."""
 
     @contextmanager
     def snapshot(self) -> Iterator[Database]:
@@ -295,7 +295,7 @@ def _rename(connection: Connection) -> None:
 def _applied(connection: Connection) -> set[str]:
     """Return the versions of the tables that this store has.
 
-    Refuse tables of another program. Also refuse a store that was made by a newer Equipoise.
+    Raise InputError for tables of another program, and for a store of a newer Equipoise.
     """
 
     def is_there(table: str) -> bool:

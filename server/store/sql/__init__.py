@@ -1,1 +1,1 @@
-"""The SQL statements of both databases, one module per subject, and the store that runs the statements."""
+"""The SQL statements for both databases, one module per subject, and the store that runs the statements."""

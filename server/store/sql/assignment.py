@@ -1,8 +1,8 @@
 """Slots in counterbalance groups: reserved at the start, confirmed on completion, or released for another participant.
 
 A slot is taken if it is reserved or confirmed. The next participant goes to the group with the fewest taken slots. All
-functions work under the lock of the study's log (`server.store.sql.assignment_log`), so that decisions are made one
-after the other and no group is ever over-filled. The log records each decision with its numbers.
+decisions are made while the study's log is locked (`server.store.sql.assignment_log`). So they are made one after the
+other, and no group gets too many participants. The log records each decision with the numbers of slots.
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ class GroupSlots:
 
     group: int
     n_begun: int
-    """Number of sessions that have begun. If no session was uploaded, this is also the seed of the latest session."""
+    """Number of sessions that have begun. If no session was uploaded, it is also the seed of the latest session."""
     n_reserved: int
     n_confirmed: int
     is_open: bool
@@ -39,10 +39,9 @@ class GroupSlots:
 def choose_group(groups: Sequence[GroupSlots], recruitment: Recruitment) -> int | None:
     """Return the open group with the fewest taken slots, for the next participant; None if all open groups are full.
 
-    If several groups have the fewest taken slots, the group with the fewest completed sessions is chosen, because a
-    participant under way may still leave. If several groups are still equal, the group with the lowest number is
-    chosen. Participants under way count like participants who have completed. Otherwise all participants who arrive
-    before the next completion would get the same group.
+    Of several groups with equally few taken slots, the group with the fewest completed sessions is chosen, because a
+    participant under way may still leave. Then the group with the lowest number is chosen. Reserved slots count like
+    confirmed slots. Otherwise all participants who arrive before the next completion would get the same group.
     """
     if recruitment.quota is not None and sum(group.n_taken for group in groups) >= recruitment.quota:
         return None
@@ -70,7 +69,7 @@ def read_slots(db: Database, study_digest: str, kind: Kind) -> list[GroupSlots]:
 
 
 def add_groups(db: Database, study_digest: str, n_groups: int) -> None:
-    """Make the empty groups of a study that is registered for the first time."""
+    """Make the groups of a study, without participants, when the study is registered for the first time."""
     db.insert(
         "slots",
         TABLES["slots"],
@@ -84,7 +83,7 @@ def add_groups(db: Database, study_digest: str, n_groups: int) -> None:
 
 
 def why_full(db: Database, study_digest: str, recruitment: Recruitment) -> StudyFull | None:
-    """Return the refusal for a participant who arrives now, or None if there is a free slot."""
+    """Return the error for a participant who arrives now, or None if there is a free slot."""
     if choose_group(read_slots(db, study_digest, Kind.HUMAN), recruitment) is not None:
         return None
     groups = _slots_for_newcomers(db, study_digest, recruitment)
@@ -92,7 +91,7 @@ def why_full(db: Database, study_digest: str, recruitment: Recruitment) -> Study
 
 
 def require_slot(db: Database, study_digest: str, recruitment: Recruitment, wanted: int | None) -> None:
-    """Refuse a participant who arrives now if `reserve` would refuse the participant. Reserve nothing."""
+    """Raise the error that `reserve` would raise for a participant who arrives now. Reserve nothing."""
     _group_of_newcomer(_slots_for_newcomers(db, study_digest, recruitment), Kind.HUMAN, recruitment, wanted)
 
 
@@ -128,9 +127,9 @@ def reserve(log: Log, kind: Kind, recruitment: Recruitment, session: str, wanted
 def _group_of_newcomer(
     groups: Sequence[GroupSlots], kind: Kind, recruitment: Recruitment, wanted: int | None
 ) -> GroupSlots:
-    """Return the wanted group, or the next group if no group is wanted.
+    """Return the wanted group. If `wanted` is None, return the group for the next participant.
 
-    If there is no free slot, refuse the participant.
+    Raise an error if there is no free slot.
     """
     if wanted is not None:
         return _group_with_room(groups, wanted, kind, recruitment)
@@ -175,8 +174,8 @@ def _group_numbered(groups: Sequence[GroupSlots], number: int) -> GroupSlots:
 def _next_seed(log: Log, kind: Kind, group: GroupSlots) -> int:
     """Return the seed of the next session in a group.
 
-    The seed is the number of the session in the group. If an uploaded session has this seed, the next free number is
-    the seed.
+    The seed is the number of the session in the group. If an uploaded session has this seed, take the next free
+    number.
     """
     seed = group.n_begun + 1
     while log.db.execute(
@@ -193,7 +192,7 @@ def add_uploaded(
 ) -> SlotState:
     """Count an uploaded session, and give the session a slot if its group has a free slot.
 
-    The responses of an uploaded session are never refused. If the group is full, the session is stored without a slot.
+    If the group is full, the session is stored without a slot, so that its responses are not lost.
 
     Raises
     ------
@@ -219,7 +218,9 @@ def add_uploaded(
 
 
 def reserve_in(log: Log, held: "HeldSlot", recruitment: Recruitment, session: str) -> int:
-    """Reserve a slot for the new session that replaces a participant's former session. Return the new session's seed.
+    """Reserve a slot for a new session that replaces a participant's former session.
+
+    Return the seed of the new session.
 
     The new session is in the group of the former session.
 
@@ -245,7 +246,7 @@ def release_expired(log: Log, recruitment: Recruitment) -> None:
 
 
 def _expired(db: Database, study_digest: str, recruitment: Recruitment) -> list[tuple[str, int, str]]:
-    """Return session, group and time of the last visit for each session that has timed out."""
+    """Return the session, the group and the time of the last visit or response, for each session that has timed out."""
     limit = minutes_ago(recruitment.time_out_min)
     return db.execute(
         'SELECT session, "group", seen_at FROM sessions JOIN participants USING (participant) '
@@ -256,9 +257,9 @@ def _expired(db: Database, study_digest: str, recruitment: Recruitment) -> list[
 
 
 def with_slots(db: Database, study_digest: str, recruitment: Recruitment, sessions: Sequence[str]) -> list[str]:
-    """Return the sessions, among the given `sessions`, that have a reserved slot.
+    """Return those of the given sessions that have a reserved slot.
 
-    A slot that has timed out does not count, because it is free for the next participant.
+    A slot that has timed out does not count, because the next participant can have it.
     """
     expired = {session for session, _, _ in _expired(db, study_digest, recruitment)}
     rows = db.execute(
@@ -280,11 +281,11 @@ class HeldSlot:
     has_all_responses: bool
     source: Source
     is_uploaded: bool
-    """True if the session was uploaded; the responses of an uploaded session are never refused."""
+    """True if the session was uploaded. Its responses are then stored even if it has no slot."""
 
 
 def held_slot(db: Database, session: str) -> HeldSlot:
-    """Return the data about a session's slot. The caller must lock the log, so that the slot does not change."""
+    """Return the data about a session's slot. The caller must lock the log first, so that the slot does not change."""
     name, kind, group, status, slot, reason, n_missing, source, uploaded_at = db.execute(
         'SELECT session, kind, "group", status, slot, release_reason, n_trials - n_answered, source, uploaded_at '
         "FROM sessions JOIN participants USING (participant) WHERE session = ?",
@@ -304,7 +305,10 @@ def held_slot(db: Database, session: str) -> HeldSlot:
 
 
 def confirm(log: Log, held: HeldSlot, recruitment: Recruitment, completed_at: str) -> None:
-    """Confirm the slot of a completed session. A session without a slot gets a slot, if its group has a free slot."""
+    """Confirm the slot of a completed session.
+
+    If the session has no slot, give it a free slot of its group, if there is one.
+    """
     if held.slot is SlotState.RESERVED:
         _count(log, held.kind, held.group, n_reserved=-1, n_confirmed=1)
     elif held.release_reason in REGAINED_AFTER and _has_room_now(log, held.kind, held.group, recruitment):
@@ -371,7 +375,7 @@ def _release(log: Log, kind: Kind, session: str, group: int, slot: SlotState, re
 
 
 def _has_room_now(log: Log, kind: Kind, number: int, recruitment: Recruitment) -> bool:
-    """Return True if a group has a free slot; the group may be closed for new participants."""
+    """Return True if a group has a free slot, even if the group is closed for new participants."""
     release_expired(log, recruitment)
     if kind is Kind.SIMULATED:
         return True
@@ -403,7 +407,7 @@ def _numbers(groups: Sequence[GroupSlots], recruitment: Recruitment) -> dict[str
 
 
 def _why_full(groups: Sequence[GroupSlots], recruitment: Recruitment) -> StudyFull:
-    """Return the refusal for a participant without a slot. The refusal says if a slot may become free later."""
+    """Return the error for a participant without a slot. Its message states whether a slot may become free later."""
     if choose_group([replace(group, n_reserved=0) for group in groups], recruitment) is None:
         return StudyFull("study_full")
     return StudyFull("slots_taken", minutes=round(recruitment.time_out_min))

@@ -1,7 +1,9 @@
-"""The log of decisions about slots, and of the researcher's actions: append-only, numbered without gaps, chained.
+"""The log of decisions about slots, and of the researcher's actions.
 
-A writer first locks the end of the study's log. With this lock, decisions about slots are made one after the other,
-even if several server processes run.
+Entries are only added, and have a chain of checksums.
+
+A writer first locks the end of the study's log. So decisions about slots are made one after the other, even if several
+server processes run.
 """
 
 import json
@@ -16,7 +18,7 @@ from server.store.models import Access, LogEvent
 
 @dataclass
 class Log:
-    """The locked end of a study's log, inside a transaction."""
+    """The end of a study's log, which this transaction has locked."""
 
     db: Database
     study_digest: str
@@ -24,7 +26,7 @@ class Log:
     checksum: str
 
     def write(self, event: str, session: str | None = None, **details: Any) -> None:
-        """Append a decision, with its reason and its numbers."""
+        """Append an entry on a decision, with details such as the reason."""
         at, text = now(), json.dumps(details, ensure_ascii=False, separators=(",", ":"))
         self.checksum = link(self.checksum, [self.study_digest, self.n_events, at, event, session, text])
         self.db.execute(

@@ -1,7 +1,7 @@
-"""Sessions that the researcher excludes from the analysis by name, with a reason, or includes again.
+"""Exclusion of sessions from the analysis by the researcher's decision, and its reversal.
 
-The responses stay. Excluding a session releases its slot, so that another participant can take the slot. Including the
-session again reserves a slot, if there is a free slot. Both actions are written to the log of decisions.
+The responses stay. Excluding a session releases its slot, so that another participant can have it. Including the
+session again gives it a slot, if there is a free slot. The log records both actions.
 """
 
 import json
@@ -68,14 +68,14 @@ def include(db: Database, study: Study, sessions: Sequence[str], reason: str) ->
 
 
 def _locked(db: Database, session: str) -> tuple[Log, str | None]:
-    """Lock the log of a session's study; return the log, and the reason why the session is excluded, or None."""
+    """Lock the log of a session's study. Return the log, and the reason for the exclusion of the session, or None."""
     log = lock_log_of(db, session)
     (reason,) = db.execute("SELECT excluded_reason FROM sessions WHERE session = ?", (session,)).fetchone()
     return log, reason
 
 
 def _give_slot_back(log: Log, study: Study, session: str) -> None:
-    """Give a slot to an included session, if the exclusion released the session's slot and a slot is free now."""
+    """Give a slot to an included session, if the exclusion released its slot and a slot is free now."""
     (text,) = log.db.execute(
         "SELECT details FROM events WHERE study_digest = ? AND session = ? AND event = 'excluded' "
         "ORDER BY event_index DESC LIMIT 1",

@@ -1,8 +1,9 @@
 """Group commit: one thread commits all waiting work together.
 
-`GroupCommit` passes the work to the thread, and `run_batch` does the work. Each piece of work is done completely or not
-at all, and does not affect the other pieces. A commit needs one fsync for any number of responses, so under load many
-participants share one commit. A single request is committed at once. A caller gets the result only after the commit.
+`GroupCommit` passes the work to the thread, and `run_batch` does the work. Each piece of work is done completely or
+not at all, and does not affect the other pieces. A commit waits once for the disk, for any number of responses. So
+under load, many participants share one commit. A single request is committed at once. A caller gets the result only
+after the commit.
 """
 
 import logging
@@ -23,18 +24,18 @@ Job = Callable[[Database], Any]
 logger = logging.getLogger("equipoise")
 
 MAX_BATCH = 500
-"""Largest number of requests in one commit: enough to share an fsync, but so few that no request waits long."""
+"""Largest number of requests in one commit. With more requests, each would wait longer."""
 IDLE_S = 2.0
-"""After this time without work, the thread calls `tidy`."""
+"""After this time in seconds without work, the thread calls `tidy`."""
 CLOSE_TIMEOUT_S = 5.0
-"""Longest wait of `close` for a commit that does not end, for instance while another program locks the database."""
+"""Longest wait of `close` in seconds for a commit, which may wait for another program that locks the database."""
 
 
 @dataclass(frozen=True)
 class _Request(Generic[Work]):
     work: Work
     reply: queue.SimpleQueue[Any]
-    """Queue that receives the result; a queue wakes the waiting thread at lower cost than a future."""
+    """Queue that receives the result. A queue wakes the waiting thread faster than a future."""
 
 
 class GroupCommit(Generic[Work]):
@@ -43,12 +44,12 @@ class GroupCommit(Generic[Work]):
     Parameters
     ----------
     commit
-        Function that does a batch of work and commits the batch. It returns one result for each piece of work; the
-        result is an exception if only this piece failed. If the function raises an error, nothing of the batch was
-        done. The function always runs in the same thread.
+        Function that does and commits a batch of work. It returns one result for each piece of work. If only this
+        piece failed, the result is an exception. If the function raises an error, nothing of the batch was done. It
+        always runs in the same thread.
     tidy
-        Function that runs in the same thread. It is called with False after each batch, when all callers have their
-        results. It is called with True after every `IDLE_S` seconds without work.
+        Function that runs in the same thread between batches. Its argument is False after a batch, and True after
+        `IDLE_S` seconds without work.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class GroupCommit(Generic[Work]):
         StoreUnavailable
             If the store cannot be written now.
         Exception
-            The exception that this piece of work raised; the other pieces of work are not affected.
+            The exception that this piece of work raised.
         """
         request = _Request(work, queue.SimpleQueue())
         with self._lock:
@@ -83,7 +84,7 @@ class GroupCommit(Generic[Work]):
         return outcome
 
     def close(self) -> bool:
-        """Finish the waiting work, then end the thread; return True if the thread ends within `CLOSE_TIMEOUT_S`."""
+        """Finish the waiting work, then end the thread. Return True if the thread ends within `CLOSE_TIMEOUT_S`."""
         with self._lock:
             if not self._closed:
                 self._closed = True
@@ -104,7 +105,7 @@ class GroupCommit(Generic[Work]):
                 late.reply.put(StoreUnavailable("the store is closed"))
 
     def _next_batch(self) -> tuple[list[_Request[Work]], bool]:
-        """Wait for work. Return all waiting work, and True if the thread must end after this work."""
+        """Wait for work. Return all waiting work, and a flag that is true if the thread must end afterwards."""
         batch: list[_Request[Work]] = []
         entry = self._next()
         while entry is not None:
@@ -146,21 +147,21 @@ class GroupCommit(Generic[Work]):
 def run_batch(
     db: Database, batch: Sequence[ResponseBatch | Job], of_one_alone: type[Exception], of_all: type[Exception]
 ) -> list[Any]:
-    """Do all work of a batch; return the result of each piece of work, or the exception that undid the work.
+    """Do all work of a batch. Return the result of each piece of work, or the exception that it raised.
 
-    First all responses are stored, in few statements. Then the jobs are run, in the order of the batch.
+    First all responses are stored, in few statements. Then the jobs are run in the order of the batch.
 
     Parameters
     ----------
     db
         A connection inside a transaction, which the caller commits.
     batch
-        Responses and jobs.
+        The pieces of work: responses to store, and jobs (functions) to run.
     of_one_alone
-        Class of the database's errors that mean that one piece of work contradicts the store.
+        Class of database errors that concern only one piece of work, because it contradicts the store.
     of_all
-        Class of all errors of the database. An error that is not of the class `of_one_alone` is raised, and nothing of
-        the batch is done.
+        Class of all database errors. An error that does not belong to `of_one_alone` is raised, and nothing of the
+        batch is done.
     """
     outcomes: dict[int, Any] = {}
     new = [position for position, work in enumerate(batch) if isinstance(work, ResponseBatch)]

@@ -1,4 +1,4 @@
-"""Identities of participants, in a separate table. The table can be emptied without changing a response."""
+"""Identities of participants, such as panel ids, in a separate table. They can be deleted without the responses."""
 
 import json
 from typing import Any
@@ -11,15 +11,15 @@ from server.store.sql.assignment_log import lock_log
 from server.store.sql.studies import logs_of
 
 SUBMISSION_PARAMETER = "SESSION_ID"
-"""Parameter with Prolific's id of the submission, which the participant and the researcher can read."""
+"""Parameter of the study's address with Prolific's id of the submission."""
 IDENTITY_COLUMNS = ("id_kind", "external_id", "participant", "session", "status", "withdrawal_code", "created_at")
 
 CHECKED = ("study", "id_kind", "external_id", "participant", "parameters", "created_at")
-"""Columns that the checksum of a row covers. Rows are not chained, because a row can be deleted without the others."""
+"""Columns that the checksum of a row covers. Rows have no chain of checksums, because a single row can be deleted."""
 
 
 def insert(db: Database, study: str, identity: Identity, participant: str) -> None:
-    """Store the identity that belongs to a pseudonym; the primary key refuses a duplicate identity."""
+    """Store the identity that belongs to a pseudonym. The database raises an error for a duplicate identity."""
     row = (study, identity.id_kind, identity.external_id, participant, json.dumps(identity.parameters), now())
     values = (*row, link("", row), identity.signed_at)
     db.execute(insert_sql("identities", (*CHECKED, "checksum", "signed_at")), values)
@@ -35,7 +35,7 @@ def add_checksums(db: Database) -> None:
 
 
 def changed(db: Database) -> list[str]:
-    """Return the participants whose panel id or parameters do not match the stored checksum."""
+    """Return the participants whose stored identity was changed, so that it does not match its checksum."""
     rows = db.execute(f"SELECT {', '.join(CHECKED)}, checksum FROM identities ORDER BY participant").fetchall()
     return [row[3] for *row, checksum in rows if checksum not in {None, link("", row)}]
 
@@ -43,7 +43,7 @@ def changed(db: Database) -> list[str]:
 def participant_of(db: Database, study: str, identity: Identity) -> str | None:
     """Return the pseudonym of a known identity, or None. Lock the row of the identity.
 
-    Because of the lock, another server that begins a session for the same identity waits.
+    Another server that begins a session for the same identity waits for the lock.
     """
     row = db.execute(
         f"SELECT participant FROM identities WHERE study = ? AND id_kind = ? AND external_id = ?{db.for_update}",
@@ -70,9 +70,9 @@ def session_of(db: Database, study: str, identity: Identity, session_number: int
 def may_resume(db: Database, session: str, identity: Identity) -> bool:
     """Return True if a client with a known identity, but without the session's token, may resume the session.
 
-    A panel id alone proves nothing, because other people may know the id. A signature of the panel is a proof, but
-    only once. The signature must be newer than the last opening of the session, and newer than the last accepted
-    signature. Without signatures, the id that the panel gave to the submission must be the same as at the start.
+    A panel id alone is not a proof, because other people may know the id. A signature of the panel is a proof, but
+    only once: it must be newer than the last opening of the session and than the last accepted signature. Without
+    signatures, the panel's id of the submission must be the same as at the start.
     """
     if identity.id_kind != PANEL:  # Equipoise signs personal links, and a laboratory sends the researcher's token.
         return True
@@ -89,7 +89,7 @@ def may_resume(db: Database, session: str, identity: Identity) -> bool:
 
 
 def let_in(db: Database, study: str, identity: Identity) -> None:
-    """Record the panel's signature that admitted a participant, so that this signature admits nobody again."""
+    """Record the panel's signature with which a participant resumed a session, so that it cannot be used again."""
     db.execute(
         "UPDATE identities SET signed_at = ? WHERE study = ? AND id_kind = ? AND external_id = ?",
         (identity.signed_at, study, identity.id_kind, identity.external_id),

@@ -21,7 +21,7 @@ _SELECT = f"""
       JOIN {CONTENT_OF_SESSION}
      WHERE sessions.source = 'lab' AND id_kind = 'lab'
 """
-"""Query of laboratory sessions. Rehearsals have no identity, so rehearsals are not uploaded."""
+"""Query of laboratory sessions. Rehearsals have no laboratory code, so the query omits them."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class LabSessionRecord:
     participant: str
     """The participant's pseudonym."""
     code: str
-    """The laboratory's code of the participant."""
+    """The code that the laboratory gave the participant."""
     session_number: int
     kind: Kind
     group: int
@@ -42,9 +42,11 @@ class LabSessionRecord:
     completed_at: datetime | None
     consent_digest: str | None
     start_id: str
-    """Id of the session's start, for retries. If this store no longer has the id, the id is made from `session`."""
+    """Id with which the session began, for retries of the upload. If this store no longer has the id, it is made from
+    `session`.
+    """
     withdrawal_code: str
-    """The participant's code for deleting the responses."""
+    """The code with which the participant can delete the responses."""
     demographics: dict[str, Any] | None
     """Answers to the questions about the participant; None if there are no answers."""
     content_digest: str
@@ -52,7 +54,7 @@ class LabSessionRecord:
     excluded_reason: str | None
     """Reason of the researcher's exclusion in this store; None if the session is not excluded."""
     device: LabDevice | None
-    """Computer of the last visit."""
+    """The computer that was used in the last visit."""
     responses: tuple[Response, ...]
 
 
@@ -70,12 +72,12 @@ def _digest(db: Database, study: Study) -> str:
 
 
 def lab_session_record(db: Database, session: str) -> LabSessionRecord:
-    """Return a laboratory session."""
+    """Return the laboratory session with this name."""
     return _record(db, db.execute(f"{_SELECT} AND session = ?", (session,)).fetchone())
 
 
 def versions_of_others(db: Database, study: Study) -> dict[str, int]:
-    """Return the number of laboratory sessions by version, for all versions of the study except this version."""
+    """Return the number of laboratory sessions of each other version of the study. The keys are versions."""
     rows = db.execute(
         "SELECT version, COUNT(*) FROM sessions JOIN studies USING (study_digest) "
         "JOIN identities ON identities.participant = sessions.participant AND id_kind = 'lab' "
@@ -86,7 +88,7 @@ def versions_of_others(db: Database, study: Study) -> dict[str, int]:
 
 
 def n_without_code(db: Database, study: Study) -> int:
-    """Return the number of laboratory sessions of people, counting only sessions whose code was deleted."""
+    """Return the number of people's laboratory sessions whose laboratory code was deleted. They cannot be uploaded."""
     rows = db.execute(
         "SELECT COUNT(*) FROM sessions JOIN participants USING (participant) "
         "WHERE study_digest = ? AND source = 'lab' AND kind = 'human' AND NOT EXISTS "
@@ -98,7 +100,7 @@ def n_without_code(db: Database, study: Study) -> int:
 
 
 def withdrawn_in_laboratory(db: Database, study: str) -> list[str]:
-    """Return the laboratory sessions of a study that were withdrawn."""
+    """Return the names of the laboratory sessions of a study that were withdrawn."""
     rows = db.execute(
         "SELECT session FROM sessions JOIN studies USING (study_digest) "
         "WHERE study = ? AND source = 'lab' AND status = 'withdrawn'",
@@ -159,7 +161,7 @@ def _with_json_values(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def devices_of(store: Store, session: str) -> dict[int, LabDevice]:
-    """Return the computer of each visit of a session, by the visit's number."""
+    """Return the computer of each visit of a session. The keys are the numbers of the visits."""
     with store.snapshot() as db:
         rows = db.execute("SELECT visit, device FROM visits WHERE session = ? AND device IS NOT NULL", (session,))
         return {visit: LabDevice.model_validate_json(device) for visit, device in rows.fetchall()}

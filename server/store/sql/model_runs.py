@@ -1,4 +1,4 @@
-"""Runs of models: each run is stored completely and once."""
+"""Storage of models' runs. Each run is stored completely, and only once."""
 
 import json
 import re
@@ -44,8 +44,8 @@ def add(log: Log, study: Study, run: Run) -> AddedRun:
 def _identity(run: Run) -> dict[str, Any]:
     """Return the content that identifies a run: its items and responses, without label, times and training cutoff.
 
-    Columns that are newer than the first stored runs are included only if they have values. So a stored run keeps its
-    identity.
+    Columns that a later Equipoise added are included only if they have values. So runs from before are still
+    recognized.
     """
     identity = run.model_dump(mode="json", exclude={"run", "started_at", "completed_at"})
     identity["parameters"].pop(TRAINING_CUTOFF, None)
@@ -76,7 +76,7 @@ def _refuse_stored_responses(db: Database, run: Run) -> None:
 
 
 def _refuse_second_part(db: Database, study: Study, run: Run) -> None:
-    """Refuse an imported run if the store has another import of the same model under the same condition.
+    """Raise an error for an imported run if the store has another import of the same model under the same condition.
 
     The second import usually contains the replies to requests that failed before. As a separate run, these replies
     would count as a second model.
@@ -99,10 +99,10 @@ def _refuse_second_part(db: Database, study: Study, run: Run) -> None:
 
 
 def _condition(temperature: float | None, prompt_digest: str | None, parameters: dict[str, Any]) -> tuple[object, ...]:
-    """Return what all imports of a run share.
+    """Return the values that all imports of a run share: temperature, prompt digest and most parameters.
 
-    The totals are left out, as they depend on the number of responses. The training cutoff is left out, as the
-    researcher may learn it later.
+    Totals are left out, because they depend on the number of responses. The training cutoff is left out, because the
+    researcher may add it later.
     """
     shared = {name: value for name, value in parameters.items() if name not in {"totals", TRAINING_CUTOFF}}
     return temperature, prompt_digest, shared
@@ -183,7 +183,7 @@ def _with_counts(
 
 
 def _counts(db: Database, session: str, canary: str | None) -> dict[str, Any]:
-    """Count the responses of a run. The database reads one response at a time."""
+    """Count the responses of a run, without reading all of them into memory."""
     literal = re.sub("([!%_])", r"!\1", canary or "")
     truncated = sorted(TRUNCATED)
     counts = db.execute(

@@ -1,15 +1,15 @@
-"""Plans of sessions in memory, by the session's token, so that a response need not read its plan from the database."""
+"""Plans of sessions in memory, so that a response does not need to read its plan from the database."""
 
 import threading
 
 from server.store.models import SessionPlan
 
 MAX_TRIALS_IN_MEMORY = 500_000
-"""Largest number of trials of all plans; a trial uses about a hundred bytes, because items are shared."""
+"""Largest number of trials in all cached plans. A trial needs about a hundred bytes, because plans share items."""
 
 
 class PlanCache:
-    """Plans of sessions; the latest token of a session finds its plan. All methods may be called from any thread.
+    """Cache of plans. The key is the latest token of a session. All methods may be called from any thread.
 
     If there are too many plans, the oldest plans are removed.
     """
@@ -29,7 +29,7 @@ class PlanCache:
         return self._by_token.get(self._token_of.get(session, ""))
 
     def keep(self, token_digest: str, plan: SessionPlan) -> None:
-        """Cache the plan of a session under its token, and remove the plan under an earlier token of this session."""
+        """Cache the plan of a session under its token. Earlier tokens of the session then no longer find the plan."""
         with self._lock:
             if self._by_token.get(token_digest) is plan:
                 return

@@ -1,9 +1,11 @@
-"""Storing responses. The responses of many participants are checked together and written in few statements.
+"""Storage of responses. The responses of many participants are checked together and written in few statements.
 
-Each study has totals, which are stored apart from the sessions: the number of responses, and a sum over the checksums
-of the responses. The totals reveal if a person has deleted the last responses of a session, and has adjusted the count
-and the checksum in the session. The totals of a study are stored in several parts, so that server processes that store
-responses at the same time seldom wait for each other. Only the sum of the parts has a meaning.
+Each study has totals, in a separate table: the number of responses, and a sum over their checksums. If a person
+deletes
+the last responses of a session and also changes the session's count and checksum, the totals reveal it. The totals of
+a
+study are the sum of several rows, so that server processes that store responses at the same time seldom wait for each
+other.
 """
 
 from collections import Counter
@@ -28,18 +30,18 @@ ONLY_PLANNED = "Fix: send only responses to trials of the session's plan."
 
 @dataclass(frozen=True)
 class ResponseBatch:
-    """Content of one request: the responses to the next trials of one session."""
+    """The responses in one request, which are to the next trials of one session."""
 
     session: str
     token_digest: str
     responses: Sequence[Response]
     passed_over: range = NOTHING_PASSED_OVER
-    """Practice trials that need no response."""
+    """Practice trials that are skipped, because an earlier round of practice was passed."""
 
 
 @dataclass
 class _State:
-    """State of a session. It changes with each accepted response."""
+    """The state of a session, which changes with each accepted response."""
 
     study_digest: str
     token_digest: str | None
@@ -49,14 +51,14 @@ class _State:
     n_answered: int
     checksum: str
     known_ids: set[str] = field(default_factory=set)
-    """Response ids of the present requests that a stored or accepted response of this session has already."""
+    """Response ids in the present requests that this session has already stored or accepted."""
 
 
 def add(db: Database, batch: Sequence[ResponseBatch]) -> list[list[bool] | Conflict]:
-    """Store a batch of requests; return one outcome for each request.
+    """Store the responses of several requests. Return one result for each request, as in `Store.add_responses`.
 
-    Each request is stored completely or refused. The outcome of a refused request is a `Conflict`. The function uses
-    six statements for a batch of any size. See `Store.add_responses`.
+    Each request is stored completely or refused. The result of a refused request is a `Conflict`. A batch of any size
+    needs six statements.
     """
     states = _lock_states(db, sorted({request.session for request in batch}))
     _note_known_ids(db, batch, states)
@@ -83,7 +85,7 @@ def add(db: Database, batch: Sequence[ResponseBatch]) -> list[list[bool] | Confl
 
 
 def _move_on(db: Database, changed: dict[str, _State]) -> None:
-    """Write the sessions' progress in one statement, because each statement has to wait for Python's lock."""
+    """Write the progress of all sessions in one statement, which is faster."""
     if changed:
         new = ", ".join(["(?, CAST(? AS INTEGER), ?)"] * len(changed))
         values = [(session, state.n_answered, state.checksum) for session, state in changed.items()]
@@ -125,7 +127,7 @@ def _accept(
     received_at: str,
     accepted: list[tuple[Any, ...]],
 ) -> bool:
-    """Add the row of a new response to the accepted rows; return False if the response is stored already."""
+    """Add the row of a new response to `accepted`. Return False if the response is stored already."""
     if response.trial_index < state.n_answered:
         _check_is_retry(db, request.session, response, accepted)
         return False
@@ -196,7 +198,10 @@ def row(session: str, response: Response, received_at: str) -> tuple[Any, ...]:
 
 
 def write(db: Database, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows that `row` has made, each with its checksum at the end. Use as few statements as possible."""
+    """Insert rows in as few statements as possible.
+
+    Each row comes from the function `row`, with its checksum at the end.
+    """
     for some in _portions(rows):
         values = ", ".join([f"({marks(COLUMNS)})"] * len(some))
         db.execute(f"INSERT INTO responses ({', '.join(COLUMNS)}) VALUES {values}", list(chain.from_iterable(some)))
@@ -208,7 +213,7 @@ def _portions(rows: Sequence[tuple[Any, ...]]) -> Iterator[Sequence[tuple[Any, .
 
 
 def _plain(number: float | None) -> float | None:
-    """Return a number, with 0.0 in place of -0.0, because SQLite has no negative zero."""
+    """Return a number, with 0.0 instead of -0.0, because SQLite has no negative zero."""
     return None if number is None else number + 0.0
 
 
@@ -222,11 +227,11 @@ def responses_of(db: Database, session: str) -> list[tuple[int, str]]:
 
 N_PARTS = 16
 Totals = tuple[int, int]
-"""Number of responses, and the sum of the numbers that `number_of` returns for these responses."""
+"""Number of responses, and the sum of `number_of` over the checksums of these responses."""
 
 
 def number_of(checksum: str) -> int:
-    """Return the number for the totals that belongs to a response's checksum.
+    """Return the number that a response with this checksum adds to the totals.
 
     The number has 32 bits, so that the sum for billions of responses has at most 64 bits.
     """
@@ -237,14 +242,14 @@ def number_of(checksum: str) -> int:
 
 
 def add_to_totals(db: Database, responses: Iterable[tuple[str, str]], sign: int = 1) -> None:
-    """Add responses to the totals of their studies, or subtract the responses, in one statement.
+    """Add responses to the totals of their studies, or subtract them.
 
     Parameters
     ----------
     db
         A connection inside a transaction.
     responses
-        Study digest and checksum of each response.
+        The study digest and the checksum of each response.
     sign
         1 for stored responses, -1 for deleted responses.
     """

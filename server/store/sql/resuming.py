@@ -16,23 +16,23 @@ from server.store.sql.session_rows import begin, note_visit
 from server.store.sql.studies import begun_with, served
 
 MOST_VISITS = 100
-"""Largest number of recorded openings of a session. A further opening is allowed but not recorded: a program that
-reloads the page without end must not fill the disk.
+"""Largest number of recorded visits of a session. Further visits are allowed but not recorded, so that a program that
+reloads the page without end cannot fill the disk.
 """
 IF_ANOTHER_PERSON = "if this is another person, use another code; if not,"
-"""Beginning of a fix. The case of another person comes first, because storing two people as one participant is worse
-than storing one person as two participants.
+"""Beginning of the fix in an error message. It comes first, because storing two people as one participant is the worse
+mistake.
 """
 
 START_RETRIED_MIN = 10
-"""Minutes for which a page repeats its start if no reply arrives."""
+"""Time in minutes for which a page repeats its start if no reply arrives."""
 
 
 def known_session(db: Database, study: Study, start: SessionStart) -> str | None:
-    """Return the session that this start, or the identity in this start, has begun before; None if there is no session.
+    """Return the session that an earlier start with the same id or identity has begun, or None.
 
-    If the start has an identity and a session number, only a session with this number is returned. A laboratory sends
-    the researcher's token, so the id of the start is enough proof for a laboratory.
+    If the start has an identity and a session number, only a session with this number is returned. A repeated start
+    without an identity needs a proof, except in a laboratory, which sends the researcher's token.
     """
     same_start = db.execute("SELECT session FROM sessions WHERE start_id = ?", (start.start_id,)).fetchone()
     if start.identity is None:
@@ -46,11 +46,10 @@ def known_session(db: Database, study: Study, start: SessionStart) -> str | None
 
 
 def _is_same_client(db: Database, session: str, start: SessionStart) -> bool:
-    """Return True if the client that began the session has sent this start.
+    """Return True if this start comes from the client that began the session.
 
-    The client has the session's token, or repeats the start because the reply may have been lost. A repeated start
-    counts only for some minutes, and only until the session is used. Later, another person may know the id of the
-    start.
+    The client has the session's token, or repeats the start because the reply may have been lost. A repeated start is
+    accepted only for some minutes, and only while the session has no responses. Later, another person may know its id.
     """
     token_digest, start_id, started_at, n_answered, demographics = db.execute(
         "SELECT token_digest, start_id, started_at, n_answered, demographics FROM sessions WHERE session = ?",
@@ -64,7 +63,7 @@ def _is_same_client(db: Database, session: str, start: SessionStart) -> bool:
 
 
 def resume_elsewhere(db: Database, study: Study, session: str, start: SessionStart) -> None:
-    """Let a returning participant resume their session; the earlier token is no longer valid."""
+    """Let a returning participant resume their session. The earlier token becomes invalid."""
     log = lock_log_of(db, session)
     session = known_session(db, study, start) or session  # Another session may have begun during the wait.
     _refuse_unproven(db, study, session, start)
@@ -78,7 +77,7 @@ def resume_elsewhere(db: Database, study: Study, session: str, start: SessionSta
 
 
 def _refuse_unproven(db: Database, study: Study, session: str, start: SessionStart) -> None:
-    """Refuse a client that has a known id, but no proof that the same participant is back."""
+    """Raise an error if a client has a known id, but no proof that the same participant has come back."""
     if start.identity is None or _is_same_client(db, session, start):
         return
     if not identities.may_resume(db, session, start.identity):
@@ -90,10 +89,11 @@ def _refuse_unproven(db: Database, study: Study, session: str, start: SessionSta
 def refuse_in_laboratory(
     db: Database, held: HeldSlot, study: Study, identity: Identity | None, session_number: int, group: int | None
 ) -> None:
-    """Refuse to resume a session that is completed, of another version of the study, or in another group.
+    """Raise an error if a session is completed, belongs to another version of the study, or is in another group.
 
-    The laboratory shows the items of its study folder. Responses to items of another version would be stored as
-    responses to different items. The experimenter reads the sentences of these refusals.
+    The laboratory shows the items of its study folder, so its version must be that of the session. The experimenter
+    reads
+    the message.
     """
     whose = f"Participant {identity.external_id}" if identity else "This participant"
     begun = f"{whose} has begun session {session_number}"
@@ -120,7 +120,7 @@ def refuse_in_laboratory(
 
 
 def give_to_client(db: Database, session: str, start: SessionStart) -> None:
-    """Let the present client use a session; the earlier token is no longer valid."""
+    """Let the client of this start use the session. The earlier token becomes invalid."""
     # The id of a start that is sent again late may belong to the participant's previous session.
     free_start_id(db, session, start)
     db.execute(
@@ -150,7 +150,7 @@ def open_again(db: Database, study: Study, token_digest: str, visit: Visit) -> N
 
 
 def _come_back(log: Log, held: HeldSlot, study: Study, visit: Visit, is_exempt: bool = False) -> None:
-    """Resume a session. If it was opened too late or too often, apply the study's rules, unless `is_exempt`."""
+    """Resume a session. If it was opened too late or too often, and `is_exempt` is false, apply the study's rules."""
     db = log.db
     if held.status is not Status.ACTIVE or held.release_reason in ENDED_FOR:
         return
@@ -171,7 +171,7 @@ def _come_back(log: Log, held: HeldSlot, study: Study, visit: Visit, is_exempt: 
 
 
 def _most_visits(db: Database, session: str) -> int:
-    """Return the largest number of visits to record. The number is large enough for the study's rule about reloads."""
+    """Return the largest number of visits to record, which is large enough for the study's rule about reloads."""
     return max(MOST_VISITS, (_definition(db, session).resume.max_reloads or 0) + 1)
 
 
@@ -199,7 +199,7 @@ def _definition(db: Database, session: str) -> StudyDefinition:
 
 
 def _begin_again(log: Log, held: HeldSlot, study: Study, visit: Visit) -> None:
-    """Begin a new session of the same participant in the same group; the former session keeps its responses."""
+    """Begin a new session of the same participant in the same group. The former session keeps its responses."""
     db = log.db
     participant, source, consent_digest, token_digest, start_id, demographics, session_number = db.execute(
         "SELECT participant, source, consent_digest, token_digest, start_id, demographics, session_number "

@@ -56,7 +56,7 @@ def begin(
 
 
 def note_visit(db: Database, session: str, visit: Visit, most: int = 1) -> None:
-    """Record that a session was opened, and on which device, unless `most` openings are recorded already."""
+    """Record a visit of a session with its device, unless `most` visits are recorded already."""
     device = as_json(visit.device.model_dump()) if visit.device else None
     db.execute(
         "INSERT INTO visits (session, visit, visit_id, at, next_trial_index, device) "
@@ -74,9 +74,9 @@ def insert(
     withdrawal_code: str | None = None,
     run: Sequence[Any] | None = None,
 ) -> str:
-    """Store a new session with its plan; return the first checksum of the session's chain.
+    """Store a new session with its plan. Return the first checksum of the session's chain.
 
-    `run` contains the stored data of a model's run: label, model, version, temperature, prompt digest, parameters.
+    For the session of a model, `run` has the label, model, version, temperature, prompt digest and parameters.
     """
     participant = session.participant
     started_at = as_text(session.started_at)

@@ -1,4 +1,4 @@
-"""Sessions from the start to the end. Each function runs in a transaction, and does all its work or raises an error."""
+"""Sessions from the start to the end. The caller of each function runs it in a transaction."""
 
 import json
 import secrets
@@ -18,7 +18,7 @@ from server.store.sql.studies import CONTENT_OF_SESSION, as_json, served
 
 
 def start(db: Database, study: Study, start: SessionStart) -> bool:
-    """Begin a session, or resume the session of this start or this identity; return True if the session is new.
+    """Begin a session, or resume the session of this start or identity. Return True if the session is new.
 
     See `Store.start_session`.
     """
@@ -60,7 +60,7 @@ def require_slot(db: Database, study: Study, identity: Identity, session_number:
 
 
 def refuse_withdrawn(db: Database, participant: str) -> None:
-    """Refuse a participant who has withdrawn from the study in any of their sessions."""
+    """Raise an error if the participant has withdrawn from the study in any of their sessions."""
     withdrawn = "SELECT 1 FROM sessions WHERE participant = ? AND status = 'withdrawn' LIMIT 1"
     if db.execute(withdrawn, (participant,)).fetchone():
         raise Refusal("cannot_begin_again")
@@ -144,7 +144,7 @@ def release_slot(db: Database, session: str, reason: Release) -> bool:
 
 
 def rename_reasons(db: Database) -> None:
-    """Replace the names that reasons had before the migration `m010` by the present names."""
+    """Replace the former names of release reasons (before the migration `m010`) by the present names."""
     for former, present in FORMER_REASONS.items():
         db.execute("UPDATE sessions SET release_reason = ? WHERE release_reason = ?", (present, former))
 
@@ -154,7 +154,7 @@ LISTED = (
     "started_at", "completed_at", "n_trials", "n_answered", "consent_version", "consent_digest", "session_number",
     "uploaded_at", "n_visits", "study_revision", "content_digest", "excluded_at", "excluded_reason",
 )  # fmt: skip
-"""Columns of a session in the result of `listed`. The device and the answers about the participant come last."""
+"""Columns of a session in the result of `listed`."""
 
 
 def listed(db: Database, study: str) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The common part of both stores, which implements the contract with statements that both databases understand."""
+"""The common part of both stores, which implements `contract` with SQL statements that both databases understand."""
 
 import json
 from abc import abstractmethod
@@ -53,7 +53,7 @@ Result = TypeVar("Result")
 
 
 class SqlStore(Store):
-    """A store in an SQL database; a subclass implements reading, writing and committing."""
+    """A store in an SQL database. A subclass implements reading, writing and committing."""
 
     def __init__(self) -> None:
         self._registered: dict[str, Study] = {}
@@ -68,15 +68,15 @@ class SqlStore(Store):
 
     @abstractmethod
     def _write(self, job: Callable[[Database], Result]) -> Result:
-        """Run a job in a transaction; return the job's result once the transaction is committed."""
+        """Run the function `job` in a transaction. Return its result once the transaction is committed."""
 
     def _delete(self, job: Callable[[Database], Result]) -> Result:
-        """Run a job that deletes data, so that no trace of the data remains."""
+        """Run the function `job`, which deletes data, and remove the data from the files of the database if possible."""
         return self._write(job)
 
     @abstractmethod
     def _add_batch(self, new: ResponseBatch) -> list[bool]:
-        """Store responses together with all other waiting responses; return once the responses are committed."""
+        """Store responses together with all other waiting responses. Return once the responses are committed."""
 
     def register_study(self, study: Study) -> None:
         self._write(lambda db: studies.register(db, study))
@@ -144,7 +144,7 @@ class SqlStore(Store):
             return self._stored(db, "session", name) if name else None
 
     def _stored(self, db: Database, column: str, value: str) -> StoredSession | None:
-        """Return the session and its plan, if a row of `sessions` has this value in this column; otherwise None."""
+        """Return the session (with its plan) that has this value in this column, or None."""
         row = db.execute(
             f"""
             SELECT session, participant, kind, study_digest, revision, battery_digest, "group", seed, source, status,

@@ -29,19 +29,20 @@ CONTENTS = """(
     UNION ALL
     SELECT study_digest, revision, content_digest, battery_digest, definition, texts, registered_at FROM revisions
 ) AS contents"""
-"""Every content with which a version of a study was served: the first registered content, and its revisions."""
+"""Query of every content with which a version of a study was served: the first content, and its revisions."""
 
 CONTENT_OF_SESSION = f"""{CONTENTS}
     ON contents.study_digest = sessions.study_digest AND contents.revision = COALESCE(sessions.revision, 1)"""
-"""The content with which a session began; a session without a revision began with the first content."""
+"""Part of a query: the content with which a session began. A session without a revision began with the first content.
+"""
 
 
 @dataclass(frozen=True)
 class Registered:
-    """A registration: the digests and the number that identify a study's content in the store."""
+    """The digests and the revision that identify a study's content in the store (its registration)."""
 
     study_digest: str
-    """The digest of the first registered content. Groups, log and sessions keep this digest after a revision."""
+    """The digest of the first content of this version. Groups, log and sessions keep this digest after a revision."""
     revision: int
     """Number of the revision; 1 for the first registered content."""
     content_digest: str
@@ -66,7 +67,7 @@ def find(db: Database, wanted: str) -> Registered | None:
 
 
 def served(db: Database, study: Study) -> Registered:
-    """Return the registration of a study that is served."""
+    """Return the registration of the study that the server serves. Raise an error if it is missing."""
     found = find(db, study.digest)
     if found is None:
         raise StoreUnavailable("the served study is not registered in this store")
@@ -97,7 +98,9 @@ def nearest(db: Database, study: Study) -> Registered | None:
 
 
 def logs_of(db: Database, study: Study | None) -> list[str]:
-    """Return a list with the digest under which the study has its log; if `study` is None, the digests of all logs.
+    """Return a list with the study digest under which the study has its log.
+
+    If `study` is None, return the digests of all logs.
 
     If this version of the study has no log, return the digest of the version that was registered last.
     """
@@ -113,7 +116,7 @@ def logs_of(db: Database, study: Study | None) -> list[str]:
 
 
 def _begun(db: Database, study: Study, besides: str = "") -> str | None:
-    """Return a digest, other than `besides`, under which people have begun sessions of this version; or None."""
+    """Return a study digest of this version, other than `besides`, with sessions of people; None if there is none."""
     row = db.execute(
         "SELECT study_digest FROM studies JOIN sessions USING (study_digest) JOIN participants USING (participant) "
         "WHERE study = ? AND version = ? AND study_digest <> ? AND kind = 'human' LIMIT 1",
@@ -140,7 +143,7 @@ def _latest(db: Database, study_digest: str) -> Registered:
 
 
 def _before(db: Database, latest: Registered) -> list[Registered]:
-    """Return the registered contents of this version that are earlier than `latest`."""
+    """Return the registrations of the contents of this version that are earlier than `latest`."""
     rows = db.execute(
         f"SELECT study_digest, revision, content_digest, battery_digest FROM {CONTENTS} "
         "WHERE study_digest = ? AND revision < ? ORDER BY revision",
@@ -150,7 +153,7 @@ def _before(db: Database, latest: Registered) -> list[Registered]:
 
 
 def register(db: Database, study: Study) -> None:
-    """Record a study. Refuse the study if this version has sessions of people that began with different content."""
+    """Save a study. Raise InputError if this version has sessions of people that began with different content."""
     known = find(db, study.digest)
     begun = _begun(db, study, besides=known.study_digest if known else "")
     if begun is not None:
@@ -182,10 +185,11 @@ def register(db: Database, study: Study) -> None:
 
 
 def add_content_digests(db: Database) -> None:
-    """Store the content digest of each study that an earlier Equipoise registered without a content digest.
+    """Store the content digest of each study that an earlier Equipoise saved without one.
 
-    With this digest, the server recognizes a study that has sessions, and the study keeps its groups. A study with an
-    unreadable definition gets no content digest.
+    With the content digest, the server recognizes a study that has sessions. A study with an unreadable definition
+    gets no
+    content digest.
     """
     for study_digest, stored, today in _content_digests(db):
         if stored is None and today is not None:
@@ -193,7 +197,7 @@ def add_content_digests(db: Database) -> None:
 
 
 def studies_not_found(db: Database) -> list[str]:
-    """Return the digests of studies whose stored content digest was changed. No study folder matches such a study."""
+    """Return the digests of studies whose stored content digest was changed, so that the server cannot recognize them."""
     return [study for study, stored, today in _content_digests(db) if stored not in {None, study, today}]
 
 
@@ -281,7 +285,10 @@ def changed_since(db: Database, study: Study) -> str | None:
 
 
 def _changes_since(db: Database, registered: Registered, study: Study) -> Changes:
-    """Return the differences of `study` from the content `registered`; none if the stored content is unreadable."""
+    """Return the differences between `study` and the content `registered`.
+
+    If the stored content is unreadable, there are none.
+    """
     try:
         definition, texts = definition_and_texts(db, registered.study_digest, registered.revision)
         before = Content(definition, texts, items_of(db, registered.battery_digest), registered.battery_digest)
@@ -291,7 +298,7 @@ def _changes_since(db: Database, registered: Registered, study: Study) -> Change
 
 
 def _why_refused(study: Study, found: Changes) -> str:
-    """Return the sentence that says what has changed in a version with sessions, and the fix."""
+    """Return the error message with the changes in a version that has sessions, and the fix."""
     since = f"{study.folder / 'study.yaml'}: version {study.definition.version} of this study has sessions, and"
     if found.wording and not found.substance:
         return (
@@ -324,7 +331,7 @@ def revisions(db: Database, study: str) -> list[Revision]:
 
 
 def content_checksum(db: Database, study_digest: str, revision: int = 1) -> str:
-    """Return a checksum of a registered study: its definition, its texts and its battery's items."""
+    """Return a checksum of a stored study: its definition, its texts and the items of its battery."""
     study = db.execute(
         "SELECT study, version, battery_digest, definition, texts FROM studies WHERE study_digest = ?"
         if revision == 1
@@ -342,7 +349,7 @@ def content_checksum(db: Database, study_digest: str, revision: int = 1) -> str:
 
 
 def items_of(db: Database, battery_digest: str) -> dict[str, Item]:
-    """Return a battery's items by id."""
+    """Return the items of a battery. The keys are item ids."""
     rows = db.execute(
         "SELECT item_id, task, factors, content, key FROM items WHERE battery_digest = ?", (battery_digest,)
     )
@@ -355,7 +362,7 @@ def items_of(db: Database, battery_digest: str) -> dict[str, Item]:
 
 
 def definition_and_texts(db: Database, study_digest: str, revision: int) -> tuple[StudyDefinition, dict[str, str]]:
-    """Return a study's definition and texts as they were registered."""
+    """Return the definition and the texts of a study's content as stored."""
     definition, texts = db.execute(
         f"SELECT definition, texts FROM {CONTENTS} WHERE study_digest = ? AND revision = ?", (study_digest, revision)
     ).fetchone()

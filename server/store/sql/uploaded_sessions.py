@@ -1,11 +1,9 @@
-"""Storing uploaded sessions.
+"""Storage of uploaded sessions.
 
-An uploaded session was run with another store, for instance in a laboratory without a connection to the server.
-
-Session names, pseudonyms and withdrawal codes are random. Laboratory codes of participants are not random: two
-laboratories may use the same code for two people. So the store recognizes an uploaded session by its name, pseudonym
-and withdrawal code, even if its laboratory code has changed. Before the store adds a new session, it checks if a
-different participant has the same laboratory code.
+An uploaded session was run with another store, for instance in a laboratory without a connection to the server. Two
+laboratories may use the same laboratory code for two people. But session names, pseudonyms and withdrawal codes are
+random. So the store recognizes an uploaded session by these three, even if its laboratory code has changed. Before the
+store adds a session, it checks whether a different participant has the same laboratory code.
 """
 
 import json
@@ -30,7 +28,7 @@ UNDER_OTHER_CODES = "upload the sessions of that laboratory under other codes, w
 
 
 def add_uploaded(db: Database, study: Study, start: SessionStart) -> bool:
-    """Store an uploaded session; return True if the session is new, and False if the session is stored already.
+    """Store an uploaded session. Return True if the session is new, and False if it is stored already.
 
     If the store knows the laboratory code, the participant keeps the pseudonym that belongs to the code in this store.
     Otherwise the participant gets the uploaded pseudonym. See `Store.start_session`.
@@ -69,9 +67,11 @@ def add_uploaded(db: Database, study: Study, start: SessionStart) -> bool:
 def _is_here(
     db: Database, registered: Registered, known: str | None, start: SessionStart, uploaded: UploadedSession
 ) -> bool:
-    """Return True if the session is stored, even under another code; refuse a different session with the same name.
+    """Return True if the session is stored, even under another code.
 
-    `known` is the pseudonym of the participant who has the code in this store.
+    Raise an error if a different session has the same name. `known` is the pseudonym of the participant who has the
+    code in
+    this store.
     """
     stored = db.execute(
         'SELECT study_digest, kind, session_number, "group", seed, source, participant, withdrawal_code '
@@ -112,7 +112,7 @@ def _participant_elsewhere(db: Database, session: str) -> str | None:
 
 
 def _refuse_other_code(db: Database, known: str | None, start: SessionStart, uploaded: UploadedSession) -> None:
-    """Refuse a session whose participant has another code, or is of another kind, in this store."""
+    """Raise an error if the participant of a session has another code, or is of another kind, in this store."""
     there = db.execute(
         "SELECT kind, external_id FROM participants LEFT JOIN identities USING (participant) WHERE participant = ?",
         (uploaded.participant,),
@@ -144,14 +144,16 @@ def _refuse_other_code(db: Database, known: str | None, start: SessionStart, upl
 def _refuse_another_person(
     db: Database, study: Study, known: str, start: SessionStart, uploaded: UploadedSession
 ) -> None:
-    """Refuse an uploaded session if its code seems to belong to a different person in this store.
+    """Raise an error if the code of an uploaded session seems to belong to a different person in this store.
 
-    The session is refused if the participant with this code has a session with the same number in this store, or has
-    withdrawn in one of the two stores. Otherwise two laboratories with the same codes would make one participant of two
-    people. After a withdrawal in one laboratory, the server would then refuse the participant of the other laboratory,
-    or delete the responses of this participant. Two kinds of stored sessions are exempt. A session without a response
-    is exempt, because the reply to the session's start was lost, and the laboratory continued without the server. An
-    earlier session of the same uploaded participant is exempt, because the participant began again.
+    This is assumed if the participant with the code has a session with the same number in this store, or has withdrawn
+    in
+    one of the two stores. Without the error, two people with the same code would become one participant. A withdrawal
+    of
+    one of them would then delete the responses of the other.
+
+    Two kinds of stored sessions are ignored: a session without a response, because the laboratory may have continued
+    without the server after its start; and an earlier session of the same uploaded participant.
     """
     there = db.execute(
         "SELECT session, status, session_number, n_answered FROM sessions JOIN studies USING (study_digest) "
@@ -187,7 +189,7 @@ def _code(start: SessionStart) -> str:
 
 
 def _bring(db: Database, study: Study, start: SessionStart, uploaded: UploadedSession) -> None:
-    """Store a participant whose laboratory code is unknown in this store."""
+    """Store the participant of an uploaded session whose laboratory code is unknown in this store."""
     is_here = db.execute("SELECT 1 FROM participants WHERE participant = ?", (uploaded.participant,)).fetchone()
     if not is_here:
         insert_participant(db, study, uploaded.participant, start)

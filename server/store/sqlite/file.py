@@ -1,4 +1,4 @@
-"""Opening the SQLite file: connections, updates of the schema, and the refusal of files that are not a store."""
+"""Open the SQLite file: connections, updates of the tables, and errors for files that are not a store."""
 
 import logging
 import os
@@ -16,14 +16,15 @@ from server.store.sqlite.write_ahead_log import log_beside, size_of
 logger = logging.getLogger("equipoise")
 
 BUSY_TIMEOUT_S = 10.0
-"""Longest time for which a commit waits for another process, such as an import while the server runs."""
+"""Longest time in seconds for which a commit waits for another process, such as an import while the server runs."""
 
 
 def connect(path: Path, is_new: bool = False) -> sqlite3.Connection:
-    """Return a connection that syncs every commit; the caller begins and ends transactions.
+    """Return a connection that writes every commit to the disk. The caller begins and ends transactions.
 
-    A new file is made only if `is_new` is True. `SqliteStore` moves the pages of the log into the file. SQLite itself
-    moves the pages only when the last connection closes.
+    A new file is made only if `is_new` is True. Except on closing the last connection, SQLite does not move pages of
+    the
+    log into the file; `SqliteStore` does this.
     """
     if is_new:
         with suppress(FileExistsError):  # SQLite gives its log the same mode.
@@ -48,9 +49,9 @@ def connect(path: Path, is_new: bool = False) -> sqlite3.Connection:
 
 
 def migrate(path: Path, must_exist: bool = False) -> None:
-    """Update the schema of the file.
+    """Update the tables of the file.
 
-    Refuse a file that is not a store, and a store of a newer version. A refused file is not changed.
+    Raise InputError for a file that is not a store, and for a store of a newer version. Such a file is not changed.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ def migrate(path: Path, must_exist: bool = False) -> None:
 
 
 def refuse_missing(path: Path, must_exist: bool) -> None:
-    """Refuse a missing or empty file if its log contains responses, or if the store must exist."""
+    """Raise InputError for a missing or empty file, if its log contains responses or the store must exist."""
     if size_of(path):
         return
     log = log_beside(path)
@@ -113,7 +114,7 @@ def warn_of_open_file(path: Path) -> None:
 
 
 def refuse_network(path: PurePath) -> None:
-    r"""Refuse a store in a network folder of Windows (`\\server\share`): SQLite cannot lock such a file safely."""
+    r"""Raise InputError for a store in a Windows network folder (`\\server\share`), where SQLite cannot lock files."""
     if path.drive.startswith("\\\\"):
         raise InputError(
             f"{path}: a store in a network folder can be damaged when two programs use the store. Fix: put the study "
@@ -124,7 +125,7 @@ def refuse_network(path: PurePath) -> None:
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
     """Switch the file to write-ahead logging.
 
-    If another process switches the file now, SQLite does not wait. So this function tries again for some time.
+    SQLite does not wait for another process that switches the file now. So this function tries again for some time.
     """
     deadline = time.monotonic() + BUSY_TIMEOUT_S
     while True:
@@ -138,7 +139,10 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
 
 
 def refuse_strange(path: Path, how: str) -> None:
-    """Refuse a file that is not a store, or a store of a newer version; `how` is an option for opening the file."""
+    """Raise InputError for a file that is not a store, or a store of a newer version.
+
+    `how` is an option for opening the file.
+    """
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as connection:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         applied = {migration.name for migration in migrations.applied(Database(connection))}

@@ -1,9 +1,8 @@
 """Tables of the SQLite store, as named, ordered migrations.
 
-Three tables are about questions: studies, batteries and items. Three tables are about participants: participants,
-sessions and runs. The panel ids are in a separate table, `identities`. There are also tables for the planned trials,
-for the responses, for the slots in the groups, and for the log of decisions. Times are UTC, ISO 8601; responses,
-contents and answer keys are JSON texts.
+The main tables are `studies`, `batteries`, `items`, `participants`, `sessions` and `runs`. Panel ids are in a separate
+table, `identities`. Further tables have the planned trials, the responses, the slots in the groups, and the log of
+decisions. Times are UTC, ISO 8601. Responses, contents of items and answer keys are JSON texts.
 """
 
 import json
@@ -126,7 +125,7 @@ def _keep_responses_by_session(db: Database) -> None:
 
 
 def _chain_what_is_there(db: SqliteDatabase) -> None:
-    """Give slots to the sessions from before this migration, and checksums to the responses of these sessions."""
+    """Give slots and checksums to the sessions from before this migration."""
     for study_digest, definition in db.execute("SELECT study_digest, definition FROM studies").fetchall():
         db.execute("INSERT INTO logs (study_digest, n_events, checksum) VALUES (?, 0, '')", (study_digest,))
         db.insert(
@@ -172,7 +171,7 @@ _SLOT_BEFORE_LOG = {"active": "reserved", "completed": "confirmed", "withdrawn":
 
 
 def _chain_answers(db: SqliteDatabase, session: str) -> tuple[int, str]:
-    """Write the checksums of a session's responses; return the number of responses and the last checksum."""
+    """Write the checksums of a session's responses. Return the number of responses and the last checksum."""
     checksum = beginning(db, session, FIRST_FIXED)
     rows = db.execute(
         f"SELECT {', '.join(COLUMNS_OF_M002)} FROM responses WHERE session = ? ORDER BY trial_index, attempt",

@@ -1,7 +1,7 @@
 """`Database` and `Migrations` of sqlite-utils, imported without pandas and numpy.
 
-sqlite-utils imports pandas and numpy if they are installed, only to recognise values of their types. The server has no
-such values. Without the two packages it starts with a fifth less processor time and 45 MB less memory
+sqlite-utils imports pandas and numpy if they are installed, only to recognize values of their types. The server has no
+such values. Without the two packages, the server starts with a fifth less processor time and 45 MB less memory
 (`benchmarks/server_start.py`).
 """
 

@@ -1,7 +1,8 @@
-"""The embedded store: one SQLite file in WAL mode, every commit synced, one writer thread.
+"""The embedded store: one SQLite file in WAL mode, with one writer thread that writes every commit to the disk.
 
-Only the writer thread changes which files the store has open. It switches to a backup that replaced the file, and
-rescues a log that was removed. Any other thread that detects such a change asks the writer thread to act.
+The writer thread also reacts if another program replaces the file by a backup, or removes the write-ahead log (a file
+with the latest commits). It then opens the backup, or saves the content of the log. Other threads that detect such a
+change wake the writer thread.
 """
 
 import glob
@@ -48,32 +49,31 @@ Result = TypeVar("Result")
 Job = Callable[[Database], Any]
 
 LEAST_ROOM_BYTES = 128 * 1024
-"""If the disk has less free space than this, the health check reports that the store cannot be used.
+"""If the disk has less free space than this number of bytes, the health check reports that the store cannot be used.
 
 The start of a session needs about 40 KB in the log.
 """
 WRITER_CACHE_KB = 16 * 1024
-"""Memory of the writer, enough for the upper levels of the trees of many millions of responses."""
+"""Size of the page cache of the writing connection, in KB. It is enough for many millions of responses."""
 MOVE_LOG_AFTER_ROWS = 4_000
-"""After this number of changed rows (about 10 MB of log), the pages of the log are moved to the file. A page of a
-session under way is written to the log several times, but is moved to the file once. So a longer log means fewer
-writes.
+"""After this number of changed rows (about 10 MB of log), the pages of the log are moved to the file. A page that was
+changed several times is moved only once, so a longer log means fewer writes.
 """
 EMPTY_LOG_AFTER_S = 60.0
-"""Interval at which the log is emptied even if the store is never idle. Until then, the log still contains the data
-that another process has deleted.
+"""Interval in seconds at which the log is emptied even if the store is never idle. Until then, the log may contain
+data that another process has deleted.
 """
 RETRY_TO_EMPTY_LOG_S = 0.5
-"""Time between two attempts to empty the log after a deletion, as long as readers prevent the emptying."""
+"""Time in seconds between two attempts to empty the log after a deletion, while other programs read the log."""
 READERS_PATIENCE_S = 2.0
-"""Longest wait for programs that read the log. The log cannot be emptied while a program reads the log."""
+"""Longest wait in seconds for programs that read the log. The log cannot be emptied while a program reads it."""
 HANDS_OFF = "Never change the files -wal and -shm of the database while a program uses the database."
 DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
 @dataclass(frozen=True)
 class _Writing:
-    """The connection that writes to the database, and the write-ahead log (a file) that this connection uses."""
+    """The connection that writes to the database, and the write-ahead log that the connection uses."""
 
     connection: sqlite3.Connection
     log: LogIdentity
@@ -112,7 +112,7 @@ class SqliteStore(SqlStore):
         self._file = identity_of(path)
         self._damage: str | None = None
         self._generation = 0
-        """Number of the present generation of connections. Connections of an earlier generation are not used again."""
+        """Number that grows when all connections are closed. Connections with an earlier number are not used again."""
         self._idle_readers: queue.LifoQueue[tuple[int, sqlite3.Connection]] = queue.LifoQueue()
         # Only the writer thread uses the following attributes.
         self._writing: _Writing | None = None
@@ -196,8 +196,8 @@ class SqliteStore(SqlStore):
     def close(self) -> None:
         """Finish pending writes, move all data into the database file, and remove the log.
 
-        A second call changes nothing. If another program has the store open, the log stays for that program. The
-        database file then also has all data of the log, unless that program reads for longer than `READERS_PATIENCE_S`.
+        A second call changes nothing. If another program has the store open, the log is not removed. The database file
+        then also has all data of the log, unless the other program reads for longer than `READERS_PATIENCE_S`.
         """
         if not self._group.close():
             logger.error("%s: another program locks the store, so the log was not moved into the file", self.path)
@@ -209,7 +209,7 @@ class SqliteStore(SqlStore):
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        """Yield a connection for one use; uncommitted work is undone at the end."""
+        """Yield a connection for one use. Uncommitted work is undone at the end."""
         self._require_files()
         generation = self._generation
         try:
@@ -254,15 +254,14 @@ class SqliteStore(SqlStore):
     def _require_files(self) -> None:
         """Check that the file and its log are present, so that a connection reads all committed data.
 
-        If the log was removed, or another file replaced the store, the writer thread first rescues the log or opens the
-        other file.
+        If the log was removed, or another file replaced the store, let the writer thread first save the content of the
+        log or open the other file.
 
         Raises
         ------
         StoreUnavailable
-            If the file is missing, or the writer thread cannot rescue the log or open the other file. Data would
-            be lost if they were written to a file that no longer has a name. A new, empty file in place of a missing
-            file would be a study without sessions.
+            If the file is missing, or the writer thread cannot save the log's content or open the other file. The
+            store does not make a new file in place of a missing file, because this would be a study without sessions.
         """
         if not self._has_its_files(self._writing):
             self._group.do(_nothing)  # The writer thread rescues the log, or switches to the new file.
@@ -276,7 +275,7 @@ class SqliteStore(SqlStore):
         return file == self._file and (writing is None or writing.log == log_identity(self.path))
 
     def _unavailable(self, error: sqlite3.Error, generation: int) -> StoreUnavailable:
-        """Return the exception for an error.
+        """Return the exception to raise for an error of SQLite.
 
         If the file is damaged, nothing more is written, because new data could be lost.
         """
@@ -345,7 +344,7 @@ class SqliteStore(SqlStore):
         return self._writing.connection
 
     def _tidy(self, is_idle: bool) -> None:
-        """Move the log's content to the file. Another thread moves most of it, and this thread moves the rest."""
+        """Move the log's content to the file, if it is time to do so. Another thread moves most of it."""
         if is_idle and self._writing is None and not size_of(log_beside(self.path)):
             return
         if self._moving is not None and self._moving.is_alive():
@@ -384,7 +383,9 @@ class SqliteStore(SqlStore):
             move_log(db)
 
     def _rescue_log(self) -> None:
-        """Move the content of a removed log to the file, through the open connection, and begin a new log.
+        """Move the content of a removed log to the file, and begin a new log.
+
+        The open connection can still read the removed log.
 
         Raises
         ------
@@ -406,9 +407,9 @@ class SqliteStore(SqlStore):
         logger.warning("%s: its log was removed while the store was in use; nothing is lost. %s", self.path, HANDS_OFF)
 
     def _save_from_memory(self, connection: sqlite3.Connection) -> None:
-        """Write a new database file from memory.
+        """Write a new database file from memory, because another program has truncated the log.
 
-        The log was truncated, so the old file lacks the data that were only in the log.
+        The old file lacks the data that were only in the log.
         """
         try:
             save_from_memory(connection, self.path)
@@ -441,9 +442,9 @@ class SqliteStore(SqlStore):
         self._file = file
 
     def _put_log_aside(self) -> None:
-        """Move the log's content to the file to which the log belongs, or rename the log if a reader is active.
+        """Move the log's content to the former file, or rename the log if a reader is active.
 
-        If the log kept its name, SQLite would write the log into the file that now has the store's name.
+        If the log kept its name, SQLite would write its content into the new file.
         """
         if self._writing is None:
             self._close_connections()
@@ -456,7 +457,7 @@ class SqliteStore(SqlStore):
         put_log_aside(self.path, log, is_empty)
 
     def _let_go(self) -> None:
-        """Save the log's content, then close all connections, so that the next batch uses new connections."""
+        """Save the log's content if necessary, then close all connections. The next batch uses new connections."""
         writing = self._writing
         with suppress(sqlite3.Error):
             if writing is not None and writing.connection.in_transaction:
@@ -487,4 +488,4 @@ class SqliteStore(SqlStore):
 
 
 def _nothing(_: Database) -> None:
-    """Empty piece of work, which only wakes the writer thread. The thread then also checks the file and the log."""
+    """Piece of work that does nothing, but wakes the writer thread, which then checks the file and the log."""

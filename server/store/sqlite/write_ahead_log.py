@@ -1,7 +1,7 @@
-"""The write-ahead log of the SQLite file: the files of the log, and moving the log's pages into the database file.
+"""The write-ahead log of the SQLite file: its two files, and the move of its pages into the database file.
 
-This module must not open and close the database file or the index of the log. On POSIX systems, closing one of these
-files would release SQLite's locks on the file. SQLite has no locks on the log, so the log may be opened.
+This module must not open and close the database file or the index of the log, because on POSIX systems, closing one of
+them releases SQLite's locks. SQLite has no locks on the log itself, so the module may open it.
 """
 
 import os
@@ -16,7 +16,7 @@ from server.store.errors import StoreUnavailable
 
 FileIdentity = tuple[int, int]
 LogIdentity = tuple[FileIdentity | None, FileIdentity | None]
-"""Identities of the log and of its index (`-wal`, `-shm`); None for a missing file."""
+"""Identities of the log (`-wal`) and of its index (`-shm`); None for a missing file."""
 
 LOG_STARTS = b"\x37\x7f\x06"
 """The first bytes of a log's header, for any byte order: https://www.sqlite.org/fileformat2.html#walformat."""
@@ -59,14 +59,14 @@ def _identity_or_none(path: str | Path) -> FileIdentity | None:
 
 
 def empty_log(connection: sqlite3.Connection, patience_s: float = 0.0) -> bool:
-    """Move all pages of the log into the database file and empty the log; return True if that was possible.
+    """Move all pages of the log into the database file, and empty the log. Return True if this was possible.
 
     Parameters
     ----------
     connection
         A connection outside a transaction.
     patience_s
-        Time for retries while other programs read the store. Readers are not interrupted, because they need the log.
+        Time in seconds for retries while other programs read the store.
     """
     (busy_timeout_ms,) = connection.execute("PRAGMA busy_timeout").fetchone()
     connection.execute("PRAGMA busy_timeout = 0")
@@ -82,7 +82,10 @@ def empty_log(connection: sqlite3.Connection, patience_s: float = 0.0) -> bool:
 
 
 def move_log(db: Database) -> None:
-    """Move the log's pages into the database file, except pages that readers need. No program has to wait."""
+    """Move the log's pages into the database file, except pages that other connections still read.
+
+    No program has to wait.
+    """
     db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
 
@@ -94,7 +97,7 @@ def put_log_aside(path: Path, log: LogIdentity, is_empty: bool) -> None:
     path
         The database file.
     log
-        The identity of the log; a different log with the same path is not changed.
+        The identity of the log. A different log with the same path is not changed.
     is_empty
         True if the log is empty. An empty log is deleted; any other log is renamed.
     """
@@ -108,10 +111,11 @@ def put_log_aside(path: Path, log: LogIdentity, is_empty: bool) -> None:
 
 
 def make_writable(path: Path) -> None:
-    """Give the log's files the mode of the database file again.
+    """Give the log's files the file permissions of the database file.
 
-    SQLite makes the log's files with the present mode of the database file. A log that was made while the database file
-    was read-only would otherwise stay read-only.
+    SQLite makes the log's files with the present permissions of the database file. Without this function, a log that
+    was
+    made while the database file was read-only would stay read-only.
     """
     mode = path.stat().st_mode
     for file in (log_beside(path), index_beside(path)):
@@ -123,7 +127,7 @@ def make_writable(path: Path) -> None:
 def has_hole(path: Path) -> bool:
     """Return True if the log has content, but not SQLite's header at its beginning.
 
-    This happens if another program empties the log: SQLite then writes data behind a hole in the log.
+    If another program empties the log, SQLite writes further data after a hole at the beginning of the log.
     """
     return _start_of_log(path) not in (b"", LOG_STARTS)
 
@@ -154,7 +158,7 @@ def _start_of_log(path: Path) -> bytes:
 
 
 def save_from_memory(connection: sqlite3.Connection, path: Path) -> None:
-    """Replace a database file whose log was cut.
+    """Replace a database file whose log another program has emptied.
 
     The new file gets the content that the writing connection still has in memory.
 
@@ -182,7 +186,7 @@ def save_from_memory(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def sync_names(folder: Path) -> None:
-    """Sync the names in a folder to the disk; on Windows, which cannot do this, do nothing."""
+    """Wait until the names of the files in a folder are on disk. On Windows, do nothing."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)
