@@ -136,7 +136,7 @@ class Registration:
     words: str
     deviations: list[str]
     recorded: str = "locked"
-    """How the earlier plan was saved: `locked` or `registered`."""
+    """The word for the way in which the earlier plan was saved: `locked` or `registered`."""
     earlier_rules: Mapping[str, tuple[ExclusionRule, ...]] = field(default_factory=dict)
     """The exclusion rules of the earlier plan, if they changed. The key is `as locked` or `as registered`."""
     is_recorded: bool = True

@@ -71,7 +71,7 @@ def _n_correct(plan: SessionPlan, responses: Mapping[int, Any], first: int, n_in
 
 
 def is_under_way(plan: SessionPlan, n_answered: int) -> bool:
-    """Return True if the study has a practice criterion, and the session has practice responses but no test response."""
+    """Return True if the study has a practice criterion, and the session has begun but is still in the practice."""
     return plan.definition.practice_criterion is not None and 0 < n_answered <= n_planned(plan)
 
 

@@ -295,14 +295,14 @@ class Store(ABC):
 
     @abstractmethod
     def sessions_with_code(self, study: Study, completion_code: str) -> list[str]:
-        """Return a list with the session of this study that has this withdrawal code, or an empty list.
+        """Return the session of this study with this withdrawal code, as a list; empty if there is none.
 
         A completion code that `study.yaml` sets for all participants belongs to no session.
         """
 
     @abstractmethod
     def sessions_of(self, study: Study, id_kind: str, external_id: str) -> list[SessionFound]:
-        """Return the sessions of the participant with this id, the oldest first. `Identity` describes the kinds of ids."""
+        """Return the sessions of the participant with this id, the oldest first."""
 
     @abstractmethod
     def session_named(self, study: Study, session: str) -> SessionFound | None:

@@ -42,8 +42,8 @@ def same_options(question: ScenarioQuestion, spec: BuildSpec, tables: Tables) ->
                 found.add((one, other))
                 if any(_keys(piece) for piece in (*left, *right)):
                     yield (
-                        f"with some labels, the options {one} and {other} have the same text “{text}”. Fix: change one "
-                        "of the two options."
+                        f"the options {one} and {other} have the same text “{text}” if certain labels (names, "
+                        "places or objects) are drawn. Fix: change one of the two options."
                     )
                 else:
                     yield f"the options {one} and {other} have the same text “{text}”. Fix: change one of them."

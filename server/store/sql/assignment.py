@@ -246,7 +246,7 @@ def release_expired(log: Log, recruitment: Recruitment) -> None:
 
 
 def _expired(db: Database, study_digest: str, recruitment: Recruitment) -> list[tuple[str, int, str]]:
-    """Return the session, the group and the time of the last visit or response, for each session that has timed out."""
+    """Return the session, the group and the time of the last visit, for each session that has timed out."""
     limit = minutes_ago(recruitment.time_out_min)
     return db.execute(
         'SELECT session, "group", seen_at FROM sessions JOIN participants USING (participant) '

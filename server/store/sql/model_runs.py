@@ -92,9 +92,10 @@ def _refuse_second_part(db: Database, study: Study, run: Run) -> None:
         condition = _condition(temperature, prompt_digest, json.loads(parameters))
         if condition == _condition(run.temperature, run.prompt_digest, run.parameters):
             raise Conflict(
-                f"the run `{label}` is in the store already, with {n_responses} responses of the same model under the "
-                f"same condition; this import has {len(run.responses)}. A stored run never changes. Fix: import all "
-                "files of this run together into another store (--store)."
+                f"the run `{label}` of the same model under the same condition is in the store already, with "
+                f"{n_responses} responses. The imported run has {len(run.responses)} responses and cannot be added, "
+                "because a stored run never changes. Fix: import all files of this run together into another store "
+                "(--store)."
             )
 
 

@@ -71,7 +71,7 @@ class SqlStore(Store):
         """Run the function `job` in a transaction. Return its result once the transaction is committed."""
 
     def _delete(self, job: Callable[[Database], Result]) -> Result:
-        """Run the function `job`, which deletes data, and remove the data from the files of the database if possible."""
+        """Run the function `job`, which deletes data. Remove the data from the database's files too, if possible."""
         return self._write(job)
 
     @abstractmethod

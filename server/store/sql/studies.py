@@ -197,7 +197,7 @@ def add_content_digests(db: Database) -> None:
 
 
 def studies_not_found(db: Database) -> list[str]:
-    """Return the digests of studies whose stored content digest was changed, so that the server cannot recognize them."""
+    """Return the digests of studies whose stored content digest was changed. The server does not recognize them."""
     return [study for study, stored, today in _content_digests(db) if stored not in {None, study, today}]
 
 

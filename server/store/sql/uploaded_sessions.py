@@ -131,8 +131,8 @@ def _refuse_other_code(db: Database, known: str | None, start: SessionStart, upl
     brought = _code(start)
     if code is None:
         raise Conflict(
-            f"{who} is stored on this server without a code, and the code {brought} belongs to another person on this "
-            f"server. Fix: {UNDER_OTHER_CODES}"
+            f"The laboratory code of the participant of session {uploaded.session} was deleted on this server. The "
+            f"code {brought} belongs to another person on this server. Fix: {UNDER_OTHER_CODES}"
         )
     prefix = code.removesuffix(brought)
     how = f"under the code {code}" if prefix == code else f"with `equipoise lab upload --prefix {prefix}`"

@@ -140,7 +140,7 @@ def test_a_later_import_of_the_same_run_is_refused(
     assert import_files(vignettes_folder, write_lines(tmp_path / "first", lines[:100])).exit_code == 0
     refused = import_files(vignettes_folder, write_lines(tmp_path / "later", lines[part]))
     assert refused.exit_code == 2
-    assert "is in the store already, with 100 responses of the same model under the same condition" in refused.stderr
+    assert "of the same model under the same condition is in the store already, with 100 responses" in refused.stderr
     assert "Fix: import all files of this run together" in refused.stderr
     assert len(stored(vignettes_folder)) == 100
 

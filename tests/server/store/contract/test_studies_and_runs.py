@@ -155,7 +155,9 @@ def test_a_second_import_under_the_same_condition_is_refused(
 ) -> None:
     totals = {"format": "table", "totals": {"tokens_in": 7}}
     any_store.add_runs(small_study, [imported(small_study, slice(0, 2), parameters=totals)])
-    with pytest.raises(Conflict, match="is in the store already, with 2 responses of the same model"):
+    with pytest.raises(
+        Conflict, match="of the same model under the same condition is in the store already, with 2 responses"
+    ):
         any_store.add_runs(small_study, [imported(small_study, later)])
     any_store.add_runs(small_study, [imported(small_study, later, temperature=0.5)])
     any_store.add_runs(small_study, [imported(small_study, later, parameters={"format": "table", "epoch": 2})])
