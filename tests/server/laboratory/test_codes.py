@@ -209,7 +209,7 @@ def test_a_further_session_after_its_code_was_deleted_is_not_merged_with_the_cod
     lab.add_uploaded()
     lab.store.delete_identities(lab.study)
     lab.start()
-    with pytest.raises(Conflict, match=r"the code P01 belongs to another person on this server\. .*--prefix B-"):
+    with pytest.raises(Conflict, match=r"The code P01 belongs to another person on this server\. .*--prefix B-"):
         lab.add_uploaded(session_number=2, session="00000000000000bb")
     assert n_sessions(lab.store) == 2
 
