@@ -70,8 +70,8 @@ def analyze_trials(
     Raises
     ------
     InputError
-        If no trial remains after the exclusions, if a factor of the plan's `by`, `comparisons` or `item_cluster` is not
-        in the data, if an item changed between sessions, or if `out` cannot be used.
+        If no trial remains after the exclusions, or if `out` cannot be used. Also if an item changed between sessions,
+        or if a factor in `by`, `comparisons` or `item_cluster` of the plan is not in the data.
     """
     for factors in (plan.by, *(compared.by for compared in plan.comparisons.values())):
         check_factors(trials, factors)

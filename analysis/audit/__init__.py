@@ -99,8 +99,8 @@ def audit_table(
     Raises
     ------
     InputError
-        If the table is empty, if an argument contains the name of a row or column that does not exist, or if no
-        number can be checked.
+        If the table is empty, or if no number can be checked. Also if an argument contains the name of a row or column
+        that does not exist.
 
     Examples
     --------

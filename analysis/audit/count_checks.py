@@ -371,8 +371,8 @@ def _common_divisor(table: PublishedTable) -> Iterator[Finding]:
 def _chance_of_divisor(divisor: int, n: int) -> Fraction:
     """Return an upper bound of the probability that `divisor` or a larger number divides all of `n` numbers.
 
-    A number d divides n random whole numbers with probability 1/d^n. The sum of this probability over d and all larger
-    numbers is at most 1/d^n plus the integral of 1/x^n from x = d to infinity.
+    A number d divides n random whole numbers with probability 1/d^n. The sum of the probabilities for d and all larger
+    numbers is at most 1/d^n plus the integral of 1/x^n from d to infinity.
     """
     return Fraction(1, divisor**n) * (1 + Fraction(divisor, n - 1))
 

@@ -128,7 +128,7 @@ def read_table(table: pd.DataFrame, columns: Mapping[str, str], totals: Sequence
     ------
     InputError
         If the table is empty, or a header is a duplicate. Also if an argument contains the name of a role, column or
-        row that does not exist, or if two columns could have the same role.
+        row that does not exist. Also if two columns could have the same role.
     """
     headers = [str(header) for header in table.columns]
     if table.empty:

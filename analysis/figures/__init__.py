@@ -3,16 +3,19 @@
 Each figure is a `Drawing`: an SVG for the report, a PDF for journals, alternative text, and a table of the drawn
 numbers.
 
-    accuracy.py              `accuracy_figure`: one panel per level, one row per subject accuracy_bars.py
-    `accuracy_bars`: accuracy as bars in panels of a factor, such as the demand of the items accuracy_panels.py
-    `accuracy_panels`: accuracy by one factor in panels of a second factor condition_by_subject.py
-    `condition_by_subject`: accuracy in cells that are coloured by the distance from chance difficulty.py
-    `difficulty_figure`: accuracy over ordered levels interaction.py           `interaction_plot`: estimates of two
-    factors forest.py                `forest_plot`: estimates with intervals, and a reference line item_scatter.py
-    `item_scatter`: accuracy by item, of people and of each model reliability_diagram.py   `reliability_diagram`:
-    accuracy against confidence response_times.py        `response_times_figure`, `rt_distributions` exclusion_flow.py
-    `exclusion_flow`: from recruitment to the analysis counterbalance.py        `counterbalance_matrix`: the conditions
-    of each group drawing/ parts that all figures use: the empty sheet, axes, text, lines, and the styles of subjects
+    accuracy.py              `accuracy_figure`: one panel per level, one row per subject
+    accuracy_bars.py         `accuracy_bars`: accuracy as bars in panels of a factor, such as the demand of the items
+    accuracy_panels.py       `accuracy_panels`: accuracy by one factor in panels of a second factor
+    condition_by_subject.py  `condition_by_subject`: accuracy in cells that are coloured by the distance from chance
+    difficulty.py            `difficulty_figure`: accuracy over ordered levels
+    interaction.py           `interaction_plot`: estimates of two factors
+    forest.py                `forest_plot`: estimates with intervals, and a reference line
+    item_scatter.py          `item_scatter`: accuracy by item, of people and of each model
+    reliability_diagram.py   `reliability_diagram`: accuracy against confidence
+    response_times.py        `response_times_figure`, `rt_distributions`
+    exclusion_flow.py        `exclusion_flow`: from recruitment to the analysis
+    counterbalance.py        `counterbalance_matrix`: the conditions of each group
+    drawing/                 parts that all figures use: the empty sheet, axes, text, lines, and styles of subjects
 
 Every figure is 140 mm wide. The text of a figure is at least 7 points high. A missing interval is not drawn; the
 figure or the alternative text states that the interval is missing. A function returns None if there is nothing to

@@ -164,7 +164,7 @@ def _limits(rows: Sequence[_Row], reference: float) -> tuple[float, float]:
     """Return the limits of the axis, which contain all estimates.
 
     The axis extends beyond the estimates to show the intervals. At each end, it extends by at most twice the median
-    width of the intervals, or twice the range of the estimates if this range is greater. Longer intervals are cut off.
+    width of the intervals, or twice the range of the estimates (the larger of both). Longer intervals are cut off.
     """
     estimates = [row.estimate for row in rows if np.isfinite(row.estimate)] + [reference]
     bounds = [bound for row in rows for bound in (row.ci_low, row.ci_high) if np.isfinite(bound)]

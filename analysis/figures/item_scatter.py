@@ -34,8 +34,8 @@ drawn. The data of the figure have all intervals.
 MOST_SCATTERS = 12
 """Largest number of panels. Further models are only in the table of items."""
 MOST_ROWS = 4
-"""If a model has at most this number of different accuracies, such as 0, 50 and 100 % with two runs, each accuracy is
-a row of bars. Points would overlap too much.
+"""Largest number of different accuracies of a model for which each accuracy is a row of bars. With two runs, the
+accuracies are 0, 50 and 100 %, and points would overlap too much.
 """
 MARGIN = 0.07
 """Length by which the axes extend below 0 and above 1, so that large discs do not cover the labels."""

@@ -68,7 +68,7 @@ def differences(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> 
     could differ merely because people responded to some items more often. The interval of a difference or ratio
     combines the intervals of the two accuracies (`intervals.mover_difference`, `mover_ratio`). The interval
     generalizes to other participants with the same items. If the plan has `items: random`, the interval also
-    generalizes to other items, and takes into account that the same items may be difficult for people and for the
+    generalizes to other items. It then takes into account that the same items may be difficult for people and for the
     model (`random_items.correlation_over_items`). The interval is not adjusted for the number of comparisons.
     """
     check_factors(trials, by)

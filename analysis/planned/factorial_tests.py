@@ -43,8 +43,8 @@ def factorial_test(
     Raises
     ------
     InputError
-        If a unit has several levels of a factor of `between`, if there are too many combinations of levels, or if the
-        values do not allow the analysis.
+        If a unit has several levels of a factor in `between`, or if there are too many combinations of levels. Also if
+        the analysis cannot be computed from the values.
     """
     between, within = [*planned.between_factors], [*planned.within_factors]
     if (n_cells := math.prod(len(levels[factor]) for factor in within)) > MOST_CELLS:

@@ -38,7 +38,7 @@ def planned_comparison(plan: AnalysisPlan, name: str | None) -> PlannedCompariso
     Raises
     ------
     InputError
-        The plan does not have the comparison.
+        If the plan does not have the comparison.
     """
     if name is None:
         return PlannedComparison()
@@ -83,8 +83,8 @@ def comparison_analysis(
     Raises
     ------
     InputError
-        The plan does not have the comparison, the levels do not fit the comparison, the comparison has no margin, or
-        people and model have no item in common.
+        If the plan does not have the comparison, or the levels do not fit it. Also if an equivalence test has no
+        margin, or if people and model share no item.
 
     Notes
     -----

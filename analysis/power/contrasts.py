@@ -37,8 +37,8 @@ def contrast_t(trials: PlannedTrials, effects: Sequence[Effect]) -> PowerAnalysi
 
     Notes
     -----
-    The factors of the first effect divide the trials into cells: in a cell :math:`c`, each factor has either the level
-    of the effect or the reference level. Let :math:`k_c` be the number of reference levels in cell :math:`c`, and
+    The factors of the first effect divide the trials into cells. In a cell :math:`c`, each factor has the level of the
+    effect or the reference level. Let :math:`k_c` be the number of reference levels in cell :math:`c`, and
     :math:`m_{pc}` the accuracy of participant :math:`p` in cell :math:`c`. A one-sample t test compares the contrast
     :math:`\sum_c (-1)^{k_c} m_{pc}` with 0. Participants who lack trials in a cell are left out.
 

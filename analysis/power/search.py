@@ -49,8 +49,8 @@ def smallest_n(
     Returns
     -------
     int or None
-        A number :math:`N` whose power reaches the target, while the power of a number just below :math:`N` does not.
-        "Just below" means one step, or at most 2 %. None if the power of `largest` is below the target.
+        A number :math:`N` whose power reaches the target. The power of a number just below :math:`N` (by one step, or
+        at most 2 %) does not. None if the power of `largest` is below the target.
 
     Notes
     -----

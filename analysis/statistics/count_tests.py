@@ -184,7 +184,7 @@ def mcnemar(table: pd.DataFrame, *, confidence: float = 0.95) -> HypothesisTest:
     -------
     HypothesisTest
         A pair is discordant if its two responses differ. With fewer than 25 discordant pairs, the test is the exact
-        binomial test, and `statistic` is `b`, the number of pairs in the first row and second column. With 25
+        binomial test. Then `statistic` is `b`, the number of pairs in the first row and second column. With 25
         discordant pairs or more, `statistic` is `chisq`, without continuity correction. `n` is the number of all
         pairs. `estimate` is the share of the first label among the first responses, minus the share of the first label
         among the second responses. `effect` is Cohen's g: the number `b` divided by the number of discordant pairs,

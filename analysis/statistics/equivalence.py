@@ -123,8 +123,8 @@ def equivalence_of_difference(
 def equivalence_of_interval(ci_low: float, ci_high: float, low: float, high: float) -> bool:
     """Return True if an interval is completely between the bounds of equivalence.
 
-    For a test at the level alpha, use an interval with the confidence level 1 - 2 alpha, such as 90 % for alpha =
-    0.05. With a wider interval, the test shows equivalence less often.
+    For a test at the level alpha = 0.05, use a 90 % interval; in general, the confidence level 1 - 2 alpha. With a
+    wider interval, the test shows equivalence less often.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ def level_order(level: object) -> tuple[int, list[tuple[int, float, str]]]:
     """Return a sort key for the natural order of a factor's levels.
 
     Numbers come first, sorted by size. Texts follow. Digits in a text are compared as whole numbers, so `1.9` comes
-    before `1.10`; only a number that begins with `0.`, such as 0.25, is read as a decimal number. Missing values are
+    before `1.10`. Only a number that begins with `0.`, such as 0.25, is read as a decimal number. Missing values are
     last.
 
     Examples

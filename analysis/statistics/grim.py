@@ -134,8 +134,8 @@ def grimmer(
     Raises
     ------
     InputError
-        If `mean` or `sd` is not a number, `n` is below 2, `items` is not positive, or the lowest response is not below
-        the highest response.
+        If `mean` or `sd` is not a number, `n` is below 2, or `items` is not positive. Also if the lowest response is
+        not below the highest response.
 
     Notes
     -----

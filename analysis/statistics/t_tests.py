@@ -65,7 +65,7 @@ def independent_t(
     HypothesisTest
         `estimate` is mean(first) - mean(second). `effect` is Cohen's d. Student's test divides the estimate by the
         pooled standard deviation. Welch's test divides the estimate by the square root of the mean of the two
-        variances, because the interval of the pooled d is wrong if the variances differ. `noncentral_t_interval`
+        variances. With different variances, the interval of the pooled d would be wrong. `noncentral_t_interval`
         computes the interval of d.
 
     Raises

@@ -92,9 +92,9 @@ class Store(ABC):
         the later start is valid. With a new session number, the participant begins a further session. A participant
         who has withdrawn cannot begin a further session.
 
-        A panel id alone is not enough to resume a session. The client must also have one of these proofs: the token of
-        the session, the id of the start that began the session, or a signature of the panel that is newer than the
-        last visit. If the study does not require signatures, the panel's id of the submission is a proof too.
+        A panel id alone is not enough to resume a session. The client needs one more proof. Proofs are the token of
+        the session, the id of the start that began it, and a signature of the panel that is newer than the last visit.
+        If the study does not require signatures, the panel's id of the submission is a proof too.
 
         An uploaded session (`start.uploaded`) was run with another store, and is stored unchanged. If its group is
         full, the session gets no slot. If the session is uploaded again, even under another laboratory code, the
@@ -232,10 +232,10 @@ class Store(ABC):
     def open_session(self, study: Study, token_digest: str, visit: Visit) -> StoredSession:
         """Record that a session was opened again, and apply the study's rules for resuming (`resume` in `study.yaml`).
 
-        If the session was opened too late or too often, the rules end it (`StoredSession.ended_for`) or replace it by
-        a new session of the same participant in the same group. The token then belongs to the new session. Otherwise
-        the session is resumed as in `resume_session`. A session that is over is not changed. The rules do not apply to
-        sessions that have all responses, or to uploaded sessions.
+        If the session was opened too late or too often, the rules end it (`StoredSession.ended_for`) or replace it.
+        The new session has the same participant and the same group. The token then belongs to the new session.
+        Otherwise the session is resumed as in `resume_session`. A session that is over is not changed. The rules do
+        not apply to sessions that have all responses, or to uploaded sessions.
 
         Raises
         ------

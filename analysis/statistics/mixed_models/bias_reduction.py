@@ -42,7 +42,7 @@ def bias_reduced_estimate(
 
     Notes
     -----
-    The weight of each row is increased by :math:`h_i / 2`, and a copy of the row with the other outcome and the weight
+    The weight of each row is increased by :math:`h_i / 2`. A copy of the row with the other outcome and the weight
     :math:`h_i / 2` is added, where
 
     .. math:: h_i = w_i\, x_i^\top (X^\top W X)^{-1} x_i, \quad w_i = \pi_i (1 - \pi_i), \quad \pi_i =

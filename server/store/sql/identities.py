@@ -71,7 +71,7 @@ def may_resume(db: Database, session: str, identity: Identity) -> bool:
     """Return True if a client with a known identity, but without the session's token, may resume the session.
 
     A panel id alone is not a proof, because other people may know the id. A signature of the panel is a proof, but
-    only once: it must be newer than the last opening of the session and than the last accepted signature. Without
+    only once. It must be newer than the last visit of the session, and newer than the last accepted signature. Without
     signatures, the panel's id of the submission must be the same as at the start.
     """
     if identity.id_kind != PANEL:  # Equipoise signs personal links, and a laboratory sends the researcher's token.

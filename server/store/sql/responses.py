@@ -1,11 +1,8 @@
 """Storage of responses. The responses of many participants are checked together and written in few statements.
 
 Each study has totals, in a separate table: the number of responses, and a sum over their checksums. If a person
-deletes
-the last responses of a session and also changes the session's count and checksum, the totals reveal it. The totals of
-a
-study are the sum of several rows, so that server processes that store responses at the same time seldom wait for each
-other.
+deletes the last responses of a session and also changes the session's count and checksum, the totals reveal it. The
+totals of a study are the sum of several rows, so that server processes seldom wait for each other.
 """
 
 from collections import Counter

@@ -146,14 +146,12 @@ def _refuse_another_person(
 ) -> None:
     """Raise an error if the code of an uploaded session seems to belong to a different person in this store.
 
-    This is assumed if the participant with the code has a session with the same number in this store, or has withdrawn
-    in
-    one of the two stores. Without the error, two people with the same code would become one participant. A withdrawal
-    of
-    one of them would then delete the responses of the other.
+    In two cases, the code seems to belong to a different person. The participant with the code has a session with the
+    same number in this store, or has withdrawn in one of the two stores. Without the error, two people with the same
+    code would become one participant. A withdrawal of one of them would then delete the responses of the other.
 
-    Two kinds of stored sessions are ignored: a session without a response, because the laboratory may have continued
-    without the server after its start; and an earlier session of the same uploaded participant.
+    Two kinds of stored sessions are ignored. The first is a session without a response, because the laboratory may
+    have continued it without the server. The second is an earlier session of the same uploaded participant.
     """
     there = db.execute(
         "SELECT session, status, session_number, n_answered FROM sessions JOIN studies USING (study_digest) "

@@ -254,8 +254,8 @@ class SqliteStore(SqlStore):
     def _require_files(self) -> None:
         """Check that the file and its log are present, so that a connection reads all committed data.
 
-        If the log was removed, or another file replaced the store, let the writer thread first save the content of the
-        log or open the other file.
+        If the log was removed, the writer thread first saves its content. If another file replaced the store, the
+        writer thread first opens it.
 
         Raises
         ------

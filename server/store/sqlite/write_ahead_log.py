@@ -1,7 +1,7 @@
 """The write-ahead log of the SQLite file: its two files, and the move of its pages into the database file.
 
-This module must not open and close the database file or the index of the log, because on POSIX systems, closing one of
-them releases SQLite's locks. SQLite has no locks on the log itself, so the module may open it.
+This module must not open and close the database file or the index of the log. On POSIX systems, closing one of them
+would release SQLite's locks. SQLite has no locks on the log itself, so the module may open it.
 """
 
 import os
