@@ -70,9 +70,8 @@ def _keep_to_one_core(port: int) -> None:
     """Keep this process on one core, if the operating system can do so. Call this before the process starts threads.
 
     Python runs one thread at a time. With several cores, a switch between threads often wakes another core, which
-    takes a
-    third of a request's time. The number of the port determines the core, so that two servers use two cores. Batch
-    scheduling avoids interruptions of the running thread, which took a twentieth of a request's time.
+    takes a third of a request's time. The number of the port determines the core, so that two servers use two cores.
+    Batch scheduling avoids interruptions of the running thread, which took a twentieth of a request's time.
     """
     if hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))

@@ -58,8 +58,7 @@ class Store(ABC):
         """Accept a change of wording in a version that has sessions. Write the change and the reason to the log.
 
         Groups and slots do not change. A session keeps the content with which it began. Sessions that begin later get
-        the
-        new content, if the server was started with it.
+        the new content, if the server was started with it.
 
         Raises
         ------

@@ -48,6 +48,5 @@ class StoreAway(InputError):
     """Error if a store cannot be opened now, because its database is stopped, starting or not responding.
 
     Another attempt may succeed later. After any other `InputError`, a person must first correct the address, the
-    password
-    or the rights.
+    password or the rights.
     """

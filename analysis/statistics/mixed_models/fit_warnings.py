@@ -101,8 +101,7 @@ def separation(
     log-odds have no finite estimate (Albert & Anderson, 1984).
 
     For covariates, the criterion is a coefficient or standard error above 10 on the log-odds scale, for a change of
-    one
-    standard deviation. The criterion does not apply to a term that is part of an interaction with a covariate. The
+    one standard deviation. The criterion does not apply to a term that is part of an interaction with a covariate. The
     coefficients of such a term are estimated where the covariate is 0, which may be far from all data.
 
     References

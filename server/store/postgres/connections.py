@@ -2,8 +2,7 @@
 
 If the other side is frozen or its cable is unplugged, no error arrives, and TCP alone waits for hours. Two kinds of
 limits end the wait. First, this process closes a connection on which nothing arrives for `Limits.silence_s`. Second,
-the
-database server ends the transaction of a client that sends nothing (`Limits.idle_s`), and so releases its locks.
+the database server ends the transaction of a client that sends nothing (`Limits.idle_s`), and so releases its locks.
 
 The limits of the database server are sent with every `BEGIN`, as `SET LOCAL`. So they also work with PgBouncer in
 transaction mode, where a setting of the database session would affect the transactions of other clients.
@@ -23,10 +22,9 @@ class Limits:
     """Limits on the parts of a transaction, in seconds; None for no limit.
 
     `statement_s` is shorter than `silence_s`. So the database server ends and reports a slow statement before this
-    process
-    closes the connection. `statement_s` is also shorter than `idle_s`. Suppose that a frozen client has a lock in one
-    transaction, and waits for the same lock in another. The wait then ends before the lock is released, so the frozen
-    client does not get the lock again.
+    process closes the connection. `statement_s` is also shorter than `idle_s`. Suppose that a frozen client has a lock
+    in one transaction, and waits for the same lock in another. The wait then ends before the lock is released, so the
+    frozen client does not get the lock again.
     """
 
     silence_s: float

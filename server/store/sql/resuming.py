@@ -92,8 +92,7 @@ def refuse_in_laboratory(
     """Raise an error if a session is completed, belongs to another version of the study, or is in another group.
 
     The laboratory shows the items of its study folder, so its version must be that of the session. The experimenter
-    reads
-    the message.
+    reads the message.
     """
     whose = f"Participant {identity.external_id}" if identity else "This participant"
     begun = f"{whose} has begun session {session_number}"

@@ -188,8 +188,7 @@ def add_content_digests(db: Database) -> None:
     """Store the content digest of each study that an earlier Equipoise saved without one.
 
     With the content digest, the server recognizes a study that has sessions. A study with an unreadable definition
-    gets no
-    content digest.
+    gets no content digest.
     """
     for study_digest, stored, today in _content_digests(db):
         if stored is None and today is not None:

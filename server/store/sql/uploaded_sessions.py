@@ -70,8 +70,7 @@ def _is_here(
     """Return True if the session is stored, even under another code.
 
     Raise an error if a different session has the same name. `known` is the pseudonym of the participant who has the
-    code in
-    this store.
+    code in this store.
     """
     stored = db.execute(
         'SELECT study_digest, kind, session_number, "group", seed, source, participant, withdrawal_code '

@@ -23,8 +23,7 @@ def connect(path: Path, is_new: bool = False) -> sqlite3.Connection:
     """Return a connection that writes every commit to the disk. The caller begins and ends transactions.
 
     A new file is made only if `is_new` is True. Except on closing the last connection, SQLite does not move pages of
-    the
-    log into the file; `SqliteStore` does this.
+    the log into the file; `SqliteStore` does this.
     """
     if is_new:
         with suppress(FileExistsError):  # SQLite gives its log the same mode.

@@ -114,8 +114,7 @@ def make_writable(path: Path) -> None:
     """Give the log's files the file permissions of the database file.
 
     SQLite makes the log's files with the present permissions of the database file. Without this function, a log that
-    was
-    made while the database file was read-only would stay read-only.
+    was made while the database file was read-only would stay read-only.
     """
     mode = path.stat().st_mode
     for file in (log_beside(path), index_beside(path)):
