@@ -272,7 +272,7 @@ def invalid_words(plan: AnalysisPlan) -> str:
 
 
 def item_units(plan: AnalysisPlan) -> str:
-    """Return the word for the units to which the intervals of models generalize: `items`, or clusters of items."""
+    """Return the words for the units to which the intervals of models generalize, such as `items`."""
     return "items" if plan.item_cluster is None else f"levels of {plan.item_cluster.replace('_', ' ')}"
 
 

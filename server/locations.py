@@ -15,7 +15,7 @@ def store_location(study: Study, settings: Settings) -> str:
 def without_password(location: str) -> str:
     """Return a store's name for messages.
 
-    An address of a database is replaced, because it may contain a password.
+    A database is always named “the database”, because its address may contain a password.
     """
     return "the database" if is_address(location) else location
 

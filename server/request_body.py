@@ -42,7 +42,7 @@ class Json(JSONProvider):
 
 
 def refuse_unread_body() -> None:
-    """Raise an error if the body of the request is too large, is sent in chunks, or is not one of `BODY_TYPES`.
+    """Raise an error if the request's body is too large, is sent in chunks, or has a type that is not in `BODY_TYPES`.
 
     Raises
     ------

@@ -9,7 +9,7 @@ import pandas as pd
 from analysis.data.time_columns import time_texts
 
 ROWS_AT_ONCE = 20_000
-"""Number of rows that are written together, so that the text of a long table never is in memory as a whole."""
+"""Number of rows that are written together, so that the text of a long table is never in memory as a whole."""
 
 
 def cell_texts(column: pd.Series, write: Callable[[Any], str]) -> list[str]:

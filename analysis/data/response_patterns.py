@@ -19,8 +19,8 @@ FASTEST_CHOICE_MS = 200
 510-532).
 """
 FASTEST_MS_PER_WORD = 60
-"""Shortest plausible reading time per word: a thousand words per minute. People read 175 to 300 words per minute
-(Brysbaert, 2019).
+"""Shortest plausible reading time per word, in ms: a thousand words per minute. People read 175 to 300 words per
+minute (Brysbaert, 2019).
 """
 
 

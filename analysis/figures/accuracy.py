@@ -51,7 +51,8 @@ def accuracy_figure(
     participants : DataFrame, optional
         The table of `participant_accuracy` for the same factor. These accuracies are small points behind the means.
     styles : dict, optional
-        The colour and marker of each subject, from `looks`; by default, `looks` of the subjects in the table.
+        The colour and marker of each subject (`subject_styles.looks`). By default, they are chosen for the subjects in
+        the table.
     """
     subjects = subjects_of(table)
     levels = [None] if by is None else sorted(table[by].drop_duplicates().tolist(), key=level_order)

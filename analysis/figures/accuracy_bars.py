@@ -50,7 +50,8 @@ def accuracy_bars(
         The accuracy of each participant or run: `kind, subject, <panel_by>, accuracy`. These accuracies are small
         points on the bars.
     styles : dict, optional
-        The colour and marker of each subject, from `looks`; by default, `looks` of the subjects in the table.
+        The colour and marker of each subject (`subject_styles.looks`). By default, they are chosen for the subjects in
+        the table.
 
     Returns
     -------

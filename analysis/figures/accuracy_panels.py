@@ -54,7 +54,8 @@ def accuracy_panels(
     participants : DataFrame, optional
         The table of `participant_accuracy` for both factors. These accuracies are small points behind the means.
     styles : dict, optional
-        The colour and marker of each subject, from `looks`; by default, `looks` of the subjects in the table.
+        The colour and marker of each subject (`subject_styles.looks`). By default, they are chosen for the subjects in
+        the table.
 
     Returns
     -------

@@ -44,7 +44,8 @@ def difficulty_figure(
         The accuracy of each participant or run: `subject, kind, level, accuracy`. These accuracies are small points
         behind the means.
     styles : dict, optional
-        The colour and marker of each subject, from `looks`; by default, `looks` of the subjects in the table.
+        The colour and marker of each subject (`subject_styles.looks`). By default, they are chosen for the subjects in
+        the table.
 
     Returns
     -------

@@ -44,7 +44,7 @@ def interaction_plot(
     means_are : str
         The kind of the estimates in words, such as `marginal mean`, for the title.
     styles : dict, optional
-        The colour and marker of each subject, from `looks`, for lines that are subjects.
+        The colour and marker of each subject (`subject_styles.looks`), for lines that are subjects.
 
     Returns
     -------

@@ -66,7 +66,7 @@ def model_figures(
     confidence : float
         Confidence level of the intervals, such as 0.95.
     styles : dict, optional
-        The colour and marker of each subject, from `looks`, for lines that are subjects.
+        The colour and marker of each subject (`subject_styles.looks`), for lines that are subjects.
     """
     interval = f"with {percent(confidence, 0)} CI"
     is_logistic = fitted.planned.family == "binomial"

@@ -88,7 +88,7 @@ def planned_tests(
         planned test treats these values as independent, the form `paired form` is added. The form `equivalence` is
         added if the test has a margin. `p_holm` and `p_bh` are the p values after correction for the number of tests
         in a family. Each effect of an analysis of variance counts as one test. Confirmatory tests, exploratory tests
-        and equivalence tests are corrected separately. To correct the p value of a paired form, it replaces the p
+        and equivalence tests are corrected separately. For the correction, the p value of a paired form replaces the p
         value of the planned test in the family. `n_unit` is the unit of `n`. `estimate_unit` is the unit of `estimate`
         and its interval: `share of yes` for a yes-no column, otherwise the name of the column. `levels` has the
         levels; the estimate is the first minus the second. `effect_ci_low` and `effect_ci_high` are the bounds of the

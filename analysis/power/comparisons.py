@@ -162,7 +162,10 @@ class _Comparison:
     """The margin of equivalence; None for a test of a difference."""
 
     def run(self, correct: Floats, kept: Bools, model_right: Floats | None = None) -> Outcome:
-        """Return True as `interval_decides` if the interval of the difference excludes 0, or is within the margin."""
+        """Compare people with the model.
+
+        `interval_decides` of the result is true if the interval shows the difference, or the equivalence.
+        """
         used = kept & self.rows
         if not used.any():
             raise InputError("no participant remains. Fix: simulate more participants.")
