@@ -331,8 +331,8 @@ def _of_trials(table: PublishedTable, counts: list[tuple[Row, int]], design: Des
         yield Finding(THE_TABLE, "counted twice", f"{often} x {most}", f"at most {most}", verdict, words)
     elif design.participants is None:
         words = (
-            f"`{header}` cannot be compared with {counted(each, 'trial')} per participant, because the number of "
-            "participants is unknown. Fix: give the number of participants with "
+            f"`{header}` may count the trials of several participants. Their number is unknown, so `{header}` cannot "
+            f"be checked against {counted(each, 'trial')} per participant. Fix: give the number of participants with "
             f"--participants{_or_column(role, header)}."
         )
         yield Finding(THE_TABLE, "trials", "", "", NOT_CHECKABLE, words)

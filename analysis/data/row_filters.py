@@ -50,7 +50,7 @@ def matching(data: pd.DataFrame, where: Where, what: str) -> pd.Series:
 
 
 def _matching(data: pd.DataFrame, where: Where, what: str) -> pd.Series:
-    """Return True, False or a missing value for each row, where `matching` returns only True or False.
+    """Return True, False or a missing value for each row. But `matching` returns only True or False.
 
     The value is missing if the level of a column is missing and the levels of the other columns match.
     """

@@ -68,10 +68,10 @@ def item_scatter(
 
     If a model has at most `MOST_ROWS` different accuracies, as with a single run, the panel has one row for each of
     these accuracies. The bars of a row are a histogram of people's accuracies at the items in this row, and a vertical
-    line is their mean. Otherwise, the panel is a scatter plot with the line of equality. Items at the same position
-    are one disc. The area of the disc is proportional to the number of items. Positions are not jittered. If there are
-    at most `MOST_INTERVALS` positions, Wilson's intervals are drawn for accuracies of more than one response. At a
-    position with several items, the widest interval is drawn.
+    line is their mean. Otherwise, the panel is a scatter plot with the line of equality. Items at the same position are
+    one disc. The area of the disc is proportional to the number of items. Positions are not jittered. If there are at
+    most `MOST_INTERVALS` positions, Wilson's intervals are drawn for accuracies that come from at least two responses.
+    At a position with several items, the widest interval is drawn.
 
     Parameters
     ----------

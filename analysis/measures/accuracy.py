@@ -49,16 +49,16 @@ def accuracy(trials: pd.DataFrame, by: Sequence[str], plan: AnalysisPlan) -> pd.
     DataFrame
         `kind, subject, <by...>, n_participants, n_trials, n_correct, accuracy, ci_low, ci_high` and `CHANCE_MEASURES`.
         A subject is `people`, `simulated participants`, or a model under one condition. For a model, `n_participants`
-        is the number of its runs (one for each epoch). `chance` is the mean chance level of the trials: the
-        probability that a random response is correct. It is missing if the chance level of a trial is missing.
-        `chance_corrected` is the accuracy on a scale on which chance is 0 and perfect accuracy is 1
+        is the number of its runs: one for each time that the model was asked the items. `chance` is the mean chance
+        level of the trials: the probability that a random response is correct. It is missing if the chance level of a
+        trial is missing. `chance_corrected` is the accuracy on a scale on which chance is 0 and perfect accuracy is 1
         (`chance_correction.chance_corrected`). A cell is one subject at one combination of the factors' levels. A cell
         without trials has no row. If an item has no level of a factor, its trials are in a row in which the level of
         this factor is missing. `participant_intervals.proportion_interval` computes the intervals of people. If the
-        plan has `items: random`, `random_items.crossed_proportion` computes them instead.
-        `intervals.weighted_accuracy` computes the intervals of models. A model's responses to the same item, or to
-        items of the same cluster (`item_cluster` of the plan), are not treated as independent. If `by` has a setting
-        of runs, the level of this setting is missing in the row of people.
+        plan has `items: random`, `random_items.crossed_proportion` computes them instead. `intervals.weighted_accuracy`
+        computes the intervals of models. A model's responses to the same item, or to items of the same cluster
+        (`item_cluster` of the plan), are not treated as independent. If `by` has a setting of runs, the level of this
+        setting is missing in the row of people.
     """
     check_factors(trials, by)
     kept = kept_trials(trials, [*COUNTED_COLUMNS, "chance", "item_id", *cluster_columns(plan), *by])

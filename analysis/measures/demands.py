@@ -33,8 +33,8 @@ def demand_tables(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[s
             check_factors(trials, [demand])
             if not has_demand(kept_trials(trials, [demand])[demand]).any():
                 raise InputError(
-                    f"the demand `{demand}`: no trial in the analysis has this demand. Fix: remove `{demand}` from "
-                    "`demands`."
+                    f"the demand `{demand}`: the factor `{demand}` is 0 or missing in all trials of the analysis. Fix: "
+                    f"remove `{demand}` from `demands`."
                 )
             demands.append(demand)
     if not demands:

@@ -156,8 +156,8 @@ def _at(counts: pd.Series, table: pd.DataFrame, cells: tuple[str, ...]) -> list[
 def _check(planned: PlannedConfidence, correct: pd.Series, rated: pd.Series, what: str) -> None:
     if not correct.dropna().isin([0, 1]).all():
         raise InputError(
-            f"{what}: the column `{planned.of}` has values other than 0 and 1, or no and yes. Fix: write the column of "
-            "correctness in `of`."
+            f"{what}: the column `{planned.of}` has values other than 0 and 1 (or no and yes). Fix: set `of` to the "
+            "name of the column that states whether a response is correct."
         )
     highest = FULL_SCALE[planned.scale]
     outside = rated[(rated < 0) | (rated > highest)]

@@ -134,8 +134,8 @@ def _bounds(low: str, high: str) -> str:
 def _units(table: pd.DataFrame) -> dict[Hashable, str]:
     """Return the unit, `percent` or `points`, of each column that has one.
 
-    A column such as `ci_low` belongs to the last measure before it. Only columns of floating-point numbers have a
-    unit, because a factor may have the name of a measure, such as `expected`.
+    A column such as `ci_low` belongs to the last measure before it. A factor may have the same name as a
+    measure, such as `expected`. So that a factor has no unit, only columns of floating-point numbers have one.
     """
     units: dict[Hashable, str] = {}
     measure = ""

@@ -104,7 +104,7 @@ def _checked(p_values: npt.ArrayLike) -> Floats:
     p = np.asarray(p_values, dtype=float)
     if p.ndim != 1 or len(p) == 0:
         raise InputError(
-            "a correction needs the p values of a family in one list. Fix: give a list with at least one p value."
+            "the p values are not a list, or the list is empty. Fix: give a list with at least one p value."
         )
     unusable = int((~((p >= 0) & (p <= 1))).sum())
     if unusable:

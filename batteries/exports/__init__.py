@@ -124,8 +124,8 @@ def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> st
             if isinstance(cell, str) and _is_formula(cell):
                 raise InputError(
                     f"the item `{row['item_id']}`: the text of {column} begins with {cell.strip()[0]!r}, which "
-                    "spreadsheet programs read as a formula. Fix: begin the text with a word or a different sign, "
-                    "such as − (minus) or – (dash)."
+                    "spreadsheet programs read as a formula. Fix: begin the text with a word, or with another "
+                    "character, such as – (a dash) instead of a hyphen."
                 )
     text = io.StringIO()
     write_rows(text, [columns, *([row.get(column, "") for column in columns] for row in rows)], cell_of=str)

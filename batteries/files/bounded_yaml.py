@@ -112,7 +112,7 @@ class _CountingComposer(Composer):
             raise UnreadableYAMLError(
                 line,
                 f"the references in this file (such as `*{event.anchor}`) repeat more than {MOST_EXPANDED:,} values "
-                "and characters. Fix: use fewer references inside other references.",
+                "and characters. Fix: write values in full instead of such references.",
             )
 
 

@@ -16,7 +16,7 @@ def _levels(where: Any) -> Any:
             if not isinstance(level, (bool, int, float, str)) or (isinstance(level, float) and not isfinite(level)):
                 shown = "nothing" if level is None else repr(level)
                 raise ValueError(
-                    f"the condition on `{column}` has the value {shown}, which cannot be a level. Fix: write a number, "
+                    f"`where` compares `{column}` with {shown}, which cannot be a level. Fix: write a number, "
                     "a text, true or false, or a list of these."
                 )
     return where
@@ -230,8 +230,8 @@ class PlannedTest(_Planned):
         self._check_factors()
         if self.against is not None and self.levels:
             raise ValueError(
-                "`levels` are levels of a factor, but a test `against` a value has no factor. Fix: delete `levels`, "
-                "and select rows with `where`."
+                "a test with `against` compares a mean with a fixed value. It has no factor, so it cannot have "
+                "`levels`. Fix: delete `levels`, and select rows with `where`."
             )
         if self.within is not None and self.per is None:
             raise ValueError("a test `within` units lacks `per`. Fix: name the column of the unit.")

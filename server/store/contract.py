@@ -84,16 +84,16 @@ class Store(ABC):
         """Reserve a slot in a group, and begin a session. The module `server.store.sql.assignment` chooses the group.
 
         The sessions of one kind in one group have the seeds 1, 2, 3, and so on. So the plans of a study can be made
-        again without the data. If an uploaded session has a seed already, the seed is skipped.
+        again without the data. A seed that an uploaded session already has is not given to a new session.
 
         A start that is sent twice begins one session. If a participant with the same identity and the same session
         number starts again, the first session is resumed by the study's rules (`open_session`). Then only the token of
         the later start is valid. With a new session number, the participant begins a further session. A participant
         who has withdrawn cannot begin a further session.
 
-        A panel id alone is not enough to resume a session. The client needs one more proof. Proofs are the token of
-        the session, the id of the start that began it, and a signature of the panel that is newer than the last visit.
-        If the study does not require signatures, the panel's id of the submission is a proof too.
+        A panel id alone is not enough to resume a session. The client needs one of these proofs: the token of the
+        session, the id of the request that began the session, or a signature of the panel that is newer than the last
+        visit. If the study does not require signatures, the panel's id of the submission is a proof too.
 
         An uploaded session (`start.uploaded`) was run with another store, and is stored unchanged. If its group is
         full, the session gets no slot. If the session is uploaded again, even under another laboratory code, the

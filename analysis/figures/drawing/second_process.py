@@ -54,7 +54,7 @@ def second_process() -> Iterator[DrawAll]:
 def _draw_in_both(
     other: "subprocess.Popen[bytes]", of_tables: Sequence[Task], of_trials: Sequence[Task]
 ) -> list[Drawing | None]:
-    """Draw from both ends of the list of tables: the second process from the start, this process from the end.
+    """Draw the figures in two processes: the second begins at the start of the list `of_tables`, this one at its end.
 
     This process never waits. So a second process that hangs changes nothing, but one figure may be drawn twice.
     """

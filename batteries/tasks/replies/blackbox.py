@@ -177,7 +177,7 @@ class RayOutcomes:
 
 
 def _is_template(value: Any) -> bool:
-    """Return True for an object that repeats the form of an answer, such as `{"side": "north|south|east|west"}`."""
+    """Return True if an object only copies the form in the prompt, such as `{"side": "north|south|east|west"}`."""
     entries = value.values() if isinstance(value, dict) else ()
     return any(isinstance(entry, str) and set(SIDE_LETTERS.values()) <= set(entry.split("|")) for entry in entries)
 

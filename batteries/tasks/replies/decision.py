@@ -16,9 +16,11 @@ RULES = (
 
 
 def decide(claims: Sequence[Claim], scopes: Scopes) -> Reading | None:
-    """Return the response that the claims of a reply give, or the reason why they give none; None if no claim counts.
+    """Return the response that the claims of a reply state.
 
-    Only the claims of the highest level count. If these claims differ, the last claim counts in three cases only:
+    If the claims contradict each other, return the reason why there is no response. If no claim counts, return None.
+    The level of a claim is its strength: the field `answer` of JSON is stronger than a mention of an option. Only
+    the claims of the highest level count. If these claims differ, the last claim counts in three cases only:
 
     - The reply calls only the last claim final.
     - Words between the claims take back the earlier claims.

@@ -55,7 +55,7 @@ class Field:
 
 
 def extracted(text: str) -> tuple[str, list[Field]]:
-    """Return a text, in which the sign `FIELD` replaces each field, and the fields in their order.
+    """Return the text with the sign `FIELD` in place of each field, and the list of the fields in their order.
 
     Examples
     --------

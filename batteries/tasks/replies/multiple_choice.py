@@ -95,7 +95,7 @@ class ChoiceOutcomes(Options):
         return None
 
     def _with_part(self, sentence: list[Token]) -> list[int]:
-        """Return the options whose text contains a whole sentence, such as "Not enough information"."""
+        """Return the options whose text contains all words of `sentence`, such as "Not enough information"."""
         part = " ".join(token.key for token in sentence if token.is_wordlike)
         if part.count(" ") + 1 < _LEAST_PART:
             return []

@@ -501,5 +501,6 @@ def _sameness_problems(question: ScenarioQuestion, tables: Tables, spec: BuildSp
             letters = " and ".join(condition_letter(qa.capability_type, condition) for condition in (one, other))
             yield (
                 "links",
-                f"the conditions {letters} have different right options but the same texts. Fix: correct the switches.",
+                f"the conditions {letters} have different right options but the same texts. Fix: use a switch (a text "
+                "that depends on the condition) in the story or the question.",
             )

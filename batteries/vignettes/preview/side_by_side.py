@@ -217,7 +217,7 @@ def _perturbed_to_show(items: list[Item]) -> list[Item]:
 
 
 def _perturbed(item: Item) -> dict[str, Any]:
-    """Return an instance with a perturbation, together with its text without perturbation."""
+    """Return the data that show a perturbed item in the preview: its texts, with and without the perturbation."""
     assert item.clean is not None
     clean, shown = ItemTexts.of(item.clean), ItemTexts.of(item.content)
     texts = [(clean.story, shown.story), (clean.prompt, shown.prompt)]

@@ -118,7 +118,10 @@ def delete_withdrawn(study: Study, store: Store) -> str | None:
         with store.snapshot() as db:
             withdrawn = withdrawn_in_laboratory(db, study.name)
     except StoreUnavailable as error:
-        return f"The files of withdrawn participants could not be found ({error}). Fix: run the command again."
+        return (
+            "The store cannot be read, so the files of withdrawn participants on this machine are not deleted yet "
+            f"({error}). Fix: run the command again."
+        )
     problem = None
     for path in [path for session in withdrawn for path in lab_folder(study, store).rglob(f"*_{session}*")]:
         try:

@@ -80,7 +80,7 @@ def lab_upload(
     study = loaded(study)
     here = store_location(study, read_settings(store=setting_of(store)))
     if into is not None and (str(into) == here or Path(into).resolve() == Path(here).resolve()):
-        raise InputError(f"--into {into}: this is the store with the sessions. Fix: choose another store.")
+        raise InputError(f"--into {into}: this is the store whose sessions are uploaded. Fix: choose another store.")
     with store_of(study, store, must_exist=True) as opened, ExitStack() as stack:
         there = (
             stack.enter_context(remote_client(server)) if server else stack.enter_context(local_client(study, into))[0]

@@ -39,7 +39,7 @@ def difference(study: Study, digits: str, n: int, location: StoreAddress | None)
             other = store.items_of_battery(digits)
     except InputError:  # There is no store yet, or it cannot be read.
         other = {}
-    fix = "Fix: use the version of the study whose items the model was asked."
+    fix = "Fix: use the version of the study with the items that were sent to the model."
     if not other:
         return f"{sentence} The items of the other battery are not in the store. {fix}"
     mine = own.by_id

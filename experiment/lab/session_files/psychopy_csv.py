@@ -25,7 +25,7 @@ AFTER_FACTORS = ("key_resp.keys", "key_resp.rt", "key_resp.corr", "key_resp.star
 
 @dataclass(frozen=True)
 class Heading:
-    """Values that every row of a session has."""
+    """Values that are the same in all rows of a session."""
 
     participant: str
     """The participant code."""

@@ -2,7 +2,7 @@
 
 Each server process commits the responses of many requests together. Every other change is a separate transaction,
 which locks the log of the study. If the database cancels a transaction because of a conflict, the transaction is
-repeated. When a connection is lost, all connections are renewed, because another server may be the primary now.
+repeated. When a connection is lost, all connections are renewed, because another database server may be in use.
 """
 
 import random

@@ -104,7 +104,7 @@ def test_uneven_numbers_of_trials_are_not_suspected_to_be_counted_twice():
 def test_a_number_that_is_not_a_multiple_is_not_called_a_multiple():
     audited = audit_table(table("model|N|Correct|Accuracy\na|350|175|0.5\nb|350|70|0.2"), trials=235)
     assert wrong(audited).empty
-    assert "cannot be compared" in sentences(audited)
+    assert "cannot be checked against 235 trials" in sentences(audited)
 
 
 def test_every_trial_counted_twice_beside_participants():

@@ -70,7 +70,8 @@ def test_a_demand_without_trials_does_not_stop_the_others(trials):
     assert set(tables) == {"demands", "demands_by_condition"}
     assert "feelings" not in set(tables["demands"]["demand"])
     assert said == [
-        "the demand `feelings`: no trial in the analysis has this demand. Fix: remove `feelings` from `demands`."
+        "the demand `feelings`: the factor `feelings` is 0 or missing in all trials of the analysis. "
+        "Fix: remove `feelings` from `demands`."
     ]
 
 

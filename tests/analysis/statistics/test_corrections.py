@@ -84,5 +84,5 @@ def test_invalid_p_values_are_refused(correct, p):
 @BOTH
 @pytest.mark.parametrize("p", [[], [[0.1, 0.2]]])
 def test_an_invalid_family_is_refused(correct, p):
-    with pytest.raises(InputError, match="the p values of a family"):
+    with pytest.raises(InputError, match="not a list, or the list is empty"):
         correct(p)

@@ -78,7 +78,7 @@ def test_a_name_that_cannot_be_a_file_name_is_refused(part, name):
         ({"within": "item"}, "needs exactly one of `between`, `within` and `against`"),
         ({"against": 0.5}, "needs exactly one of `between`, `within` and `against`"),
         ({**AGAINST, "per": None}, "lacks `per`"),
-        ({**AGAINST, "levels": ["a", "b"]}, "has no factor. Fix: delete `levels`"),
+        ({**AGAINST, "levels": ["a", "b"]}, "It has no factor, so it cannot have `levels`. Fix: delete `levels`"),
         (
             {**AGAINST, "test": "anova"},
             "the test `anova` cannot have `against`. Fix: choose one of the tests `t`, `wilcoxon`, `permutation`, or "

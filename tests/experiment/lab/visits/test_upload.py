@@ -74,7 +74,7 @@ def test_duplicate_codes_of_two_laboratories_are_refused_unless_prefixed(lab, sm
 def test_a_store_is_not_uploaded_to_itself(lab, small):
     study = load_study(small)
     lab(study)
-    with pytest.raises(InputError, match="this is the store with the sessions"):
+    with pytest.raises(InputError, match="this is the store whose sessions are uploaded"):
         lab_upload(study, into=str(study.store_path))
 
 
