@@ -66,16 +66,16 @@ MOST_LISTED = 20
 """Largest number of names that a sentence lists."""
 
 
-def listed(names: Sequence[str]) -> str:
-    """Return names with commas between them. A long list is shortened.
+def listed(names: Sequence[str], most: int = MOST_LISTED) -> str:
+    """Return names with commas between them. A list of more than `most` names is shortened.
 
     Examples
     --------
     >>> listed(["A", "B"]), listed([]), listed([str(number) for number in range(25)])[-14:]
     ('A, B', 'none', ' 19 and 5 more')
     """
-    more = len(names) - MOST_LISTED
-    return (", ".join(names[:MOST_LISTED]) or "none") + (f" and {more:,} more" if more > 0 else "")
+    more = len(names) - most
+    return (", ".join(names[:most]) or "none") + (f" and {more:,} more" if more > 0 else "")
 
 
 def level_words(level: Any) -> str:
@@ -138,9 +138,20 @@ def programs_words(programs: dict[str, list[str]]) -> str:
     return " ".join(sentences)
 
 
+def bounds_in_percent(low: float, high: float) -> str:
+    """Return the bounds of a share's interval. The brackets have no unit, because the estimate before them has it.
+
+    Examples
+    --------
+    >>> bounds_in_percent(0.639, 0.765), bounds_in_percent(-0.0312, 0.1)
+    ('[63.9, 76.5]', '[−3.1, 10.0]')
+    """
+    return f"[{percent(low)}, {percent(high)}]".replace("\u00a0%", "")
+
+
 def interval(low: float, high: float, confidence: float) -> str:
-    """Return a confidence interval of a share as text, in percent."""
-    return f"{percent(confidence, 0)} CI [{100 * low:.1f}, {100 * high:.1f}]"
+    """Return a confidence interval of a share."""
+    return f"{percent(confidence, 0)} CI {bounds_in_percent(low, high)}"
 
 
 def accuracy_sentence(row: dict[str, Any], plan: AnalysisPlan) -> str:
@@ -151,27 +162,45 @@ def accuracy_sentence(row: dict[str, Any], plan: AnalysisPlan) -> str:
     return f"{subject}: {percent(row['accuracy'])} correct, {ci}, {n}{count(row['n_trials'], 'trial')}."
 
 
-MOST_MODELS_IN_SENTENCES = 2
-"""Largest number of models with a sentence for each. If there are more, one sentence states the range of their
-accuracies.
-"""
+MOST_IN_SENTENCES = 2
+"""Maximum number of results of one kind that have a sentence each in a summary. More results have one sentence."""
 
 
-def accuracy_summary(rows: Sequence[dict[str, Any]], n_models: int, plan: AnalysisPlan) -> list[str]:
-    """Return the table `accuracy_overall` in at most four sentences: each kind of people, and the models.
+def accuracy_summary(
+    rows: Sequence[dict[str, Any]], n_models: int, plan: AnalysisPlan, most: int = MOST_IN_SENTENCES
+) -> list[str]:
+    """Return the table `accuracy_overall` in a few entries: up to `most` for participants, and up to `most` for models.
 
-    `n_models` is the number of different models. A model under several conditions counts once.
+    More than `most` models are one entry, which states their range. `n_models` is the number of models without their
+    conditions.
     """
+    participants = [accuracy_sentence(row, plan) for row in rows if row["kind"] != "model"]
+    if len(participants) > most:
+        participants = [" ".join(participants)]
     models = [row for row in rows if row["kind"] == "model"]
-    if len(models) <= MOST_MODELS_IN_SENTENCES:
-        return [accuracy_sentence(row, plan) for row in rows]
+    if len(models) <= most:
+        return [*participants, *(accuracy_sentence(row, plan) for row in models)]
     lowest, highest = (choose(models, key=lambda row: row["accuracy"]) for choose in (min, max))
     under = f" under {len(models)} conditions" if n_models < len(models) else ""
     of_models = (
         f"{count(n_models, 'model')}{under}: from {percent(lowest['accuracy'])} correct ({lowest['subject']}) to "
         f"{percent(highest['accuracy'])} correct ({highest['subject']})."
     )
-    return [*(accuracy_sentence(row, plan) for row in rows if row["kind"] != "model"), of_models]
+    return [*participants, of_models]
+
+
+def chance_sentence(chance: float, constant_response: str, constant_accuracy: float) -> str:
+    r"""Return the accuracy of random responses, and of the constant response that is correct most often.
+
+    Examples
+    --------
+    >>> chance_sentence(0.25, "2", 0.3).replace("\u00a0", " ")
+    'Chance level: 25.0 % correct by random responses; 30.0 % correct by always responding “2”.'
+    """
+    return (
+        f"Chance level: {percent(chance)} correct by random responses; {percent(constant_accuracy)} correct by always "
+        f"responding “{constant_response}”."
+    )
 
 
 def difference_sentence(row: dict[str, Any], plan: AnalysisPlan) -> str:
@@ -190,7 +219,7 @@ def groups_sentence(row: dict[str, Any], plan: AnalysisPlan) -> str:
     """Return one row of the table `people_and_models_overall` as sentences, whose claims follow from the CI."""
     ci = f"{percent(plan.confidence, 0)} CI"
     people, models = (
-        f"{percent(row[name])} correct, {ci} [{100 * row[f'{name}_ci_low']:.1f}, {100 * row[f'{name}_ci_high']:.1f}]"
+        f"{percent(row[name])} correct, {ci} {bounds_in_percent(row[f'{name}_ci_low'], row[f'{name}_ci_high'])}"
         for name in ("accuracy_people", "accuracy_models")
     )
     size = f"{100 * abs(row['difference']):.1f}\u00a0percentage points"

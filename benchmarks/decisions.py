@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.planned.results import run_planned
-from analysis.report.planned_sentences import summary_sentences
+from analysis.report.summary import summary_sentences
 from experiment.study.planned_analyses import PlannedAnalyses
 
 N_PLANS = 20

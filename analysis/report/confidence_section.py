@@ -1,5 +1,6 @@
 """The report's section on confidence ratings."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -11,7 +12,7 @@ from analysis.planned.figures import ratings_key
 from analysis.planned.results import PlannedResults
 from analysis.report.formatting import number, shown
 from analysis.report.html import with_markup
-from analysis.sentences import count, percent, points
+from analysis.sentences import MOST_IN_SENTENCES, count, listed, percent, points
 from experiment.study.planned_analyses import PlannedAnalyses
 
 MOST_SENTENCES = 6
@@ -36,21 +37,25 @@ def confidence_section(
     ]
 
 
-def confidence_summary(results: PlannedResults) -> list[str]:
-    """Return one sentence for each confirmatory entry of `confidence_ratings`.
+def confidence_summary(results: PlannedResults, most: int = MOST_IN_SENTENCES) -> list[str]:
+    """Return who is over-confident, for the confirmatory entries of `confidence_ratings`.
 
-    The sentence names the over-confident subjects.
+    Up to `most` entries have a sentence each. More entries are one sentence.
     """
-    sentences = []
-    for name, found in results.confidence_ratings.items():
-        if found.planned.exploratory:
-            continue
-        verdicts: dict[str, list[str]] = {}
+    planned = {name: found for name, found in results.confidence_ratings.items() if not found.planned.exploratory}
+    if len(planned) <= most:
+        return [f"Confidence ratings `{name}`: {_verdicts({name: found})}." for name, found in planned.items()]
+    return [f"Confidence ratings of {len(planned)} entries: {_verdicts(planned)}."]
+
+
+def _verdicts(entries: Mapping[str, ConfidenceRatings]) -> str:
+    """Return who is over-confident, under-confident or neither. Several entries are named."""
+    who: dict[str, list[str]] = {}
+    for name, found in entries.items():
         for row in found.table.to_dict("records"):
-            verdicts.setdefault(_verdict(row), []).append(cell_name(row, found.by) or "all responses")
-        said = "; ".join(f"{verdict}: {', '.join(who)}" for verdict, who in verdicts.items())
-        sentences.append(f"Confidence ratings `{name}`: {said}.")
-    return sentences
+            cell = cell_name(row, found.by) or "all responses"
+            who.setdefault(_verdict(row), []).append(cell if len(entries) == 1 else f"{cell} (`{name}`)")
+    return "; ".join(f"{verdict}: {listed(cells, MOST_SENTENCES)}" for verdict, cells in who.items())
 
 
 def _verdict(row: dict[Any, Any]) -> str:

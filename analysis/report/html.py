@@ -8,7 +8,16 @@ import jinja2
 from markupsafe import Markup, escape
 
 from analysis.figures.drawing.sheet import Drawing, inline
-from analysis.sentences import count, interval, invalid_words, item_units, level_words, percent, points
+from analysis.sentences import (
+    bounds_in_percent,
+    count,
+    interval,
+    invalid_words,
+    item_units,
+    level_words,
+    percent,
+    points,
+)
 
 
 @dataclass(frozen=True)
@@ -68,6 +77,7 @@ def environment() -> jinja2.Environment:
     }
     templates.globals |= {
         "count": count,
+        "bounds_in_percent": bounds_in_percent,
         "interval": interval,
         "invalid_words": invalid_words,
         "item_units": item_units,

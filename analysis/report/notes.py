@@ -105,11 +105,13 @@ def _notes_on_missing_settings(kept: pd.DataFrame, plan: AnalysisPlan) -> list[s
                 f"These models have runs without a recorded {setting}, which have an empty level in the tables: "
                 f"{'; '.join(unrecorded)}."
             )
-        if (without["kind"] != "model").any():
+        participants = [name for kind, name in PEOPLE.items() if (without["kind"] == kind).any()]
+        if participants:
+            names = " and ".join(participants)
             notes.append(
-                f"People have no {setting}. In the tables of accuracy, they have one row with an empty level, which is "
-                "“(not set)” in the report. In the tables of differences, they are compared with the runs at each "
-                "level."
+                f"{names[:1].upper()}{names[1:]} have no {setting}. In the tables of accuracy, they have one row with "
+                "an empty level, which is “(not set)” in the report. In the tables of differences, they are compared "
+                "with the runs at each level."
             )
     return notes
 

@@ -6,12 +6,10 @@ from typing import Any
 import pandas as pd
 
 from analysis.planned.models import FittedModel
-from analysis.planned.results import PlannedResults
 from analysis.planned.tests import AS_PLANNED, EQUIVALENCE, PAIRED
 from analysis.planned.units_of_tests import SHARE
-from analysis.report.confidence_section import confidence_summary
 from analysis.report.formatting import cell_words, number, p_words
-from analysis.sentences import MOST_MODELS_IN_SENTENCES, count, level_words, percent, points
+from analysis.sentences import count, level_words, percent, points
 from analysis.statistics.bayes_factors import bayes_factor_words
 from analysis.statistics.mixed_models.formulas import parse_formula
 from analysis.statistics.permutation_tests import MEAN_DIFFERENCE
@@ -140,14 +138,14 @@ def _equivalence_words(row: Mapping[str, Any], planned: PlannedTest, plan: Plann
     size = f"{100 * margin:g}\u00a0points" if row["estimate_unit"] == SHARE else number(margin)
     verdict = (
         "the difference is smaller than the margin"
-        if row[_decisive_p(plan)] < 1 - plan.confidence
+        if row[decisive_p(plan)] < 1 - plan.confidence
         else "these data do not show that the difference is smaller than the margin"
     )
     return f"{verdict} of ±{size} ({bounds}; {_p(row, plan)})."
 
 
-def _decisive_p(plan: PlannedAnalyses) -> str:
-    """Return the column with the p values after the plan's correction for several tests."""
+def decisive_p(plan: PlannedAnalyses) -> str:
+    """Return the column of the p values that decide: those after the correction of the plan."""
     return CORRECTIONS.get(plan.correction, ("p_value", ""))[0]
 
 
@@ -227,7 +225,7 @@ def term_sentences(fitted: FittedModel, confidence: float) -> list[str]:
     """
     if not fitted.model.fit["converged"].iloc[0]:
         return [NOT_CONVERGED]
-    terms = _terms(fitted)
+    terms = terms_of(fitted)
     is_significant = terms["p_value"] < 1 - confidence
     sentences = [
         f"{row['term']}: {_statistic(row)}, p {_equals(p_words(row['p_value']))}"
@@ -251,82 +249,6 @@ def _effect_size(fitted: FittedModel, term: str, confidence: float) -> str:
     return words if pd.isna(high) else f"{words}, {percent(confidence, 0)} CI [{number(low)}, {number(high)}]"
 
 
-def _terms(fitted: FittedModel) -> pd.DataFrame:
+def terms_of(fitted: FittedModel) -> pd.DataFrame:
+    """Return the tests of a model's terms, without the intercept."""
     return fitted.model.anova.query("term != '(Intercept)'")
-
-
-def summary_sentences(results: PlannedResults, plan: PlannedAnalyses) -> list[str]:
-    """Return the results of the plan's confirmatory tests, models and confidence ratings in a few paragraphs."""
-    tests = _test_summary(results.tests[~results.tests["exploratory"].astype(bool)], plan)
-    models = {name: fitted for name, fitted in results.models.items() if not fitted.planned.exploratory}
-    sentences = [" ".join(tests)] if tests else []
-    if len(models) <= MOST_MODELS_IN_SENTENCES:
-        sentences += [
-            f"Model `{name}`: {_summary_of_model(fitted, plan.confidence)}" for name, fitted in models.items()
-        ]
-    else:
-        names: dict[str, list[str]] = {}
-        for name, fitted in models.items():
-            names.setdefault(_kind_of_model(fitted, plan.confidence), []).append(f"`{name}`")
-        found = "; ".join(f"{kind}: {', '.join(those)}" for kind, those in names.items())
-        sentences.append(f"{len(models)} statistical models (p < {1 - plan.confidence:.2g}): {found}.")
-    sentences += confidence_summary(results)
-    if sentences:
-        return sentences
-    exploratory = [
-        *(["tests"] if len(results.tests) else []),
-        *(["statistical models"] if results.models else []),
-        *(["confidence ratings"] if results.confidence_ratings else []),
-    ]
-    if exploratory:
-        return [f"No confirmatory results. These analyses are exploratory: {', '.join(exploratory)}."]
-    return [f"{count(len(results.tables), 'table')} of means; no test or model was computed."]
-
-
-def _kind_of_model(fitted: FittedModel, confidence: float) -> str:
-    p_values = _terms(fitted)["p_value"]
-    if not fitted.model.fit["converged"].iloc[0] or (len(p_values) and p_values.isna().all()):
-        return "not estimated"
-    kind = "with a significant term" if (p_values < 1 - confidence).any() else "without a significant term"
-    return f"{kind}, but some terms are not estimated" if p_values.isna().any() else kind
-
-
-def _summary_of_model(fitted: FittedModel, confidence: float) -> str:
-    if not fitted.model.fit["converged"].iloc[0]:
-        return "the fit did not converge, so no term was tested."
-    terms = _terms(fitted)
-    significant = ", ".join(terms.loc[terms["p_value"] < 1 - confidence, "term"])
-    not_estimated = ", ".join(terms.loc[terms["p_value"].isna(), "term"])
-    found = f"significant: {significant}" if significant else "no significant term"
-    if len(terms) and terms["p_value"].isna().all():
-        return f"not estimated: {not_estimated}."
-    rest = f" Not estimated: {not_estimated}." if not_estimated else ""
-    how = ", with bias reduction because of separation" if fitted.model.bias_reduced else ""
-    return f"{found} (p < {1 - confidence:.2g}, not corrected for the number of terms{how}).{rest}"
-
-
-def _test_summary(tests: pd.DataFrame, plan: PlannedAnalyses) -> list[str]:
-    sentences = []
-    planned = tests[tests["form"] == AS_PLANNED]
-    column = _decisive_p(plan)
-    correction = f" after {CORRECTIONS[plan.correction][1]} correction" if plan.correction in CORRECTIONS else ""
-    if len(planned):
-        significant = planned[planned[column] < 1 - plan.confidence].to_dict("records")
-        names = f" ({', '.join(label_of_test(row, plan) for row in significant)})" if significant else ""
-        effects = (
-            " Each effect of an analysis of variance counts as a test."
-            if any(len(plan.tests[name].factors) > 1 for name in planned["name"])
-            else ""
-        )
-        sentences.append(
-            f"Significant planned tests{correction}: {len(significant)} of {len(planned)}{names}.{effects}"
-        )
-    paired = tests.loc[tests["form"] == PAIRED, "name"]
-    if len(paired):
-        sentences.append(
-            f"Tests whose units have values at several levels: {', '.join(paired)}. See their paired forms."
-        )
-    equal = tests.loc[(tests["form"] == EQUIVALENCE) & (tests[column] < 1 - plan.confidence), "name"]
-    if len(equal):
-        sentences.append(f"Equivalence shown{correction} (difference smaller than the margin): {', '.join(equal)}.")
-    return sentences

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.data.columns import PEOPLE
-from analysis.data.subjects import names_of_models, programs_among
+from analysis.data.subjects import names_of_models, programs_among, without_temperature
 from analysis.measures.accuracy import FactorAccuracy, kept_trials
 from analysis.measures.confusion import confusion_matrix
 from analysis.measures.demands import DEMAND, has_demand
@@ -20,10 +20,10 @@ from analysis.report.html import environment, with_markup
 from analysis.report.methods_section import methods_of_study
 from analysis.report.participants_section import exclusion_rules, participants_section
 from analysis.report.planned_section import planned_section
-from analysis.report.planned_sentences import summary_sentences
+from analysis.report.summary import study_summary
 from analysis.result import Analysis
 from analysis.sentences import (
-    accuracy_summary,
+    chance_sentence,
     comparison_sentence,
     demands_sentence,
     difference_sentence,
@@ -39,10 +39,9 @@ from analysis.sentences import (
 from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.planned_analyses import PlannedComparison
 
-NOT_SHOWN_OF_MODELS = ["model", "model_version", "n_items", "n_trials", "ci_low", "ci_high", "n_items_repeated"]
-"""Columns that the report omits from the table of models, so that the table fits the page. The CSV file has these
-columns.
-"""
+NOT_SHOWN_OF_MODELS = ["model", "model_version", "n_items", "n_trials", "ci_low", "ci_high", "n_items_repeated",
+                       "lowest_accuracy_of_a_run", "highest_accuracy_of_a_run"]  # fmt: skip
+"""Columns that the report omits from the table of models, so that it fits the page. The CSV file has these columns."""
 
 PLANNED_MEASURES = ("difficulty", "difficulty_trends")
 """Tables that the plan requests, in addition to those of signals. The report marks other measures as not in the plan.
@@ -71,6 +70,8 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
     of_factors = [
         {"factor": one.factor, "rows": records(one.table), "figure": figures.get(one.name)} for one in by_factor
     ]
+    overall = records(analysis.tables["accuracy_overall"])
+    n_models = int(analysis.tables["models"]["model"].nunique())
     return (
         environment()
         .get_template("study_report.html")
@@ -86,9 +87,7 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
             factors=_levels(by_factor),
             cells=of_factors,
             planned=planned_section(analysis.planned, plan_for(exclusions.trials, plan), analysis.figures_of_plan),
-            planned_sentences=summary_sentences(analysis.planned, plan)
-            if plan.tests or plan.models or plan.confidence_ratings
-            else [],
+            summary=study_summary(overall, n_models, _chance_sentence(exclusions.trials), analysis.planned, plan),
             methods=methods_of_study(exclusions, plan, analysis.planned, analysis.tables, provenance.software_version),
             rules=rule_sentences(plan, [PEOPLE[kind] for kind in PEOPLE if (exclusions.trials["kind"] == kind).any()]),
             provenance_rows=_provenance_rows(provenance, exclusions.flow),
@@ -135,20 +134,12 @@ def _programs(trials: pd.DataFrame) -> dict[str, Any]:
 
 
 def _items(trials: pd.DataFrame) -> dict[str, Any]:
-    """Return the tasks, the numbers of items, the accuracy of random responses, and the best constant response.
-
-    A constant response is the same for every item, such as option 1.
-    """
+    """Return the tasks and the numbers of items."""
     test = trials[trials["phase"] == "test"]
-    kept = trials[["item_id", "key", "chance"]][trials["excluded_by"].isna()]
-    constant_response, constant_accuracy = _best_constant_response(kept)
     return {
         "tasks": sorted(test["task"].unique()),
-        "n_items": int(kept["item_id"].nunique()),
+        "n_items": int(trials.loc[trials["excluded_by"].isna(), "item_id"].nunique()),
         "n_planned_items": int(test["item_id"].nunique()),
-        "chance": float(kept["chance"].mean()),
-        "constant_response": constant_response,
-        "constant_accuracy": constant_accuracy,
     }
 
 
@@ -157,7 +148,6 @@ def _accuracy(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, 
     overall, gaps = records(tables["accuracy_overall"]), records(tables["differences_overall"])
     return {
         "overall": overall,
-        "overall_sentences": accuracy_summary(overall, tables["models"]["model"].nunique(), plan),
         "gaps": gaps,
         "gap_sentences": [difference_sentence(row, plan) for row in gaps] if len(gaps) <= MOST_GAP_SENTENCES else [],
         "cell_gaps": records(tables["differences"]) if plan.by else [],
@@ -202,11 +192,13 @@ def _with_runs(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 def _models(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, Any]:
     """Return the table of models under each condition, and the table of invalid responses."""
     models, invalid = tables["models"], tables["invalid"]
+    with_temperature = models.loc[models["temperature"].notna(), "subject"]
+    are_named = all(without_temperature(subject) != subject for subject in with_temperature)
     repeated = records(models[models["sd_between_runs"].notna()])
     has_invalid = bool((invalid["n_unanswered"] + invalid["n_invalid"]).sum())
     return {
         "models": shown(
-            models.drop(columns=NOT_SHOWN_OF_MODELS),
+            models.drop(columns=[*NOT_SHOWN_OF_MODELS, *(["temperature"] if are_named else [])]),
             plan.confidence,
             of_study=True,
             units={"sd_between_runs": "size", "sd_between_runs_by_chance": "size"},
@@ -297,8 +289,9 @@ def _provenance_rows(provenance: Provenance, flow: pd.DataFrame) -> list[tuple[s
     ]
 
 
-def _best_constant_response(kept: pd.DataFrame) -> tuple[str, float]:
-    """Return the response that is correct for the most items, and the share of these items."""
+def _chance_sentence(trials: pd.DataFrame) -> str:
+    """Return the sentence on random responses, and on the response that is correct for the most items."""
+    kept = trials[["item_id", "key", "chance"]][trials["excluded_by"].isna()]
     keys = [str(key) for key in kept.drop_duplicates("item_id")["key"]]
     answer, n_items = Counter(sorted(keys)).most_common(1)[0]
-    return answer, n_items / len(keys)
+    return chance_sentence(float(kept["chance"].mean()), answer, n_items / len(keys))

@@ -5,7 +5,7 @@ from analysis.report.formatting import minute, shown
 from analysis.report.html import environment
 from analysis.report.methods_section import methods_of_data
 from analysis.report.planned_section import planned_section
-from analysis.report.planned_sentences import summary_sentences
+from analysis.report.summary import summary_sentences
 from analysis.result import TableAnalysis
 from analysis.sentences import count
 

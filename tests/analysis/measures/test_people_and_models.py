@@ -129,7 +129,7 @@ def test_the_report_says_to_what_the_interval_generalizes(view, people, models, 
     assert "Models were also analysed as one group" in report
     assert "Baselines, which" not in report, "there is no baseline"
     assert report.count("the weight of an item is the number of participants' responses to this item.") == 1
-    assert 'People and models as groups <span class="mark">not in the plan</span>' in report
+    assert 'Participants and models as groups <span class="mark">not in the plan</span>' in report
 
 
 def test_an_equivalence_margin_has_the_unit_of_the_difference(view, people, models, tmp_path):

@@ -14,7 +14,7 @@ from analysis.planned.study_rows import study_rows
 from analysis.planned.tables import planned_table
 from analysis.report.confidence_section import confidence_section, confidence_summary
 from analysis.report.methods_section import methods_of_data
-from analysis.report.planned_sentences import summary_sentences
+from analysis.report.summary import summary_sentences
 from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedTable
 

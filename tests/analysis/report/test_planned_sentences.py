@@ -20,9 +20,9 @@ from analysis.report.planned_sentences import (
     model_words,
     ratio_sentences,
     sentence_of_test,
-    summary_sentences,
     term_sentences,
 )
+from analysis.report.summary import summary_sentences
 from analysis.sentences import points
 from experiment.study.planned_analyses import PlannedAnalyses
 

@@ -84,6 +84,31 @@ def test_a_report_without_people_speaks_of_no_people(pilot: str) -> None:
     assert "where subject = simulated participants" in pilot
 
 
+def test_headings_and_notes_of_a_pilot_with_several_models_speak_of_no_people(
+    view: Any, row: Any, tmp_path: Path
+) -> None:
+    simulated = [responses(row, n, participant=f"S{n}", kind="simulated") for n in range(1, 5)]
+    models = [
+        responses(row, n, kind="model", run=f"gpt-{n}, temperature 0.{n}", model=f"gpt-{n}", temperature=n / 10)
+        for n in (1, 2)
+    ]
+    text = report(view(simulated, models), tmp_path / "out", AnalysisPlan(by=("temperature",)))[1]
+    assert "\nParticipants and models as groups\n" in text
+    assert "\nSimulated participants have no temperature. In the tables of accuracy, they have one row" in text
+    lines = [line for line in text.splitlines() if re.search(r"\b(people|person|human)\b", line, re.IGNORECASE)]
+    assert [line for line in lines if not line.startswith("Mnih")] == [lines[0]], "the warning on simulated data"
+    assert "\nsubject\nruns\naccuracy\n" in text, "the names of these models have the temperature"
+
+
+def test_all_intervals_of_the_report_have_one_style(pilot: str) -> None:
+    """An interval has no unit inside its brackets: 70.6 % [63.9, 76.5]."""
+    intervals = re.findall(r"\[[^\[\]\n]*, [^\[\]\n]*\]", pilot)
+    assert len(intervals) > 40
+    assert not [interval for interval in intervals if "%" in interval]
+    corrected = pilot.split("Chance-corrected accuracy, 95 % CI\n")[1].splitlines()
+    assert re.fullmatch(r"[−\d.]+ % \[[−\d.]+, [−\d.]+\]", corrected[6]), corrected[:8]
+
+
 def test_the_first_lines_name_the_models_that_are_programs(pilot: str, view: Any, row: Any, tmp_path: Path) -> None:
     first_lines = pilot.split("\nSummary\n", maxsplit=1)[0]
     said = (
