@@ -65,7 +65,7 @@ def interaction_plot(
         own = cells_of(with_estimate, lines, group)
         points = [point_of(cells_of(own, x, level), estimate, ci_low, ci_high) for level in levels]
         behind = [_means_of(participants, {x: level, lines: group}, scale) for level in levels]
-        drawn.append(Line(said, look[kind_of(said), said], points, behind))
+        drawn.append(Line(said, look[kind_of(said), said], points, behind, is_connected=x != "subject"))
     bounds = with_estimate[[estimate, ci_low, ci_high]].to_numpy(dtype=float).ravel().tolist()
     bounds += [value for line in drawn for values in line.participants for value in values]
     with style():

@@ -1,9 +1,10 @@
-"""The figures of the plan: coefficients of models as forest plots, marginal means as lines, reliability diagrams."""
+"""The figures of the plan: contrasts or coefficients as forest plots, marginal means as lines, reliability diagrams."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from analysis.figures.drawing.lines import MOST_LINES
 from analysis.figures.drawing.sheet import Drawing
 from analysis.figures.drawing.subject_styles import Look, Subject
 from analysis.figures.forest import forest_plot
@@ -20,8 +21,9 @@ MEASURES = {"binomial": ("probability", "marginal mean"), "gamma": ("mean", "mar
 them.
 """
 MOST_COEFFICIENTS = 40
-"""Largest number of coefficients in a forest plot. A model with more coefficients has only the table."""
-
+"""Greatest number of coefficients or contrasts in a forest plot. More of them have only the table."""
+SUBJECT = "subject"
+"""The factor whose levels are people and models. Its levels are lines, not positions, if there is a second factor."""
 
 MOST_DIAGRAMS = 12
 """Largest number of reliability diagrams for one entry of `confidence_ratings`."""
@@ -57,7 +59,7 @@ def _reliability_diagrams(name: str, found: ConfidenceRatings, confidence: float
 def model_figures(
     fitted: FittedModel, confidence: float, styles: Mapping[Subject, Look] | None = None
 ) -> list[Drawing]:
-    """Return the figures of a fitted statistical model.
+    """Return the figures of a fitted statistical model: its contrasts, or else its coefficients, and its means.
 
     Parameters
     ----------
@@ -69,25 +71,15 @@ def model_figures(
         The colour and marker of each subject (`subject_styles.looks`), for lines that are subjects.
     """
     interval = f"with {percent(confidence, 0)} CI"
-    is_logistic = fitted.planned.family == "binomial"
-    is_linear_share = fitted.is_share and not is_logistic
-    coefficients = fitted.model.coefficients.query("term != '(Intercept)'")
-    figures: list[Drawing | None] = []
-    if 0 < len(coefficients) <= MOST_COEFFICIENTS:
-        has_log_odds = fitted.planned.family in {"binomial", "ordinal"}
-        unit = "log-odds" if has_log_odds else "percentage points" if is_linear_share else "units of the outcome"
-        unit = "log units of the outcome" if fitted.model.has_log_scale else unit
-        figures.append(
-            forest_plot(
-                coefficients, f"{fitted.name}_coefficients", label="term", estimate="estimate", ci_low="ci_low",
-                ci_high="ci_high", x_label=f"coefficient in {unit}, {interval}", scale=100 if is_linear_share else 1,
-            )
-        )  # fmt: skip
-    outcome = parse_formula(fitted.planned.formula).outcome + (", percent" if fitted.is_share else "")
+    figures = _forest_plots(fitted, interval)
+    outcome = parse_formula(fitted.planned.formula).outcome
+    outcome = f"percent {outcome}" if fitted.is_share else outcome
     for place, (asked, means, observed) in enumerate(
         zip(fitted.planned.contrasts, fitted.means, fitted.observed, strict=True), start=1
     ):
         factors = [*asked.of, *asked.by]
+        if len(factors) > 1 and factors[0] == SUBJECT and means[SUBJECT].nunique() <= MOST_LINES:
+            factors = [*factors[1:], SUBJECT]
         number = f"_{place}" if len(fitted.means) > 1 else ""
         measure, label = MEASURES.get(fitted.planned.family, ("estimate", "marginal mean"))
         if fitted.model.log_outcome:
@@ -108,6 +100,41 @@ def model_figures(
             )
         )  # fmt: skip
     return [drawing for drawing in figures if drawing is not None]
+
+
+def _forest_plots(fitted: FittedModel, interval: str) -> list[Drawing | None]:
+    """Return a forest plot of each set of contrasts. A model without contrasts has one of its coefficients."""
+    is_linear_share = fitted.is_share and fitted.planned.family != "binomial"
+    has_log_odds = fitted.planned.family in {"binomial", "ordinal"}
+    unit = "log-odds" if has_log_odds else "percentage points" if is_linear_share else "units of the outcome"
+    unit = "log units of the outcome" if fitted.model.has_log_scale else unit
+    scale = 100 if is_linear_share else 1
+    coefficients = fitted.with_words(fitted.model.coefficients.query("term != '(Intercept)'"))
+    tables = [
+        (f"contrasts_{place}" if len(fitted.contrasts) > 1 else "contrasts", table, "contrast",
+         f"difference of marginal means in {unit}, {interval} (not adjusted)", asked.by)
+        for place, (asked, table) in enumerate(zip(fitted.planned.contrasts, fitted.contrasts, strict=True), start=1)
+    ] or [("coefficients", coefficients, "term", f"coefficient in {unit}, {interval}", ())]  # fmt: skip
+    return [
+        forest_plot(
+            table.assign(**{GROUP: _levels_words(table, by)}), f"{fitted.name}_{name}", label=label,
+            estimate="estimate", ci_low="ci_low", ci_high="ci_high", x_label=x_label, scale=scale,
+            group=GROUP if by else None,
+        )
+        for name, table, label, x_label, by in tables
+        if 0 < len(table) <= MOST_COEFFICIENTS
+    ]  # fmt: skip
+
+
+GROUP = "at"
+"""Column with the levels at which a contrast is computed."""
+
+
+def _levels_words(table: pd.DataFrame, factors: Sequence[str]) -> list[str]:
+    """Return the levels of each row's factors, such as `condition: A, side: left`."""
+    return [
+        ", ".join(f"{factor}: {level_words(row[factor])}" for factor in factors) for row in table.to_dict("records")
+    ]
 
 
 def _lines(means: pd.DataFrame, factors: list[str]) -> list[str]:

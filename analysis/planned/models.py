@@ -8,6 +8,7 @@ import pandas as pd
 from analysis.data.row_filters import chosen_rows
 from analysis.planned.grouping_warnings import grouping_warnings
 from analysis.planned.run_groups import with_people_as_groups
+from analysis.sentences import level_words
 from analysis.statistics.mixed_models.contrasts import pairwise_contrasts
 from analysis.statistics.mixed_models.fit import MixedModel, fit_mixed_model, standardized_coefficients
 from analysis.statistics.mixed_models.formulas import parse_formula
@@ -45,6 +46,15 @@ class FittedModel:
     """True if the outcome is a yes-no column, so that its mean is a share."""
     warnings: tuple[str, ...]
     """Warnings about the formula and the fit, as sentences."""
+
+    def with_words(self, coefficients: pd.DataFrame) -> pd.DataFrame:
+        """Return a table with one row per coefficient, in which `term` has words instead of R's names.
+
+        R's name `subjectgpt-4o:conditionB` becomes `subject: gpt-4o × condition: B`.
+        """
+        levels = self.model.levels
+        words = {column.name(levels): column.words(levels, level_words) for column in self.model.columns}
+        return coefficients.assign(term=coefficients["term"].map(lambda term: words.get(term, term)))
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables of the model. The keys are file names without `.csv`."""

@@ -11,7 +11,6 @@ from analysis.figures.drawing.sheet import Drawing, inline
 from analysis.sentences import (
     bounds_in_percent,
     count,
-    interval,
     invalid_words,
     item_units,
     level_words,
@@ -78,7 +77,6 @@ def environment() -> jinja2.Environment:
     templates.globals |= {
         "count": count,
         "bounds_in_percent": bounds_in_percent,
-        "interval": interval,
         "invalid_words": invalid_words,
         "item_units": item_units,
     }

@@ -17,6 +17,9 @@ from analysis.report.formatting import ShownTable, shown
 from analysis.report.html import with_markup
 from analysis.report.methods_section import ADJUSTMENTS, n_contrasts_of_family
 from analysis.report.planned_sentences import (
+    SYMBOLS,
+    anova_sentence,
+    effect_sentence,
     label_of_test,
     model_words,
     ratio_sentences,
@@ -75,7 +78,11 @@ PARTS = {
     "correlations": ("Correlations of random effects", ""),
     "fit": ("Fit", "R² follows Nakagawa et al. (2017)."),
 }
-"""The title and the note of each table of a statistical model, in the order of the report."""
+"""Title and note of each table of a model, in the order of the report."""
+OF_COEFFICIENTS = ("coefficients", "odds_ratios", "ratios", "standardized")
+"""Tables with one row per coefficient."""
+MOST_OPEN_ROWS = 12
+"""A table of contrasts with more rows than this is closed, until the reader opens it."""
 
 
 def planned_section(
@@ -88,7 +95,7 @@ def planned_section(
         "tests": None if results.tests.empty else _tests(results.tests, plan),
         "has_equivalence": _has_equivalence(results.tests),
         "confidence": plan.confidence,
-        "test_sentences": [{"words": sentence_of_test(row, plan), "exploratory": row["exploratory"]} for row in rows],
+        "test_sentences": _test_sentences(rows, plan),
         "test_warnings": _test_warnings(rows, plan),
         "has_effects": any(len(plan.tests[row["name"]].factors) > 1 for row in rows),
         "models": [_model(model, plan, figures.get(name, [])) for name, model in results.models.items()],
@@ -100,6 +107,22 @@ def planned_section(
             for name, table in results.tables.items()
         ],
     }  # fmt: skip
+
+
+def _test_sentences(rows: Sequence[Mapping[Hashable, Any]], plan: PlannedAnalyses) -> list[dict[str, Any]]:
+    """Return a sentence for each test. An analysis of variance with several factors has one for each effect too."""
+    entries: list[dict[str, Any]] = []
+    for name, of_test in groupby(rows, key=lambda row: row["name"]):
+        tests = [*of_test]
+        exploratory = tests[0]["exploratory"]
+        if len(plan.tests[name].factors) > 1:
+            effects = [effect_sentence(row, plan) for row in tests]
+            entries.append({"words": anova_sentence(tests[0], plan), "effects": effects, "exploratory": exploratory})
+        else:
+            entries += [
+                {"words": sentence_of_test(row, plan), "effects": [], "exploratory": exploratory} for row in tests
+            ]
+    return entries
 
 
 def _tests(tests: pd.DataFrame, plan: PlannedAnalyses) -> ShownTable:
@@ -139,10 +162,9 @@ def _model(fitted: FittedModel, plan: PlannedAnalyses, figures: list[Drawing]) -
     for kind, (title, fixed_note) in PARTS.items():
         for name, table in tables.items():
             if name.removeprefix(f"{fitted.name}.").rstrip("_0123456789") == kind:
-                is_of_terms = kind == "anova"
                 note = (
                     TERM_TESTS[fitted.planned.term_tests]
-                    if is_of_terms
+                    if kind == "anova"
                     else _contrasts_note(fitted, name)
                     if kind == "contrasts"
                     else fixed_note
@@ -152,12 +174,10 @@ def _model(fitted: FittedModel, plan: PlannedAnalyses, figures: list[Drawing]) -
                         "title": title,
                         "note": note,
                         "table": shown(
-                            table.drop(columns="test") if is_of_terms else table,
-                            plan.confidence,
-                            units=_units_of_model(fitted, kind),
+                            _in_words(fitted, kind, table), plan.confidence, units=_units_of_model(fitted, kind)
                         ),
                         "file": name,
-                        "is_open": is_of_terms,
+                        "is_open": kind == "anova" or (kind == "contrasts" and len(table) <= MOST_OPEN_ROWS),
                     }
                 )
     return {
@@ -166,6 +186,17 @@ def _model(fitted: FittedModel, plan: PlannedAnalyses, figures: list[Drawing]) -
         "term_sentences": [*term_sentences(fitted, plan.confidence), *ratio_sentences(fitted, plan.confidence)],
         "figures": [with_markup(one) for one in figures],
     }  # fmt: skip
+
+
+def _in_words(fitted: FittedModel, kind: str, table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of a model for the report: with words for coefficients, and one column for the statistic."""
+    if kind in OF_COEFFICIENTS:
+        return fitted.with_words(table)
+    if kind != "anova":
+        return table
+    symbols = table["statistic_name"].replace(SYMBOLS).unique()  # None if the formula has no terms.
+    without = ["test", "statistic_name", *(["df_error"] if table["df_error"].isna().all() else [])]
+    return table.drop(columns=without).rename(columns={"statistic": "".join(symbols)})
 
 
 def _units_of_model(fitted: FittedModel, kind: str) -> dict[str, str]:

@@ -37,18 +37,42 @@ def sentence_of_test(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
     begin = f"{row['name']}{form}: {test_name(row, plan)} of {row['of']}{compared}{where}: "
     if row["form"] == EQUIVALENCE:
         return begin + _equivalence_words(row, planned, plan)
+    return f"{begin}{_numbers(row, planned, plan)} ({_n_words(row)})."
+
+
+def anova_sentence(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
+    """Return the name of an analysis of variance with several factors, its outcome and n."""
+    where = f", where {row['where']}" if row["where"] else ""
+    return f"{row['name']}: {test_name(row, plan)} of {row['of']}{where} ({_n_words(row)}):"
+
+
+def effect_sentence(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
+    """Return one effect of an analysis of variance with several factors as a sentence."""
+    planned = plan.tests[row["name"]]
+    effect = _compared(row, planned)
+    return f"{effect[:1].upper()}{effect[1:]}: {_numbers(row, planned, plan)}."
+
+
+def _numbers(row: Mapping[Any, Any], planned: PlannedTest, plan: PlannedAnalyses) -> str:
+    """Return the statistic, p, the difference, the effect size and the Bayes factor of a test."""
     parts = [f"{_statistic(row)}, {_p(row, plan)}"]
     if pd.notna(row["estimate"]) and row["statistic_name"] != MEAN_DIFFERENCE:
         interval = f", {percent(plan.confidence, 0)} CI {_bounds(row)}" if pd.notna(row["ci_low"]) else ""
         parts.append(f"difference {_in_unit(row, row['estimate'])}{interval}")
     if pd.notna(row["effect_name"]):
-        parts.append(f"{row['effect_name']} {number(row['effect'])}{_effect_interval(row, plan)}")
+        size = _effect_size_words(str(row["effect_name"]), row["effect"])
+        parts.append(f"{size}{_effect_interval(row, plan)}")
     if len(planned.factors) > 1:
-        parts.append(f"generalized eta squared {number(row['generalized_eta_squared'])}")
+        parts.append(_effect_size_words("generalized eta squared", row["generalized_eta_squared"]))
     if pd.notna(row["bayes_factor_10"]):
         bayes_factor = row["bayes_factor_10"]
         parts.append(f"Bayes factor {number(bayes_factor)}, {bayes_factor_words(bayes_factor)}")
-    return begin + "; ".join(parts) + f" ({_n_words(row)})."
+    return "; ".join(parts)
+
+
+def _effect_size_words(name: str, size: float) -> str:
+    """Return an effect size with its name. A share of variance below 0.001 has no more digits, as in APA style."""
+    return f"{name} < 0.001" if "squared" in name and 0 <= size < 0.001 else f"{name} {number(size)}"
 
 
 def _compared(row: Mapping[Any, Any], planned: PlannedTest) -> str:

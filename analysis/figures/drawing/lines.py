@@ -52,6 +52,8 @@ class Line(NamedTuple):
     """The values of the participants at each level, drawn behind the points."""
     markers: Sequence[Look] = ()
     """The style of each point, if the points are different subjects."""
+    is_connected: bool = True
+    """False if the levels are separate subjects, between which a line would mean nothing."""
 
 
 class Scale(NamedTuple):
@@ -101,7 +103,8 @@ def draw_lines(lines: Sequence[Line], levels: Sequence[object], x_title: str, sc
     for place, line in enumerate(lines):
         x = np.arange(len(levels)) + step * (place - (len(lines) - 1) / 2)
         y = np.array([point.estimate for point in line.points], dtype=float)
-        axes.plot(x, y, color=line.look.colour, linestyle=(0, line.look.dashes) if line.look.dashes else "-")
+        if line.is_connected:
+            axes.plot(x, y, color=line.look.colour, linestyle=(0, line.look.dashes) if line.look.dashes else "-")
         markers = line.markers or [line.look] * len(levels)
         for at, values in zip(x, line.participants, strict=False):
             draw_participants(axes, values, at, spread, line.look, upwards=True)

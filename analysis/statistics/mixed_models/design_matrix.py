@@ -42,6 +42,11 @@ class DesignColumn:
         named = (v if level is None else f"{v}{levels[v][level]}" for v, level in self.parts)
         return ":".join(named) or INTERCEPT
 
+    def words(self, levels: Mapping[str, Sequence[object]], level_words: Callable[[object], str]) -> str:
+        """Return the name of the coefficient for a reader: each variable with its level, joined by `×`."""
+        named = (v if level is None else f"{v}: {level_words(levels[v][level])}" for v, level in self.parts)
+        return " × ".join(named) or INTERCEPT
+
     def product(self, value_of: Callable[[str, int | None], Floats | float]) -> Floats | float:
         """Return the product of `value_of(variable, level)` over all parts. Return 1 for the intercept."""
         return math.prod((value_of(variable, level) for variable, level in self.parts), start=1.0)

@@ -618,7 +618,7 @@ def test_a_linear_model_of_a_share_has_points_and_percent_everywhere(trials: pd.
     assert "%" not in cells["rt_ms, mean"]
     forest, lines = model_figures(fitted, plan.confidence)
     assert "percentage points" in forest.title
-    assert lines.title.startswith("correct, percent, marginal mean")
+    assert lines.title.startswith("percent correct, marginal mean")
     first = fitted.means[0]["estimate"].iloc[0]
     assert f": {number_text(100 * first)} (" in lines.description
 
