@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.data.columns import factor_columns
+from analysis.data.subjects import models_of_subjects
 from analysis.exclusions.flow import apply_exclusions
 from analysis.figures.drawing.second_process import DrawAll, draw_all
 from analysis.figures.drawing.subject_styles import looks, subjects_of
@@ -88,7 +89,7 @@ def analyze_trials(
             "rules, or collect more responses."
         )
     numbers = study_tables(trials, exclusions, plan, registration.earlier_rules)
-    styles = looks(subjects_of(numbers.tables["accuracy_overall"]))
+    styles = looks(subjects_of(numbers.tables["accuracy_overall"]), models_of_subjects(numbers.tables["models"]))
     analysis = Analysis(
         out=out,
         exclusions=exclusions,

@@ -98,6 +98,12 @@ class DescribedRun:
         return canonical_json([self.label_of_condition, self.epoch is None, *described, shared])
 
 
+def models_of_subjects(models: pd.DataFrame) -> dict[str, str]:
+    """Return the name of the model of each subject, from the table `models`; a subject without a model names itself."""
+    names = models["model"].fillna(models["subject"])
+    return {str(subject): str(model) for subject, model in zip(models["subject"], names, strict=True)}
+
+
 PROGRAMS = {
     "mock": ("mock-strong", "mock-weak"),
     "baseline": ("baseline/straight-line", "baseline/nearest-atom", "baseline/tracer"),

@@ -14,7 +14,15 @@ from analysis.figures.drawing.lettering import SMALL, printable, shortened, text
 from analysis.figures.drawing.sheet import SOFT, WIDTH, Drawing, FigureSheet, finished, style
 from analysis.figures.drawing.subject_key import CHANCE_DASHES
 from analysis.figures.drawing.subject_names import SubjectNames
-from analysis.figures.drawing.subject_styles import Look, Subject, draw_marker, draw_participants, looks, subjects_of
+from analysis.figures.drawing.subject_styles import (
+    Look,
+    Subject,
+    draw_marker,
+    draw_participants,
+    looks,
+    parts_in,
+    subjects_of,
+)
 from analysis.sentences import level_words, percent
 from analysis.statistics.factor_levels import level_order
 
@@ -57,7 +65,7 @@ def accuracy_figure(
     subjects = subjects_of(table)
     levels = [None] if by is None else sorted(table[by].drop_duplicates().tolist(), key=level_order)
     styles = looks(subjects) if styles is None else styles
-    layout = _Layout.of(subjects, len(levels), titled=by is not None)
+    layout = _Layout.of(subjects, styles, len(levels), titled=by is not None)
     with style():
         sheet = FigureSheet(WIDTH, layout.height)
         for place, level in enumerate(levels):
@@ -85,8 +93,8 @@ class _Layout:
     above: float
 
     @classmethod
-    def of(cls, subjects: list[Subject], n_panels: int, *, titled: bool) -> "_Layout":
-        names = SubjectNames.of([subject for _, subject in subjects], 190 if n_panels == 1 else 155)
+    def of(cls, subjects: list[Subject], styles: Mapping[Subject, Look], n_panels: int, *, titled: bool) -> "_Layout":
+        names = SubjectNames.of([parts_in(styles, subject) for _, subject in subjects], 190 if n_panels == 1 else 155)
         left, row = names.width + 14, max(names.row_height, _LEAST_HEIGHT)
         n_columns = 2 if n_panels == 4 else min(n_panels, 3)
         if n_columns == 3 and WIDTH - left - 3 * _BESIDE < 3 * _LEAST_WIDTH:

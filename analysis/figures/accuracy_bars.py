@@ -68,7 +68,7 @@ def accuracy_bars(
     look = looks(subjects) if styles is None else styles
     n_columns = min(len(panels), N_COLUMNS)
     each = (WIDTH - _LEFT - n_columns * _GAP + 8) / n_columns
-    key = key_of(subjects, f"chance {percent(chance)}")
+    key = key_of(subjects, f"chance {percent(chance)}", look)
     top_of_panels = 12.0 * (key[-1].row + 1) + 2
     with style():
         sheet = FigureSheet(WIDTH, top_of_panels + -(-len(panels) // n_columns) * (_ABOVE + _HEIGHT) + 6)

@@ -80,7 +80,7 @@ def accuracy_panels(
         return None
     panel_width = _panel_width(n_columns)
     names = LevelNames.of(levels, panel_width / len(levels))
-    key = key_of(subjects, f"chance {percent(chance)}")
+    key = key_of(subjects, f"chance {percent(chance)}", styles)
     top_of_panels, row_height = 12.0 * (key[-1].row + 1) + 2, _ABOVE + _PANEL_HEIGHT + names.height
     with style():
         sheet = FigureSheet(WIDTH, top_of_panels + -(-len(panels) // n_columns) * row_height + 13)

@@ -1,6 +1,7 @@
 """A table of conditions and subjects. Each cell has an accuracy, and its colour shows the distance from chance."""
 
 import math
+from collections.abc import Mapping
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -11,7 +12,7 @@ from analysis.figures.accuracy import MOST_IN_WORDS, MOST_LEVELS, cells_of, esti
 from analysis.figures.drawing.lettering import LINE, SIZE, SMALL, distinct_labels, shortened, wrapped
 from analysis.figures.drawing.sheet import SOFT, WIDTH, Drawing, FigureSheet, finished, style, text_height
 from analysis.figures.drawing.subject_names import SubjectNames
-from analysis.figures.drawing.subject_styles import BLUE, VERMILLION, subjects_of
+from analysis.figures.drawing.subject_styles import BLUE, VERMILLION, Look, Subject, parts_in, subjects_of
 from analysis.sentences import level_words, percent
 from analysis.statistics.factor_levels import level_order
 
@@ -22,7 +23,13 @@ AT_CHANCE = "#fcfcfc"
 
 
 def condition_by_subject(
-    table: pd.DataFrame, condition: str, name: str, chance: float, confidence: float
+    table: pd.DataFrame,
+    condition: str,
+    name: str,
+    chance: float,
+    confidence: float,
+    *,
+    styles: Mapping[Subject, Look] | None = None,
 ) -> Drawing | None:
     """Draw one row per subject and one column per condition, with the accuracy and its interval in each cell.
 
@@ -41,7 +48,9 @@ def condition_by_subject(
     chance : float
         Mean chance level of the trials.
     confidence : float
-        Confidence level of the intervals, such as 0.95.
+        Coverage of the intervals.
+    styles : dict, optional
+        The styles of the subjects (`looks`), which have the names of the models.
 
     Returns
     -------
@@ -51,7 +60,7 @@ def condition_by_subject(
     subjects, levels = subjects_of(table), sorted(table[condition].drop_duplicates().tolist(), key=level_order)
     if table.empty or max(len(subjects), len(levels)) > MOST_LEVELS:
         return None
-    names = SubjectNames.of([subject for _, subject in subjects], 160, most_lines=2)
+    names = SubjectNames.of([parts_in(styles or {}, subject) for _, subject in subjects], 160, most_lines=2)
     left = max(names.width, 40.0) + 12
     n_bands = -(-len(levels) // int((WIDTH - left) // _LEAST))
     n_columns = -(-len(levels) // n_bands)

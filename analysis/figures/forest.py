@@ -19,7 +19,7 @@ from analysis.figures.drawing.lettering import (
     wrapped,
 )
 from analysis.figures.drawing.sheet import SOFT, WIDTH, Drawing, FigureSheet, finished, style, text_height
-from analysis.figures.drawing.subject_names import SubjectNames
+from analysis.figures.drawing.subject_names import SubjectNames, parts_of
 from analysis.figures.drawing.subject_styles import BLUE, Look, Subject, draw_marker, style_of
 from analysis.sentences import level_words
 
@@ -154,7 +154,9 @@ def _names(
     """Return the name of each row as columns (position and lines of text), and the width of all columns in points."""
     labels = [row.label for row in rows]
     if are_subjects:
-        names = SubjectNames.of(labels, most, groups=[row.group for row in rows])
+        names = SubjectNames.of(
+            [parts_of(row.label, row.look.model) for row in rows], most, groups=[row.group for row in rows]
+        )
         return [names.columns(row) for row in range(len(rows))], names.width
     lines = distinct_labels(labels, most, most_lines=3)
     return [[(0.0, each)] for each in lines], max(text_width(line) for each in lines for line in each)

@@ -149,7 +149,7 @@ def _draw(pairs: Sequence[_Pair], confidence: float) -> FigureSheet:
         left, top = column * slot + _LEFT, row * height + above
         has_rows = _has_rows(pair)
         side = slot - _LEFT - _RIGHT - (20 if has_rows else 6)
-        model, condition = parts_of(pair.model)
+        model, condition = parts_of(pair.model, pair.look.model)
         room = slot - 8
         lines = [condition, *([f"with {pair.people}"] if several else []), pair.correlation]
         sheet.write(column * slot + 4, top - above + 2, shortened(model, room, bold=True), bold=True, at="top")

@@ -8,6 +8,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from analysis.figures.drawing.sheet import Drawing, inline
+from analysis.figures.drawing.subject_names import parts_of
 from analysis.sentences import (
     bounds_in_percent,
     count,
@@ -45,16 +46,24 @@ def with_code(text: str) -> Markup:
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704
 
 
-def subject_markup(name: str) -> Markup:
-    """Return the name of a subject as HTML for a table. The condition of a model is in a lighter colour.
+def subject_markup(name: str, model: str | None = None) -> Markup:
+    """Return the name of a subject for a table: the model, and its condition in soft print.
+
+    `model` is the name of the model, if it is known (`parts_of`).
 
     Examples
     --------
     >>> print(subject_markup("gpt-4o, temperature 0.7"))
     gpt-4o, <span class="soft">temperature 0.7</span>
     """
-    model, comma, condition = escape(name).partition(", ")
-    return model + (Markup(', <span class="soft">{}</span>').format(condition) if comma else "")
+    own, condition = parts_of(name, model)
+    return escape(own) + (Markup(', <span class="soft">{}</span>').format(condition) if condition else "")
+
+
+@jinja2.pass_context
+def _subject(context: jinja2.runtime.Context, name: str) -> Markup:
+    """Return the name of a subject with the model that the report's variable `models_of_subjects` has for it."""
+    return subject_markup(name, context.get("models_of_subjects", {}).get(name))
 
 
 @cache
@@ -69,7 +78,7 @@ def environment() -> jinja2.Environment:
     )
     templates.filters |= {
         "with_code": with_code,
-        "subject": subject_markup,
+        "subject": _subject,
         "percent": percent,
         "level": level_words,
         "points": points,

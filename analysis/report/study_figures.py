@@ -78,7 +78,15 @@ def study_figures(
                 )
             )  # fmt: skip
             of_tables.append(
-                partial(condition_by_subject, one.table, one.factor, f"{one.name}_cells", chance, plan.confidence)
+                partial(
+                    condition_by_subject,
+                    one.table,
+                    one.factor,
+                    f"{one.name}_cells",
+                    chance,
+                    plan.confidence,
+                    styles=styles,
+                )
             )
     if len(plan.by) == 2 and all(kept[factor].nunique(dropna=False) <= MOST_LEVELS for factor in plan.by):
         of_tables.append(

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.data.columns import PEOPLE
-from analysis.data.subjects import names_of_models, programs_among, without_temperature
+from analysis.data.subjects import models_of_subjects, names_of_models, programs_among, without_temperature
 from analysis.measures.accuracy import FactorAccuracy, kept_trials
 from analysis.measures.confusion import confusion_matrix
 from analysis.measures.demands import DEMAND, has_demand
@@ -84,6 +84,7 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
             registration=analysis.registration,
             has_unplanned=bool((exclusions.trials["kind"] == "model").any()),
             figures=figures,
+            models_of_subjects=models_of_subjects(analysis.tables["models"]),
             factors=_levels(by_factor),
             cells=of_factors,
             planned=planned_section(analysis.planned, plan_for(exclusions.trials, plan), analysis.figures_of_plan),

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from analysis.figures.drawing.lettering import distinct_labels, shortened, text_width
 from analysis.figures.drawing.sheet import SOFT, WIDTH, FigureSheet
-from analysis.figures.drawing.subject_names import parts_of
-from analysis.figures.drawing.subject_styles import Look, Subject, draw_marker
+from analysis.figures.drawing.subject_styles import Look, Subject, draw_marker, parts_in
 
 CHANCE_DASHES = (0, (4, 3))
 
@@ -23,12 +22,9 @@ class KeyEntry:
     is_chance: bool = False
 
 
-def key_of(subjects: list[Subject], chance: str) -> list[KeyEntry]:
-    """Return the entries of the legend, row by row.
-
-    If a model has several conditions, its name comes once, before them.
-    """
-    shown = [_words(place, subjects) for place in range(len(subjects))]
+def key_of(subjects: list[Subject], chance: str, styles: Mapping[Subject, Look]) -> list[KeyEntry]:
+    """Return the entries of the legend, row by row. A model with conditions is named once, before its conditions."""
+    shown = [_words(place, subjects, styles) for place in range(len(subjects))]
     labels = [line for (line,) in distinct_labels([words for _, words in shown], 200, most_lines=1)]
     named: list[tuple[str, str, Subject | None]] = [
         (model, words, subject) for (model, _), words, subject in zip(shown, labels, subjects, strict=True)
@@ -48,13 +44,13 @@ def key_of(subjects: list[Subject], chance: str) -> list[KeyEntry]:
     return entries
 
 
-def _words(place: int, subjects: list[Subject]) -> tuple[str, str]:
-    """Return the name of the model to write before this subject (or an empty text), and the words beside the marker."""
+def _words(place: int, subjects: list[Subject], styles: Mapping[Subject, Look]) -> tuple[str, str]:
+    """Return the name of a subject's model, if the legend names the model here, and the words beside the marker."""
     names = [subject for _, subject in subjects]
-    model, condition = parts_of(names[place])
+    model, condition = parts_in(styles, names[place])
     if not condition:
         return "", names[place]
-    is_first = place == 0 or parts_of(names[place - 1])[0] != model
+    is_first = place == 0 or parts_in(styles, names[place - 1])[0] != model
     return model if is_first else "", condition
 
 

@@ -10,16 +10,24 @@ _GAP = 10.0
 """Space between the two columns, in points."""
 
 
-def parts_of(subject: str) -> tuple[str, str]:
+def parts_of(subject: str, model: str | None = None) -> tuple[str, str]:
     """Return the model and the condition in the name of a subject; people have no condition.
+
+    `model` is the name of the model, if it is known. A subject's name can begin with another name, such as a label of
+    the researcher. Then the whole name is returned as the model. If `model` is None, the name of the model ends at the
+    first comma.
 
     Examples
     --------
     >>> parts_of("gpt-4o, plain prompt, temperature 0.7"), parts_of("people")
     (('gpt-4o', 'plain prompt, temperature 0.7'), ('people', ''))
+    >>> parts_of("Fast, cheap model", "gpt-4o-mini"), parts_of("Fast, cheap, temperature 1", "Fast, cheap")
+    (('Fast, cheap model', ''), ('Fast, cheap', 'temperature 1'))
     """
-    model, _, condition = subject.partition(", ")
-    return model, condition
+    if model is None:
+        model, _, condition = subject.partition(", ")
+        return model, condition
+    return (model, subject.removeprefix(f"{model}, ")) if subject.startswith(f"{model}, ") else (subject, "")
 
 
 @dataclass(frozen=True)
@@ -34,13 +42,12 @@ class SubjectNames:
 
     @classmethod
     def of(
-        cls, subjects: Sequence[str], most: float, *, most_lines: int = 3, groups: Sequence[str] = ()
+        cls, parts: Sequence[tuple[str, str]], most: float, *, most_lines: int = 3, groups: Sequence[str] = ()
     ) -> "SubjectNames":
-        """Return names whose two columns together are at most `most` points wide.
+        """Return names that are at most `most` points wide in total.
 
-        `groups` has the group of each row, if any.
+        `parts` has the model and the condition of each row (`parts_of`). `groups` has the group of each row, if any.
         """
-        parts = [parts_of(subject) for subject in subjects]
         with_conditions = {model for model, condition in parts if condition}
         alone = [model not in with_conditions for model, _ in parts]
         narrow, wide = (

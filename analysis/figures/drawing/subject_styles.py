@@ -11,6 +11,7 @@ colorblind people. https://jfly.uni-koeln.de/color/
 """
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +41,8 @@ class Look(NamedTuple):
     colour: str
     filled: bool
     dashes: tuple[float, ...]
+    model: str | None = None
+    """The name of the subject's model, as in the name of the subject. None if the name of the model is not known."""
 
 
 PEOPLE_LOOKS = {"human": Look("o", INK, True, ()), "simulated": Look("o", SOFT, False, (1.4, 1.4))}
@@ -51,28 +54,29 @@ def subjects_of(table: pd.DataFrame) -> list[Subject]:
     return [(str(kind), str(subject)) for kind, subject in pairs]
 
 
-def looks(subjects: Sequence[Subject]) -> dict[Subject, Look]:
+def looks(subjects: Sequence[Subject], models: Mapping[str, str] = MappingProxyType({})) -> dict[Subject, Look]:
     """Return the style of each subject. For the same list of subjects, the styles are always the same.
 
-    If a model has several conditions, the colour shows the model and the marker shows the condition. Every second
-    model then has hollow markers, so that models differ in a grey print. Otherwise, each model has a colour and a
-    marker.
+    `models` has the name of the model of each subject. Without it, the name of a model ends at the first comma.
+
+    If a model has several conditions, its subjects have one colour, and the marker shows the condition. The markers of
+    every second model are hollow, for a grey print. Otherwise, each model has its own colour and marker.
     """
-    parts = {subject: parts_of(subject) for kind, subject in subjects if kind not in PEOPLE_LOOKS}
-    models = list(dict.fromkeys(model for model, _ in parts.values()))
+    parts = {subject: parts_of(subject, models.get(subject)) for kind, subject in subjects if kind not in PEOPLE_LOOKS}
+    in_order = list(dict.fromkeys(model for model, _ in parts.values()))
     conditions = list(dict.fromkeys(condition for _, condition in parts.values()))
-    several = len(parts) > len(models)
+    several = len(parts) > len(in_order)
     chosen: dict[Subject, Look] = {}
     for kind, subject in subjects:
         if kind in PEOPLE_LOOKS:
             chosen[kind, subject] = PEOPLE_LOOKS[kind]
             continue
         model, condition = parts[subject]
-        place = models.index(model)
+        place = in_order.index(model)
         shape = conditions.index(condition) if several else place
         is_filled = not several or place % 2 == 0
         chosen[kind, subject] = Look(
-            MARKERS[shape % len(MARKERS)], _colour(place), is_filled, LINES[shape % len(LINES)]
+            MARKERS[shape % len(MARKERS)], _colour(place), is_filled, LINES[shape % len(LINES)], model
         )
     return chosen
 
@@ -93,8 +97,16 @@ def style_of(name: str, styles: Mapping[Subject, Look]) -> Look | None:
     If no subject has this name, return the style of the first subject with the same model, or None.
     """
     exact = [look for (_, subject), look in styles.items() if subject == name]
-    of_model = [look for (_, subject), look in styles.items() if parts_of(subject)[0] == parts_of(name)[0]]
+    of_model = [
+        look for look in styles.values() if look.model is not None and f"{name}, ".startswith(f"{look.model}, ")
+    ]
     return next(iter([*exact, *of_model]), None)
+
+
+def parts_in(styles: Mapping[Subject, Look], name: str) -> tuple[str, str]:
+    """Return the model and the condition in the name of a subject, with the names of models that the styles have."""
+    look = style_of(name, styles)
+    return parts_of(name, None if look is None else look.model)
 
 
 def kind_of(subject: object) -> str:

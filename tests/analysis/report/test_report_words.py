@@ -242,3 +242,28 @@ def test_captions_explain_points_reliability_and_ceiling(pilot: str) -> None:
     assert "The ceiling is its square root" in pilot
     assert "Observed: share of the shared items at which both subjects of a pair are right" in pilot
     assert "Expected: this share if they were right independently" in pilot
+
+
+def test_a_label_with_a_comma_is_not_split_into_a_model_and_a_condition(view: Any, row: Any, tmp_path: Path) -> None:
+    """The labels `Fast, cheap` and `Fast, good` are two models, but `gpt, temperature 1` has a condition."""
+    people = [responses(row, n, participant=f"P{n}") for n in range(1, 5)]
+    labels = {"Fast, cheap": "mini", "Fast, good": "large", "gpt, temperature 0": "gpt", "gpt, temperature 1": "gpt"}
+    models = [
+        responses(row, n, kind="model", run=run, model=model) for n, (run, model) in enumerate(labels.items(), start=1)
+    ]
+    analysis, text = report(view(people, models), tmp_path / "out", AnalysisPlan(by=("condition", "level")))
+    for name in ("accuracy", "accuracy_by_condition", "accuracy_by_condition_cells", "accuracy_panels", "differences",
+                 "items"):  # fmt: skip
+        words = re.findall(r"<text[^>]*>([^<]*)</text>", analysis.figures[name].svg)
+        assert "Fast, cheap" in words, name
+        assert not {"Fast", "cheap", "good", "Fast:"} & set(words), name
+        assert "temperature 1" in words, name
+    colours = {match[1] for match in re.finditer(r"(#[0-9a-f]{6})", analysis.figures["differences"].svg)} - {
+        "#1f2328",
+        "#59636e",
+        "#d8dee4",
+        "#ffffff",
+    }
+    assert len(colours) == 3, "three models have three colours"
+    assert "\nFast, cheap\n" in text
+    assert "\ngpt,\ntemperature 1\n" in text
