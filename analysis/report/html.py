@@ -19,6 +19,9 @@ from analysis.sentences import (
     points,
 )
 
+WIDE = 1.5
+"""Ratio of width and height above which a figure is wide."""
+
 
 @dataclass(frozen=True)
 class ShownFigure:
@@ -28,11 +31,15 @@ class ShownFigure:
     title: str
     description: str
     markup: Markup
+    is_wide: bool
+    """True if an enlarged figure fits a telephone's screen best after a quarter turn."""
 
 
 def with_markup(drawing: Drawing) -> ShownFigure:
-    """Return a figure for the report. The SVG needs no escaping, because matplotlib escapes every text in it."""
-    return ShownFigure(drawing.name, drawing.title, drawing.description, Markup(inline(drawing.svg)))  # noqa: S704
+    """Return a figure for the report. `analysis.figures.drawing.sheet` and matplotlib escape every text in a figure."""
+    ((width, height),) = re.findall(r'<svg [^>]*viewBox="0 0 ([\d.]+) ([\d.]+)"', drawing.svg)
+    markup = Markup(inline(drawing.svg))  # noqa: S704
+    return ShownFigure(drawing.name, drawing.title, drawing.description, markup, float(width) > WIDE * float(height))
 
 
 def with_code(text: str) -> Markup:
