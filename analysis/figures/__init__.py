@@ -11,6 +11,7 @@ numbers.
     interaction.py           `interaction_plot`: estimates of two factors
     forest.py                `forest_plot`: estimates with intervals, and a reference line
     item_scatter.py          `item_scatter`: accuracy by item, of people and of each model
+    power_curve.py           `power_curve`: power over the number of participants
     reliability_diagram.py   `reliability_diagram`: accuracy against confidence
     response_times.py        `response_times_figure`, `rt_distributions`
     exclusion_flow.py        `exclusion_flow`: from recruitment to the analysis
@@ -33,6 +34,7 @@ from analysis.figures.exclusion_flow import exclusion_flow
 from analysis.figures.forest import forest_plot
 from analysis.figures.interaction import interaction_plot
 from analysis.figures.item_scatter import item_scatter
+from analysis.figures.power_curve import power_curve
 from analysis.figures.reliability_diagram import reliability_diagram
 from analysis.figures.response_times import response_times_figure, rt_distributions
 
@@ -51,6 +53,7 @@ __all__ = [
     "interaction_plot",
     "item_scatter",
     "missing_characters",
+    "power_curve",
     "reliability_diagram",
     "response_times_figure",
     "rt_distributions",

@@ -106,13 +106,14 @@ def _forest_plots(fitted: FittedModel, interval: str) -> list[Drawing | None]:
     """Return a forest plot of each set of contrasts. A model without contrasts has one of its coefficients."""
     is_linear_share = fitted.is_share and fitted.planned.family != "binomial"
     has_log_odds = fitted.planned.family in {"binomial", "ordinal"}
-    unit = "log-odds" if has_log_odds else "percentage points" if is_linear_share else "units of the outcome"
-    unit = "log units of the outcome" if fitted.model.has_log_scale else unit
+    outcome = parse_formula(fitted.planned.formula).outcome
+    unit = "log-odds" if has_log_odds else "percentage points" if is_linear_share else f"units of {outcome}"
+    unit = f"log units of {outcome}" if fitted.model.has_log_scale else unit
     scale = 100 if is_linear_share else 1
     coefficients = fitted.with_words(fitted.model.coefficients.query("term != '(Intercept)'"))
     tables = [
         (f"contrasts_{place}" if len(fitted.contrasts) > 1 else "contrasts", table, "contrast",
-         f"difference of marginal means in {unit}, {interval} (not adjusted)", asked.by)
+         f"difference of marginal means of {' and '.join(asked.of)} in {unit}, {interval} (not adjusted)", asked.by)
         for place, (asked, table) in enumerate(zip(fitted.planned.contrasts, fitted.contrasts, strict=True), start=1)
     ] or [("coefficients", coefficients, "term", f"coefficient in {unit}, {interval}", ())]  # fmt: skip
     return [

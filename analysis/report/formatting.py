@@ -237,7 +237,10 @@ def p_words(p_value: float) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number as text with `digits` decimals. A number that would round to 0 has two significant digits."""
+    """Return a number with a fixed number of decimals.
+
+    A small number has two significant digits, and a number of 1,000 or more has one decimal.
+    """
     if math.isnan(value):
         return ""
     if not math.isfinite(value):
@@ -245,7 +248,7 @@ def number(value: float, digits: int = 3) -> str:
     if value != 0 and abs(value) < 0.5 * 10**-digits:
         text = f"{abs(value):.{1 - math.floor(math.log10(abs(value)))}f}".rstrip("0")
     else:
-        text = f"{abs(value):,.{digits}f}"
+        text = f"{abs(value):,.{digits if abs(value) < 1000 else 1}f}"
     return f"−{text}" if value < 0 else text
 
 

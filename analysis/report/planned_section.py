@@ -13,7 +13,7 @@ from analysis.planned.models import FittedModel
 from analysis.planned.results import PlannedResults
 from analysis.planned.tests import EQUIVALENCE
 from analysis.report.confidence_section import confidence_section
-from analysis.report.formatting import ShownTable, shown
+from analysis.report.formatting import ShownTable, cell_words, heading, shown
 from analysis.report.html import with_markup
 from analysis.report.methods_section import ADJUSTMENTS, n_contrasts_of_family
 from analysis.report.planned_sentences import (
@@ -25,6 +25,7 @@ from analysis.report.planned_sentences import (
     ratio_sentences,
     sentence_of_test,
     term_sentences,
+    term_words,
     test_name,
 )
 from analysis.sentences import count
@@ -192,6 +193,13 @@ def _in_words(fitted: FittedModel, kind: str, table: pd.DataFrame) -> pd.DataFra
     """Return a table of a model for the report: with words for coefficients, and one column for the statistic."""
     if kind in OF_COEFFICIENTS:
         return fitted.with_words(table)
+    if kind == "fit":  # One row: each measure becomes a row.
+        fit = {str(name): table[name].tolist()[0] for name in table}
+        return pd.DataFrame(
+            {"measure": map(heading, fit), "value": [cell_words(name, value) for name, value in fit.items()]}
+        )
+    if "term" in table:
+        table = table.assign(term=table["term"].map(term_words))
     if kind != "anova":
         return table
     symbols = table["statistic_name"].replace(SYMBOLS).unique()  # None if the formula has no terms.

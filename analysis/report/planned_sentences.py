@@ -84,11 +84,12 @@ def _compared(row: Mapping[Any, Any], planned: PlannedTest) -> str:
         return f"{row['factor']} {row['levels']}"
     if row["factor"] in planned.factors:
         return f"main effect of {row['factor']} ({row['levels']})"
-    return f"interaction {_effect_words(row['factor'])}"
+    return f"interaction {term_words(row['factor'])}"
 
 
-def _effect_words(effect: str) -> str:
-    return effect.replace(":", " × ")
+def term_words(term: str) -> str:
+    """Return the name of a term or an effect; an interaction has × between its factors."""
+    return term.replace(":", " × ")
 
 
 def _effect_interval(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
@@ -101,7 +102,7 @@ def _effect_interval(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
 def label_of_test(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
     """Return the name of a test in the plan. For an analysis of variance with several factors, add the effect."""
     several = len(plan.tests[row["name"]].factors) > 1
-    return f"{row['name']}: {_effect_words(row['factor'])}" if several else str(row["name"])
+    return f"{row['name']}: {term_words(row['factor'])}" if several else str(row["name"])
 
 
 def test_name(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
@@ -252,15 +253,19 @@ def term_sentences(fitted: FittedModel, confidence: float) -> list[str]:
     terms = terms_of(fitted)
     is_significant = terms["p_value"] < 1 - confidence
     sentences = [
-        f"{row['term']}: {_statistic(row)}, p {_equals(p_words(row['p_value']))}"
-        f"{_effect_size(fitted, row['term'], confidence)}."
+        f"{term_words(row['term'])}: {_test_words(row)}{_effect_size(fitted, row['term'], confidence)}."
         for row in terms[is_significant].to_dict("records")
     ]
-    if names := ", ".join(terms.loc[~is_significant & terms["p_value"].notna(), "term"]):
+    others = terms[~is_significant & terms["p_value"].notna()].to_dict("records")
+    if names := "; ".join(f"{term_words(row['term'])}, {_test_words(row)}" for row in others):
         sentences.append(f"Not significant at {1 - confidence:.2g}: {names}.")
-    if names := ", ".join(terms.loc[terms["p_value"].isna(), "term"]):
+    if names := ", ".join(term_words(term) for term in terms.loc[terms["p_value"].isna(), "term"]):
         sentences.append(f"Not estimated: {names}.")
     return sentences
+
+
+def _test_words(row: Mapping[Any, Any]) -> str:
+    return f"{_statistic(row)}, p {_equals(p_words(row['p_value']))}"
 
 
 def _effect_size(fitted: FittedModel, term: str, confidence: float) -> str:

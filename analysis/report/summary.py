@@ -9,7 +9,7 @@ from analysis.planned.models import FittedModel
 from analysis.planned.results import PlannedResults
 from analysis.planned.tests import AS_PLANNED, EQUIVALENCE, PAIRED
 from analysis.report.confidence_section import confidence_summary
-from analysis.report.planned_sentences import CORRECTIONS, decisive_p, label_of_test, terms_of
+from analysis.report.planned_sentences import CORRECTIONS, decisive_p, label_of_test, term_words, terms_of
 from analysis.sentences import MOST_IN_SENTENCES, accuracy_summary, count, listed
 from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.planned_analyses import PlannedAnalyses
@@ -93,8 +93,9 @@ def _summary_of_model(fitted: FittedModel, confidence: float) -> str:
     if not fitted.model.fit["converged"].iloc[0]:
         return "the fit did not converge, so no term was tested."
     terms = terms_of(fitted)
-    significant = terms.loc[terms["p_value"] < 1 - confidence, "term"].tolist()
-    not_estimated = listed(terms.loc[terms["p_value"].isna(), "term"].tolist(), MOST_NAMES)
+    names = terms["term"].map(term_words)
+    significant = names[terms["p_value"] < 1 - confidence].tolist()
+    not_estimated = listed(names[terms["p_value"].isna()].tolist(), MOST_NAMES)
     found = f"significant: {listed(significant, MOST_NAMES)}" if significant else "no significant term"
     if len(terms) and terms["p_value"].isna().all():
         return f"not estimated: {not_estimated}."

@@ -131,10 +131,8 @@ def power(
                 "software": f"equipoise {version('equipoise')}", "request": asdict(request), "said": said.splitlines(),
             }
         }  # fmt: skip
-        files = {"power.csv": csv_bytes(studies.table)}
-        figure = power_figure(studies)
-        if figure is not None:
-            files["power.svg"] = figure.svg.encode()
+        figure = power_figure(request, studies)
+        files = {"power.csv": csv_bytes(studies.table), "power.svg": figure.svg.encode()}
         write_together(output, files, about)
         said += f"\nWritten to {output}: {' and '.join(files)}."
     return said

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from analysis.figures import Drawing, interaction_plot
+from analysis.figures import Drawing, power_curve
 from analysis.power.simulation import NOT_COMPUTABLE, NOT_CONVERGED, SINGULAR, PowerAnalysis
 from equipoise.commands.power.request import LIMITS_OF_N, Request
 
@@ -70,8 +70,8 @@ def report(request: Request, studies: SimulatedStudies) -> str:
     return "\n".join([*lines, *_warnings(studies, request.alpha)])
 
 
-def power_figure(studies: SimulatedStudies) -> Drawing | None:
-    """Draw the power for each number of participants. Return None if there are too many numbers to draw."""
+def power_figure(request: Request, studies: SimulatedStudies) -> Drawing:
+    """Draw the power for each number of participants."""
     is_equivalence = studies.analysis.equivalence is not None
     given, none = "with the effect", "without any effect"
     if is_equivalence:
@@ -79,11 +79,14 @@ def power_figure(studies: SimulatedStudies) -> Drawing | None:
     elif studies.analysis.equal_accuracy is not None:
         given, none = "with the difference", "without a difference"
     names = {"as given": given if studies.has_effect else none, "none": none}
-    table = studies.table
-    drawn = table.assign(participants=table["n_participants"], studies=table["effect"].map(names))
+    simulated = set(studies.table["effect"])
     result = "that show equivalence" if is_equivalence else "with a significant result"
-    return interaction_plot(
-        drawn, "participants", "studies", "power", "power", "ci_low", "ci_high", f"Share of studies {result}, 95 % CI"
+    return power_curve(
+        studies.table,
+        {effect: name for effect, name in names.items() if effect in simulated},
+        "power",
+        f"percent of studies {result}, 95 % CI",
+        request.powers if studies.has_effect else [],
     )
 
 

@@ -71,7 +71,10 @@ def test_a_model_with_contrasts_has_a_figure_of_them_and_shows_their_table(rows:
     model, section = fitted(rows, **asked, contrasts=[{"of": ["subject"], "by": ["condition"]}])
     forest, _ = model_figures(model, 0.95)
     assert (forest.name, len(forest.data)) == ("m_contrasts", len(model.contrasts[0]))
-    assert forest.title == "Forest plot: difference of marginal means in log-odds, with 95\u00a0% CI (not adjusted)"
+    assert (
+        forest.title
+        == "Forest plot: difference of marginal means of subject in log-odds, with 95\u00a0% CI (not adjusted)"
+    )
     headings = re.findall(r">(condition: [AB])<", forest.svg)
     assert headings == ["condition: A", "condition: B"]
     assert table_of(section, "Contrasts of marginal means")[2], "the plan requests the contrasts"
@@ -107,6 +110,13 @@ def test_the_table_of_terms_has_one_column_for_the_statistic(rows: pd.DataFrame)
     assert table_of(linear, "Terms")[0] == ["term", "F", "df", "df error", "p"]
     _, logistic = fitted(rows, formula=f"correct ~ condition + {GROUPS}", family="binomial")
     assert table_of(logistic, "Terms")[0] == ["term", "χ²", "df", "p"]
+    _, section = fitted(rows, formula=f"rt_ms ~ condition * subject + {GROUPS}")
+    assert [row[0] for row in table_of(section, "Terms")[1]] == ["condition", "subject", "condition × subject"]
+    others = section["term_sentences"][-1]
+    assert re.search(r"condition × subject, F\(2, [\d.,]+\) = [\d.]+, p = [\d.]+\.$", others), "with its test"
+    of_fit = dict(map(tuple, table_of(section, "Fit")[1]))
+    assert (of_fit["n"], of_fit["converged"]) == ("336", "yes")
+    assert re.fullmatch(r"−1,[\d.]+", of_fit["log-likelihood"])
     assert table_of(fitted(rows, formula=f"rt_ms ~ 1 + {GROUPS}")[1], "Terms")[1] == []
 
 

@@ -77,8 +77,8 @@ def test_a_term_without_a_test_is_not_estimated_and_not_called_insignificant(tri
     gap = trials[(trials["subject"] != "mini") | (trials["condition"] != "B")]
     found, plan = results(gap, models={"m": {"formula": f"rt_ms ~ subject * condition + {GROUPS}"}})
     sentences = term_sentences(found.models["m"], plan.confidence)
-    assert sentences == ["Not estimated: subject, condition, subject:condition."]
-    assert summary_sentences(found, plan) == ["Model `m`: not estimated: subject, condition, subject:condition."]
+    assert sentences == ["Not estimated: subject, condition, subject × condition."]
+    assert summary_sentences(found, plan) == ["Model `m`: not estimated: subject, condition, subject × condition."]
 
 
 def test_a_fit_that_did_not_converge_has_no_significant_term(trials: pd.DataFrame) -> None:

@@ -342,8 +342,8 @@ def test_the_power_to_show_equivalence_with_a_model(vignettes, tmp_path):
     arguments = ("--against-model", 0.9, "--comparison", "overall", "--equivalence", "-n", 48)
     text = power_output(vignettes, *arguments, "-o", tmp_path / "out", simulations=100)
     figure = (tmp_path / "out" / "power.svg").read_text(encoding="utf-8")
-    assert "Share of studies that show equivalence" in figure
-    assert "with a difference as large as the margin, participants 48" in figure
+    assert "percent of studies that show equivalence" in figure
+    assert "with a difference as large as the margin, 48 participants" in figure
     assert "margin 0.2, alpha 0.05 in each of two one-sided tests (90 % interval)" in text
     assert "Responses: accuracy 0.9." in text
     assert "True difference: +0.000." in text
