@@ -322,14 +322,15 @@ def _people_interval(plan: AnalysisPlan) -> str:
     begin = f"CI of several participants ({percent(plan.confidence, 0)}): Wilson's interval with an effective number of"
     if plan.items == "fixed":
         return (
-            f"{begin} trials from the variance between participants, because the trials of one participant are not "
-            "independent (Korn & Graubard, 1998). The interval uses the quantile of the t distribution."
+            f"{begin} trials (Korn & Graubard, 1998). This number is computed from the variance between participants, "
+            "because the trials of one participant are not independent. The interval uses the quantile of "
+            "the t distribution."
         )
     units, one = ("items", "item") if plan.item_cluster is None else (f"levels of `{plan.item_cluster}`", "level")
     return (
-        f"{begin} trials from the variance over participants and {units} (Cameron et al., 2011), because neither the "
-        f"trials of one participant nor the trials of one {one} are independent. The interval uses the quantile of "
-        "the t distribution."
+        f"{begin} trials (Cameron et al., 2011). This number is computed from the variance over participants and "
+        f"{units}, because the trials of one participant, or of one {one}, are not independent. The interval uses "
+        "the quantile of the t distribution."
     )
 
 
@@ -337,12 +338,12 @@ def _scope(plan: AnalysisPlan) -> str:
     if plan.items == "random":
         return (
             f"The CIs of participants' accuracy, of models, and of differences treat the {item_units(plan)} as a "
-            f"random sample, so they generalize to other {item_units(plan)} of the same kind. The CI of a difference "
+            f"random sample. So they generalize to other {item_units(plan)} of the same kind. The CI of a difference "
             "takes into account whether participants and model were right at the same items."
         )
     return (
         "The CI of participants generalizes to other participants with these items. The CI of a model treats the "
-        f"{item_units(plan)} as a random sample, so it generalizes to other {item_units(plan)} of the same kind. A CI "
+        f"{item_units(plan)} as a random sample. So it generalizes to other {item_units(plan)} of the same kind. A CI "
         "of a difference does each for its own part."
     )
 
@@ -359,7 +360,7 @@ def rule_sentences(plan: AnalysisPlan, participants: Sequence[str]) -> list[str]
         "Accuracy is the share of correct responses among a subject's test trials in the analysis.",
         _people_interval(plan),
         f"CI of one participant or one model ({level}): Wilson's interval. {_clusters_words(plan)} So the interval of "
-        "a model with such responses uses an effective number of trials and the quantile of the t distribution (Korn & "
+        "such a model uses an effective number of trials and the quantile of the t distribution (Korn & "
         "Graubard, 1998). If all or none of the responses of a model are correct, the variance is unknown. "
         f"{without_variance(plan)}",
         "An effective number of trials is at most the real number of trials.",

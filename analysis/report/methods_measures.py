@@ -10,15 +10,15 @@ from experiment.study.analysis_plan import AnalysisPlan
 MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
     "model_differences": (
         "Pairs of models were compared on the items that both were asked. The intervals of these paired differences "
-        "follow Bonett and Price (2012), with means over the epochs of an item and the quantile of t, and treat the "
-        "{units} as random.",
+        "follow Bonett and Price (2012). They use means over the epochs of an item and the quantile of t, and treat "
+        "the {units} as random.",
         ("bonett_price",),
     ),
     "people_and_models": (
         "Models were also analysed as one group, over the items that participants answered and that every model was "
         "asked. In a model's accuracy, the weight of an item is the number of participants' responses. Each model has "
-        "the same weight; a model with several conditions has the mean over these conditions. "
-        "The interval of this group has the method of the participants' interval, with models as units, and the "
+        "the same weight. The accuracy of a model with several conditions is the mean over these conditions. "
+        "The interval of this group is computed as the interval of participants is, with models as units. The "
         "interval of the difference is a MOVER interval (Zou & Donner, 2008). So these intervals treat the models as a "
         "random sample of models.",
         ("mover",),
@@ -29,18 +29,19 @@ MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
         (),
     ),
     "item_agreement": (
-        "Agreement by item is the correlation (Pearson; Spearman, with mean ranks of equal accuracies) between the "
-        "accuracies of participants and of a model at the shared items. The reliability of participants' accuracies "
-        "is the mean correlation between random halves of the participants (1,000 splits, over the items that both "
-        "halves responded to), extrapolated to all participants (Spearman-Brown formula; Spearman, 1910; Brown, 1910). "
-        "The ceiling of a correlation with participants is the square root of the reliability. Intervals of "
-        "correlations are jackknife intervals (Efron & Tibshirani, 1993) over items on Fisher's z scale (Fisher, "
-        "1921), with a standard error of at least 1/√(n − 3) for n items and the quantile of t.",
+        "Agreement by item is the correlation between the accuracies of participants and of a model at the shared "
+        "items. It is Pearson's, and Spearman's with mean ranks of ties. For the reliability of participants' "
+        "accuracies, the participants were split 1,000 times into random halves. The two halves were correlated over "
+        "the items that both responded to. The mean correlation was extrapolated to all participants (Spearman-Brown "
+        "formula; Spearman, 1910; Brown, 1910). The ceiling of a correlation with participants is the square root of "
+        "the reliability. Intervals of correlations are jackknife intervals over items (Efron & Tibshirani, 1993) on "
+        "Fisher's z scale (Fisher, 1921). They use the quantile of t, and a standard error of at least 1/√(n − 3) for "
+        "n items.",
         ("spearman", "brown", "jackknife", "fisher_z"),
     ),
     "error_agreement": (
         "Agreement in errors is error consistency (Geirhos et al., 2020): Cohen's kappa (Cohen, 1960) of correct and "
-        "not correct responses to shared items, averaged over pairs of two participants, or over pairs of a "
+        "not correct responses to shared items. It is a mean over pairs of participants, or over pairs of a "
         "participant and a model. The epochs of a model are combined before kappa is computed. If a subject was "
         "always right or always wrong, kappa is not defined. Intervals use the variance between participants and the "
         "t distribution. Among participants, the variance comes from the jackknife over participants (Efron & "
@@ -48,9 +49,9 @@ MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
         ("error_consistency", "cohen_kappa", "jackknife"),
     ),
     "difficulty_trends": (
-        "The slope of accuracy over the levels of {difficulty} is that of the least-squares line through all trials; "
-        "in a model's slope, a level has the weight of participants' responses. Intervals of slopes combine the "
-        "intervals of the accuracies at the levels by MOVER (Zou & Donner, 2008).",
+        "The slope of accuracy over the levels of {difficulty} is that of the least-squares line through all trials. "
+        "In a model's slope, the weight of a level is the number of participants' responses. Intervals of slopes "
+        "combine the intervals of the accuracies at the levels by MOVER (Zou & Donner, 2008).",
         ("mover",),
     ),
     "perturbations": (

@@ -80,36 +80,34 @@ def _add_accuracy(
     cited = ["wilson", "frary"]
     is_random = plan.items == "random"
     if PEOPLE.keys() & kinds:
-        of_what = (
-            f"over participants and {item_units(plan)} (Cameron et al., 2011), so they generalize to other "
-            f"participants and other {item_units(plan)},"
+        sentences += [
+            "For several participants, the intervals use an effective number of trials and the quantile of the t "
+            "distribution (Korn & Graubard, 1998).",
+            f"This number is computed from the variance over participants and {item_units(plan)} (Cameron et al., "
+            f"2011). So the intervals generalize to other participants and other {item_units(plan)}."
             if is_random
-            else "between participants"
-        )
-        sentences.append(
-            f"For several participants, the intervals use the effective number of trials from the variance {of_what} "
-            "and the quantile of the t distribution (Korn & Graubard, 1998)."
-        )
+            else "This number is computed from the variance between participants.",
+        ]
         cited += ["korn_graubard", "cameron"] if is_random else ["korn_graubard"]
     if "model" in kinds:
         sentences += [
-            f"The intervals of models take into account that responses to {_related(plan)} are not independent: they "
-            f"use an effective number of trials from the variance between {item_units(plan)}, and the quantile of the "
-            "t distribution (Korn & Graubard, 1998).",
+            f"A model's responses to {_related(plan)} are not independent. So the intervals of models use an effective "
+            f"number of trials from the variance between {item_units(plan)}, and the quantile of the t distribution "
+            "(Korn & Graubard, 1998).",
             *perfect_models(plan, tables),
             f"In the accuracies of a model, its invalid and missing responses {invalid_words(plan)}.",
         ]
         cited.append("korn_graubard")
     sentences.append(
-        "Chance-corrected accuracy is (accuracy − chance) / (1 − chance), with the mean chance level of the same "
-        "trials, which is treated as known (Frary, 1988). The bounds of its interval are the bounds of the interval of "
-        "accuracy, corrected for chance in the same way."
+        "Chance-corrected accuracy is (accuracy − chance) / (1 − chance) (Frary, 1988). Chance is the mean chance "
+        "level of the same trials, and is treated as known. The bounds of its interval are the bounds of the interval "
+        "of accuracy, corrected for chance in the same way."
     )
     if "model" in kinds and PEOPLE.keys() & kinds:
         sentences += [
             "The same grader scored the raw responses of participants and models.",
             "Participants were compared with each model over the shared items.",
-            "In the model's accuracy, the weight of an item is the number of participants' responses; the effective "
+            "In the model's accuracy, the weight of an item is the number of participants' responses. The effective "
             "number of trials takes the weights into account (Kish, 1965).",
             "For differences, the confidence intervals of participants and model were combined by MOVER (Zou & Donner, "
             "2008). For ratios of accuracies (model divided by participants), they were combined by MOVER for ratios "
@@ -129,12 +127,12 @@ def _add_consistency(methods: Methods, trials: pd.DataFrame, plan: AnalysisPlan)
         methods.add(
             [
                 "The consistency of a model is the probability that two replies to the same item contain the same "
-                "response (Fleiss, 1971), as a mean over items. Its intervals are Wilson intervals with an effective "
-                f"number of pairs of replies from the variance between {item_units(plan)}, at most half the number of "
-                "replies, and with the quantile of the t distribution.",
-                "The standard deviation between the runs of a model is compared with the one that is expected if the "
-                "replies are independent and each item has the same probability of a correct reply in all runs. The "
-                "test of this hypothesis is Cochran's Q (Cochran, 1950).",
+                "response (Fleiss, 1971). It is a mean over items. Its intervals are Wilson intervals with the "
+                "quantile of the t distribution and an effective number of pairs of replies. This number is computed "
+                f"from the variance between {item_units(plan)}, and is at most half the number of replies.",
+                "The standard deviation between the runs of a model was compared with its expected value. The expected "
+                "value is that of independent replies, with the same probability of a correct reply to an item in all "
+                "runs. Cochran's Q (Cochran, 1950) tests this hypothesis.",
             ],
             "fleiss",
             "cochran_q",
@@ -175,7 +173,7 @@ def _participants(exclusions: Exclusions) -> list[str]:
         n_runs_of = runs.groupby("subject").size()
         names = [f"{subject} ({count(n, 'run')})" if n > 1 else str(subject) for subject, n in n_runs_of.items()]
         answered = f"{count(len(runs), 'model run')} answered {'the same' if len(people) > len(runs) else 'the'} items"
-        sentences.append(f"{answered}: {', '.join(sorted(names, key=level_order))}.")
+        sentences.append(f"{answered}: {'; '.join(sorted(names, key=level_order))}.")
         sentences += [words] if (words := programs_words(programs_among(names_of_models(exclusions.trials)))) else []
     return sentences
 

@@ -154,7 +154,7 @@ def _anova_words(plan: PlannedAnalyses, tests: pd.DataFrame) -> list[str]:
     sentences = []
     if _has_several_factors(plan, tests):
         sentences.append(
-            "Analyses of variance with several factors have type III tests with sum-to-zero contrasts: each effect is "
+            "Analyses of variance with several factors have type III tests with sum-to-zero contrasts. Each effect is "
             "tested over all levels of the other factors, with equal weights."
         )
     if tests["test"].str.contains(GREENHOUSE_GEISSER).any():

@@ -51,9 +51,9 @@ PARTS = {
     "means": (
         "Estimated marginal means",
         "Each mean is averaged over the other factors with equal weights. Covariates are set to their means, and "
-        "random effects to 0. So the probability of a logistic model, or the mean of a gamma model, is that of an "
-        "average participant and item, not an average over participants and items. Means of an ordinal model are "
-        "log-odds of higher categories, relative to the mean of the thresholds.",
+        "random effects to 0. So the probability of a logistic model is that of an average participant and item. It is "
+        "not an average over participants and items. The same applies to the mean of a gamma model. Means of "
+        "an ordinal model are log-odds of higher categories, relative to the mean of the thresholds.",
     ),
     "contrasts": ("Contrasts of marginal means", ""),
     "coefficients": (

@@ -216,9 +216,9 @@ def sphericity_warning(epsilon: float, p_value: float, uncorrected: float) -> tu
     if epsilon > 1 - 1e-9:
         return ()
     sentence = (
-        "Sphericity is not assumed: the degrees of freedom are multiplied by the Greenhouse-Geisser epsilon of "
+        "Sphericity is not assumed. The degrees of freedom are multiplied by the Greenhouse-Geisser epsilon of "
         f"{epsilon:.4f}"
     )
     if f"{uncorrected:.3f}" == f"{p_value:.3f}":
         return (f"{sentence}.",)
-    return (f"{sentence}; if sphericity were assumed, p would be {uncorrected:.3g}.",)
+    return (f"{sentence}. If sphericity were assumed, p would be {uncorrected:.3g}.",)

@@ -139,9 +139,9 @@ def test_the_methods_and_the_rules_name_the_units_over_which_intervals_generaliz
     plan = AnalysisPlan(item_cluster=cluster)
     found = methods(view(people, runs), plan)
     text = text_of(found) + " ".join(rule_sentences(plan, ["people"])).replace("\u00a0", " ")
-    assert f"an effective number of pairs of replies from the variance between {units}" in text
+    assert f"of pairs of replies. This number is computed from the variance between {units}" in text
     assert f"treat the {units} as random" in text
-    assert f"treats the {units} as a random sample, so it generalizes to other {units} of the same kind" in text
+    assert f"treats the {units} as a random sample. So it generalizes to other {units} of the same kind" in text
     assert any(reference.startswith("Fleiss") for reference in found.references)
     once = methods(view(people, runs[:4]), plan)
     assert "The consistency of a model" not in text_of(once)
@@ -167,7 +167,7 @@ def test_the_correction_for_chance_does_not_come_between_an_interval_and_its_met
     view: Any, people: Any, model: Any
 ) -> None:
     text = text_of(methods(view(people, model), AnalysisPlan()))
-    assert "are Wilson intervals (Wilson, 1927). For several participants, the intervals use the effective" in text
+    assert "are Wilson intervals (Wilson, 1927). For several participants, the intervals use an effective" in text
     assert "corrected for chance in the same way" in text
 
 
