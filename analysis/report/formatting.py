@@ -56,6 +56,10 @@ DIFFERENCES_OF_SHARES = {"difference", "change", "slope", "slope_difference", "e
 """Columns of a study's tables with differences of shares, which the report shows in percentage points."""
 
 
+LARGE = 1000
+"""Estimates of this size have one decimal. If a column has such an estimate, all its estimates have one decimal."""
+
+
 @dataclass(frozen=True)
 class ShownColumn:
     """The heading of a column. `is_number` is true for a column of numbers, which is right-aligned."""
@@ -118,9 +122,11 @@ def shown(
 def _cells(table: pd.DataFrame, name: str, units: dict[Hashable, str]) -> list[str]:
     """Return the texts of a column's cells."""
     of_cells = _units_of_cells(table, name, units.get(name))
+    cells = table[name].tolist()
+    is_large = any(isinstance(cell, float) and LARGE <= abs(cell) < math.inf for cell in cells)
     return [
-        "points" if name == "estimate_unit" and cell == SHARE else _in_unit(name, cell, unit)
-        for cell, unit in zip(table[name].tolist(), of_cells, strict=True)
+        "points" if name == "estimate_unit" and cell == SHARE else _in_unit(name, cell, unit, 1 if is_large else 3)
+        for cell, unit in zip(cells, of_cells, strict=True)
     ]
 
 
@@ -161,9 +167,9 @@ def _units_of_cells(table: pd.DataFrame, column: str, unit: str | None) -> list[
     return [unit] * len(table)
 
 
-def _in_unit(column: str, cell: Any, unit: str | None) -> str:
+def _in_unit(column: str, cell: Any, unit: str | None, digits: int) -> str:
     if unit is None or cell is None or pd.isna(cell):
-        return cell_words(column, cell)
+        return cell_words(column, cell, digits)
     if unit == "size":
         return f"{100 * float(cell):.1f}"
     return percent(float(cell)) if unit == "percent" else points(float(cell))
@@ -198,8 +204,8 @@ def heading(name: str, confidence: float | None = None) -> str:
     return name.removeprefix("n_" if counted else "").replace("_", " ")
 
 
-def cell_words(column: str, cell: Any) -> str:
-    """Return the text of a cell in the report.
+def cell_words(column: str, cell: Any, digits: int = 3) -> str:
+    """Return the text of a cell in the report. `digits` is the number of decimals of an estimate.
 
     Examples
     --------
@@ -222,7 +228,7 @@ def cell_words(column: str, cell: Any) -> str:
         return f"{cell:,.0f}"
     if column == "temperature":
         return f"{cell:g}"
-    return number(float(cell), 1 if column in {"df", "df_error"} else 3)
+    return number(float(cell), 1 if column in {"df", "df_error"} else digits)
 
 
 def p_words(p_value: float) -> str:
@@ -239,7 +245,7 @@ def p_words(p_value: float) -> str:
 def number(value: float, digits: int = 3) -> str:
     """Return a number with a fixed number of decimals.
 
-    A small number has two significant digits, and a number of 1,000 or more has one decimal.
+    A small number has two significant digits, and a number of `LARGE` or more has one decimal.
     """
     if math.isnan(value):
         return ""
@@ -248,7 +254,7 @@ def number(value: float, digits: int = 3) -> str:
     if value != 0 and abs(value) < 0.5 * 10**-digits:
         text = f"{abs(value):.{1 - math.floor(math.log10(abs(value)))}f}".rstrip("0")
     else:
-        text = f"{abs(value):,.{digits if abs(value) < 1000 else 1}f}"
+        text = f"{abs(value):,.{digits if abs(value) < LARGE else 1}f}"
     return f"−{text}" if value < 0 else text
 
 

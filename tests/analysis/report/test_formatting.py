@@ -115,6 +115,11 @@ def test_text_is_shown_unchanged(text):
     assert cell_words("level", text) == text
 
 
+def test_all_estimates_of_a_column_with_large_estimates_have_one_decimal():
+    table = pd.DataFrame({"rt_ms": [4989.839, -473.438], "slope": [0.125, 1.5], "p_value": [0.5, 0.0123]})
+    assert shown(table).rows == [["4,989.8", "0.125", ".500"], ["−473.4", "1.500", ".012"]]
+
+
 def test_a_year_has_no_thousands_separator():
     assert cell_words("year", 2024) == "2024"
 
