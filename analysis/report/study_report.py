@@ -43,6 +43,14 @@ NOT_SHOWN_OF_MODELS = ["model", "model_version", "n_items", "n_trials", "ci_low"
                        "lowest_accuracy_of_a_run", "highest_accuracy_of_a_run"]  # fmt: skip
 """Columns that the report omits from the table of models, so that it fits the page. The CSV file has these columns."""
 
+LEFT_OUT = ["n_items_only_model", "n_items_only_people", "n_items_left_out", "n_pairs_few_items"]
+"""Counts of what a comparison leaves out, which is often nothing."""
+
+NOT_OF_RULES = ["chance", "chance_corrected", "chance_corrected_ci_low", "chance_corrected_ci_high", "accuracy_ratio",
+                "accuracy_ratio_ci_low", "accuracy_ratio_ci_high", "normalized_accuracy", "normalized_accuracy_ci_low",
+                "normalized_accuracy_ci_high"]  # fmt: skip
+"""Columns that the report omits from the tables of the sensitivity to each rule, because other columns show it."""
+
 PLANNED_MEASURES = ("difficulty", "difficulty_trends")
 """Tables that the plan requests, in addition to those of signals. The report marks other measures as not in the plan.
 """
@@ -163,7 +171,7 @@ def _groups(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, An
         return None
     return {
         "sentences": [groups_sentence(row, plan) for row in records(tables["people_and_models_overall"])],
-        "table": shown(tables["people_and_models"].drop(columns="kind"), plan.confidence, of_study=True),
+        "table": shown(_for_page(tables["people_and_models"], ["n_models"]), plan.confidence, of_study=True),
     }
 
 
@@ -214,7 +222,7 @@ def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, 
     """Return the sensitivity to exclusions, the measures beyond accuracy, and the comparisons of the plan."""
     return {
         "sensitivities": [
-            (SENSITIVITIES[name], name, shown(_named_once(table), plan.confidence, of_study=True))
+            (SENSITIVITIES[name], name, shown(_for_page(table, NOT_OF_RULES), plan.confidence, of_study=True))
             for name, table in tables.items()
             if name in SENSITIVITIES and len(table)
         ],
@@ -225,7 +233,7 @@ def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, 
                 "name": name,
                 "is_planned": name in PLANNED_MEASURES or name.startswith("signal_"),
                 "table": shown(
-                    confusion_matrix(table) if name == "confusion" else _named_once(table),
+                    confusion_matrix(table) if name == "confusion" else _for_page(table),
                     plan.confidence,
                     of_study=True,
                 ),
@@ -241,10 +249,19 @@ def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, 
     }
 
 
-def _named_once(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table without the column `kind`, if the kind is clear from the names of the subjects."""
-    has_names = not {"subject", "people"}.isdisjoint(table.columns)
-    return table.drop(columns="kind", errors="ignore") if has_names else table
+def _for_page(table: pd.DataFrame, without: Sequence[str] = ()) -> pd.DataFrame:
+    """Return a table without the columns that would say nothing in the report. The CSV file has all columns.
+
+    The names of subjects show their kind. If the data have one kind of participants, their column is the same in every
+    row. A count of items or pairs that are left out is shown only if some are left out.
+    """
+    dropped = [*without]
+    if not {"subject", "people"}.isdisjoint(table.columns):
+        dropped.append("kind")
+    if "people" in table and len(table.columns) > 2 and table["people"].nunique() == 1:
+        dropped.append("people")
+    dropped += [name for name in LEFT_OUT if name in table and not table[name].fillna(0).any()]
+    return table.drop(columns=dropped, errors="ignore")
 
 
 def _comparison(name: str, planned: PlannedComparison, table: pd.DataFrame, plan: AnalysisPlan) -> dict[str, Any]:

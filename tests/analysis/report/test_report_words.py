@@ -100,6 +100,22 @@ def test_headings_and_notes_of_a_pilot_with_several_models_speak_of_no_people(
     assert "\nsubject\nruns\naccuracy\n" in text, "the names of these models have the temperature"
 
 
+def test_columns_that_are_the_same_everywhere_are_only_in_the_files(
+    pilot: str, view: Any, row: Any, tmp_path: Path
+) -> None:
+    agreement = pilot.split("\nAgreement by item (2 rows)\n")[1].split("Every item has the same weight", maxsplit=1)[0]
+    assert agreement.startswith("not in the plan\nmodel\nitems\nPearson's r\n"), (
+        "one kind of participants, no item left out"
+    )
+    people = [responses(row, n, participant=f"P{n}") for n in range(1, 4)]
+    simulated = [responses(row, n, participant=f"S{n}", kind="simulated")[:-1] for n in range(1, 4)]
+    model = responses(row, 3, kind="model", run="M", model="M")
+    analysis, text = report(view(people, simulated, model), tmp_path / "out", AnalysisPlan())
+    several = text.split("\nAgreement by item (2 rows)\n")[1].split("Every item has the same weight")[0]
+    assert several.startswith("not in the plan\nparticipants\nmodel\nitems\nitems, model only\nPearson's r\n")
+    assert {"people", "n_items_only_people"} <= set(analysis.tables["item_agreement"]), "the files have all columns"
+
+
 def test_all_intervals_of_the_report_have_one_style(pilot: str) -> None:
     """An interval has no unit inside its brackets: 70.6 % [63.9, 76.5]."""
     intervals = re.findall(r"\[[^\[\]\n]*, [^\[\]\n]*\]", pilot)
