@@ -150,7 +150,7 @@ def bounds_in_percent(low: float, high: float) -> str:
 
 
 def interval(low: float, high: float, confidence: float) -> str:
-    """Return a confidence interval of a share."""
+    """Return a confidence interval of a share as text, in percent."""
     return f"{percent(confidence, 0)} CI {bounds_in_percent(low, high)}"
 
 
@@ -171,8 +171,8 @@ def accuracy_summary(
 ) -> list[str]:
     """Return the table `accuracy_overall` in a few entries: up to `most` for participants, and up to `most` for models.
 
-    More than `most` models are one entry, which states their range. `n_models` is the number of models without their
-    conditions.
+    More than `most` models are one entry, which states the range of their accuracies. `n_models` is the number of
+    different models. A model under several conditions counts once.
     """
     participants = [accuracy_sentence(row, plan) for row in rows if row["kind"] != "model"]
     if len(participants) > most:

@@ -48,7 +48,7 @@ def condition_by_subject(
     chance : float
         Mean chance level of the trials.
     confidence : float
-        Coverage of the intervals.
+        Confidence level of the intervals, such as 0.95.
     styles : dict, optional
         The styles of the subjects (`looks`), which have the names of the models.
 

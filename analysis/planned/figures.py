@@ -21,7 +21,7 @@ MEASURES = {"binomial": ("probability", "marginal mean"), "gamma": ("mean", "mar
 them.
 """
 MOST_COEFFICIENTS = 40
-"""Greatest number of coefficients or contrasts in a forest plot. More of them have only the table."""
+"""Largest number of coefficients or contrasts in a forest plot. More of them have only the table."""
 SUBJECT = "subject"
 """The factor whose levels are people and models. Its levels are lines, not positions, if there is a second factor."""
 

@@ -38,7 +38,7 @@ def confidence_section(
 
 
 def confidence_summary(results: PlannedResults, most: int = MOST_IN_SENTENCES) -> list[str]:
-    """Return who is over-confident, for the confirmatory entries of `confidence_ratings`.
+    """Return sentences on the confirmatory entries of `confidence_ratings`, which name the over-confident subjects.
 
     Up to `most` entries have a sentence each. More entries are one sentence.
     """

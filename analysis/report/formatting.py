@@ -243,9 +243,9 @@ def p_words(p_value: float) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number with a fixed number of decimals.
+    """Return a number as text with `digits` decimals.
 
-    A small number has two significant digits, and a number of `LARGE` or more has one decimal.
+    A number that would round to 0 has two significant digits. A number of `LARGE` or more has one decimal.
     """
     if math.isnan(value):
         return ""

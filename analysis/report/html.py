@@ -36,7 +36,7 @@ class ShownFigure:
 
 
 def with_markup(drawing: Drawing) -> ShownFigure:
-    """Return a figure for the report. `analysis.figures.drawing.sheet` and matplotlib escape every text in a figure."""
+    """Return a figure for the report. The SVG needs no escaping, because matplotlib escapes every text in it."""
     ((width, height),) = re.findall(r'<svg [^>]*viewBox="0 0 ([\d.]+) ([\d.]+)"', drawing.svg)
     markup = Markup(inline(drawing.svg))  # noqa: S704
     return ShownFigure(drawing.name, drawing.title, drawing.description, markup, float(width) > WIDE * float(height))
@@ -54,7 +54,7 @@ def with_code(text: str) -> Markup:
 
 
 def subject_markup(name: str, model: str | None = None) -> Markup:
-    """Return the name of a subject for a table: the model, and its condition in soft print.
+    """Return the name of a subject as HTML for a table. The condition of a model is in a lighter colour.
 
     `model` is the name of the model, if it is known (`parts_of`).
 

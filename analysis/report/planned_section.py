@@ -79,7 +79,7 @@ PARTS = {
     "correlations": ("Correlations of random effects", ""),
     "fit": ("Fit", "R² follows Nakagawa et al. (2017)."),
 }
-"""Title and note of each table of a model, in the order of the report."""
+"""The title and the note of each table of a statistical model, in the order of the report."""
 OF_COEFFICIENTS = ("coefficients", "odds_ratios", "ratios", "standardized")
 """Tables with one row per coefficient."""
 MOST_OPEN_ROWS = 12

@@ -170,7 +170,7 @@ def _equivalence_words(row: Mapping[str, Any], planned: PlannedTest, plan: Plann
 
 
 def decisive_p(plan: PlannedAnalyses) -> str:
-    """Return the column of the p values that decide: those after the correction of the plan."""
+    """Return the column with the p values after the plan's correction for several tests."""
     return CORRECTIONS.get(plan.correction, ("p_value", ""))[0]
 
 

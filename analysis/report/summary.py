@@ -30,7 +30,7 @@ def study_summary(
     overall : sequence of dict
         The rows of the table `accuracy_overall`.
     n_models : int
-        The number of models without their conditions.
+        The number of different models. A model under several conditions counts once.
     chance : str
         The sentence on the chance level.
     results : PlannedResults

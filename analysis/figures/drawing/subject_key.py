@@ -23,7 +23,10 @@ class KeyEntry:
 
 
 def key_of(subjects: list[Subject], chance: str, styles: Mapping[Subject, Look]) -> list[KeyEntry]:
-    """Return the entries of the legend, row by row. A model with conditions is named once, before its conditions."""
+    """Return the entries of the legend, row by row.
+
+    If a model has several conditions, its name comes once, before them.
+    """
     shown = [_words(place, subjects, styles) for place in range(len(subjects))]
     labels = [line for (line,) in distinct_labels([words for _, words in shown], 200, most_lines=1)]
     named: list[tuple[str, str, Subject | None]] = [
@@ -45,7 +48,7 @@ def key_of(subjects: list[Subject], chance: str, styles: Mapping[Subject, Look])
 
 
 def _words(place: int, subjects: list[Subject], styles: Mapping[Subject, Look]) -> tuple[str, str]:
-    """Return the name of a subject's model, if the legend names the model here, and the words beside the marker."""
+    """Return the name of the model to write before this subject (or an empty text), and the words beside the marker."""
     names = [subject for _, subject in subjects]
     model, condition = parts_in(styles, names[place])
     if not condition:

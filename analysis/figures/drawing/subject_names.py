@@ -44,7 +44,7 @@ class SubjectNames:
     def of(
         cls, parts: Sequence[tuple[str, str]], most: float, *, most_lines: int = 3, groups: Sequence[str] = ()
     ) -> "SubjectNames":
-        """Return names that are at most `most` points wide in total.
+        """Return names whose two columns together are at most `most` points wide.
 
         `parts` has the model and the condition of each row (`parts_of`). `groups` has the group of each row, if any.
         """

@@ -59,8 +59,9 @@ def looks(subjects: Sequence[Subject], models: Mapping[str, str] = MappingProxyT
 
     `models` has the name of the model of each subject. Without it, the name of a model ends at the first comma.
 
-    If a model has several conditions, its subjects have one colour, and the marker shows the condition. The markers of
-    every second model are hollow, for a grey print. Otherwise, each model has its own colour and marker.
+    If a model has several conditions, the colour shows the model and the marker shows the condition. Every second
+    model then has hollow markers, so that models differ in a grey print. Otherwise, each model has a colour and a
+    marker.
     """
     parts = {subject: parts_of(subject, models.get(subject)) for kind, subject in subjects if kind not in PEOPLE_LOOKS}
     in_order = list(dict.fromkeys(model for model, _ in parts.values()))
