@@ -120,9 +120,11 @@ def fit_mixed_model(
     data : DataFrame, shape (rows, columns)
         One row per observation. Columns of numbers are covariates. Yes-no columns, text and categories are factors with
         treatment contrasts and levels in natural order. Rows with a missing value in the formula's columns are left
-        out. formula : str A formula such as `rt_ms ~ model * prompt + (1 | participant)`; see `parse_formula`. A random
-        effect has one intercept, or one intercept for each level of a factor, as in `(0 + prompt | participant)`. The
-        formula must also have a fixed effect of this factor.
+        out.
+    formula : str
+        A formula such as `rt_ms ~ model * prompt + (1 | participant)`; see `parse_formula`. A random effect has one
+        intercept, or one intercept for each level of a factor, as in `(0 + prompt | participant)`. Each term with a
+        random slope must also be a fixed effect of the formula.
     family : {"gaussian", "binomial", "gamma", "ordinal"}
         `gaussian` for a linear model; `binomial` for a logistic model of an outcome of 0 and 1, or no and yes; `gamma`
         for a gamma model with a log link of an outcome above 0, such as response times; `ordinal` for a cumulative
