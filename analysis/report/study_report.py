@@ -41,7 +41,7 @@ from experiment.study.planned_analyses import PlannedComparison
 
 NOT_SHOWN_OF_MODELS = ["model", "model_version", "n_items", "n_trials", "ci_low", "ci_high", "n_items_repeated",
                        "lowest_accuracy_of_a_run", "highest_accuracy_of_a_run"]  # fmt: skip
-"""Columns that the report omits from the table of models, so that it fits the page. The CSV file has these columns."""
+"""Columns that the report omits from the table of models, so that the table fits the page. The CSV file has all."""
 
 LEFT_OUT = ["n_items_only_model", "n_items_only_people", "n_items_left_out", "n_pairs_few_items"]
 """Counts of what a comparison leaves out, which is often nothing."""

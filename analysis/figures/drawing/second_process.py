@@ -59,13 +59,17 @@ def _draw_in_both(
     This process never waits. So a second process that hangs changes nothing, but one figure may be drawn twice.
     """
     from_other: list[Drawing | None] = []
-    Thread(target=_exchange, args=(other, of_tables, from_other), daemon=True).start()
-    here = [task() for task in of_trials]
-    n_missing = len(of_tables)
-    while n_missing > len(from_other):
-        n_missing -= 1
-        here.insert(0, of_tables[n_missing]())
-    other.kill()
+    exchange = Thread(target=_exchange, args=(other, of_tables, from_other), daemon=True)
+    exchange.start()
+    try:
+        here = [task() for task in of_trials]
+        n_missing = len(of_tables)
+        while n_missing > len(from_other):
+            n_missing -= 1
+            here.insert(0, of_tables[n_missing]())
+    finally:
+        other.kill()
+        exchange.join(1)  # It ends at once, because the pipes are broken.
     return [*from_other[:n_missing], *here]
 
 

@@ -123,8 +123,8 @@ def fit_mixed_model(
         out.
     formula : str
         A formula such as `rt_ms ~ model * prompt + (1 | participant)`; see `parse_formula`. A random effect has one
-        intercept, or one intercept for each level of a factor, as in `(0 + prompt | participant)`. Each term with a
-        random slope must also be a fixed effect of the formula.
+        intercept, or one intercept for each level of a factor, as in `(0 + prompt | participant)`. The formula
+        must also have a fixed effect of this factor.
     family : {"gaussian", "binomial", "gamma", "ordinal"}
         `gaussian` for a linear model; `binomial` for a logistic model of an outcome of 0 and 1, or no and yes; `gamma`
         for a gamma model with a log link of an outcome above 0, such as response times; `ordinal` for a cumulative
