@@ -13,6 +13,7 @@ KNOWN_MIGRATIONS: tuple[str, ...] = (
     "m010_plain_words",
     "m011_replies_of_models",
     "m012_parameters_of_runs",
+    "m013_payments",
 )
 """Names of the migrations of the store, in order. The analysis refuses a store with an unknown migration."""
 

@@ -3,8 +3,8 @@
 `contract` is the interface of a store, `models` are its inputs and outputs, and `open` opens a store. `sqlite/` is the
 embedded store, and `postgres/` is the store for several servers. Both stores run the SQL statements in `sql/`. The
 modules of `sql/` are `sessions`, `resuming`, `responses`, `model_runs`, `assignment` with its `assignment_log`,
-`exclusions`, `identities`, `studies` and `uploaded_sessions`. `checksums` computes chains of checksums over the stored
-rows, so that `verify` can detect a missing or changed row.
+`exclusions`, `identities`, `payments`, `studies` and `uploaded_sessions`. `checksums` computes chains of checksums over
+the stored rows, so that `verify` can detect a missing or changed row.
 """
 
 from server.store.contract import Store
@@ -24,6 +24,8 @@ from server.store.models import (
     Access,
     AddedRun,
     Identity,
+    Payment,
+    PaymentState,
     Release,
     SessionPlan,
     SessionStart,
@@ -43,6 +45,8 @@ __all__ = [
     "Conflict",
     "Identity",
     "NotYourSession",
+    "Payment",
+    "PaymentState",
     "Refusal",
     "Release",
     "SessionPlan",

@@ -18,6 +18,8 @@ from server.store.models import (
     GroupProgress,
     Identity,
     LogEvent,
+    Payment,
+    PaymentState,
     RegisteredDefinition,
     Release,
     Revision,
@@ -319,7 +321,53 @@ class Store(ABC):
     def delete_identities(self, study: Study, participant: str | None = None) -> int:
         """Delete the identities of this study, or those of one participant. Return the number of deleted identities.
 
-        Responses are not changed. The log of the study records the number.
+        The payments of the same participants are deleted too, because they contain ids of the panel. Responses are not
+        changed. The log of the study records the number.
+        """
+
+    @abstractmethod
+    def payments(self, study: Study) -> list[Payment]:
+        """Return the recorded payments of this study, the oldest claim first."""
+
+    @abstractmethod
+    def claim_payments(self, study: Study, wanted: Sequence[Payment], claim: str) -> list[Payment]:
+        """Record that a run of a command will send these payments. Return the payments that the run may send.
+
+        A payment may be sent if the store has no payment of the same participant for the same purpose, if the panel
+        refused that payment, or if that payment was claimed and never sent. In the last case, the earlier run loses its
+        claim. A payment that was sent is never claimed again. A participant without a stored identity is left out.
+
+        Parameters
+        ----------
+        study
+            The study.
+        wanted
+            The payments; `state`, `claim` and the times are ignored.
+        claim
+            Unique name of this run.
+        """
+
+    @abstractmethod
+    def send_payments(
+        self, study: Study, claim: str, purpose: str, participants: Sequence[str], batch: str | None = None
+    ) -> bool:
+        """Record that a run sends the claimed payments of these participants now.
+
+        A run calls this method before its request. If the method returns False, another run has claimed one of the
+        payments since. Then nothing is recorded, and the run must not send its request.
+        """
+
+    @abstractmethod
+    def settle_payments(
+        self, study: Study, claim: str, purpose: str, participants: Sequence[str], state: PaymentState
+    ) -> None:
+        """Record the outcome, `DONE` or `REFUSED`, of payments that a run has sent."""
+
+    @abstractmethod
+    def settle_payment(self, study: Study, payment: Payment, state: PaymentState) -> bool:
+        """Record the outcome of one sent payment, as the panel's own list shows it.
+
+        Return False, and record nothing, if the payment has changed since it was read.
         """
 
     @abstractmethod

@@ -288,6 +288,9 @@ class Access(StrEnum):
     EXPORTED = "exported"
     BACKED_UP = "backed up"
     COPIED = "copied"
+    REVIEWED = "submissions reviewed"
+    """Submissions at the panel were approved or rejected."""
+    BONUS_PAID = "bonus paid"
 
 
 @dataclass(frozen=True)
@@ -315,3 +318,49 @@ class SessionFound:
     status: str
     slot: str | None
     excluded_reason: str | None
+
+
+class PaymentState(StrEnum):
+    """State of a decision that is sent to the panel."""
+
+    CLAIMED = "claimed"
+    """A command will send the decision. Nothing was sent."""
+    SENT = "sent"
+    """The request was sent, or is sent now. If there is no later state, the outcome is unknown."""
+    DONE = "done"
+    REFUSED = "refused"
+    """The panel refused the request, or did not get it. So the decision may be sent again."""
+
+
+REVIEW = "review"
+"""Purpose of a payment that is an approval or a rejection. The purpose of a bonus is `bonus`, a space and its label."""
+
+
+@dataclass(frozen=True)
+class Payment:
+    """A decision on a participant's payment, which is sent to the panel at most once.
+
+    Payments belong to the identities: they are deleted together with a participant's panel id.
+    """
+
+    participant: str
+    """The participant's pseudonym."""
+    purpose: str
+    """`REVIEW`, or `bonus` with a label. A participant has at most one payment for each purpose."""
+    decision: str
+    """`approve`, `reject` or `bonus`."""
+    submission: str
+    """The panel's id of the submission."""
+    cents: int | None = None
+    """Amount of a bonus in cents; None for other decisions."""
+    paid_before: tuple[int, ...] = ()
+    """Bonuses of this submission, in cents, that the panel listed before the request."""
+    state: PaymentState = PaymentState.CLAIMED
+    claim: str = ""
+    """Name of the command's run that claimed this payment last."""
+    batch: str | None = None
+    """The panel's id of the bonus payment that contains this bonus."""
+    claimed_at: str = ""
+    """Time of the claim; UTC, ISO 8601."""
+    settled_at: str | None = None
+    """Time at which the outcome was known; UTC, ISO 8601."""

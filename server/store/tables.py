@@ -24,6 +24,8 @@ TABLES: dict[str, tuple[str, ...]] = {
     "events": ("study_digest", "event_index", "at", "event", "session", "details", "checksum"),
     "identities": ("study", "id_kind", "external_id", "participant", "parameters", "created_at", "checksum",
                    "signed_at"),
+    "payments": ("study", "participant", "purpose", "decision", "submission", "cents", "paid_before", "state", "claim",
+                 "batch", "claimed_at", "settled_at"),
     "response_totals": ("study_digest", "part", "n_responses", "checksum_sum"),
 }  # fmt: skip
 

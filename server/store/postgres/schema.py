@@ -7,7 +7,7 @@ texts, as in SQLite.
 
 from server.store.tables import TRIALS
 
-VERSION = "m012_parameters_of_runs"
+VERSION = "m013_payments"
 """Name of the SQLite migration with the same tables."""
 
 RENAMED_TABLES = {"places": "slots", "answer_totals": "response_totals"}
@@ -132,6 +132,13 @@ STATEMENTS = (
       study_digest TEXT REFERENCES studies (study_digest), revision INTEGER, content_digest TEXT NOT NULL,
       battery_digest TEXT NOT NULL, definition TEXT NOT NULL, texts TEXT NOT NULL, registered_at TEXT NOT NULL,
       PRIMARY KEY (study_digest, revision)
+    )
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS payments (
+      study TEXT, participant TEXT REFERENCES participants (participant), purpose TEXT, decision TEXT NOT NULL,
+      submission TEXT NOT NULL, cents INTEGER, paid_before TEXT NOT NULL, state TEXT NOT NULL, claim TEXT NOT NULL,
+      batch TEXT, claimed_at TEXT NOT NULL, settled_at TEXT, PRIMARY KEY (study, participant, purpose)
     )
     """,
     "DROP VIEW IF EXISTS trials",  # PostgreSQL cannot replace a view whose columns were in another order.

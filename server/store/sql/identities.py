@@ -7,6 +7,7 @@ from experiment.study.definition import Study
 from server.store.checksums import link
 from server.store.database import Database, insert_sql, now
 from server.store.models import PANEL, Identity, SessionFound
+from server.store.sql import payments
 from server.store.sql.assignment_log import lock_log
 from server.store.sql.studies import logs_of
 
@@ -144,6 +145,7 @@ def delete(db: Database, study: Study, participant: str | None) -> int:
     """See `Store.delete_identities`."""
     chosen, values = ("", [study.name]) if participant is None else (" AND participant = ?", [study.name, participant])
     n_deleted = db.execute(f"DELETE FROM identities WHERE study = ?{chosen}", values).rowcount
+    payments.delete(db, study.name, participant)
     for study_digest in logs_of(db, study) if n_deleted else ():
         lock_log(db, study_digest).write("identities deleted", number=n_deleted)
     return n_deleted

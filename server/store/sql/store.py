@@ -22,6 +22,8 @@ from server.store.models import (
     GroupProgress,
     Identity,
     LogEvent,
+    Payment,
+    PaymentState,
     RegisteredDefinition,
     Release,
     Revision,
@@ -39,6 +41,7 @@ from server.store.sql import (
     exclusions,
     identities,
     model_runs,
+    payments,
     responses,
     resuming,
     sessions,
@@ -285,6 +288,26 @@ class SqlStore(Store):
 
     def delete_identities(self, study: Study, participant: str | None = None) -> int:
         return self._delete(lambda db: identities.delete(db, study, participant))
+
+    def payments(self, study: Study) -> list[Payment]:
+        with self._reading() as db:
+            return payments.listed(db, study.name)
+
+    def claim_payments(self, study: Study, wanted: Sequence[Payment], claim: str) -> list[Payment]:
+        return self._write(lambda db: payments.claim(db, study, wanted, claim))
+
+    def send_payments(
+        self, study: Study, claim: str, purpose: str, participants: Sequence[str], batch: str | None = None
+    ) -> bool:
+        return self._write(lambda db: payments.send(db, study.name, claim, purpose, participants, batch))
+
+    def settle_payments(
+        self, study: Study, claim: str, purpose: str, participants: Sequence[str], state: PaymentState
+    ) -> None:
+        self._write(lambda db: payments.settle(db, study.name, claim, purpose, participants, state))
+
+    def settle_payment(self, study: Study, payment: Payment, state: PaymentState) -> bool:
+        return self._write(lambda db: payments.settle_one(db, study.name, payment, state))
 
     def kept_traces(self) -> list[str]:
         return []

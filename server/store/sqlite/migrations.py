@@ -298,4 +298,16 @@ def m012_parameters_of_runs(db: Database) -> None:
     db.create_view("trials", TRIALS)
 
 
+@migrations()
+def m013_payments(db: Database) -> None:
+    """Add the table of payments that were sent to a panel."""
+    db.table("payments").create(
+        {"study": str, "participant": str, "purpose": str, "decision": str, "submission": str, "cents": int,
+         "paid_before": str, "state": str, "claim": str, "batch": str, "claimed_at": str, "settled_at": str},
+        pk=("study", "participant", "purpose"),
+        not_null={"decision", "submission", "paid_before", "state", "claim", "claimed_at"},
+        foreign_keys=[("participant", "participants", "participant")], strict=True,
+    )  # fmt: skip
+
+
 assert tuple(migration.name for migration in migrations.pending(Database(memory=True))) == KNOWN_MIGRATIONS

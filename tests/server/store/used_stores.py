@@ -3,7 +3,7 @@
 from experiment.models.baselines import run_baseline
 from experiment.records import Kind
 from experiment.study.definition import Study
-from server.store import Identity, Store
+from server.store import Identity, Payment, Store
 from tests.server.stores import (
     Clock,
     Person,
@@ -24,6 +24,8 @@ def live_in(store: Store, study: Study) -> dict[str, Person]:
         people = {"lapsed": Person(store, study)}
         clock.advance(minutes=61)
         people["completed"] = Person(store, study, identity=Identity("panel", "anna", {"STUDY_ID": "s1"})).complete()
+        bonus = Payment(people["completed"].stored.session.participant.participant, "bonus", "bonus", "s1", cents=50)
+        assert store.claim_payments(study, [bonus], "run")
         people["under way"] = Person(store, study)
         people["under way"].answer(2)
         people["withdrawn"] = Person(store, study).complete().withdraw()
