@@ -9,9 +9,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from experiment.study.prolific import HTTPS_SITE_PATTERN, ProlificSettings
+
 LINK_PATTERN = r"https://[^\s{}/?#]+(/([^\s{}]|\{code\}|\{id\})*)?"
-HTTPS_SITE_PATTERN = r"https://[^\s{}/?#@]+(/[^\s{}?#]*)?"
 PROLIFIC_PARAMETER = "PROLIFIC_PID"
+PROLIFIC_KEPT_PARAMETERS = ("STUDY_ID", "SESSION_ID")
+"""Parameters with Prolific's ids of the study and of the submission."""
 PROLIFIC_ID_PATTERN = "[0-9a-f]{24}"
 """A participant id of Prolific: 24 hexadecimal digits, in small letters."""
 PANEL_ID_PATTERN = r"[\x21-\x7e]{1,128}"
@@ -78,6 +81,10 @@ class Exits(BaseModel):
         default_factory=Exit, description="The device does not meet the requirements of `device`."
     )
 
+    def at_completion(self, passed_checks: bool) -> Exit:
+        """Return the exit of a participant who has responded to all questions."""
+        return self.completed if passed_checks or self.failed_checks is None else self.failed_checks
+
     @model_validator(mode="after")
     def _links_have_their_codes(self) -> "Exits":
         for name in ("practice_not_passed", "not_resumed", "no_consent", "incompatible_device"):
@@ -108,7 +115,7 @@ class Recruitment(BaseModel):
         description="Parameter of the address that contains the participant's panel id.",
     )
     kept_parameters: tuple[str, ...] = Field(
-        default=("STUDY_ID", "SESSION_ID"),
+        default=PROLIFIC_KEPT_PARAMETERS,
         max_length=10,
         description=(
             "Further parameters of the address, stored with the panel id. To resume in another browser, a participant "
@@ -150,6 +157,9 @@ class Recruitment(BaseModel):
     )
 
     exits: Exits = Field(default_factory=Exits, description="Codes and return links, by outcome.")
+    prolific: ProlificSettings | None = Field(
+        default=None, description="The study at Prolific, for `equipoise recruit prolific`."
+    )
 
     @property
     def id_pattern(self) -> re.Pattern[str]:
@@ -195,6 +205,26 @@ class Recruitment(BaseModel):
                 f"with `prolific_secured_url`, `panel_parameter` must be {PROLIFIC_PARAMETER}. Fix: delete the line "
                 f"`panel_parameter`; {PROLIFIC_PARAMETER} is the default."
             )
+        return self
+
+    @model_validator(mode="after")
+    def _prolific_sends_its_ids(self) -> "Recruitment":
+        if self.prolific is None:
+            return self
+        if self.entry != "panel" or self.panel_parameter != PROLIFIC_PARAMETER:
+            raise ValueError(
+                f"`prolific` needs `entry: panel` and the `panel_parameter` {PROLIFIC_PARAMETER}. Fix: set `entry: "
+                "panel`, and delete the line `panel_parameter`."
+            )
+        if not set(PROLIFIC_KEPT_PARAMETERS) <= set(self.kept_parameters):
+            raise ValueError(
+                "`prolific` needs STUDY_ID and SESSION_ID in `kept_parameters`, because payments refer to these ids. "
+                "Fix: delete the line `kept_parameters`."
+            )
+        if self.prolific.address is None and self.prolific_secured_url is None:
+            raise ValueError("`prolific` has no address of the study. Fix: add `address: https://...` to `prolific`.")
+        if self.prolific_secured_url not in {None, self.prolific.address or self.prolific_secured_url}:
+            raise ValueError("`prolific.address` and `prolific_secured_url` differ. Fix: delete `address`.")
         return self
 
     @model_validator(mode="after")

@@ -187,9 +187,7 @@ def ended_json(plan: SessionPlan, reason: Release) -> EndedReply:
 def completion_json(plan: SessionPlan, responses: Mapping[int, Any]) -> CompletionReply:
     """Return the JSON of the end page for a participant who has completed the session."""
     timeline, exits = plan.definition.timeline, _exits(context().study, plan.kind)
-    outcome = exits.completed
-    if exits.failed_checks is not None and not has_passed_checks(plan, dict(responses)):
-        outcome = exits.failed_checks
+    outcome = exits.at_completion(has_passed_checks(plan, dict(responses)))
     fixed = None if plan.kind is Kind.SIMULATED else plan.definition.completion_code
     code = outcome.code or fixed or plan.withdrawal_code
     return {

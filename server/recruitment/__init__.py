@@ -1,1 +1,1 @@
-"""Recruitment panels: Prolific's signed links."""
+"""Recruitment panels: the study at Prolific, Prolific's API and signed links, and the comparison of submissions."""
