@@ -11,6 +11,7 @@ import json
 import re
 import secrets
 from dataclasses import asdict
+from typing import Any
 
 from flask import Response, redirect, request, url_for
 from werkzeug.exceptions import HTTPException
@@ -19,6 +20,8 @@ from experiment.study.definition import Study
 from experiment.study.recruitment import PANEL_ID_PATTERN, Recruitment
 from server.context import context
 from server.cookies import SignedCookie, UnreadableCookies
+from server.participants.group_links import group_of
+from server.recruitment.prolific_study import GROUP_PARAMETER
 from server.recruitment.prolific_token import TOKEN_PARAMETER
 from server.security.fetch_metadata import is_visit
 from server.security.signatures import sign, signed_value
@@ -80,22 +83,37 @@ def exchange() -> Response:
         if not _has_session_of(coming):
             # Perhaps another person uses the same machine, and must not get the earlier participant's session.
             SESSION_COOKIE.delete(response)
-        COOKIE.send(response, base64.urlsafe_b64encode(json.dumps(asdict(coming)).encode()).decode(), MAX_AGE_S)
+        fields = asdict(coming) | {"group": _group_in_address()}
+        COOKIE.send(response, base64.urlsafe_b64encode(json.dumps(fields).encode()).decode(), MAX_AGE_S)
     return response
 
 
 def identity() -> Identity | None:
     """Return the identity in the request's cookie, or None if there is none of the kind that the study requires."""
     entry = context().study.definition.recruitment.entry
-    held = COOKIE.read(MAX_AGE_S)
-    if held is None:
+    fields = _fields_of_cookie()
+    if fields is None:
         return None
-    fields = json.loads(base64.urlsafe_b64decode(held))
     if "source" in fields:  # A cookie from before the update of the server.
         fields["id_kind"] = fields.pop("source")
+    fields.pop("group", None)
     found = Identity(**fields)
     is_signed_as_asked = context().prolific_tokens is None or found.signed_at is not None
     return found if found.id_kind == entry and is_signed_as_asked else None
+
+
+def wanted_group() -> int | None:
+    """Return the counterbalance group that the participant's link names; None if the server chooses the group."""
+    group: int | None = (_fields_of_cookie() or {}).get("group")
+    return group
+
+
+def _fields_of_cookie() -> dict[str, Any] | None:
+    held = COOKIE.read(MAX_AGE_S)
+    if held is None:
+        return None
+    fields: dict[str, Any] = json.loads(base64.urlsafe_b64decode(held))
+    return fields
 
 
 def required_identity() -> Identity:
@@ -179,6 +197,11 @@ def _identity_in_address() -> Identity | None:
         token = signed_value(context().secrets.signing_key, purpose, signed)
         return None if token is None else Identity("link", token)
     return None
+
+
+def _group_in_address() -> int | None:
+    study, token = context().study, request.args.get(GROUP_PARAMETER)
+    return None if token is None else group_of(study, context().secrets.signing_key, token)
 
 
 def _identity_from_panel(recruitment: Recruitment) -> Identity | None:

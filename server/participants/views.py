@@ -37,6 +37,7 @@ from server.security.rate_limits import address_key
 from server.store import (
     NOTHING_PASSED_OVER,
     BegunElsewhere,
+    Conflict,
     Identity,
     Refusal,
     SessionPlan,
@@ -71,14 +72,16 @@ def start() -> tuple[Response, int]:
         return jsonify(participant_json.session_json(_open(under_way, Visit(body.start_id, body.device)))), 200
     context().limits.count_start()
     token = secrets.token_urlsafe(32)
+    identity = _required_identity(body.kind)
     begun = SessionStart(
         body.start_id,
         body.kind,
         Source.WEB,
         participant_auth.digest_of_token(token),
         body.consent_digest,
-        _required_identity(body.kind),
+        identity,
         body.device,
+        group=participant_auth.wanted_group() if identity else None,
         held_digest=participant_auth.find_token_digest(),
     )
     stored = _begin(begun) if body.kind is Kind.HUMAN else store.start_session(study, begun)
@@ -237,7 +240,7 @@ def _begin(start: SessionStart) -> StoredSession:
     may_resume = start.identity is not None and store.may_resume(study, start.identity)
     with nullcontext() if may_resume else slots.one_more(address, start.start_id):
         try:
-            stored = store.start_session(study, start)
+            stored = _start_in_group(start)
         except BegunElsewhere:
             limits.count_unproven_claim()
             raise
@@ -248,6 +251,18 @@ def _begin(start: SessionStart) -> StoredSession:
         if stored.n_visits == 1:  # The session is new, or the study's rules have begun it again.
             slots.add(address, stored.plan.session)
     return stored
+
+
+def _start_in_group(start: SessionStart) -> StoredSession:
+    """Begin or resume a session. If the group of the participant's link is full, the study is full."""
+    try:
+        return context().store.start_session(context().study, start)
+    except Refusal:
+        raise
+    except Conflict:  # Its message is for a researcher who chooses a group in the laboratory.
+        if start.group is None:
+            raise
+        raise StudyFull("study_full") from None
 
 
 def _open(before: StoredSession, visit: Visit) -> StoredSession:
