@@ -47,6 +47,8 @@ ARGUMENTS = {
     "files": "The files with the replies.",
     "folder": "The new folder. If the folder exists, it must be empty.",
     "study": "The study's folder.",
+    "bonuses": "File with one line per participant, `PARTICIPANT,AMOUNT`, without a header.",
+    "export": "The panel's list of submissions, .csv.",
     "source": "A study's folder, or a battery's file.",
     "equipoise audit source": "CSV file of the table as printed.",
     "equipoise battery import source": "The CSV file of the battery.",
@@ -138,6 +140,11 @@ print(eq.assignment_log("my-study", "slots.csv"))""",
 n_deleted, files_with_traces = eq.identities_delete("my-study", everybody=True)
 print(n_deleted, files_with_traces)""",
         ("identities_export", "identities_delete", "links"),
+    ),
+    (
+        "Recruitment panels",
+        "",
+        ("recruit_prolific", "recruit_reconcile", "recruit_approve", "recruit_reject", "recruit_bonus"),
     ),
     (
         "Changes in a study under way",

@@ -42,6 +42,11 @@ if TYPE_CHECKING:
     from equipoise.commands.new import new as new
     from equipoise.commands.new import schema as schema
     from equipoise.commands.power.power import power as power
+    from equipoise.commands.recruit.bonus import recruit_bonus as recruit_bonus
+    from equipoise.commands.recruit.prolific import recruit_prolific as recruit_prolific
+    from equipoise.commands.recruit.reconcile import recruit_reconcile as recruit_reconcile
+    from equipoise.commands.recruit.review import recruit_approve as recruit_approve
+    from equipoise.commands.recruit.review import recruit_reject as recruit_reject
     from equipoise.commands.server_process import serve as serve
     from equipoise.commands.server_process import simulate as simulate
     from equipoise.commands.store.assignment import assignment_close as assignment_close
@@ -101,6 +106,11 @@ _COMMANDS = {
     "models_run": "equipoise.commands.models.run",
     "new": "equipoise.commands.new",
     "power": "equipoise.commands.power.power",
+    "recruit_approve": "equipoise.commands.recruit.review",
+    "recruit_bonus": "equipoise.commands.recruit.bonus",
+    "recruit_prolific": "equipoise.commands.recruit.prolific",
+    "recruit_reconcile": "equipoise.commands.recruit.reconcile",
+    "recruit_reject": "equipoise.commands.recruit.review",
     "revise": "equipoise.commands.store.study_changes",
     "schema": "equipoise.commands.new",
     "serve": "equipoise.commands.server_process",

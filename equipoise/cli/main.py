@@ -14,6 +14,7 @@ from equipoise.cli.analysis import analyze, audit, power
 from equipoise.cli.battery import battery
 from equipoise.cli.lab import lab
 from equipoise.cli.models import models
+from equipoise.cli.recruit import recruit
 from equipoise.cli.stores import PANEL_ID, PARTICIPANT, SESSION, STORE, STUDY, assignment, identities, links, store
 from equipoise.cli.study_changes import exclude, revise
 from equipoise.studies import sample_studies
@@ -194,7 +195,7 @@ def schema(what: str) -> None:
 
 
 for imported_command in (
-    battery, store, assignment, identities, links, models, revise, exclude, lab, analyze, audit, power,
+    battery, store, assignment, identities, links, recruit, models, revise, exclude, lab, analyze, audit, power,
 ):  # fmt: skip
     main.add_command(imported_command)
 

@@ -12,6 +12,7 @@ import equipoise as eq
 from batteries.errors import InputError
 from equipoise.cli.main import main
 from equipoise.commands import server_process
+from tests.equipoise.commands.recruit.panel_study import id_of, make_panel_study, take
 from tests.equipoise.commands.store.commands import StoredStudy, answer, copied, done, make_small_study, on_a_file
 
 LABORATORY = {"lab_check", "lab_run", "lab_upload"}
@@ -34,6 +35,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> StoredStudy:
 def stored(template: StoredStudy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoredStudy:
     """Return a copy of a study with two participants. Texts such as `out.csv` name files in a new current folder."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PROLIFIC_TOKEN", raising=False)
     stored = copied(template, tmp_path / "study")
     Path("table.csv").write_text(TABLE, encoding="utf-8")
     Path("spec.yaml").write_text("inference_levels: [0]\nvariants: 1\n", encoding="utf-8")
@@ -72,6 +74,30 @@ def _varied(stored: StoredStudy) -> Any:
     return eq.battery_variants("battery.jsonl", "variants.jsonl", orders="2")
 
 
+def _panel_study() -> StoredStudy:
+    """Return a new study at Prolific with one participant, and write Prolific's export."""
+    stored = make_panel_study(Path("by-panel"))
+    take(stored, "anna")
+    lines = ["Submission id,Participant id,Status,Completion code", f"sub-anna,{id_of('anna')},AWAITING REVIEW,DONE1"]
+    Path("export.csv").write_text("\n".join(lines), encoding="utf-8")
+    Path("bonuses.csv").write_text(f"{id_of('anna')},0.50\n", encoding="utf-8")
+    return stored
+
+
+def _recruited(name: str) -> Any:
+    _panel_study()
+    calls: dict[str, Callable[[], Any]] = {
+        "approve": lambda: eq.recruit_approve("by-panel", export="export.csv", output="out.csv"),
+        "bonus": lambda: eq.recruit_bonus("by-panel", "bonuses.csv", label="accuracy", output="out.csv"),
+        "prolific": lambda: eq.recruit_prolific("by-panel", draft=True, output="out.json"),
+        "reconcile": lambda: eq.recruit_reconcile(
+            "by-panel", "export.csv", output="out.csv", column="id=Participant id"
+        ),
+        "reject": lambda: eq.recruit_reject("by-panel", export="export.csv", output="out.csv"),
+    }
+    return calls[name]()
+
+
 CALLS: dict[str, Callable[[StoredStudy, str], Any]] = {
     "assignment_close": lambda _, __: eq.assignment_close("study", 1),
     "assignment_log": lambda _, __: eq.assignment_log("study", "out.csv"),
@@ -97,6 +123,11 @@ CALLS: dict[str, Callable[[StoredStudy, str], Any]] = {
     "models_run": lambda _, __: eq.models_run("study", "baseline/tracer"),
     "new": lambda _, __: eq.new("new"),
     "power": lambda _, __: eq.power("study", "outcome=absorbed:-0.1", ns=[6], simulations=20, output="power"),
+    "recruit_approve": lambda _, __: _recruited("approve"),
+    "recruit_bonus": lambda _, __: _recruited("bonus"),
+    "recruit_prolific": lambda _, __: _recruited("prolific"),
+    "recruit_reconcile": lambda _, __: _recruited("reconcile"),
+    "recruit_reject": lambda _, __: _recruited("reject"),
     "revise": lambda stored, _: _revised(stored),
     "schema": lambda _, __: eq.schema("study"),
     "serve": lambda _, __: eq.serve("study", store="study/data/equipoise.db"),

@@ -1,0 +1,1 @@
+"""Commands for recruitment panels: the study at Prolific, reconciliation, approvals, rejections and bonuses."""
