@@ -2,17 +2,17 @@
 
 import gc
 import os
-import shutil
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 from equipoise.studies import copy_sample_study
 from experiment.load_study import load_study
 from experiment.study.definition import Study
+from tests.browser import chromium_path, running_chromium
 from tests.missing import skip_but_never_in_ci
 from tests.paths import ROOT
 from tests.pgbouncer import PgBouncer, find_pgbouncer
@@ -35,10 +35,6 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
-
-
-CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-CHROMIUM_FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 
 
 @pytest.fixture(scope="session")
@@ -84,14 +80,11 @@ def stored_runs(test_data: Path) -> Path:
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     """The system's Chromium; in CI it must be installed."""
-    named = os.environ.get("EQUIPOISE_CHROMIUM")
-    path = named or next((found for name in CHROMIUM_NAMES if (found := shutil.which(name))), None)
+    path = chromium_path()
     if path is None:
         skip_but_never_in_ci("no Chromium or Chrome was found; install one or set EQUIPOISE_CHROMIUM to its path")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(CHROMIUM_FLAGS))
+    with running_chromium(path) as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")

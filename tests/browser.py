@@ -1,0 +1,26 @@
+"""The system's Chromium."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from playwright.sync_api import Browser, sync_playwright
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
+
+
+def chromium_path() -> str | None:
+    """Return the path of the browser; None if no browser is installed and EQUIPOISE_CHROMIUM names none."""
+    named = os.environ.get("EQUIPOISE_CHROMIUM")
+    return named or next((found for name in NAMES if (found := shutil.which(name))), None)
+
+
+@contextmanager
+def running_chromium(path: str | None) -> Iterator[Browser]:
+    """Start the browser with a path, and close it at the end."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        yield browser
+        browser.close()
