@@ -23,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # At most two jobs at a time, such as a check during an installation.
 MAKEFLAGS += --jobs=2
 
-.PHONY: demo test prerequisites check style types imports quick
+.PHONY: demo test docs prerequisites check style types imports quick
 
 demo: $(VENV)/installed  ## Run two studies with simulated participants. With ARGS=--no-serve, exit after the reports.
 	$(VENV)/bin/equipoise demo $(ARGS)
@@ -40,6 +40,9 @@ test: $(VENV)/installed-dev prerequisites $(LAB)/installed check  ## Check style
 	$(VENV)/bin/python -m pytest --numprocesses 4 --dist worksteal -m "not lab" $(ARGS); other=$$?; \
 	wait $$lab; lab=$$?; cat $$lab_results; rm $$lab_results; test $$other = 0 -a $$lab = 0
 	$(LAB)/bin/python -m pytest -m lab $(MEASURED) $(ARGS)
+
+docs: $(VENV)/installed-dev  ## Build the documentation site in build/site. A broken link or anchor is an error.
+	$(VENV)/bin/python -m sphinx -q -W --keep-going -b html docs build/site
 
 quick: check  ## Check style, types and imports, then run the quick tests of the changed files.
 	$(VENV)/bin/python tests/quick.py
@@ -75,5 +78,5 @@ $(VENV)/installed: $(VENV)/bin/python $(SOURCES)
 	touch $@
 
 $(VENV)/installed-dev: $(VENV)/bin/python $(SOURCES)
-	$(VENV)/bin/pip install --quiet --editable '.[dev,models]'
+	$(VENV)/bin/pip install --quiet --editable '.[dev,docs,models]'
 	touch $@ $(VENV)/installed
