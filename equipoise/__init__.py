@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from equipoise.commands.battery import battery_import as battery_import
     from equipoise.commands.battery import battery_preview as battery_preview
     from equipoise.commands.battery import battery_variants as battery_variants
+    from equipoise.commands.check.check import check as check
     from equipoise.commands.demo import demo as demo
     from equipoise.commands.jspsych_plugins import jspsych_plugins as jspsych_plugins
     from equipoise.commands.lab.check import Setup as Setup
@@ -91,6 +92,7 @@ _COMMANDS = {
     "battery_import": "equipoise.commands.battery",
     "battery_preview": "equipoise.commands.battery",
     "battery_variants": "equipoise.commands.battery",
+    "check": "equipoise.commands.check.check",
     "demo": "equipoise.commands.demo",
     "exclude": "equipoise.commands.store.study_changes",
     "identities_delete": "equipoise.commands.store.identities",

@@ -153,7 +153,7 @@ def simulate(
 
 
 def _simulate(url: str, token: str, study: Study, numbers: range, seed: int, on_done: Callable[[], None]) -> None:
-    items = {_shown(item.task, item.content): item for item in study.battery.items}
+    items = {shown_digest(item.task, item.content): item for item in study.battery.items}
     checks = frozenset(study.definition.attention_checks)
     with httpx.Client(base_url=url, timeout=60) as client, ThreadPoolExecutor(CONCURRENT_SESSIONS) as pool:
         consent_digest = client.get("/api/study").raise_for_status().json()["consent_digest"]
@@ -202,7 +202,7 @@ def _take_session(
     for trial in session["trials"]:
         if trial["trial_index"] < next_trial_index:  # The participant does not need this round of practice.
             continue
-        item = items[_shown(trial["task"], trial["content"])]
+        item = items[shown_digest(trial["task"], trial["content"])]
         response = {
             "response_id": str(uuid.uuid4()),
             "trial_index": trial["trial_index"],
@@ -223,7 +223,7 @@ def _take_session(
     client.post("/api/complete", json={}, headers=cookie).raise_for_status()
 
 
-def _shown(task: str, content: dict[str, Any]) -> str:
+def shown_digest(task: str, content: dict[str, Any]) -> str:
     """Return a digest of the content on the screen.
 
     This digest identifies the item, because the server sends no item ids.

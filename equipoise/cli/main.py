@@ -3,6 +3,7 @@
 import gc
 import io
 import json
+import shutil
 import sys
 import warnings
 from pathlib import Path
@@ -96,7 +97,29 @@ def new(folder: Path, sample: str) -> None:
     from equipoise.commands.new import new as make_study
 
     make_study(folder, sample)
-    click.echo(f"Made {folder}. Edit {folder / 'study.yaml'} and the texts, then run: equipoise serve {folder}")
+    click.echo(f"Made {folder}. Edit {folder / 'study.yaml'} and the texts, then run: equipoise check {folder}")
+
+
+@main.command(epilog="Example: equipoise check my-study")
+@STUDY
+@STORE
+@click.option(
+    "--browser/--no-browser",
+    default=True,
+    show_default=True,
+    help="Let simulated participants take the study in a browser, which takes a few minutes.",
+)
+def check(study: Path, store: str | None, browser: bool) -> None:
+    """Check a study before launch, and print a checklist. The exit code is 1 if a point failed.
+
+    The command changes neither the study's folder nor its store.
+    """
+    from equipoise.commands.check.check import check as check_study
+
+    checklist = check_study(study, store, browser)
+    click.echo(checklist.text(min(shutil.get_terminal_size().columns, 100)))
+    if checklist.has_failed:
+        sys.exit(1)
 
 
 @main.command(epilog="Example: equipoise serve my-study --port 8000")

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,7 +29,9 @@ STOP_TIMEOUT_S = 15
 
 
 @contextmanager
-def running_server(folder: Path, location: StoreAddress | None = None) -> Iterator[str]:
+def running_server(
+    folder: Path, location: StoreAddress | None = None, environment: Mapping[str, str] = os.environ
+) -> Iterator[str]:
     """Serve a study on a free port of this machine. Yield the URL. At the end of the `with` block, stop the server.
 
     Parameters
@@ -38,6 +40,8 @@ def running_server(folder: Path, location: StoreAddress | None = None) -> Iterat
         The study's folder.
     location
         File or database address of the store. By default `EQUIPOISE_STORE`, or the file in the study's folder.
+    environment
+        Environment variables of the server, with its settings; by default those of this process.
 
     Raises
     ------
@@ -62,10 +66,11 @@ def running_server(folder: Path, location: StoreAddress | None = None) -> Iterat
         ],
         stdin=subprocess.DEVNULL,
         # All simulated participants come from one address, and respond faster than people do.
-        env=os.environ
-        | {
+        env={
+            **environment,
             "EQUIPOISE_STARTS_PER_MINUTE": "1000000",
             "EQUIPOISE_REQUESTS_PER_SECOND": "100000",
+            "EQUIPOISE_SLOTS_PER_ADDRESS": "1000000",
             "EQUIPOISE_LOG_LEVEL": "WARNING",
         },
     )

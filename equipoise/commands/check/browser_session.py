@@ -1,0 +1,122 @@
+"""A participant in a real browser: reads every page, answers every question, and reaches the last page.
+
+The participant clicks as a person does, and gives the right answers, which it knows from the battery. It stops with an
+error if the page shows something else than the next step of the study.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from batteries.items import Item
+from experiment.plan import Phase
+from experiment.simulated_participants import shown_digest
+from experiment.study.definition import Study
+
+if TYPE_CHECKING:
+    from playwright.async_api import BrowserContext, Page
+
+PATIENCE_MS = 30_000
+"""Longest wait for the next step, in addition to the reading time and the deadline of the study."""
+NEXT = ("#feedback-continue", "#consent-agree", "#demographics-done", "#fullscreen-go", "#page-next")
+"""Selectors of the buttons that lead to the next page."""
+KEYBOARD_CHECK, TRIAL, COMPLETED = "#keyboard-check", "#stimulus:not(.closed):not(.reading)", "#completed"
+EARLY_END = ("#declined", "#incompatible", "#withdrawn", "#ended", "#notice")
+ONSET_MS = 50
+"""Wait after the onset of a question, because the page refuses responses in the frame of the onset."""
+
+
+class StoppedEarly(Exception):
+    """The participant could not complete the study. The message says where and why."""
+
+
+class BrowserParticipant:
+    """A participant who takes a study in a new browser context.
+
+    Parameters
+    ----------
+    context
+        The browser context.
+    study
+        The study that is served.
+    """
+
+    def __init__(self, context: "BrowserContext", study: Study) -> None:
+        self._context = context
+        self._study = study
+        timing = study.definition.timing
+        self._patience_ms = PATIENCE_MS + timing.reading_ms + (timing.deadline_ms or 0)
+        self._answers: Iterator[Item] | None = None
+        self._n_answered = 0
+        self._errors: list[str] = []
+
+    async def take(self, url: str) -> None:
+        """Take the study from its link to its last page.
+
+        Raises
+        ------
+        StoppedEarly
+            If the last page is not reached.
+        """
+        from playwright.async_api import Error  # noqa: PLC0415 - an optional library
+
+        page = await self._context.new_page()
+        page.on("pageerror", lambda error: self._errors.append(str(error).splitlines()[0]))
+        try:
+            await page.goto(url)
+            while await self._step(page):
+                pass
+        except Error as error:
+            reason = self._errors[0] if self._errors else str(error).splitlines()[0]
+            raise StoppedEarly(f"{await self._place(page)}: {reason}") from None
+        if self._errors:
+            raise StoppedEarly(f"the page reported an error: {self._errors[0]}")
+        code = self._study.definition.recruitment.exits.completed.code or self._study.definition.completion_code
+        if code is not None and code not in await page.locator(COMPLETED).inner_text():
+            raise StoppedEarly(f"the last page does not show the completion code {code}")
+
+    async def _step(self, page: "Page") -> bool:
+        """Do what the page asks for. Return False on the last page."""
+        anything = [*NEXT, KEYBOARD_CHECK, TRIAL, COMPLETED, *EARLY_END]
+        found = page.locator(", ".join(f"{selector}:not([data-done])" for selector in anything)).first
+        await found.wait_for(timeout=self._patience_ms)
+        shown = await found.evaluate("element => ((element.dataset.done = 1), element.id)")
+        if shown == COMPLETED.removeprefix("#"):
+            return False
+        if f"#{shown}" in EARLY_END:
+            words = re.sub(r"\s+", " ", await found.inner_text())
+            raise StoppedEarly(f"{await self._place(page)}, the page says: {words[:200]}")
+        if shown == "stimulus":
+            await self._answer(page)
+        elif shown == "keyboard-check":
+            await page.keyboard.press("Space")
+        else:
+            await page.locator(f"#{shown}").click(timeout=self._patience_ms)
+        return True
+
+    async def _answer(self, page: "Page") -> None:
+        await page.wait_for_timeout(ONSET_MS)
+        if self._answers is None:
+            session = await page.evaluate("fetch('/api/session').then((reply) => reply.json())")
+            self._answers = iter(_items_shown(self._study, session))
+        item = next(self._answers)
+        if item.task == "multiple_choice":
+            selectors = [f'[data-option="{item.key}"]']
+        else:
+            attribute = "data-response" if item.key in {"absorbed", "reflected"} else "data-port"
+            selectors = [f'[{attribute}="{item.key}"]', "#submit-response"]
+        for selector in selectors:
+            await page.locator(f"#stimulus:not(.closed) {selector}").click(timeout=self._patience_ms)
+        self._n_answered += 1
+
+    async def _place(self, page: "Page") -> str:
+        """Return the point at which the participant is."""
+        return f"after {self._n_answered} answered questions" if self._n_answered else "before the first question"
+
+
+def _items_shown(study: Study, session: dict[str, Any]) -> list[Item]:
+    """Return the items that a participant sees who answers correctly: all trials, with one round of practice."""
+    items = {shown_digest(item.task, item.content): item for item in study.battery.items}
+    trials = [items[shown_digest(trial["task"], trial["content"])] for trial in session["trials"]]
+    n_practice = sum(trial["phase"] == Phase.PRACTICE for trial in session["trials"])
+    return [*trials[: n_practice // session["practice_rounds"]], *trials[n_practice:]]

@@ -1,0 +1,113 @@
+"""Point on the duration of a session, estimated from words and from the study's own timing."""
+
+import re
+from dataclasses import dataclass
+
+from batteries.items import Item
+from batteries.tasks import READING_WORDS_PER_MINUTE, task_named
+from equipoise.commands.check.checklist import Point, failed, needs_attention, not_checked, passed
+from experiment.study.definition import Study
+
+DECISION_S = 10
+"""Assumed time to decide on a response after reading. A pilot replaces this assumption."""
+LARGEST_RATIO = 1.5
+"""Largest ratio of the stated to the estimated duration, or of the estimated to the stated duration."""
+WITHOUT_SPACES = frozenset({"ja", "km", "lo", "my", "th", "zh"})
+"""Languages that write words without spaces, so that words cannot be counted."""
+_STATED = re.compile(r"(\d+)\s*(?:(?:-|–|to|bis|a|إلى)\s*(\d+)\s*)?(?:min|دقيقة|دقائق)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Duration:
+    """Estimated duration of a session, averaged over the groups."""
+
+    minutes: float
+    n_words: int
+    """Words that a participant reads."""
+    n_questions: int
+    """Questions that a participant answers, with one round of practice."""
+
+
+def estimated_duration(study: Study) -> Duration | None:
+    """Estimate the duration of a session; None if words of the study's language cannot be counted."""
+    if study.definition.language.partition("-")[0] in WITHOUT_SPACES:
+        return None
+    definition, groups = study.definition, study.test_items_by_group.values()
+    timeline = definition.timeline
+    pause = timeline.breaks.page if timeline.breaks else None
+    pages = [study.texts[name] for name in timeline.texts if name not in {pause, timeline.contact}]
+    about = [" ".join([question.ask, *question.options]) for question in study.demographics]
+    n_words = sum(len(text.split()) for text in [*pages, *about])
+    apart = [study.battery.by_id[item_id] for item_id in (*definition.practice, *definition.attention_checks)]
+    per_group = [[*apart, *items] for items in groups]
+    seconds = sum(_seconds(item, study) for items in per_group for item in items) / len(per_group)
+    n_item_words = sum(_n_words(item) for items in per_group for item in items) / len(per_group)
+    return Duration(
+        (n_words / READING_WORDS_PER_MINUTE) + seconds / 60 + len(about) * DECISION_S / 60,
+        round(n_words + n_item_words),
+        round(sum(map(len, per_group)) / len(per_group)),
+    )
+
+
+def _n_words(item: Item) -> int:
+    return task_named(item.task).n_words(item.content)
+
+
+def _seconds(item: Item, study: Study) -> float:
+    """Return the time of one trial: fixation, reading (at least `reading_ms`) and decision, at most the deadline."""
+    timing = study.definition.timing
+    reading_s = max(60 * _n_words(item) / READING_WORDS_PER_MINUTE, timing.reading_ms / 1000)
+    shown_s = reading_s + DECISION_S
+    if timing.deadline_ms is not None:
+        shown_s = min(shown_s, timing.deadline_ms / 1000)
+    return timing.fixation_ms / 1000 + shown_s
+
+
+def duration_point(study: Study) -> Point:
+    """Estimate the duration, and compare it with the pages' statement and with the rules of resuming."""
+    subject, estimate = "Duration", estimated_duration(study)
+    if estimate is None:
+        return not_checked(
+            subject,
+            f"the language `{study.definition.language}` has no spaces between words, so they were not counted.",
+            "measure the duration in a pilot.",
+        )
+    timing = study.definition.timing
+    own = f"fixations of {timing.fixation_ms} ms"
+    if timing.reading_ms:
+        own += f", a reading time of {timing.reading_ms / 1000:g} s"
+    if timing.deadline_ms is not None:
+        own += f", a deadline of {timing.deadline_ms / 1000:g} s"
+    found = (
+        f"about {estimate.minutes:.0f} minutes: {estimate.n_words:,} words at {READING_WORDS_PER_MINUTE} words per "
+        f"minute (adults who read English silently; Brysbaert, 2019), {own}, and {DECISION_S} s to decide on each of "
+        f"{estimate.n_questions} questions (an assumption)."
+    )
+    longest = study.definition.resume.max_age_min
+    if longest is not None and longest < estimate.minutes:
+        return failed(
+            subject,
+            f"{found} But a session can be resumed for {longest:g} minutes only.",
+            "raise `resume.max_age_min`.",
+        )
+    stated = stated_minutes(study)
+    if stated is None:
+        return passed(subject, f"{found} Measure it in a pilot.")
+    if not estimate.minutes / LARGEST_RATIO <= stated <= estimate.minutes * LARGEST_RATIO:
+        return needs_attention(
+            subject,
+            f"{found} But the participants' pages say {stated:g} minutes.",
+            "measure the duration in a pilot, and correct the page or shorten the study.",
+        )
+    return passed(subject, f"{found} The participants' pages say {stated:g} minutes.")
+
+
+def stated_minutes(study: Study) -> float | None:
+    """Return the duration that the information or the consent states in digits: the mean of a span, or None."""
+    timeline = study.definition.timeline
+    for name in (*timeline.information, *([timeline.consent] if timeline.consent else [])):
+        found = _STATED.search(study.texts[name])
+        if found:
+            low, high = float(found[1]), float(found[2] or found[1])
+            return (low + high) / 2
+    return None
