@@ -12,7 +12,7 @@ from batteries.tasks import task_named
 from batteries.vignettes.battery_writer import write_battery
 from batteries.vignettes.build import BatteryBuilder
 from batteries.vignettes.spec import read_spec
-from equipoise.commands.check.checklist import Point, failed, listed, needs_attention, passed
+from equipoise.commands.check.checklist import Point, failed, listed, needs_attention, passed, problem_and_fix
 from experiment.study.definition import Study
 
 SPEC = "spec.yaml"
@@ -35,9 +35,8 @@ def battery_point(study: Study) -> Point:
     try:
         built = _build(study.folder)
     except InputError as error:
-        return failed(
-            subject, f"{SPEC} does not build: {str(error).splitlines()[0]}", "correct the templates or the file."
-        )
+        problem, fix = problem_and_fix(error)
+        return failed(subject, f"{SPEC} does not build: {problem}", fix)
     if _questions(built) != _questions(study.battery):
         return needs_attention(
             subject,

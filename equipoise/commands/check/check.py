@@ -5,7 +5,7 @@ from pathlib import Path
 from batteries.errors import InputError
 from equipoise.commands.check.battery import answer_keys_point, battery_point
 from equipoise.commands.check.browser import browser_points, skipped_points
-from equipoise.commands.check.checklist import Checklist, failed
+from equipoise.commands.check.checklist import Checklist, failed, problem_and_fix
 from equipoise.commands.check.consent import consent_point
 from equipoise.commands.check.duration import duration_point
 from equipoise.commands.check.exits import codes_point
@@ -45,8 +45,8 @@ def check(study: StudyFolder, store: StoreAddress | None = None, browser: bool =
         try:
             study = loaded(study)
         except InputError as error:
-            found, _, fix = str(error).partition(" Fix: ")
-            point = failed("Files", f"{found} The other points were not checked.", fix or "correct the file.")
+            problem, fix = problem_and_fix(error)
+            point = failed("Files", f"{problem} The other points were not checked.", fix)
             return Checklist(f"Check of {study}", (point,))
     study = loaded(study)
     return Checklist(

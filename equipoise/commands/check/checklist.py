@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from batteries.errors import InputError
+
 
 class Verdict(StrEnum):
     """Result of one point of a checklist."""
@@ -74,10 +76,14 @@ class Checklist:
 
     def _summary(self) -> str:
         numbers = {verdict: sum(point.verdict is verdict for point in self.points) for verdict in Verdict}
-        counts = ", ".join(f"{number} {verdict}" for verdict, number in numbers.items())
+        n_attention = numbers[Verdict.ATTENTION]
+        counts = (
+            f"{numbers[Verdict.PASSED]} passed, {n_attention} need{'s' * (n_attention == 1)} attention, "
+            f"{numbers[Verdict.FAILED]} failed, {numbers[Verdict.NOT_CHECKED]} not checked"
+        )
         if numbers[Verdict.FAILED]:
             return f"{counts}. Correct the failed points before you launch the study."
-        if numbers[Verdict.ATTENTION] or numbers[Verdict.NOT_CHECKED]:
+        if n_attention or numbers[Verdict.NOT_CHECKED]:
             return f"{counts}. No point failed. Decide the other points before you launch the study."
         return f"{counts}. The study is ready."
 
@@ -92,6 +98,12 @@ def _wrapped(label: str, sentence: str, width: int) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def problem_and_fix(error: InputError) -> tuple[str, str]:
+    """Return the first problem of an error and its fix, as a point has them."""
+    problem, _, fix = str(error).splitlines()[0].partition(" Fix: ")
+    return problem, fix
 
 
 def listed(names: Sequence[object], most: int = 5) -> str:

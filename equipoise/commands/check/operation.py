@@ -10,11 +10,20 @@ from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
 from batteries.errors import InputError
-from equipoise.commands.check.checklist import Point, failed, listed, needs_attention, not_checked, passed
+from equipoise.commands.check.checklist import (
+    Point,
+    failed,
+    listed,
+    needs_attention,
+    not_checked,
+    passed,
+    problem_and_fix,
+)
 from experiment.records import Kind
 from experiment.study.definition import Study
 from server.app import create_app
 from server.locations import store_location
+from server.recruitment.prolific_token import prolific_tokens
 from server.security.secret_files import Secrets
 from server.settings import Settings
 from server.store import Access, SqliteStore, StoreUnavailable
@@ -106,6 +115,10 @@ def https_point(study: Study, settings: Settings) -> Point:
             f"`prolific_secured_url` leads to {linked}, which is not in EQUIPOISE_HOSTS.",
             "make the two names equal.",
         )
+    try:
+        prolific_tokens(study, settings)
+    except InputError as error:
+        return failed(subject, *problem_and_fix(error))
     cookie = _cookie_over_https(study, settings)
     if not (cookie.startswith("__Host-") and "; Secure" in cookie and "; HttpOnly" in cookie):
         return failed(

@@ -1,7 +1,7 @@
 """Point on the analysis plan of a study."""
 
 from batteries.errors import InputError
-from equipoise.commands.check.checklist import Point, failed, needs_attention, passed
+from equipoise.commands.check.checklist import Point, failed, needs_attention, passed, problem_and_fix
 from equipoise.commands.plan_check import check_study_plan
 from experiment.study.definition import Study
 
@@ -12,8 +12,7 @@ def plan_point(study: Study) -> Point:
     try:
         check_study_plan(study)
     except InputError as error:
-        found, _, fix = str(error).splitlines()[0].partition(" Fix: ")
-        return failed(subject, found, fix)
+        return failed(subject, *problem_and_fix(error))
     if not plan.exclusions:
         return needs_attention(
             subject,
