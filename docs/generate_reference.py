@@ -91,8 +91,9 @@ API_GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         """study = eq.load_study(Path("my-study"))
 print(study.name, len(study.test_items))
 print(eq.plan_session(study, group=1, seed=1).trials[0].item_id)
-print(eq.schema("study")["title"])""",
-        ("new", "demo", "schema", "load_study", "Study", "plan_session", "Plan", "Trial", "InputError"),
+print(eq.schema("study")["title"])
+print(eq.check("my-study", browser=False).text())""",
+        ("new", "check", "demo", "schema", "load_study", "Study", "plan_session", "Plan", "Trial", "InputError"),
     ),
     (
         "Batteries",

@@ -11,6 +11,7 @@ from equipoise.commands.check.duration import duration_point
 from equipoise.commands.check.exits import codes_point
 from equipoise.commands.check.groups import groups_point, quotas_point
 from equipoise.commands.check.operation import backup_point, https_point, utc_now
+from equipoise.commands.check.pay import pay_point
 from equipoise.commands.check.plan import plan_point
 from equipoise.commands.check.study_texts import files_point, pages_point, reading_age_point, translation_point
 from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded, setting_of
@@ -62,6 +63,7 @@ def check(study: StudyFolder, store: StoreAddress | None = None, browser: bool =
             groups_point(study),
             quotas_point(study),
             duration_point(study),
+            pay_point(study),
             codes_point(study),
             plan_point(study),
             *(browser_points(study) if browser else skipped_points("--no-browser was given.")),

@@ -13,7 +13,7 @@ from tests.equipoise.commands_in_processes import equipoise
 
 SUBJECTS = [
     "Files", "Pages", "Consent", "Reading age", "Translation", "Battery", "Answer keys", "Groups", "Quotas", "Duration",
-    "Completion codes", "Analysis plan", "Browser", "Timing", "Backup", "HTTPS",
+    "Pay", "Completion codes", "Analysis plan", "Browser", "Timing", "Backup", "HTTPS",
 ]  # fmt: skip
 Edit = Callable[[Path, str, str], None]
 
@@ -45,7 +45,7 @@ def test_the_command_prints_the_checklist_and_its_exit_code_is_1_if_a_point_fail
     (study_folder / "contact.md").write_text(f"# Contact\n\n{CONTACT}\n", encoding="utf-8")
     ready = equipoise("check", study_folder, "--no-browser")
     assert ready.returncode == 0, ready.stdout
-    assert "10 passed, 3 need attention, 0 failed, 3 not checked." in ready.stdout
+    assert "10 passed, 3 need attention, 0 failed, 4 not checked." in ready.stdout
 
 
 @pytest.mark.parametrize("sample", ["intuition-single", "intuition-double"])
