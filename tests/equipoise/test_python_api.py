@@ -111,6 +111,7 @@ CALLS: dict[str, Callable[[StoredStudy, str], Any]] = {
     "battery_import": lambda stored, _: _imported(stored),
     "battery_preview": lambda stored, _: _previewed(stored),
     "battery_variants": lambda stored, _: _varied(stored),
+    "check": lambda _, __: eq.check("study", browser=False),
     "demo": lambda _, __: eq.demo("demo", n_participants=4, keep_serving=False),
     "exclude": lambda _, __: eq.exclude("study", "fire alarm", panel_id="anna"),
     "identities_delete": lambda _, __: eq.identities_delete("study", everybody=True),

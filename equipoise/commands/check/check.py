@@ -27,7 +27,8 @@ def check(study: StudyFolder, store: StoreAddress | None = None, browser: bool =
     study
         The study or its folder.
     store
-        The study's store, to find its backups; by default the store in the settings.
+        File or database address of the store, to find its backups. By default `EQUIPOISE_STORE`, or the file in the
+        study's folder.
     browser
         True to let a simulated participant of each group take the study in Chromium, which takes a few minutes.
 
