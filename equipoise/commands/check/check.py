@@ -67,7 +67,7 @@ def check(study: StudyFolder, store: StoreAddress | None = None, browser: bool =
             pay_point(study),
             codes_point(study),
             plan_point(study),
-            *(browser_points(study) if browser else skipped_points("--no-browser was given.")),
+            *(browser_points(study) if browser else skipped_points("--no-browser was given.", "run the command without --no-browser.")),
             backup_point(study, settings, utc_now()),
             https_point(study, settings),
         ),

@@ -1,5 +1,6 @@
 """Point on the duration of a session, estimated from words and from the study's own timing."""
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -26,6 +27,11 @@ class Duration:
     """Words that a participant reads."""
     n_questions: int
     """Questions that a participant answers, with one round of practice."""
+
+    @property
+    def whole_minutes(self) -> int:
+        """The duration in minutes, rounded up."""
+        return math.ceil(self.minutes)
 
 
 def estimated_duration(study: Study) -> Duration | None:
@@ -79,7 +85,7 @@ def duration_point(study: Study) -> Point:
     if timing.deadline_ms is not None:
         own += f", a deadline of {timing.deadline_ms / 1000:g} s"
     found = (
-        f"about {estimate.minutes:.0f} minutes: {estimate.n_words:,} words at {READING_WORDS_PER_MINUTE} words per "
+        f"about {estimate.whole_minutes} minutes: {estimate.n_words:,} words at {READING_WORDS_PER_MINUTE} words per "
         f"minute (adults who read English silently; Brysbaert, 2019), {own}, and {DECISION_S} s to decide on each of "
         f"{estimate.n_questions} questions (an assumption)."
     )

@@ -15,11 +15,11 @@ def pay_point(study: Study) -> Point:
         return not_checked(
             "Pay", "the duration is not known.", "measure the duration in a pilot, and pay for this time."
         )
-    least = " or ".join(f"{wage * estimate.minutes / 60:.2f} {currency}" for currency, wage in LEAST_PER_HOUR.items())
+    least = " or ".join(f"{wage * estimate.whole_minutes / 60:.2f} {currency}" for currency, wage in LEAST_PER_HOUR.items())
     per_hour = " or ".join(f"{wage:g} {currency}" for currency, wage in LEAST_PER_HOUR.items())
     return not_checked(
         "Pay",
-        f"study.yaml does not state the payment. For about {estimate.minutes:.0f} minutes, Prolific's minimum of "
+        f"study.yaml does not state the payment. For about {estimate.whole_minutes} minutes, Prolific's minimum of "
         f"{per_hour} per hour is {least}.",
         "compare this with the payment of your panel.",
     )

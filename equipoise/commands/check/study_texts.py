@@ -76,8 +76,8 @@ def reading_age_point(study: Study) -> Point:
     hardest = max(ages, key=lambda name: ages[name])
     return passed(
         subject,
-        f"at most {ages[hardest]:.0f} years ({hardest}), by the {formula.name}; at most {HIGHEST_READING_AGE} years "
-        "are recommended.",
+        f"the hardest text is {hardest}, which needs a reading age of {ages[hardest]:.0f} years. At most "
+        f"{HIGHEST_READING_AGE} years are recommended. By the {formula.name}.",
     )
 
 

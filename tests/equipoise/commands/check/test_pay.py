@@ -12,7 +12,7 @@ def test_the_least_fair_payment_for_the_estimated_duration_is_named(sample_study
     assert estimate is not None
     point = pay_point(sample_study)
     assert point.verdict is Verdict.NOT_CHECKED
-    assert f"{estimate.minutes / 10:.2f} GBP or {8 * estimate.minutes / 60:.2f} USD" in point.found
+    assert f"{estimate.whole_minutes / 10:.2f} GBP or {8 * estimate.whole_minutes / 60:.2f} USD" in point.found
 
 
 def test_without_a_duration_no_payment_is_named(sample_study: Study) -> None:
