@@ -51,6 +51,8 @@ def check(study: StudyFolder, store: StoreAddress | None = None, browser: bool =
             point = failed("Files", f"{problem} The other points were not checked.", fix)
             return Checklist(f"Check of {study}", (point,))
     study = loaded(study)
+    without = skipped_points("--no-browser was given.", "run the command without --no-browser.")
+    in_browser = browser_points(study) if browser else without
     return Checklist(
         f"Check of the study `{study.name}`, version {study.definition.version}",
         (
@@ -67,7 +69,7 @@ def check(study: StudyFolder, store: StoreAddress | None = None, browser: bool =
             pay_point(study),
             codes_point(study),
             plan_point(study),
-            *(browser_points(study) if browser else skipped_points("--no-browser was given.", "run the command without --no-browser.")),
+            *in_browser,
             backup_point(study, settings, utc_now()),
             https_point(study, settings),
         ),

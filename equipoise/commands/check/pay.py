@@ -15,7 +15,8 @@ def pay_point(study: Study) -> Point:
         return not_checked(
             "Pay", "the duration is not known.", "measure the duration in a pilot, and pay for this time."
         )
-    least = " or ".join(f"{wage * estimate.whole_minutes / 60:.2f} {currency}" for currency, wage in LEAST_PER_HOUR.items())
+    hours = estimate.whole_minutes / 60
+    least = " or ".join(f"{wage * hours:.2f} {currency}" for currency, wage in LEAST_PER_HOUR.items())
     per_hour = " or ".join(f"{wage:g} {currency}" for currency, wage in LEAST_PER_HOUR.items())
     return not_checked(
         "Pay",
