@@ -68,14 +68,14 @@ def answer_keys_point(study: Study) -> Point:
     total = sum(by_group.values(), Counter[str]())
     most_often, n_most = total.most_common(1)[0]
     n_items = total.total()
-    habit = f"always answering {most_often} is right in {n_most} of {n_items} test items"
+    habit = f"always answering {most_often} is right in {n_most} of {n_items} test items ({n_most / n_items:.0%})"
     if any(task_named(item.task).categories for item in study.test_items):
         return _over_groups(subject, by_group, habit)
     chance = sum(1 / len(task_named(item.task).responses(item.content)) for item in study.test_items) / n_items
     if n_most / n_items > chance + MOST_ABOVE_CHANCE:
         return needs_attention(
             subject,
-            f"{habit} ({n_most / n_items:.0%}); chance is {chance:.0%}.",
+            f"{habit}; chance is {chance:.0%}.",
             "change the order of options in some items (`equipoise battery variants` does this).",
         )
     for group, counts in by_group.items():

@@ -13,6 +13,8 @@ HIGHEST_READING_AGE = 13
 """Age at the eighth grade. Ethics boards in the USA recommend at most this grade for consent texts (Paasche-Orlow,
 Taylor & Brancati, 2003, New England Journal of Medicine 348, 721-726).
 """
+ADULT_AGE = 18
+"""Age at the end of school. The formulas say nothing about higher ages."""
 LEAST_WORDS = 50
 """In a shorter text, a single long word or sentence changes the reading age by several years."""
 
@@ -69,16 +71,20 @@ def reading_age_point(study: Study) -> Point:
     if hard:
         return needs_attention(
             subject,
-            f"{listed([f'{name} needs a reading age of {age:.0f}' for name, age in hard.items()])}. At most "
+            f"{listed([f'{name} needs a reading age of {_years(age)}' for name, age in hard.items()])}. At most "
             f"{HIGHEST_READING_AGE} years are recommended for consent texts. By the {formula.name}.",
             "shorten sentences, and replace long words.",
         )
     hardest = max(ages, key=lambda name: ages[name])
     return passed(
         subject,
-        f"the hardest text is {hardest}, which needs a reading age of {ages[hardest]:.0f} years. At most "
+        f"the hardest text is {hardest}, which needs a reading age of {_years(ages[hardest])}. At most "
         f"{HIGHEST_READING_AGE} years are recommended. By the {formula.name}.",
     )
+
+
+def _years(age: float) -> str:
+    return f"{age:.0f} years" if age <= ADULT_AGE else f"more than {ADULT_AGE} years"
 
 
 def _n_words(blocks: list[str]) -> int:

@@ -49,7 +49,7 @@ def test_positions_that_are_right_equally_often_pass(sample_study: Study) -> Non
     groups = {item.item_id: 1 + number // 8 for number, item in enumerate(items)}
     point = answer_keys_point(with_items(sample_study, items, groups))
     assert point.verdict is Verdict.PASSED
-    assert "position 1 is right in 4 of 16 test items; chance is 25%" in point.found
+    assert "position 1 is right in 4 of 16 test items (25%); chance is 25%" in point.found
 
 
 def test_a_position_that_is_right_more_often_than_chance_needs_attention(sample_study: Study) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
+from batteries.items import Item
 from equipoise.commands.check import browser, browser_session
 from equipoise.commands.check.browser import browser_points
 from equipoise.commands.check.checklist import Verdict
@@ -14,7 +15,7 @@ from experiment.load_study import load_study
 from experiment.study.definition import Study
 from experiment.study.recruitment import Recruitment
 from tests.end_to_end.whole_study import make_whole_study
-from tests.equipoise.commands.check.studies import with_entries
+from tests.equipoise.commands.check.studies import with_entries, with_items
 
 pytestmark = pytest.mark.usefixtures("chromium")
 
@@ -71,6 +72,13 @@ def test_without_chromium_the_browser_is_not_checked(
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
     done, _ = browser_points(load_study(whole))
     assert (done.verdict, "playwright install chromium" in done.fix) == (Verdict.NOT_CHECKED, True), done
+
+
+def test_items_of_published_plugins_are_not_answered(sample_study: Study) -> None:
+    content = {"plugin": "slider", "parameters": {}, "answers": [{"response": 0}, {"response": 1}]}
+    dots = Item(item_id="dots", task="jspsych", factors={}, content=content, key={"response": 0})
+    done, _ = browser_points(with_items(sample_study, [dots], {"dots": 1}))
+    assert (done.verdict, "jsPsych" in done.found) == (Verdict.NOT_CHECKED, True)
 
 
 def frames(intended: int, *shown: int) -> list[dict[str, Any]]:

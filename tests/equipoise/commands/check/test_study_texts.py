@@ -55,7 +55,7 @@ def test_texts_that_are_easy_to_read_pass_and_the_formula_is_named(sample_study:
 def test_a_page_that_is_hard_to_read_needs_attention(sample_study: Study) -> None:
     point = reading_age_point(with_texts(sample_study, debrief=HARD))
     assert point.verdict is Verdict.ATTENTION
-    assert "debrief.md needs a reading age of" in point.found
+    assert "debrief.md needs a reading age of more than 18 years" in point.found
 
 
 def test_a_short_page_is_not_judged(sample_study: Study) -> None:
