@@ -312,7 +312,7 @@ def test_the_digest_of_the_study_changes_with_its_questions(study_folder: Path, 
 def write_questions(folder: Path, ask: str = "How old are you?", work: str = "text") -> None:
     path = folder / "study.yaml"
     text = path.read_text(encoding="utf-8")
-    if "demographics:" not in text:
+    if "\n  demographics:" not in text:
         path.write_text(text.replace("timeline:\n", "timeline:\n  demographics: about-you.yaml\n"), encoding="utf-8")
     (folder / "about-you.yaml").write_text(
         f"questions:\n  - {{name: age, ask: '{ask}', answer: number, low: 18, high: 120}}\n"
