@@ -13,9 +13,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from batteries.errors import InputError
 from batteries.tasks.jspsych_plugin import JsPsychPlugin
 from equipoise.commands.check.browser_session import BrowserParticipant, StoppedEarly
-from equipoise.commands.check.checklist import Point, failed, listed, needs_attention, not_checked, passed
+from equipoise.commands.check.checklist import (
+    Point,
+    failed,
+    listed,
+    needs_attention,
+    not_checked,
+    passed,
+    problem_and_fix,
+)
 from equipoise.commands.server_process import running_server
 from equipoise.progress_bar import progress_bar
 from experiment.load_study import load_study
@@ -67,6 +76,8 @@ def browser_points(study: Study) -> list[Point]:
                 calls_outside_loops() as call,
             ):
                 stopped = call(asyncio.run, _take_all(tried, url, on_done))
+        except InputError as error:
+            return [failed(BROWSER, *problem_and_fix(error)), not_checked(TIMING, "the study was not served.")]
         except _NoBrowserError as error:
             return skipped_points(
                 f"Chromium did not start ({error}).", "run `playwright install chromium`, and check again."

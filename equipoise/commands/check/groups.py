@@ -1,6 +1,5 @@
 """Points on counterbalance groups and quotas."""
 
-from batteries.design import levels_of
 from equipoise.commands.check.checklist import Point, failed, listed, needs_attention, passed
 from experiment.study.analysis_plan import OF_RUNS
 from experiment.study.definition import Study
@@ -21,7 +20,7 @@ def groups_point(study: Study) -> Point:
     for factor in study.definition.analysis.by:
         if factor in OF_RUNS:
             continue
-        levels = {group: {levels_of(item, [factor]) for item in items} for group, items in by_group.items()}
+        levels = {group: {item.factors.get(factor) for item in items} for group, items in by_group.items()}
         every = set().union(*levels.values())
         if without := [group for group, seen in levels.items() if seen != every]:
             return needs_attention(

@@ -1,5 +1,6 @@
 """Points on a real browser: simulated participants in Chromium, and the timing."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,13 @@ def test_without_chromium_the_browser_is_not_checked(
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
     done, _ = browser_points(load_study(whole))
     assert (done.verdict, "playwright install chromium" in done.fix) == (Verdict.NOT_CHECKED, True), done
+
+
+def test_a_study_that_cannot_be_served_fails(sample_study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(browser, "_environment", lambda: {**os.environ, "EQUIPOISE_THREADS": "none"})
+    done, timing = browser_points(sample_study)
+    assert (done.verdict, timing.verdict) == (Verdict.FAILED, Verdict.NOT_CHECKED)
+    assert done.fix
 
 
 def test_items_of_published_plugins_are_not_answered(sample_study: Study) -> None:

@@ -32,6 +32,13 @@ def test_a_group_that_lacks_a_level_of_a_reported_factor_needs_attention(sample_
     assert "Not every group sees every level of `outcome`: group 1" in point.found
 
 
+def test_an_item_without_a_reported_factor_is_an_item_of_another_level(sample_study: Study) -> None:
+    first, second = choice("q1", 1, outcome="a"), choice("q2", 1)
+    without = second.model_copy(update={"factors": {}})
+    point = groups_point(with_items(sample_study, [first, without], {"q1": 1, "q2": 2}))
+    assert (point.verdict, "every level of `outcome`" in point.found) == (Verdict.ATTENTION, True)
+
+
 @pytest.mark.parametrize(
     ("rules", "verdict", "found"),
     [
