@@ -1,6 +1,7 @@
 """Points on a real browser: simulated participants in Chromium, and the timing."""
 
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,19 @@ def test_a_page_that_stops_the_participants_fails(whole: Path, monkeypatch: pyte
     done, _ = browser_points(load_study(whole))
     assert done.verdict is Verdict.FAILED
     assert "before the first question" in done.found
+
+
+def test_a_page_that_ends_the_session_early_fails_with_its_words(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (whole / "study.yaml").read_text(encoding="utf-8")
+    (whole / "study.yaml").write_text(
+        text.replace("recruitment:\n", "recruitment:\n  entry: panel\n"), encoding="utf-8"
+    )
+    monkeypatch.setattr(
+        browser, "_copy_without_recruitment", lambda study, folder: shutil.copytree(study.folder, folder)
+    )
+    done, _ = browser_points(load_study(whole))
+    assert done.verdict is Verdict.FAILED
+    assert "before the first question, the page says: Every part Please open this study with the link" in done.found
 
 
 def test_a_last_page_without_the_completion_code_fails(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
