@@ -148,7 +148,7 @@ async def _take_all(study: Study, url: str, on_done: Callable[[], None]) -> list
 def _browser_point(n_groups: int, stopped: list[str], sessions: list[dict[str, Any]]) -> Point:
     if stopped:
         return failed(
-            BROWSER, f"a simulated participant stopped {stopped[0]}.", "serve the study, and take it yourself."
+            BROWSER, f"a simulated participant stopped {stopped[0]}", "serve the study, and take it yourself."
         )
     done = {row["group"] for row in sessions if row["kind"] == Kind.HUMAN and row["status"] == Status.COMPLETED}
     if missing := sorted(set(range(1, n_groups + 1)) - done):

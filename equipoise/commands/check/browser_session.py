@@ -14,7 +14,7 @@ from experiment.simulated_participants import shown_digest
 from experiment.study.definition import Study
 
 if TYPE_CHECKING:
-    from playwright.async_api import BrowserContext, Page
+    from playwright.async_api import BrowserContext, Error, Page
 
 PATIENCE_MS = 30_000
 """Longest wait for the next step, in addition to the reading time and the deadline of the study."""
@@ -27,7 +27,7 @@ ONSET_MS = 50
 
 
 class StoppedEarly(Exception):
-    """The participant could not complete the study. The message says where and why."""
+    """The participant could not complete the study. The message continues the sentence "The participant stopped"."""
 
 
 class BrowserParticipant:
@@ -67,13 +67,12 @@ class BrowserParticipant:
             while await self._step(page):
                 pass
         except Error as error:
-            reason = self._errors[0] if self._errors else str(error).splitlines()[0]
-            raise StoppedEarly(f"{await self._place(page)}: {reason}") from None
+            raise StoppedEarly(f"{self._place()}. {await self._reason(page, error)}") from None
         if self._errors:
-            raise StoppedEarly(f"the page reported an error: {self._errors[0]}")
+            raise StoppedEarly(f"on the last page. The page reported an error: {self._errors[0]}")
         code = self._study.definition.recruitment.exits.completed.code or self._study.definition.completion_code
         if code is not None and code not in await page.locator(COMPLETED).inner_text():
-            raise StoppedEarly(f"the last page does not show the completion code {code}")
+            raise StoppedEarly(f"on the last page, which does not show the completion code {code}.")
 
     async def _step(self, page: "Page") -> bool:
         """Do what the page asks for. Return False on the last page."""
@@ -84,8 +83,7 @@ class BrowserParticipant:
         if shown == COMPLETED.removeprefix("#"):
             return False
         if f"#{shown}" in EARLY_END:
-            words = re.sub(r"\s+", " ", await found.inner_text())
-            raise StoppedEarly(f"{await self._place(page)}, the page says: {words[:200]}")
+            raise StoppedEarly(f"{self._place()}. The page says: {await _words(page, f'#{shown}')}")
         if shown == "stimulus":
             await self._answer(page)
         elif shown == "keyboard-check":
@@ -109,9 +107,24 @@ class BrowserParticipant:
             await page.locator(f"#stimulus:not(.closed) {selector}").click(timeout=self._patience_ms)
         self._n_answered += 1
 
-    async def _place(self, page: "Page") -> str:
+    def _place(self) -> str:
         """Return the point at which the participant is."""
         return f"after {self._n_answered} answered questions" if self._n_answered else "before the first question"
+
+    async def _reason(self, page: "Page", error: "Error") -> str:
+        """Return a sentence on an error of the page or of the browser."""
+        from playwright.async_api import TimeoutError as TooLong  # noqa: PLC0415
+
+        if self._errors:
+            return f"The page reported an error: {self._errors[0]}"
+        if isinstance(error, TooLong):
+            return f"The next step did not appear. The page says: {await _words(page, 'body')}"
+        return f"The browser reported an error: {error.message.splitlines()[0]}"
+
+
+async def _words(page: "Page", selector: str) -> str:
+    """Return the first words of a part of the page."""
+    return re.sub(r"\s+", " ", await page.locator(selector).inner_text()).strip()[:200]
 
 
 def _items_shown(study: Study, session: dict[str, Any]) -> list[Item]:

@@ -50,7 +50,8 @@ def test_a_page_that_stops_the_participants_fails(whole: Path, monkeypatch: pyte
     monkeypatch.setattr(browser_session, "PATIENCE_MS", 2_000)
     done, _ = browser_points(load_study(whole))
     assert done.verdict is Verdict.FAILED
-    assert "before the first question" in done.found
+    assert "stopped before the first question. The next step did not appear. The page says: " in done.found
+    assert "What it is for, and who pays" in done.found
 
 
 def test_a_page_that_ends_the_session_early_fails_with_its_words(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +64,7 @@ def test_a_page_that_ends_the_session_early_fails_with_its_words(whole: Path, mo
     )
     done, _ = browser_points(load_study(whole))
     assert done.verdict is Verdict.FAILED
-    assert "before the first question, the page says: Every part Please open this study with the link" in done.found
+    assert "before the first question. The page says: Every part Please open this study with the link" in done.found
 
 
 def test_a_last_page_without_the_completion_code_fails(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
