@@ -108,11 +108,13 @@ def https_point(study: Study, settings: Settings) -> Point:
             "that browsers use HTTPS, and its cookies are not secure.",
             "put a reverse proxy with HTTPS in front, and set EQUIPOISE_PROXIES=1; see docs/how-to/deploy.md.",
         )
-    linked = urlsplit(study.definition.recruitment.prolific_secured_url or "").hostname
+    recruitment = study.definition.recruitment
+    address = recruitment.prolific.address if recruitment.prolific else None
+    linked = urlsplit(address or recruitment.prolific_secured_url or "").hostname
     if linked is not None and linked not in names:
         return failed(
             subject,
-            f"`prolific_secured_url` leads to {linked}, which is not in EQUIPOISE_HOSTS.",
+            f"the address for Prolific in study.yaml leads to {linked}, which is not in EQUIPOISE_HOSTS.",
             "make the two names equal.",
         )
     try:

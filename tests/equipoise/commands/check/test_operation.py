@@ -107,12 +107,20 @@ def test_without_a_public_name_https_is_not_checked(sample_study: Study) -> None
     assert (point.verdict, "EQUIPOISE_HOSTS" in point.fix) == (Verdict.NOT_CHECKED, True)
 
 
+def test_the_address_of_the_draft_at_prolific_must_be_a_name_of_the_server(sample_study: Study) -> None:
+    prolific = {"description": "Rays.", "address": "https://elsewhere.example.org/", "minutes": 7, "wage_per_hour": 9}
+    panel = with_recruitment(sample_study, entry="panel", prolific=prolific)
+    point = https_point(panel, Settings(hosts=(NAME,), proxies=1))
+    assert (point.verdict, "elsewhere.example.org" in point.found) == (Verdict.FAILED, True)
+    assert https_point(panel, Settings(hosts=("elsewhere.example.org",), proxies=1)).verdict is Verdict.PASSED
+
+
 @pytest.mark.parametrize(
     ("settings", "found"),
     [
         (Settings(hosts=(NAME,)), "EQUIPOISE_PROXIES is 0"),
         (Settings(proxies=1), "EQUIPOISE_HOSTS is not set"),
-        (Settings(hosts=("other.example.org",), proxies=1), "`prolific_secured_url` leads to study.example.org"),
+        (Settings(hosts=("other.example.org",), proxies=1), "the address for Prolific"),
     ],
 )
 def test_settings_that_do_not_fit_https_fail(sample_study: Study, settings: Settings, found: str) -> None:

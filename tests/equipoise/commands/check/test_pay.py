@@ -1,10 +1,12 @@
 """Point on the pay."""
 
+import pytest
+
 from equipoise.commands.check.checklist import Verdict
 from equipoise.commands.check.duration import estimated_duration
 from equipoise.commands.check.pay import pay_point
 from experiment.study.definition import Study
-from tests.equipoise.commands.check.studies import with_entries
+from tests.equipoise.commands.check.studies import with_entries, with_recruitment
 
 
 def test_the_least_fair_payment_for_the_estimated_duration_is_named(sample_study: Study) -> None:
@@ -17,3 +19,22 @@ def test_the_least_fair_payment_for_the_estimated_duration_is_named(sample_study
 
 def test_without_a_duration_no_payment_is_named(sample_study: Study) -> None:
     assert "duration is not known" in pay_point(with_entries(sample_study, language="ja")).found
+
+
+@pytest.mark.parametrize(
+    ("minutes", "wage", "verdict", "found"),
+    [
+        (7, 9, Verdict.PASSED, "1.05 GBP for about 7 minutes are 9.00 GBP per hour; Prolific's minimum is 6 GBP"),
+        (7, 6, Verdict.PASSED, "0.70 GBP for about 7 minutes are 6.00 GBP per hour"),
+        (3, 9, Verdict.FAILED, "0.45 GBP for about 7 minutes are 3.86 GBP per hour"),
+        (3, 15, Verdict.ATTENTION, "But `recruitment.prolific` states 3 minutes"),
+        (30, 9, Verdict.ATTENTION, "But `recruitment.prolific` states 30 minutes"),
+    ],
+)
+def test_the_payment_at_prolific_is_compared_with_its_minimum_for_the_estimated_duration(
+    sample_study: Study, minutes: int, wage: float, verdict: Verdict, found: str
+) -> None:
+    prolific = {"description": "Rays.", "address": "https://study.example.org/", "minutes": minutes}
+    study = with_recruitment(sample_study, entry="panel", prolific=prolific | {"wage_per_hour": wage})
+    point = pay_point(study)
+    assert (point.verdict, found in point.found) == (verdict, True), point
