@@ -25,7 +25,7 @@ Edit = Callable[[Path, str, str], None]
             "[colour, configuration",
             r"yaml, line 29: `design.balance` names the factor `colour`, which no test item has",
         ),
-        ("study.yaml", "by: [outcome]", "by: [colour]", r"yaml, line 80: `analysis.by` names the factor `colour`"),
+        ("study.yaml", "by: [outcome]", "by: [colour]", r"yaml, line 85: `analysis.by` names the factor `colour`"),
         ("study.yaml", "practice: [practice-1]", "practice: [practice-9]", r"the item `practice-9`.* is not in the"),
         ("study.yaml", "practice: [practice-1]", "practice: [attention-1]", r"`attention-1` more than once"),
         (

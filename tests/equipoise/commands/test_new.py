@@ -49,4 +49,5 @@ def test_all_entries_that_are_off_can_be_switched_on(made: Path) -> None:
     assert definition.timing.reading_ms and definition.timing.deadline_ms
     assert definition.recruitment.entry == "panel"
     assert definition.recruitment.exits.no_consent.code
+    assert definition.recruitment.prolific and definition.recruitment.prolific.reward_cents == 150
     assert definition.timeline.demographics and definition.practice_criterion and definition.resume.max_age_min
