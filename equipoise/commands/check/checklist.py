@@ -85,7 +85,7 @@ class Checklist:
             return f"{counts}. Correct the failed points before you launch the study."
         if n_attention or numbers[Verdict.NOT_CHECKED]:
             return f"{counts}. No point failed. Decide the other points before you launch the study."
-        return f"{counts}. The study is ready."
+        return f"{counts}. Take the study once yourself before you launch it."
 
 
 def _wrapped(label: str, sentence: str, width: int) -> list[str]:

@@ -3,6 +3,7 @@
 from urllib.parse import urlsplit
 
 from equipoise.commands.check.checklist import Point, failed, listed, needs_attention, passed
+from equipoise.commands.check.study_texts import GAP
 from experiment.study.definition import Study
 from experiment.study.recruitment import PROLIFIC_PARAMETER, Exits
 
@@ -14,6 +15,8 @@ def codes_point(study: Study) -> Point:
     subject, definition = "Completion codes", study.definition
     recruitment = definition.recruitment
     codes = _codes(study)
+    if unfinished := [name for name, code in codes.items() if GAP.search(code)]:
+        return failed(subject, f"the code of {listed(unfinished)} is a mark such as TODO.", "write your own codes.")
     if same := _equal(codes):
         return failed(
             subject,

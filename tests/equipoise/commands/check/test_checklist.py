@@ -28,7 +28,7 @@ def test_each_point_has_its_verdict_its_subject_and_its_fix_in_80_columns() -> N
 @pytest.mark.parametrize(
     ("points", "has_failed", "summary"),
     [
-        ((PASSED,), False, "1 passed, 0 need attention, 0 failed, 0 not checked. The study is ready."),
+        ((PASSED,), False, "1 passed, 0 need attention, 0 failed, 0 not checked. Take the study once yourself"),
         ((PASSED, ATTENTION), False, "1 passed, 1 needs attention, 0 failed, 0 not checked. No point failed."),
         ((NOT_CHECKED,), False, "0 passed, 0 need attention, 0 failed, 1 not checked. No point failed."),
         ((ATTENTION, ATTENTION, FAILED), True, "0 passed, 2 need attention, 1 failed, 0 not checked. Correct"),

@@ -21,6 +21,7 @@ def test_a_study_without_a_panel_needs_no_codes(sample_study: Study) -> None:
     ("exits", "verdict", "found"),
     [
         ({"completed": DONE, "no_consent": NO}, Verdict.PASSED, "completed DONE1234 and no_consent NOCONSENT1"),
+        ({"completed": DONE | {"code": "TODO-COMPLETED"}}, Verdict.FAILED, "the code of completed is a mark"),
         ({"completed": DONE}, Verdict.ATTENTION, "have no code: no_consent"),
         ({"no_consent": NO}, Verdict.FAILED, "no code for completed sessions"),
         ({"completed": DONE, "no_consent": DONE}, Verdict.FAILED, "completed and no_consent have the same code"),
