@@ -57,6 +57,8 @@ NOT_RUN = {
     r"docker .*": "The tests have no Docker; tests/deploy/test_container.py checks the Dockerfile.",
     r"printf .*openssl .*": "It is a shell line; tests/server/security read files with several keys.",
     r"equipoise power .*": "It takes 20 s; tests/docs/test_docs.py runs the page on power.",
+    r"(EQUIPOISE_\w+=\S+ )*equipoise check my-study": "It takes a minute in a browser; "
+    "tests/equipoise/commands/check check smaller studies in a browser, and the settings.",
     r"equipoise demo.*": "tests/equipoise/test_command_line.py runs the whole demo.",
 }
 """Commands that no test of this file runs, as patterns, with the reason."""
@@ -85,6 +87,10 @@ def with_real_names(command: str) -> str:
 def example(page: str, words: str, place: int = 0) -> str:
     """Return an example of a page, by the words behind its fence."""
     return [fence["text"] for fence in FENCE.finditer(text_of(DOCS / page)) if fence["words"] == words][place]
+
+
+def new_study() -> None:
+    eq.new("my-study")
 
 
 def simulated_study() -> None:
@@ -122,6 +128,14 @@ def change_of_wording() -> None:
     panel_study_again()
     consent = Path("my-study/consent.md")
     consent.write_text(consent.read_text(encoding="utf-8") + "\nThank you.\n", encoding="utf-8")
+
+
+def contact_of_the_tutorial() -> None:
+    """Write the two sentences of the tutorial into the gaps of the contact page."""
+    contact = Path("my-study/contact.md")
+    address, duration = re.findall(r"`(Anna Bauer.*?|We keep.*?)`", text_of(DOCS / "tutorials/first-study.md"))
+    text = re.sub("TODO: write the name.*", address, contact.read_text(encoding="utf-8"))
+    contact.write_text(re.sub("TODO: write here how long.*", duration, text), encoding="utf-8")
 
 
 def session_of_a_page() -> None:
@@ -209,6 +223,7 @@ PREPARED: dict[str, Callable[[], None]] = {
     "README.md": files_of_the_readme,
     "explanation/how-responses-are-stored.md": simulated_study,
     "how-to/analyze.md": simulated_study,
+    "how-to/check-a-study.md": new_study,
     "how-to/design-a-session.md": session_of_a_page,
     "how-to/import-model-runs.md": replies,
     "how-to/plan-an-analysis.md": any_table,
@@ -221,6 +236,7 @@ PREPARED: dict[str, Callable[[], None]] = {
 """The study and the files that a page takes for granted. Without an entry, the page begins in an empty folder."""
 
 BEFORE: dict[str, Callable[[], None]] = {
+    "equipoise check my-study --no-browser": contact_of_the_tutorial,
     "equipoise lab upload my-study --store lab-b.db --into my-study/data/equipoise.db": second_laboratory,
     "equipoise links my-study -n 30 --address https://study.example.org -o links.csv": link_study,
     "equipoise assignment show my-study": panel_study_again,

@@ -431,19 +431,8 @@ def test_the_tutorial_shows_the_numbers_that_its_commands_print(study_folder: Pa
     assert " ".join(shown[0].split()) in text
 
 
-def test_the_tutorial_shows_the_points_that_the_check_prints(study_folder: Path) -> None:
+def test_the_tutorial_shows_what_the_check_prints_for_its_mistake(study_folder: Path) -> None:
     page = (DOCS / "tutorials" / "first-study.md").read_text(encoding="utf-8")
-    contact = study_folder / "contact.md"
-    address, duration = re.findall(r"`(Anna Bauer.*?|We keep.*?)`", page)
-    text = re.sub("TODO: write the name.*", address, contact.read_text(encoding="utf-8"))
-    contact.write_text(re.sub("TODO: write here how long.*", duration, text), encoding="utf-8")
-    checked = CliRunner().invoke(command_line, ["check", str(study_folder), "--no-browser"])
-    assert checked.exit_code == 0, checked.output
-    (shown,) = re.findall(r"```text\n(Check of the study.*?)```", page, re.DOTALL)
-    first, last = shown.split("...\n")
-    assert checked.output.startswith(first)
-    assert checked.output.endswith(last)
-
     text = (study_folder / "study.yaml").read_text(encoding="utf-8").replace("fixation_ms", "fixation")
     (study_folder / "study.yaml").write_text(text, encoding="utf-8")
     mistake = CliRunner().invoke(command_line, ["check", str(study_folder)])
