@@ -3,6 +3,8 @@
 from collections.abc import Hashable
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from analysis.statistics.factor_levels import level_order
@@ -93,6 +95,14 @@ def dtype_of_levels(levels: pd.Series) -> Any:
 def units(trials: pd.DataFrame) -> pd.Series:
     """Return the participant of each trial; for a trial of a model, return the run."""
     return trials["run"].astype("str").where(trials["kind"] == "model", trials["participant"].astype("str"))
+
+
+def numbered_units(trials: pd.DataFrame) -> tuple[npt.NDArray[np.intp], list[str]]:
+    """Return the unit of each trial as a number, and the names of the units. A million texts would need much memory."""
+    participant, participants = pd.factorize(trials["participant"])
+    run, runs = pd.factorize(trials["run"])
+    number = np.where(trials["kind"] == "model", len(participants) + run, participant)
+    return number, [str(name) for name in [*participants, *runs]]
 
 
 def subject_order(kind: Hashable, subject: Hashable) -> tuple[int, object]:

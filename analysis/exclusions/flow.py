@@ -37,7 +37,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.data.columns import KINDS, units
+from analysis.data.columns import KINDS, numbered_units
 from analysis.exclusions.by_researcher import BY_RESEARCHER, BY_RESEARCHER_WORDS, exclusion_notes
 from analysis.exclusions.rules import apply_rule, checks_that_count, rule_words
 from analysis.sentences import count
@@ -156,11 +156,11 @@ class _Tally:
         self.steps = steps
         kind, session = trials["kind"].astype("category"), trials["session"].astype("category")
         status, phase = trials["status"].astype("category"), trials["phase"].astype("category")
-        unit, names = pd.factorize(units(trials))
+        unit, names = numbered_units(trials)
         pair, pairs = pd.factorize(unit * len(kind.cat.categories) + kind.cat.codes.to_numpy())
         recruited = pd.DataFrame(
             {"kind": kind.cat.categories[pairs % len(kind.cat.categories)],
-             "unit": names[pairs // len(kind.cat.categories)]}
+             "unit": [names[pair] for pair in pairs // len(kind.cat.categories)]}
         )  # fmt: skip
         in_order = recruited.assign(place=recruited["kind"].map(KINDS.index)).sort_values(["place", "unit"]).index
         self.recruited = pd.MultiIndex.from_frame(recruited.loc[in_order])

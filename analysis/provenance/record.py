@@ -31,11 +31,39 @@ def data_digest(trials: pd.DataFrame | Path) -> str:
         The tidy table (`read_trials`), or the path of a file with the trials.
     """
     table = read_trials(trials) if isinstance(trials, Path) else trials
-    left_out = {*DERIVED, *(column for column in SINCE_THE_DIGEST if table[column].isna().all())}
-    name_in_digest = {column: FORMER_COLUMNS.get(column, column) for column in table.columns if column not in left_out}
-    in_order = np.frombuffer(row_digests(table, name_in_digest), dtype="S32")
-    in_order.sort()
-    return hashlib.sha256(in_order.data).hexdigest()
+    digest = RunningDigest(columns_since_the_digest(table))
+    digest.add(table)
+    return digest.value()
+
+
+def columns_since_the_digest(table: pd.DataFrame) -> set[str]:
+    """Return the columns of `SINCE_THE_DIGEST` that have a value in some row."""
+    return {column for column in SINCE_THE_DIGEST if table[column].notna().any()}
+
+
+class RunningDigest:
+    """The digest of a table that is read in portions. See `data_digest`.
+
+    Parameters
+    ----------
+    since
+        The columns of `SINCE_THE_DIGEST` that have a value in some portion.
+    """
+
+    def __init__(self, since: set[str]) -> None:
+        self._left_out = {*DERIVED, *(column for column in SINCE_THE_DIGEST if column not in since)}
+        self._digests = bytearray()
+
+    def add(self, table: pd.DataFrame) -> None:
+        """Add rows of the tidy table."""
+        names = {name: FORMER_COLUMNS.get(name, name) for name in table.columns if name not in self._left_out}
+        self._digests += row_digests(table, names)
+
+    def value(self) -> str:
+        """Return the digest of all rows."""
+        in_order = np.frombuffer(self._digests, dtype="S32").copy()
+        in_order.sort()
+        return hashlib.sha256(in_order.data).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,13 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from batteries.errors import InputError
-from batteries.files.private_files import open_private, private_folder
+from batteries.files.private_files import PRIVATE_FILE, PRIVATE_FOLDER, open_private, private_folder
 
 MANIFEST = "provenance.json"
 
@@ -149,6 +150,38 @@ def _outdated(out: Path, earlier: Mapping[str, str], now: Mapping[str, str]) -> 
         if name not in now and inside and path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == digest:
             names.append(name)
     return names
+
+
+@contextmanager
+def new_private_folder(folder: Path) -> Iterator[Path]:
+    """Yield a temporary folder for new files. At the end of the block, the folder gets the name `folder`.
+
+    If there is an error in the block, no file remains. Only the owner can read the folder and its files.
+
+    Raises
+    ------
+    InputError
+        If `folder` is a file or contains files, or if the files cannot be written.
+    """
+    folder = folder.absolute()
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder}: this is not a new or empty folder. Fix: choose a new folder.")
+    try:
+        private_folder(folder.parent)
+        waiting = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+    except OSError as error:
+        raise _cannot_be_written(folder, error) from error
+    try:
+        yield waiting
+        for path in waiting.rglob("*"):
+            path.chmod(PRIVATE_FOLDER if path.is_dir() else PRIVATE_FILE)
+        if folder.exists():
+            folder.rmdir()
+        waiting.rename(folder)
+    except OSError as error:
+        raise _cannot_be_written(folder, error) from error
+    finally:
+        shutil.rmtree(waiting, ignore_errors=True)
 
 
 def write_new_folder(files: Mapping[str, str], folder: Path) -> None:

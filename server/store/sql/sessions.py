@@ -172,15 +172,18 @@ def listed(db: Database, study: str) -> list[dict[str, Any]]:
          WHERE study = ? AND kind <> 'model' ORDER BY started_at, session
         """,
         (study,),
-    ).fetchall()
-    return [_listed(row) for row in rows]
+    )
+    # The rows are read one by one, because each row has a whole definition.
+    consent_versions: dict[str, str | None] = {}
+    return [_listed(row, consent_versions) for row in rows]
 
 
-def _listed(row: Sequence[Any]) -> dict[str, Any]:
+def _listed(row: Sequence[Any], consent_versions: dict[str, str | None]) -> dict[str, Any]:
     *fields, definition, device, demographics = row
     found = dict(zip((name for name in LISTED if name != "consent_version"), fields, strict=True))
-    consent_version = StudyDefinition.model_validate_json(definition).timeline.consent_version
-    found["consent_version"] = consent_version if found["consent_digest"] else None
+    if definition not in consent_versions:
+        consent_versions[definition] = StudyDefinition.model_validate_json(definition).timeline.consent_version
+    found["consent_version"] = consent_versions[definition] if found["consent_digest"] else None
     said = json.loads(demographics)["answers"] if demographics else {}
     used = json.loads(device) if device else {}
     device_columns = {f"device_{name}": value for name, value in used.items()}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from batteries.errors import InputError
-from batteries.files.atomic_folder import MANIFEST, write_together
+from batteries.files.atomic_folder import MANIFEST, new_private_folder, write_together
 
 FIRST = {
     "tables/accuracy.csv": b"accuracy\n0.5\n",
@@ -144,3 +144,36 @@ def test_a_folder_that_may_not_be_written_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.mkdtemp", refused)
     with pytest.raises(InputError, match=r"out: cannot be written \(Permission denied\)"):
         write_together(tmp_path / "out", FIRST, {})
+
+
+def test_a_new_folder_appears_only_when_it_is_complete(tmp_path):
+    out = tmp_path / "above" / "out"
+    with new_private_folder(out) as folder:
+        (folder / "inner").mkdir()
+        (folder / "inner" / "a.txt").write_text("a")
+        assert not out.exists()
+    assert files_in(out) == {"inner/a.txt": b"a"}
+    assert [path.name for path in out.parent.iterdir()] == ["out"]
+
+
+def test_an_error_leaves_no_new_folder(tmp_path):
+    def write(out: Path) -> None:
+        with new_private_folder(out) as folder:
+            (folder / "a.txt").write_text("a")
+            raise InputError("wrong. Fix: none.")
+
+    with pytest.raises(InputError, match="wrong"):
+        write(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_a_new_folder_never_replaces_files(tmp_path, is_file):
+    out = tmp_path / "out"
+    kept = out if is_file else out / "kept.txt"
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_text("kept")
+    with pytest.raises(InputError, match="this is not a new or empty folder"), new_private_folder(out):
+        pass
+    assert kept.read_text() == "kept"
+    assert list(tmp_path.iterdir()) == [out]
