@@ -78,5 +78,5 @@ $(VENV)/installed: $(VENV)/bin/python $(SOURCES)
 	touch $@
 
 $(VENV)/installed-dev: $(VENV)/bin/python $(SOURCES)
-	$(VENV)/bin/pip install --quiet --editable '.[dev,docs,models]'
+	$(VENV)/bin/pip install --quiet --editable '.[dev,docs,export,models]'
 	touch $@ $(VENV)/installed

@@ -17,6 +17,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 import equipoise
+from analysis.exports.codebook import ABOUT_TABLES, TABLES, Column
+from analysis.imports.table_map import TableMap, WideColumns
 from batteries.items import BatteryHeader, Item
 from batteries.tasks import TASKS
 from batteries.vignettes.spec import BuildSpec
@@ -49,6 +51,7 @@ ARGUMENTS = {
     "study": "The study's folder.",
     "bonuses": "File with one line per participant, `PARTICIPANT,AMOUNT`, without a header.",
     "export": "The panel's list of submissions, .csv.",
+    "sources": "Folder of an export; or with `--map`, one or more tables of another program.",
     "source": "A study's folder, or a battery's file.",
     "equipoise audit source": "CSV file of the table as printed.",
     "equipoise battery import source": "The CSV file of the battery.",
@@ -61,7 +64,8 @@ ARGUMENTS = {
 API_INTRO = """# Python API
 
 `import equipoise as eq` makes every command a function of the same name, with `_` for spaces and hyphens:
-`equipoise store verify my-study` is `eq.store_verify("my-study")`. The parameters of a function are the arguments and
+`equipoise store verify my-study` is `eq.store_verify("my-study")`. Only `equipoise import` is `eq.import_data`, because
+`import` is a word of Python. The parameters of a function are the arguments and
 options of its command, with the same defaults. A file, a folder or a store is a text or a `pathlib.Path`. A study is
 its folder, or a study that `eq.load_study` has loaded.
 
@@ -124,7 +128,14 @@ print(n_items, battery.items[0].item_id)""",
 print(verified.n_responses, verified.digest, verified.problems)
 eq.store_backup("my-study", "backups/monday.db")
 print(eq.store_sessions("my-study", "sessions.csv"))""",
-        ("store_backup", "store_copy", "store_inspect_log", "store_sessions", "store_verify"),
+        ("store_backup", "store_copy", "store_sessions", "store_verify"),
+    ),
+    (
+        "Exports and imports",
+        """made = eq.export("my-study", "my-study-data", form="csv", license="CC-BY-4.0", authors=["Anna Adler"])
+print(made.n_trials, made.n_participants)
+print(eq.import_data("my-study-data", "trials.csv").n_trials)""",
+        ("export", "import_data"),
     ),
     (
         "Assignment to groups",
@@ -229,6 +240,26 @@ If one letter of a text changes, the digest changes. The order of the items, the
 the file do not change the digest. The description and the canary are not part of the digest.
 """
 
+CODEBOOK_INTRO = """# Codebook
+
+This page describes the columns of the tables in [an export](../how-to/export-data.md). Each export also has its own
+codebook, with the factors of its items and the questions about its participants. A table omits columns that no study of
+this kind has, such as `device_...` for an unknown device. Cells of the type JSON have a plain text where this is
+unambiguous. Times are in ISO 8601.
+
+`trials` also has one column for each factor, before `key`. `participants` and `sessions` also have one column
+`demographics_<name>` for each question about the participant. In BIDS, `participants` begins with `participant_id`.
+"""
+
+TABLE_MAP_INTRO = """# The map of a table
+
+`equipoise import TABLE --map MAP.yaml` reads a table of another program. The map is a YAML file that names the columns
+of the table. [Analyze data from other programs](../how-to/import-data.md) has an example and lists the ready-made maps.
+
+In the fields for columns, you can write one name or a list of names. The first name of a list that is in the table is
+used. If there is only one name, the table must have this column.
+"""
+
 SPEC_INTRO = """# SPEC.yaml
 
 `equipoise battery build TEMPLATES --spec SPEC.yaml` builds the battery of this specification. `equipoise battery check
@@ -273,6 +304,8 @@ def pages() -> dict[str, str]:
         "settings.md": settings_page(),
         "command-line.md": command_page(),
         "python-api.md": api_page(),
+        "codebook.md": codebook_page(),
+        "table-map.md": table_map_page(),
     }
 
 
@@ -323,6 +356,32 @@ def battery_page() -> str:
         heading = f"`content` of the task `{name}`"
         sections.append(_section(heading, task.content_model, intro=note))
     return "\n".join(sections)
+
+
+def codebook_page() -> str:
+    """Return the page on the columns of exports."""
+    sections = [GENERATED + CODEBOOK_INTRO]
+    for table, columns in TABLES.items():
+        about = ABOUT_TABLES[table]
+        rows = [
+            f"| `{column.name}` | {column.type} | {column.unit or '-'} | {_cell(column.label)}{_levels_words(column)} |"
+            for column in columns
+        ]
+        heading = f"## `{table}`\n\n{about[0].upper()}{about[1:]}.\n"
+        sections.append("\n".join([heading, "| column | type | unit | meaning |", "|---|---|---|---|", *rows, ""]))
+    return "\n".join(sections)
+
+
+def _levels_words(column: Column) -> str:
+    """Return the levels of a column as the end of a cell, such as `. Levels: ...`."""
+    levels = [f"`{level}` ({label})" if label else f"`{level}`" for level, label in column.levels.items()]
+    return f". Levels: {', '.join(levels)}" if levels else ""
+
+
+def table_map_page() -> str:
+    """Return the page on the map of a table of another program."""
+    sections = [GENERATED + TABLE_MAP_INTRO, _section("The whole file", TableMap)]
+    return "\n".join([*sections, _section("`wide`", WideColumns)])
 
 
 def command_page() -> str:

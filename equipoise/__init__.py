@@ -1,9 +1,9 @@
 """Equipoise: one battery of questions for people and language models, and one analysis that compares them fairly.
 
 This module is the public Python API. Each command of the command line is a function with the same name, parameters and
-result: `equipoise store verify my-study` is `eq.store_verify("my-study")`. The other public names, such as
-`load_study`, are functions and classes that the commands use. Each name is imported when it is first used, so that
-commands and servers start fast.
+result: `equipoise store verify my-study` is `eq.store_verify("my-study")`. Only `equipoise import` has another name,
+`eq.import_data`, because `import` is a word of Python. The other public names, such as `load_study`, are functions and
+classes that the commands use. Each name is imported when it is first used, so that commands and servers start fast.
 """
 
 from importlib import import_module
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from equipoise.commands.battery import battery_variants as battery_variants
     from equipoise.commands.check.check import check as check
     from equipoise.commands.demo import demo as demo
+    from equipoise.commands.export.export import export as export
+    from equipoise.commands.import_data import import_data as import_data
     from equipoise.commands.jspsych_plugins import jspsych_plugins as jspsych_plugins
     from equipoise.commands.lab.check import Setup as Setup
     from equipoise.commands.lab.check import lab_check as lab_check
@@ -58,7 +60,6 @@ if TYPE_CHECKING:
     from equipoise.commands.store.identities import identities_delete as identities_delete
     from equipoise.commands.store.identities import identities_export as identities_export
     from equipoise.commands.store.identities import links as links
-    from equipoise.commands.store.inspect_log import store_inspect_log as store_inspect_log
     from equipoise.commands.store.store import store_backup as store_backup
     from equipoise.commands.store.store import store_copy as store_copy
     from equipoise.commands.store.store import store_sessions as store_sessions
@@ -94,9 +95,11 @@ _COMMANDS = {
     "battery_variants": "equipoise.commands.battery",
     "check": "equipoise.commands.check.check",
     "demo": "equipoise.commands.demo",
+    "export": "equipoise.commands.export.export",
     "exclude": "equipoise.commands.store.study_changes",
     "identities_delete": "equipoise.commands.store.identities",
     "identities_export": "equipoise.commands.store.identities",
+    "import_data": "equipoise.commands.import_data",
     "jspsych_plugins": "equipoise.commands.jspsych_plugins",
     "lab_check": "equipoise.commands.lab.check",
     "lab_run": "equipoise.commands.lab.run",
@@ -119,7 +122,6 @@ _COMMANDS = {
     "simulate": "equipoise.commands.server_process",
     "store_backup": "equipoise.commands.store.store",
     "store_copy": "equipoise.commands.store.store",
-    "store_inspect_log": "equipoise.commands.store.inspect_log",
     "store_sessions": "equipoise.commands.store.store",
     "store_verify": "equipoise.commands.store.store",
     "withdraw": "equipoise.commands.store.withdraw",

@@ -33,7 +33,7 @@ def warn_of_open_folder(folder: Path) -> None:
 
 @click.group()
 def store() -> None:
-    """Back up, verify or copy the store of a study, list its sessions, or export responses as a log of inspect-ai."""
+    """Back up, verify or copy the store of a study, or list its sessions."""
 
 
 @store.command("backup", epilog="Example: equipoise store backup my-study -o backups/monday.db")
@@ -93,20 +93,20 @@ def list_sessions(study: Path, store: str | None, output: Path) -> None:
     click.echo(f"Made {output} with {store_sessions(study, output, store):,} sessions.")
 
 
-@store.command("inspect-log", epilog="Example: equipoise store inspect-log my-study -o people.eval")
+@store.command("inspect-log", hidden=True, epilog="Example: equipoise store inspect-log my-study -o people.eval")
 @STUDY
 @STORE
 @click.option("--simulated", is_flag=True, help="Export simulated participants instead of people.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Log to write, .eval.")
 def inspect_log(study: Path, store: str | None, simulated: bool, output: Path) -> None:
-    """Write the responses of people as a log of inspect-ai, for the viewer and the data frames of this package.
+    """Write one log of Inspect. This is the former name of `equipoise export STUDY --format inspect`."""
+    from equipoise.commands.export.inspect_log import single_inspect_log
 
-    The log has one sample for each test trial that has a response, without panel ids. A trial that the study's analysis
-    plan excludes has no score. The command needs the extra `models`.
-    """
-    from equipoise.commands.store.inspect_log import store_inspect_log
-
-    click.echo(f"Made {output} with {store_inspect_log(study, output, store, simulated):,} responses.")
+    click.echo(
+        "Warning: `store inspect-log` is now `export --format inspect`. Fix: use the new name, which writes a folder.",
+        err=True,
+    )
+    click.echo(f"Made {output} with {single_inspect_log(study, output, store, simulated):,} responses.")
 
 
 @store.command("copy", epilog="Example: equipoise store copy my-study/data/equipoise.db postgresql://me@db/my-study")

@@ -44,7 +44,7 @@ def test_all_dependencies_are_pinned() -> None:
     extras = project["project"]["optional-dependencies"]
     server = {normalized(one) for one in (*project["project"]["dependencies"], *extras["postgres"])}
     assert server <= {normalized(name) for name in pins("deploy/requirements.txt")}
-    all_but_lab = {*server, *(normalized(one) for name in ("models", "docs", "dev") for one in extras[name])}
+    all_but_lab = {*server, *(normalized(one) for name in ("models", "docs", "export", "dev") for one in extras[name])}
     assert all_but_lab | {"hatchling"} <= {normalized(name) for name in pins("constraints.txt")}
     lab = {normalized(one) for name in ("lab", "dev") for one in extras[name]}
     assert lab | {"hatchling"} <= {normalized(name) for name in pins("constraints-lab.txt")}

@@ -26,7 +26,9 @@ RUN_ELSEWHERE = {
     "gallery/published-tables.md": "tests/docs/test_gallery.py",
     "how-to/audit-published-numbers.md": "tests/equipoise/commands/test_audit.py",
     "how-to/build-a-vignette-battery.md": "tests/docs/test_docs.py",
+    "how-to/export-data.md": "tests/docs/test_exports_and_imports.py",
     "how-to/find-the-number-of-participants.md": "tests/docs/test_docs.py",
+    "how-to/import-data.md": "tests/docs/test_exports_and_imports.py",
     "how-to/recruit-through-prolific.md": "tests/docs/test_recruit_through_prolific.py",
     "reference/command-line.md": "tests/docs/test_docs.py",
     "how-to/survive-a-database-failure.md": "tests/end_to_end/test_database_failover.py",
@@ -160,13 +162,15 @@ def replies() -> None:
 
 
 def files_of_the_readme() -> None:
-    """Write replies for the study that the README makes, a table, a plan and templates."""
+    """Write replies for the study that the README makes, a table, a plan, data of Gorilla, and templates."""
     any_table()
     study = load_study(Path("my-study"))
     write_lines(Path("results.jsonl"), [json.dumps(openai_line(item.item_id, "absorbed")) for item in study.test_items])
     shutil.rmtree("my-study")
     group_table = "Group,N,Excluded,Final\nA,20,1,19\nB,20,2,18\nTotal,40,3,37\n"
     Path("table.csv").write_text(group_table, encoding="utf-8")
+    header = "Participant Private ID,Trial Number,Spreadsheet: item_id,Response,Correct,Reaction Time"
+    write_lines(Path("gorilla.csv"), [header, "901,1,q1,2,1,4000"])
     shutil.copytree(ROOT / "batteries" / "intuition", "my-templates")
 
 
@@ -254,7 +258,7 @@ def test_the_commands_of_a_page_run_and_print_what_the_page_shows(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "inspect"))
     name = name_of(page) if page.is_relative_to(DOCS) else page.name
     text = text_of(page)
-    if "mockllm/" in text or "inspect-log" in text:
+    if "mockllm/" in text or "--format inspect" in text:
         need_inspect()
     if "augmented_no_thinking.json" in text or "haiku.json" in text:
         test_data: Path = request.getfixturevalue("test_data")

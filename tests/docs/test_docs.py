@@ -137,7 +137,7 @@ def written_battery(folder: Path, form: str, text: str) -> Path:
 
 
 @pytest.mark.parametrize("name", ["study-yaml.md", "battery.md", "battery-spec.md", "settings.md", "command-line.md",
-    "python-api.md", "texts.md"])  # fmt: skip
+    "python-api.md", "texts.md", "codebook.md", "table-map.md"])  # fmt: skip
 def test_a_generated_page_agrees_with_the_code(name: str) -> None:
     assert (DOCS / "reference" / name).read_text(encoding="utf-8") == generator().pages()[name], (
         "run docs/generate_reference.py"

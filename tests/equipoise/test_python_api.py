@@ -18,6 +18,8 @@ from tests.equipoise.commands.store.commands import StoredStudy, answer, copied,
 LABORATORY = {"lab_check", "lab_run", "lab_upload"}
 """These functions need a window or a server; their tests are in tests/experiment/lab."""
 OTHER_NAMES = {("demo", "no_serve"): "keep_serving"}
+OTHER_FUNCTIONS = {"import": "import_data"}
+"""Commands whose name is a word of Python, with their functions."""
 TEMPLATES = "intuition"
 TABLE = "group,n,women\na,20,11\nb,22,9\nTotal,42,20\n"
 
@@ -98,6 +100,11 @@ def _recruited(name: str) -> Any:
     return calls[name]()
 
 
+def _read_back() -> Any:
+    eq.export("study", "export")
+    return eq.import_data("export", "trials.csv")
+
+
 CALLS: dict[str, Callable[[StoredStudy, str], Any]] = {
     "assignment_close": lambda _, __: eq.assignment_close("study", 1),
     "assignment_log": lambda _, __: eq.assignment_log("study", "out.csv"),
@@ -114,8 +121,10 @@ CALLS: dict[str, Callable[[StoredStudy, str], Any]] = {
     "check": lambda _, __: eq.check("study", browser=False),
     "demo": lambda _, __: eq.demo("demo", n_participants=4, keep_serving=False),
     "exclude": lambda _, __: eq.exclude("study", "fire alarm", panel_id="anna"),
+    "export": lambda _, __: eq.export("study", "export"),
     "identities_delete": lambda _, __: eq.identities_delete("study", everybody=True),
     "identities_export": lambda _, __: eq.identities_export("study", "out.csv"),
+    "import_data": lambda _, __: _read_back(),
     "jspsych_plugins": lambda _, __: eq.jspsych_plugins("plugins"),
     "links": lambda stored, _: _linked(stored),
     "models_import": lambda _, runs: eq.models_import("study", runs),
@@ -135,7 +144,6 @@ CALLS: dict[str, Callable[[StoredStudy, str], Any]] = {
     "simulate": lambda _, __: eq.simulate("study", 2),
     "store_backup": lambda _, __: eq.store_backup("study", "backup.db"),
     "store_copy": lambda _, __: eq.store_copy("study/data/equipoise.db", "copy.db"),
-    "store_inspect_log": lambda _, __: eq.store_inspect_log("study", "people.eval"),
     "store_sessions": lambda _, __: eq.store_sessions("study", "out.csv"),
     "store_verify": lambda _, __: eq.store_verify("study"),
     "withdraw": lambda _, __: eq.withdraw("study", panel_id="anna"),
@@ -182,7 +190,11 @@ def functions() -> list[tuple[str, click.Command]]:
             )
         return found
 
-    return [(name, command) for name, command in below(main) if not command.hidden and not name.startswith("lab_")]
+    return [
+        (OTHER_FUNCTIONS.get(name, name), command)
+        for name, command in below(main)
+        if not command.hidden and not name.startswith("lab_")
+    ]
 
 
 @pytest.mark.parametrize(("name", "command"), functions())

@@ -1,4 +1,4 @@
-"""`equipoise store inspect-log`: people in Inspect's own reader."""
+"""`equipoise export --format inspect`: people in Inspect's own reader. The former name of the command still works."""
 
 import gc
 import zipfile
@@ -19,6 +19,7 @@ from tests.equipoise.commands.store.commands import (
     on_a_file,
     posix,
     refused,
+    run,
 )
 from tests.experiment.models.runs.inspect_needed import need_inspect
 
@@ -46,10 +47,11 @@ def test_the_log_has_the_accuracy_of_the_analysis(tmp_path: Path) -> None:
     from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries
     from inspect_ai.scorer import SampleScore, stderr
 
-    folder, path, results = tmp_path / "study", tmp_path / "people.eval", tmp_path / "results"
+    folder, results = tmp_path / "study", tmp_path / "results"
+    path = tmp_path / "out" / "trials-simulated.eval"
     make_small_study(folder, "open")
     eq.simulate(folder, 6, seed=3)
-    assert done("store", "inspect-log", folder, "--simulated", "-o", path) == f"Made {path} with 60 responses.\n"
+    done("export", folder, "--format", "inspect", "-o", tmp_path / "out")
     eq.analyze(folder, results)
     trials = pd.read_csv(results / "tables" / "trials.csv")
     tested = trials[trials["phase"] == "test"].set_index(["session", "item_id"])
@@ -92,8 +94,8 @@ def test_the_log_marks_excluded_trials_and_names_nobody(empty: StoredStudy, tmp_
     answer(empty, "anna-of-the-panel", n_answers=100, then="complete")
     answer(empty, "bert-of-the-panel", n_answers=6)
     answer(empty, "carl-of-the-panel", n_answers=6, then="withdraw")
-    path = tmp_path / "people.eval"
-    done("store", "inspect-log", empty.folder, *empty.option, "-o", path)
+    path = tmp_path / "out" / "trials-human.eval"
+    done("export", empty.folder, *empty.option, "--format", "inspect", "-o", tmp_path / "out")
     log = read_eval_log(str(path))
     assert set(log.results.scores[0].metrics) == {"accuracy"}  # One participant has no standard error.
     samples = log.samples
@@ -115,11 +117,25 @@ def test_the_log_marks_excluded_trials_and_names_nobody(empty: StoredStudy, tmp_
 
 
 def test_a_log_without_responses_is_refused(small: StoredStudy, tmp_path: Path) -> None:
+    with small.opened() as store:
+        store.register_study(eq.load_study(small.folder))
+    out = tmp_path / "out"
+    assert "there are no responses yet. Fix: collect responses" in refused(
+        "export", small.folder, "--format", "inspect", "-o", out
+    )
+    answer(small, "anna", n_answers=0)
+    assert "there are no responses of people. Fix: collect responses first" in refused(
+        "export", small.folder, "--format", "inspect", "-o", out
+    )
+    assert not out.exists()
+
+
+def test_the_former_name_writes_the_log_of_people_and_names_the_new_command(small: StoredStudy, tmp_path: Path) -> None:
     answer(small, "anna", n_answers=100, then="complete")
     path = tmp_path / "people.eval"
-    said = refused("store", "inspect-log", small.folder, "--simulated", "-o", path)
-    assert "there are no responses of simulated participants. Fix: collect responses first" in said
-    assert "Fix: write a name such as people.eval." in refused(
-        "store", "inspect-log", small.folder, "-o", "people.json"
+    result = run("store", "inspect-log", small.folder, "-o", path)
+    assert result.stdout == f"Made {path} with 10 responses.\n"
+    assert result.stderr == (
+        "Warning: `store inspect-log` is now `export --format inspect`. Fix: use the new name, which writes a folder.\n"
     )
-    assert not path.exists()
+    assert path.exists()
