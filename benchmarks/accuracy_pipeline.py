@@ -96,7 +96,7 @@ def told(run: dict[str, Any]) -> dict[str, Any]:
 
 def measured(what: str, study: str, path: Path) -> dict[str, Any]:
     """Analyse the rows in a separate process and return its time and memory, including the start of Python."""
-    output, spent = _run([sys.executable, "-m", "benchmarks.accuracy_pipeline", what, study, str(path)])
+    output, spent = run_measured([sys.executable, "-m", "benchmarks.accuracy_pipeline", what, study, str(path)])
     return {"what": what, **json.loads(output), **spent}
 
 
@@ -104,11 +104,11 @@ def whole(study: str, store: Path) -> dict[str, Any]:
     """Analyse a store by the command line, with report, figures and all files, and return what it took."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "equipoise", "analyze", str(STUDIES / study), "--store", str(store)]
-        return {"what": "analyze", **_run([*command, "-o", f"{folder}/results"])[1]}
+        return {"what": "analyze", **run_measured([*command, "-o", f"{folder}/results"])[1]}
 
 
-def _run(command: list[str]) -> tuple[bytes, dict[str, float]]:
-    """Run a command; return its output, its seconds and its peak memory."""
+def run_measured(command: list[str]) -> tuple[bytes, dict[str, float]]:
+    """Run a command; return its output, its seconds of wall and CPU time, and its peak memory."""
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE)
     assert process.stdout is not None
@@ -117,7 +117,8 @@ def _run(command: list[str]) -> tuple[bytes, dict[str, float]]:
     wall_s = time.perf_counter() - start
     if status:
         sys.exit(f"{' '.join(command)} failed")
-    return output, {"all_s": round(wall_s, 2), "all_peak_mb": round(usage.ru_maxrss / 1024)}
+    return output, {"all_s": round(wall_s, 2), "all_cpu_s": round(usage.ru_utime + usage.ru_stime, 1),
+                    "all_peak_mb": round(usage.ru_maxrss / 1024)}  # fmt: skip
 
 
 def ours(study: str, path: Path) -> dict[str, Any]:
