@@ -35,11 +35,15 @@ HOSTILE = (
 WRITE_CSV = {
     "analyze", "assignment log", "audit", "battery build", "battery export", "export", "identities export", "import",
     "lab run", "links",
-    "models list", "models prompts", "power", "store sessions",
+    "models list", "models prompts", "power", "recruit approve", "recruit bonus", "recruit reconcile", "recruit reject",
+    "store sessions",
 }  # fmt: skip
-"""The commands that write CSV; this file has a test of each, except `export` and `import` (`test_export.py`)."""
+"""The commands that write CSV. This file has a test of each, except `export` and `import` (`test_export.py`) and the
+commands of `recruit` (`recruit/`).
+"""
 WRITE_OTHER_FILES = {
-    "battery import", "battery preview", "battery variants", "jspsych-plugins", "store backup", "store inspect-log",
+    "battery import", "battery preview", "battery variants", "jspsych-plugins", "recruit prolific", "store backup",
+    "store inspect-log",
 }  # fmt: skip
 
 
