@@ -14,6 +14,7 @@ KNOWN_MIGRATIONS: tuple[str, ...] = (
     "m011_replies_of_models",
     "m012_parameters_of_runs",
     "m013_payments",
+    "m014_accounts_and_extended_quotas",
 )
 """Names of the migrations of the store, in order. The analysis refuses a store with an unknown migration."""
 

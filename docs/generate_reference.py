@@ -46,6 +46,8 @@ PLAIN_TYPES: dict[Any, str] = {
 }
 
 ARGUMENTS = {
+    "equipoise researchers role role": "The new role: `owner`, `researcher` or `viewer`.",
+    "name": "Name of the account.",
     "files": "The files with the replies.",
     "folder": "The new folder. If the folder exists, it must be empty.",
     "study": "The study's folder.",
@@ -157,6 +159,18 @@ print(n_deleted, files_with_traces)""",
         "Recruitment panels",
         "",
         ("recruit_prolific", "recruit_reconcile", "recruit_approve", "recruit_reject", "recruit_bonus"),
+    ),
+    (
+        "Researchers' accounts",
+        """eq.researchers_add("my-study", "anna", "seven blue chairs sing", role="owner")
+eq.researchers_role("my-study", "anna", "viewer")
+for row in eq.researchers_list("my-study"):
+    print(*row)
+eq.researchers_remove("my-study", "anna")""",
+        (
+            "researchers_add", "researchers_list", "researchers_role", "researchers_password",
+            "researchers_second_factor", "researchers_disable", "researchers_enable", "researchers_remove",
+        ),
     ),
     (
         "Changes in a study under way",

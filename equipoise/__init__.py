@@ -60,6 +60,15 @@ if TYPE_CHECKING:
     from equipoise.commands.store.identities import identities_delete as identities_delete
     from equipoise.commands.store.identities import identities_export as identities_export
     from equipoise.commands.store.identities import links as links
+    from equipoise.commands.store.inspect_log import store_inspect_log as store_inspect_log
+    from equipoise.commands.store.researchers import researchers_add as researchers_add
+    from equipoise.commands.store.researchers import researchers_disable as researchers_disable
+    from equipoise.commands.store.researchers import researchers_enable as researchers_enable
+    from equipoise.commands.store.researchers import researchers_list as researchers_list
+    from equipoise.commands.store.researchers import researchers_password as researchers_password
+    from equipoise.commands.store.researchers import researchers_remove as researchers_remove
+    from equipoise.commands.store.researchers import researchers_role as researchers_role
+    from equipoise.commands.store.researchers import researchers_second_factor as researchers_second_factor
     from equipoise.commands.store.store import store_backup as store_backup
     from equipoise.commands.store.store import store_copy as store_copy
     from equipoise.commands.store.store import store_sessions as store_sessions
@@ -116,6 +125,14 @@ _COMMANDS = {
     "recruit_prolific": "equipoise.commands.recruit.prolific",
     "recruit_reconcile": "equipoise.commands.recruit.reconcile",
     "recruit_reject": "equipoise.commands.recruit.review",
+    "researchers_add": "equipoise.commands.store.researchers",
+    "researchers_disable": "equipoise.commands.store.researchers",
+    "researchers_enable": "equipoise.commands.store.researchers",
+    "researchers_list": "equipoise.commands.store.researchers",
+    "researchers_password": "equipoise.commands.store.researchers",
+    "researchers_remove": "equipoise.commands.store.researchers",
+    "researchers_role": "equipoise.commands.store.researchers",
+    "researchers_second_factor": "equipoise.commands.store.researchers",
     "revise": "equipoise.commands.store.study_changes",
     "schema": "equipoise.commands.new",
     "serve": "equipoise.commands.server_process",

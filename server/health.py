@@ -4,7 +4,7 @@ from flask import Blueprint, Response, jsonify
 
 from server.context import context
 from server.metrics import exposition
-from server.researchers.sign_in import require_token
+from server.researchers.signed_in import require_token
 
 health = Blueprint("health", __name__)
 

@@ -22,7 +22,7 @@ from server.context import context
 from server.logs import logger
 from server.participants import participant_auth, participant_json, practice_criterion
 from server.request_body import BadRequest, read_body
-from server.researchers.sign_in import require_token
+from server.researchers.signed_in import require_token
 from server.store import LAB, Conflict, Identity, Refusal, SessionStart, StoredSession
 
 laboratory = Blueprint("laboratory", __name__)

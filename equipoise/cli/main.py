@@ -17,6 +17,7 @@ from equipoise.cli.exports import export, import_data
 from equipoise.cli.lab import lab
 from equipoise.cli.models import models
 from equipoise.cli.recruit import recruit
+from equipoise.cli.researchers import researchers
 from equipoise.cli.stores import PANEL_ID, PARTICIPANT, SESSION, STORE, STUDY, assignment, identities, links, store
 from equipoise.cli.study_changes import exclude, revise
 from equipoise.studies import sample_studies
@@ -219,8 +220,8 @@ def schema(what: str) -> None:
 
 
 for imported_command in (
-    battery, store, assignment, identities, links, recruit, models, revise, exclude, lab, analyze, audit, power, export,
-    import_data,
+    battery, store, assignment, researchers, identities, links, recruit, models, revise, exclude, lab, analyze, audit,
+    power, export, import_data,
 ):  # fmt: skip
     main.add_command(imported_command)
 

@@ -18,11 +18,13 @@ from experiment.load_study import load_study
 from experiment.records import Kind
 from experiment.simulated_participants import simulate as simulate_participants
 from experiment.study.definition import Study
-from server.locations import secrets_folder
+from server.locations import secrets_folder, store_location
 from server.security.secret_files import read_secrets
 from server.serve import free_port, link
 from server.serve import serve as serve_until_stopped
 from server.settings import Settings, read_settings
+from server.store.models import has_active_owner
+from server.store.open import opened_store
 
 START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 15
@@ -123,9 +125,11 @@ def announce(folder: Path, settings: Settings) -> None:
     study = load_study(folder)
     address = link(settings.host, settings.port)
     token = read_secrets(secrets_folder(study, settings)).researcher_token
+    with opened_store(store_location(study, settings)) as store:
+        has_owner = has_active_owner(store.accounts(study))
     click.echo(f"{study.definition.title}")
     click.echo(f"  participants: {address}/")
-    click.echo(f"  progress:     {address}/researcher/#{token}")
+    click.echo(f"  researchers:  {address}/researcher/{'' if has_owner else f'#{token}'}")
     click.echo("Press Ctrl-C to stop; no response is lost.")
 
 

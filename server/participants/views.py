@@ -32,7 +32,7 @@ from server.participants import participant_auth, participant_json, practice_cri
 from server.participants.attention_checks import has_passed_checks
 from server.participants.practice_feedback import feedback
 from server.request_body import BadRequest, read_body
-from server.researchers.sign_in import require_token
+from server.researchers.signed_in import require_token
 from server.security.rate_limits import address_key
 from server.store import (
     NOTHING_PASSED_OVER,

@@ -1,17 +1,17 @@
-"""Sign-in and sign-out of researchers, and the check of the researcher's token.
+"""Sign-in and sign-out of researchers, with an account, or with the link that `equipoise serve` prints.
 
-In the link that `equipoise serve` prints, the token comes after the `#`. Browsers do not send this part of an address
-to a server. A script of the page removes the token from the address bar and signs in. Each sign-in adds an entry to
-the study's log, and the cookie contains the number of the entry. Signing out adds a second entry, which makes all
-copies of the cookie invalid.
+In the link, the researcher's token follows the `#`. No browser sends this part of an address. A script of the page
+removes the token from the address bar and signs in. The link is for a study on one's own machine: once an account has
+the role of an owner, only accounts can sign in.
+
+The number of wrong passwords is limited for each IP address, and no account is ever locked. A browser that has signed
+in before has its own limit, so wrong passwords from the same network do not lock out this browser.
 """
 
-import hashlib
-import hmac
 import secrets
-from typing import Any
+from collections.abc import Callable
 
-from flask import Blueprint, Response, redirect, render_template, request, url_for
+from flask import Blueprint, Response, redirect, render_template, url_for
 from werkzeug.exceptions import Forbidden, TooManyRequests
 
 from server.context import context
@@ -19,15 +19,30 @@ from server.cookies import SignedCookie
 from server.logs import logger
 from server.metrics import note_unavailable
 from server.request_body import read_field
+from server.researchers.passwords import is_password, one_check_at_a_time
+from server.researchers.second_factor import time_step_of
+from server.researchers.signed_in import (
+    LINK,
+    begin_sign_in,
+    end_sign_in,
+    is_token,
+    link_is_valid,
+    note,
+)
 from server.security.fetch_metadata import refuse_other_sites
 from server.store import Access, StoreUnavailable
 
 sign_in_pages = Blueprint("sign_in", __name__)
 
-COOKIE = SignedCookie("researcher", samesite="Strict", path="/researcher/")
-COOKIE_MAX_AGE_S = 12 * 3600
+KNOWN_BROWSER = SignedCookie("researcher_browser", samesite="Strict", path="/researcher/")
+KNOWN_BROWSER_MAX_AGE_S = 180 * 24 * 3600
 REFUSED = "This is not the token of this server. Fix: use the link that the command equipoise serve printed."
-TOO_MANY = "Too many wrong tokens came from your network. Fix: enter the right token, or wait a minute."
+LINK_REFUSED = "This study has accounts, so the link no longer signs anybody in. Fix: sign in with your account."
+ACCOUNT_REFUSED = (
+    "The account, the password or the code is wrong, or the code was used before. Fix: enter all of them again; if you "
+    "have forgotten the password, ask the person who runs the server for a new password."
+)
+TOO_MANY = "Too many wrong attempts came from your network. Fix: wait a minute, and try again."
 STORE_AWAY = "The store cannot be used now, so nobody can sign in or out. Fix: try again in a moment."
 
 
@@ -35,15 +50,30 @@ STORE_AWAY = "The store cannot be used now, so nobody can sign in or out. Fix: t
 def sign_in() -> Response:
     """Check the token, and send a cookie that replaces the token in later requests."""
     refuse_other_sites()
-    if not _is_right(read_field("token").strip(), context().secrets.researcher_token):
+    if not is_token(read_field("token").strip(), context().secrets.researcher_token):
         _note_refused(context().limits.refused_sign_ins.count())
         context().limits.count_wrong_key()
         raise Forbidden(REFUSED)
-    note_refused_sign_ins()
-    name = secrets.token_hex(8)
-    (number,) = _note(Access.SIGNED_IN, sign_in=name)
-    response = _redirect_to_progress()
-    COOKIE.send(response, f"{number}-{name}-{_token_mark()}", COOKIE_MAX_AGE_S)
+    if not link_is_valid():
+        raise Forbidden(LINK_REFUSED)
+    return _signed_in(LINK)
+
+
+@sign_in_pages.post("/sign-in/account")
+def sign_in_with_account() -> Response:
+    """Exchange the name of an account, its password and the code of its second factor for a cookie."""
+    refuse_other_sites()
+    name, password, code = (read_field(field) for field in ("account", "password", "code"))
+    name = name.strip()
+    browser = _known_browser(name)
+    with one_check_at_a_time(is_known=browser is not None):
+        context().limits.refuse_more_passwords(browser)
+        if not _is_right(name, password, code):
+            context().limits.count_wrong_password(browser)
+            _note_refused(context().limits.refused_sign_ins.count())
+            raise Forbidden(ACCOUNT_REFUSED)
+    response = _signed_in(name)
+    KNOWN_BROWSER.send(response, f"{name} {browser or secrets.token_hex(8)}", KNOWN_BROWSER_MAX_AGE_S)
     return response
 
 
@@ -51,11 +81,8 @@ def sign_in() -> Response:
 def sign_out() -> Response:
     """End the sign-in of this browser, and make all copies of the browser's cookie invalid."""
     refuse_other_sites()
-    name = find_sign_in()
-    if name is not None:
-        _note(Access.SIGNED_OUT, sign_in=name)
     response = _redirect_to_progress()
-    COOKIE.delete(response)
+    end_sign_in(response)
     return response
 
 
@@ -84,72 +111,63 @@ def store_is_away(error: StoreUnavailable) -> tuple[str, int, dict[str, str]]:
     return sign_in_form(STORE_AWAY), 503, {"Retry-After": "5"}
 
 
-def require_token() -> None:
-    """Raise an error if a program's request does not have the researcher's token."""
-    if not _is_right(request.headers.get("Authorization", ""), f"Bearer {context().secrets.researcher_token}"):
-        context().limits.count_wrong_key()
-        raise Forbidden(
-            "The request does not contain this server's token. Fix: copy the token from the file "
-            "`data/researcher-token` on the server, not on this machine. For `equipoise lab`, set "
-            "EQUIPOISE_RESEARCHER_TOKEN to this token. Any other program must send this token in the header "
-            "`Authorization: Bearer`."
-        )
+def sign_in_form(problem: str | None = None) -> str:
+    """Return the page that asks for an account or for the token, and that shows the problem of the last attempt."""
+    has_accounts = _if_store_is_there(lambda: bool(context().store.accounts(context().study)), default=True)
+    takes_token = _if_store_is_there(link_is_valid, default=True)
+    return render_template(
+        "sign-in.html", study=context().study, problem=problem, has_accounts=has_accounts, takes_token=takes_token
+    )
 
 
 def note_refused_sign_ins() -> None:
-    """Log the number of wrong tokens since the last entry about wrong tokens."""
+    """Log the number of refused sign-ins since the last entry about refused sign-ins."""
     _note_refused(context().limits.refused_sign_ins.take_rest())
 
 
+def _is_right(name: str, password: str, code: str) -> bool:
+    store, study = context().store, context().study
+    account = store.account(study, name)
+    usable = account if account is not None and account.is_active else None
+    if not is_password(password, usable.password_hash if usable else None) or usable is None:
+        return False
+    if usable.totp_secret is None:
+        return True
+    step = time_step_of(usable.totp_secret, code)
+    return step is not None and store.use_code(study, name, step)
+
+
+def _known_browser(account: str) -> str | None:
+    """Return the random name of a browser that has signed in with this account before; None for any other browser."""
+    held = (KNOWN_BROWSER.read(KNOWN_BROWSER_MAX_AGE_S) or "").partition(" ")
+    return held[2] if held[0] == account and held[2] else None
+
+
+def _signed_in(account: str) -> Response:
+    note_refused_sign_ins()
+    response = _redirect_to_progress()
+    begin_sign_in(response, account)
+    return response
+
+
 def _note_refused(number: int) -> None:
-    """Log a number of wrong tokens. If the store is unavailable, add the number to the next entry."""
+    """Log a number of refused sign-ins; if the store is unavailable, keep the number for the next entry."""
     if number:
         try:
-            _note(Access.SIGN_IN_REFUSED, number=number)
+            note(Access.SIGN_IN_REFUSED, number=number)
         except StoreUnavailable:
             context().limits.refused_sign_ins.put_back(number)
 
 
-def _is_right(given: str, expected: str) -> bool:
-    """Return True if a secret is right. The comparison takes the same time for right and wrong secrets.
-
-    The server counts only wrong secrets. So it accepts the right secret even after many wrong secrets from the same
-    network.
-    """
-    return hmac.compare_digest(given.encode(), expected.encode())
-
-
-def _note(access: Access, **details: Any) -> list[int]:
-    """Record a researcher's action in the study's log and in the server's log."""
-    logger.info("researcher: %s", access.value, extra=details)
-    return context().store.note(context().study, access, **details)
-
-
-def find_sign_in() -> str | None:
-    """Return the random name of the sign-in to which the request's cookie belongs; None without a valid cookie."""
-    held = COOKIE.read(COOKIE_MAX_AGE_S)
-    if held is None or held.count("-") != 2:  # A cookie of an earlier Equipoise.
-        return None
-    number, name, token_mark = held.split("-")
-    if token_mark != _token_mark():
-        return None
-    events = context().store.events(context().study, int(number), (Access.SIGNED_IN, Access.SIGNED_OUT))
-    logged = [event.event for event in events if event.details["sign_in"] == name]
-    # Another entry may have this number if the store was replaced by a backup.
-    return name if logged == [Access.SIGNED_IN] else None
-
-
-def _token_mark() -> str:
-    """Return a digest of the token for the cookie. If the researcher's token changes, old cookies become invalid."""
-    return hashlib.sha256(f"researcher cookie {context().secrets.researcher_token}".encode()).hexdigest()
+def _if_store_is_there(question: Callable[[], bool], default: bool) -> bool:
+    try:
+        return question()
+    except StoreUnavailable as error:
+        logger.warning("the store cannot be used", extra={"reason": str(error)})
+        return default
 
 
 def _redirect_to_progress() -> Response:
     response = redirect(url_for("researchers.progress"), code=303)
     assert isinstance(response, Response)
     return response
-
-
-def sign_in_form(problem: str | None = None) -> str:
-    """Return the page that asks for the token, and that shows the problem of the last attempt."""
-    return render_template("sign-in.html", study=context().study, problem=problem)

@@ -18,6 +18,10 @@ from server.settings import Settings
 
 KEYS_TRIED_PER_MINUTE = 10
 """Largest number of wrong researcher's tokens per minute from one address. Further wrong tokens get status 429."""
+PASSWORDS_TRIED_PER_MINUTE = 10
+"""Largest number of wrong passwords per minute, from one address or from one known browser. Further attempts get status
+429 without a check of the password, because each check takes a tenth of a second.
+"""
 CODES_TRIED_PER_MINUTE = 20
 """Largest number of wrong withdrawal codes per minute from one address. Further wrong codes get status 429."""
 UNPROVEN_CLAIMS_PER_MINUTE = 20
@@ -152,6 +156,7 @@ class RateLimits:
         self._requests = FixedWindow(settings.requests_per_second, 1)
         self._keys_tried = FixedWindow(KEYS_TRIED_PER_MINUTE, 60)
         self._codes_tried = FixedWindow(CODES_TRIED_PER_MINUTE, 60)
+        self._passwords_tried = FixedWindow(PASSWORDS_TRIED_PER_MINUTE, 60)
         self.refused_sign_ins = PeriodicCount(3600)
         self._claims = FixedWindow(UNPROVEN_CLAIMS_PER_MINUTE, 60)
 
@@ -169,6 +174,25 @@ class RateLimits:
         Do not call this for the right token.
         """
         self._keys_tried.count(address_key(request.remote_addr))
+
+    def refuse_more_passwords(self, browser: str | None) -> None:
+        """Refuse to check a password, after too many wrong passwords from this browser, or from this address.
+
+        Parameters
+        ----------
+        browser
+            Name of a browser that has signed in with the same account before; None for any other browser.
+        """
+        if self._passwords_tried.has_reached(self._source_of_password(browser)):
+            raise TooManyRequests(retry_after=60)
+
+    def count_wrong_password(self, browser: str | None) -> None:
+        """Count a wrong password; see `refuse_more_passwords`."""
+        self._passwords_tried.count(self._source_of_password(browser))
+
+    @staticmethod
+    def _source_of_password(browser: str | None) -> str:
+        return f"browser {browser}" if browser else address_key(request.remote_addr)
 
     def count_wrong_code(self) -> None:
         """Count a wrong withdrawal code from the network address of this request. Do not call this for a right code."""

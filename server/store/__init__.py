@@ -3,8 +3,8 @@
 `contract` is the interface of a store, `models` are its inputs and outputs, and `open` opens a store. `sqlite/` is the
 embedded store, and `postgres/` is the store for several servers. Both stores run the SQL statements in `sql/`. The
 modules of `sql/` are `sessions`, `resuming`, `responses`, `model_runs`, `assignment` with its `assignment_log`,
-`exclusions`, `identities`, `payments`, `studies` and `uploaded_sessions`. `checksums` computes chains of checksums over
-the stored rows, so that `verify` can detect a missing or changed row.
+`exclusions`, `identities`, `payments`, `accounts`, `studies` and `uploaded_sessions`. `checksums` computes chains of
+checksums over the stored rows, so that `verify` can detect a missing or changed row.
 """
 
 from server.store.contract import Store
@@ -22,11 +22,13 @@ from server.store.models import (
     NOTHING_PASSED_OVER,
     PANEL,
     Access,
+    Account,
     AddedRun,
     Identity,
     Payment,
     PaymentState,
     Release,
+    Role,
     SessionPlan,
     SessionStart,
     SlotState,
@@ -40,6 +42,7 @@ __all__ = [
     "NOTHING_PASSED_OVER",
     "PANEL",
     "Access",
+    "Account",
     "AddedRun",
     "BegunElsewhere",
     "Conflict",
@@ -49,6 +52,7 @@ __all__ = [
     "PaymentState",
     "Refusal",
     "Release",
+    "Role",
     "SessionPlan",
     "SessionStart",
     "SlotState",

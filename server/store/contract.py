@@ -1,6 +1,6 @@
 """The interface of every store."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
@@ -9,6 +9,7 @@ from typing import Any
 from batteries.items import Item
 from experiment.records import Response, Run
 from experiment.study.definition import Study, StudyDefinition
+from server.store.account_contract import AccountStore
 from server.store.database import Database
 from server.store.errors import StudyFull
 from server.store.models import (
@@ -33,7 +34,7 @@ from server.store.models import (
 )
 
 
-class Store(ABC):
+class Store(AccountStore):
     """A store of studies, plans and append-only responses. All methods may be called from any thread.
 
     A method that writes returns only when its data are committed and on disk. A method that raises an error has

@@ -1,6 +1,6 @@
 """The inputs and outputs of a store."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -282,15 +282,64 @@ class Access(StrEnum):
     SIGNED_IN = "signed in"
     SIGNED_OUT = "signed out"
     SIGN_IN_REFUSED = "sign-in refused"
-    """Wrong tokens were refused. `number` in the entry counts the wrong tokens since the previous entry about wrong
-    tokens.
-    """
+    """Wrong tokens were refused; `number` is the number of wrong tokens since the previous entry about wrong tokens."""
+    ACCOUNT_ADDED = "account added"
+    ROLE_CHANGED = "role changed"
+    PASSWORD_CHANGED = "password changed"  # noqa: S105 - the name of an action
+    SECOND_FACTOR_SET = "second factor set"
+    SECOND_FACTOR_REMOVED = "second factor removed"
+    ACCOUNT_DISABLED = "account disabled"
+    ACCOUNT_ENABLED = "account enabled"
+    ACCOUNT_REMOVED = "account removed"
     EXPORTED = "exported"
     BACKED_UP = "backed up"
     COPIED = "copied"
     REVIEWED = "submissions reviewed"
     """Submissions at the panel were approved or rejected."""
     BONUS_PAID = "bonus paid"
+
+
+ACCOUNT_CHANGES = (
+    Access.ACCOUNT_ADDED, Access.ROLE_CHANGED, Access.PASSWORD_CHANGED, Access.SECOND_FACTOR_SET,
+    Access.SECOND_FACTOR_REMOVED, Access.ACCOUNT_DISABLED, Access.ACCOUNT_ENABLED, Access.ACCOUNT_REMOVED,
+)  # fmt: skip
+"""Changes of researchers' accounts. An entry of such a change has a checksum of the account after the change."""
+
+
+class Role(StrEnum):
+    """Rights of a researcher. Each role includes the rights of the roles after it."""
+
+    OWNER = "owner"
+    """May also delete responses."""
+    RESEARCHER = "researcher"
+    """May also change the data collection: close groups, extend quotas, exclude participants."""
+    VIEWER = "viewer"
+    """May only read."""
+
+    def includes(self, role: "Role") -> bool:
+        """Return True if this role may do everything that `role` may do."""
+        ranked = list(Role)
+        return ranked.index(self) <= ranked.index(role)
+
+
+@dataclass(frozen=True)
+class Account:
+    """A researcher's account for one study."""
+
+    name: str
+    """Name that the researcher enters to sign in. The study's log contains it."""
+    role: Role
+    password_hash: str = field(repr=False)
+    """Salted hash of the password (argon2id, RFC 9106)."""
+    totp_secret: str | None = field(default=None, repr=False)
+    """Secret of the second factor (RFC 6238), in base 32; None if the account has no second factor."""
+    is_active: bool = True
+    """False if the account is disabled, so that nobody can sign in with it."""
+
+
+def has_active_owner(accounts: Iterable[Account]) -> bool:
+    """Return True if a researcher can sign in as an owner. Then the printed link no longer signs anybody in."""
+    return any(account.is_active and account.role is Role.OWNER for account in accounts)
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,14 @@ TABLES: dict[str, tuple[str, ...]] = {
     "planned_trials": ("session", "trial_index", "phase", "item_id"),
     "responses": (*RESPONSE_COLUMNS, "checksum"),
     "visits": ("session", "visit", "visit_id", "at", "next_trial_index", "device"),
-    "slots": ("study_digest", "kind", "group", "n_begun", "n_reserved", "n_confirmed", "is_open"),
+    "slots": ("study_digest", "kind", "group", "n_begun", "n_reserved", "n_confirmed", "is_open", "n_added"),
     "logs": ("study_digest", "n_events", "checksum"),
     "events": ("study_digest", "event_index", "at", "event", "session", "details", "checksum"),
     "identities": ("study", "id_kind", "external_id", "participant", "parameters", "created_at", "checksum",
                    "signed_at"),
     "payments": ("study", "participant", "purpose", "decision", "submission", "cents", "paid_before", "state", "claim",
                  "batch", "claimed_at", "settled_at"),
+    "accounts": ("study", "account", "role", "password_hash", "totp_secret", "is_active", "totp_step", "created_at"),
     "response_totals": ("study_digest", "part", "n_responses", "checksum_sum"),
 }  # fmt: skip
 

@@ -4,7 +4,7 @@ function takeToken() {
   if (!token) return;
   history.replaceState(null, "", location.pathname);
   const form = document.getElementById("sign-in");
-  if (form === null) return; // signed in already
+  if (form === null) return; // signed in already, or the study has accounts
   form.elements.token.value = token;
   form.submit();
 }

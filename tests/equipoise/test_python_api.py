@@ -20,6 +20,11 @@ LABORATORY = {"lab_check", "lab_run", "lab_upload"}
 OTHER_NAMES = {("demo", "no_serve"): "keep_serving"}
 OTHER_FUNCTIONS = {"import": "import_data"}
 """Commands whose name is a word of Python, with their functions."""
+OTHER_NAMES = {
+    ("demo", "no_serve"): "keep_serving",
+    ("researchers_add", "password_file"): "password",
+    ("researchers_password", "password_file"): "password",
+}
 TEMPLATES = "intuition"
 TABLE = "group,n,women\na,20,11\nb,22,9\nTotal,42,20\n"
 
@@ -105,6 +110,14 @@ def _read_back() -> Any:
     return eq.import_data("export", "trials.csv")
 
 
+OTHER_PASSWORD = "nine green doors hum"
+
+
+def _with_account() -> str:
+    eq.researchers_add("study", "anna", "seven blue chairs sing", role="owner")
+    return "anna"
+
+
 CALLS: dict[str, Callable[[StoredStudy, str], Any]] = {
     "assignment_close": lambda _, __: eq.assignment_close("study", 1),
     "assignment_log": lambda _, __: eq.assignment_log("study", "out.csv"),
@@ -138,6 +151,14 @@ CALLS: dict[str, Callable[[StoredStudy, str], Any]] = {
     "recruit_prolific": lambda _, __: _recruited("prolific"),
     "recruit_reconcile": lambda _, __: _recruited("reconcile"),
     "recruit_reject": lambda _, __: _recruited("reject"),
+    "researchers_add": lambda _, __: _with_account(),
+    "researchers_disable": lambda _, __: eq.researchers_disable("study", _with_account()),
+    "researchers_enable": lambda _, __: eq.researchers_enable("study", _with_account()),
+    "researchers_list": lambda _, __: eq.researchers_list("study"),
+    "researchers_password": lambda _, __: eq.researchers_password("study", _with_account(), OTHER_PASSWORD),
+    "researchers_remove": lambda _, __: eq.researchers_remove("study", _with_account()),
+    "researchers_role": lambda _, __: eq.researchers_role("study", _with_account(), "viewer"),
+    "researchers_second_factor": lambda _, __: eq.researchers_second_factor("study", _with_account()),
     "revise": lambda stored, _: _revised(stored),
     "schema": lambda _, __: eq.schema("study"),
     "serve": lambda _, __: eq.serve("study", store="study/data/equipoise.db"),

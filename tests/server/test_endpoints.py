@@ -77,6 +77,7 @@ PAGES_WITH_A_FORM = [
     Route("POST", "/withdraw", "/withdraw"),
     Route("GET", "/researcher/", "/researcher/"),
     Route("POST", "/researcher/sign-in", "/researcher/sign-in"),
+    Route("POST", "/researcher/sign-in/account", "/researcher/sign-in/account"),
     Route("POST", "/researcher/sign-out", "/researcher/sign-out"),
 ]
 """Pages that work without JavaScript; other tests check them."""

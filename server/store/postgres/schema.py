@@ -7,7 +7,7 @@ texts, as in SQLite.
 
 from server.store.tables import TRIALS
 
-VERSION = "m013_payments"
+VERSION = "m014_accounts_and_extended_quotas"
 """Name of the SQLite migration with the same tables."""
 
 RENAMED_TABLES = {"places": "slots", "answer_totals": "response_totals"}
@@ -141,6 +141,13 @@ STATEMENTS = (
       batch TEXT, claimed_at TEXT NOT NULL, settled_at TEXT, PRIMARY KEY (study, participant, purpose)
     )
     """,
+    """
+    CREATE TABLE IF NOT EXISTS accounts (
+      study TEXT, account TEXT, role TEXT NOT NULL, password_hash TEXT NOT NULL, totp_secret TEXT,
+      is_active INTEGER NOT NULL, totp_step BIGINT, created_at TEXT NOT NULL, PRIMARY KEY (study, account)
+    )
+    """,
+    "ALTER TABLE slots ADD COLUMN IF NOT EXISTS n_added INTEGER NOT NULL DEFAULT 0",
     "DROP VIEW IF EXISTS trials",  # PostgreSQL cannot replace a view whose columns were in another order.
     f"CREATE VIEW trials AS {TRIALS}",
 )

@@ -74,7 +74,7 @@ def add_groups(db: Database, study_digest: str, n_groups: int) -> None:
         "slots",
         TABLES["slots"],
         [
-            (study_digest, kind.value, group, 0, 0, 0, 1)
+            (study_digest, kind.value, group, 0, 0, 0, 1, 0)
             for kind in (Kind.HUMAN, Kind.SIMULATED)
             for group in range(1, n_groups + 1)
         ],

@@ -3,7 +3,6 @@
 import json
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
@@ -48,6 +47,7 @@ from server.store.sql import (
     studies,
     uploaded_sessions,
 )
+from server.store.sql.account_store import SqlAccountStore
 from server.store.sql.assignment_log import lock_log, note, read_log
 from server.store.sql.plan_cache import PlanCache
 from server.store.sql.responses import ResponseBatch
@@ -55,8 +55,8 @@ from server.store.sql.responses import ResponseBatch
 Result = TypeVar("Result")
 
 
-class SqlStore(Store):
-    """A store in an SQL database. A subclass implements reading, writing and committing."""
+class SqlStore(SqlAccountStore, Store):
+    """A store in an SQL database; a subclass implements reading, writing and committing."""
 
     def __init__(self) -> None:
         self._registered: dict[str, Study] = {}
@@ -64,14 +64,6 @@ class SqlStore(Store):
         self._definitions: dict[tuple[str, int], tuple[StudyDefinition, dict[str, str]]] = {}
         self._items: dict[str, dict[str, Item]] = {}
         self._plans = PlanCache()
-
-    @abstractmethod
-    def _reading(self) -> AbstractContextManager[Database]:
-        """Yield a connection for reading."""
-
-    @abstractmethod
-    def _write(self, job: Callable[[Database], Result]) -> Result:
-        """Run the function `job` in a transaction. Return its result once the transaction is committed."""
 
     def _delete(self, job: Callable[[Database], Result]) -> Result:
         """Run the function `job`, which deletes data. Remove the data from the database's files too, if possible."""

@@ -1,8 +1,10 @@
 """Tables of the SQLite store, as named, ordered migrations.
 
-The main tables are `studies`, `batteries`, `items`, `participants`, `sessions` and `runs`. Panel ids are in a separate
-table, `identities`. Further tables have the planned trials, the responses, the slots in the groups, and the log of
-decisions. Times are UTC, ISO 8601. Responses, contents of items and answer keys are JSON texts.
+Three tables are about questions: studies, batteries and items. Three tables are about participants: participants,
+sessions and runs. The panel ids are in a separate table, `identities`, and the
+researchers' accounts in the table `accounts`. There are also tables for the planned trials,
+for the responses, for the slots in the groups, and for the log of decisions. Times are UTC, ISO 8601; responses,
+contents and answer keys are JSON texts.
 """
 
 import json
@@ -308,6 +310,17 @@ def m013_payments(db: Database) -> None:
         not_null={"decision", "submission", "paid_before", "state", "claim", "claimed_at"},
         foreign_keys=[("participant", "participants", "participant")], strict=True,
     )  # fmt: skip
+
+
+@migrations()
+def m014_accounts_and_extended_quotas(db: Database) -> None:
+    """Add the researchers' accounts, and the number of slots that a researcher added to the quota of a group."""
+    db.table("accounts").create(
+        {"study": str, "account": str, "role": str, "password_hash": str, "totp_secret": str, "is_active": int,
+         "totp_step": int, "created_at": str},
+        pk=("study", "account"), not_null={"role", "password_hash", "is_active", "created_at"}, strict=True,
+    )  # fmt: skip
+    db.table("slots").add_column("n_added", int, not_null_default=0)
 
 
 assert tuple(migration.name for migration in migrations.pending(Database(memory=True))) == KNOWN_MIGRATIONS

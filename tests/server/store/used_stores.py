@@ -3,7 +3,7 @@
 from experiment.models.baselines import run_baseline
 from experiment.records import Kind
 from experiment.study.definition import Study
-from server.store import Identity, Payment, Store
+from server.store import Access, Account, Identity, Payment, Role, Store
 from tests.server.stores import (
     Clock,
     Person,
@@ -34,6 +34,9 @@ def live_in(store: Store, study: Study) -> dict[str, Person]:
         store.exclude_sessions([people["excluded"].session], "fire alarm")
         people["simulated"] = Person(store, study, Kind.SIMULATED).complete()
         store.open_group(study, 2, is_open=False)
+        store.save_account(study, Account("anna", Role.OWNER, "$argon2id$a"), Access.ACCOUNT_ADDED, "command line")
+        store.save_account(study, Account("bea", Role.VIEWER, "$argon2id$b"), Access.ACCOUNT_ADDED, "command line")
+        store.remove_account(study, "bea", "command line")
         revised = saying(study, title="Where does it come out?")
         store.revise_study(revised, "typo in the title")
         people["revised"] = Person(store, revised)
