@@ -15,8 +15,8 @@ from server.participants.study_page import web_client
 from server.participants.views import participants
 from server.participants.withdrawal_page import withdrawal
 from server.request_body import Json, refuse_unread_body
-from server.researchers.progress_page import researchers
-from server.researchers.sign_in import sign_in_pages
+from server.researchers.dashboard import add_live_dashboard
+from server.researchers.pages import researchers
 from server.response_headers import StrictHeaders
 from server.security.allowed_hosts import Hosts
 from server.security.secret_files import Secrets
@@ -45,7 +45,8 @@ def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings)
     app.json = Json(app)
     app.url_map.merge_slashes = False  # Otherwise Flask would redirect "//other.site/" to another site.
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_kb * 1024
-    app.extensions["equipoise"] = Context(study, store, secrets, settings)
+    app.extensions["equipoise"] = parts = Context(study, store, secrets, settings)
+    add_live_dashboard(app, parts)
     has_plugins = bool(study.definition.plugins)
     app.wsgi_app = StrictHeaders(app.wsgi_app, allows_inline_styles=has_plugins)  # type: ignore[method-assign]
     if settings.proxies:
@@ -65,7 +66,6 @@ def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings)
     app.register_blueprint(laboratory)
     app.register_blueprint(withdrawal)
     app.register_blueprint(researchers, url_prefix="/researcher")
-    app.register_blueprint(sign_in_pages, url_prefix="/researcher")
     app.register_blueprint(health)
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(Conflict, _conflict)

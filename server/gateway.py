@@ -13,8 +13,9 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from http import HTTPStatus
 from io import BytesIO
@@ -26,6 +27,7 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.routing import MapAdapter
 
 from server.cookies import UNREADABLE
+from server.event_stream import STREAM
 from server.logs import logger
 from server.request_body import BODY_TYPES, media_type
 
@@ -115,6 +117,8 @@ class Gateway:
 
         self._waiting.put(answer)
         await answered
+        if STREAM in environ:
+            await _send_stream(environ[STREAM], protocol)
 
     def _settle(self) -> None:
         self._is_settling = False  # First, so that a request that is answered from now on schedules the next call.
@@ -203,8 +207,30 @@ class Gateway:
         finally:
             if hasattr(content, "close"):
                 content.close()
+        if STREAM in environ:
+            environ[STREAM] = Stream(status, headers, environ[STREAM])
+            return
         with suppress(ProtocolClosed):  # The client has disconnected.
             protocol.response_bytes(status, headers, body)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A reply whose body is a stream of events."""
+
+    status: int
+    headers: list[tuple[str, str]]
+    events: AsyncIterator[bytes]
+
+
+async def _send_stream(stream: Stream, protocol: "HTTPProtocol") -> None:
+    """Send a stream until it ends or the client disconnects."""
+    headers = [(name, value) for name, value in stream.headers if name.lower() != "content-length"]
+    with suppress(ProtocolClosed, ProtocolError):
+        transport = protocol.response_stream(stream.status, headers)
+        async with aclosing(stream.events) as events:  # type: ignore[type-var]
+            async for part in events:
+                await transport.send_bytes(part)
 
 
 def _is_route(routes: MapAdapter, path: str, method: str) -> bool:

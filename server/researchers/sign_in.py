@@ -11,7 +11,7 @@ in before has its own limit, so wrong passwords from the same network do not loc
 import secrets
 from collections.abc import Callable
 
-from flask import Blueprint, Response, redirect, render_template, url_for
+from flask import Blueprint, Response, redirect, render_template
 from werkzeug.exceptions import Forbidden, TooManyRequests
 
 from server.context import context
@@ -168,6 +168,6 @@ def _if_store_is_there(question: Callable[[], bool], default: bool) -> bool:
 
 
 def _redirect_to_progress() -> Response:
-    response = redirect(url_for("researchers.progress"), code=303)
+    response = redirect("/researcher/", code=303)
     assert isinstance(response, Response)
     return response

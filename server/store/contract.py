@@ -9,7 +9,6 @@ from typing import Any
 from batteries.items import Item
 from experiment.records import Response, Run
 from experiment.study.definition import Study, StudyDefinition
-from server.store.account_contract import AccountStore
 from server.store.database import Database
 from server.store.errors import StudyFull
 from server.store.models import (
@@ -32,9 +31,10 @@ from server.store.models import (
     StoredSession,
     Visit,
 )
+from server.store.researcher_contract import ResearcherStore
 
 
-class Store(AccountStore):
+class Store(ResearcherStore):
     """A store of studies, plans and append-only responses. All methods may be called from any thread.
 
     A method that writes returns only when its data are committed and on disk. A method that raises an error has
@@ -223,11 +223,11 @@ class Store(AccountStore):
         """
 
     @abstractmethod
-    def withdraw_session(self, session: str, by_researcher: bool = False) -> None:
+    def withdraw_session(self, session: str, by: str | None = None) -> None:
         """Delete a session's responses, release its slot and close the session; a second call changes nothing.
 
-        The responses in the participant's other sessions of the study are deleted too. The log records the withdrawal,
-        and whether the researcher deleted the responses (`by_researcher`).
+        The responses in the participant's other sessions of the study are deleted too. The log records the withdrawal.
+        If a researcher has deleted the responses, `by` is the researcher's name for the log.
         """
 
     @abstractmethod
@@ -260,15 +260,15 @@ class Store(AccountStore):
         """
 
     @abstractmethod
-    def release_slot(self, session: str, reason: Release) -> bool:
-        """Release a reserved or confirmed slot. Return True if there was a slot.
+    def release_slot(self, session: str, reason: Release, by: str | None = None) -> bool:
+        """Release a reserved or confirmed slot by the researcher's decision; return True if there was a slot.
 
         If the session has no slot, nothing changes. There is one exception: if the reason is a rule of the study
         (`ENDED_FOR`), the reason is recorded, and the session ends.
         """
 
     @abstractmethod
-    def exclude_sessions(self, sessions: Sequence[str], reason: str) -> None:
+    def exclude_sessions(self, sessions: Sequence[str], reason: str, by: str | None = None) -> None:
         """Exclude participants' sessions from the analysis by the researcher's decision, all of them or none.
 
         The responses stay. The slot of each session is released, so that another participant can have it.
@@ -280,8 +280,10 @@ class Store(AccountStore):
         """
 
     @abstractmethod
-    def include_sessions(self, study: Study, sessions: Sequence[str], reason: str) -> list[SlotState]:
-        """Undo `exclude_sessions`. Return the present state of each session's slot, in the order of the session names.
+    def include_sessions(
+        self, study: Study, sessions: Sequence[str], reason: str, by: str | None = None
+    ) -> list[SlotState]:
+        """Undo `exclude_sessions`; return the present state of each session's slot.
 
         If the group has no free slot now, the slot of the session stays released.
 
@@ -292,8 +294,18 @@ class Store(AccountStore):
         """
 
     @abstractmethod
-    def open_group(self, study: Study, group: int, is_open: bool) -> None:
+    def open_group(self, study: Study, group: int, is_open: bool, by: str | None = None) -> None:
         """Open or close a group for new participants."""
+
+    @abstractmethod
+    def extend_quota(self, study: Study, group: int, n_slots: int, by: str | None = None) -> None:
+        """Add slots to the quota of a group, and to the quota of the whole study.
+
+        Raises
+        ------
+        Conflict
+            If the study has no quota, if the group does not exist, or if the number is not positive.
+        """
 
     @abstractmethod
     def sessions_with_code(self, study: Study, completion_code: str) -> list[str]:

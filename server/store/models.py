@@ -269,6 +269,8 @@ class GroupProgress:
     n_withdrawn: int
     is_open: bool
     """True if new participants are assigned to this group."""
+    n_added: int = 0
+    """Number of slots that researchers added to the quota of the group."""
 
     @property
     def n_begun(self) -> int:

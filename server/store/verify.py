@@ -56,6 +56,8 @@ class _Logs:
     """Time and reason of the researcher's exclusion of a session. The keys are session names."""
     closed: set[tuple[str, int]] = field(default_factory=set)
     """Pairs of a study's digest and the number of a group that the researcher has closed."""
+    added: Counter[tuple[str, int]] = field(default_factory=Counter)
+    """Number of slots added to the quota, by the digest of the study and the number of the group."""
     revisions: set[tuple[str, int]] = field(default_factory=set)
     """Pairs of a study's digest and the number of a revision."""
     ends: list[str] = field(default_factory=list)
@@ -134,6 +136,8 @@ def _read_log(db: Database, study_digest: str, end: tuple[int, str], logs: _Logs
             logs.closed.add((study_digest, entry["group"]))
         elif event == "opened":
             logs.closed.discard((study_digest, entry["group"]))
+        elif event == "quota extended":
+            logs.added[study_digest, entry["group"]] += entry["n_slots"]
         elif event in {"registered", "revised"}:
             revision = entry.get("revision", 1)
             logs.revisions.add((study_digest, revision))
@@ -325,12 +329,15 @@ def _check_slots(db: Database, logs: _Logs) -> Iterator[str]:
                 numbers = tuple(counted[study_digest, kind, group, what] for what in ("begun", "reserved", "confirmed"))
                 if slots.get((study_digest, kind, group)) != numbers:
                     yield f"{_named(study_digest)}, group {group}, {kind}: the numbers of slots and sessions differ."
-    for study_digest, group, is_open in db.execute(
-        'SELECT study_digest, "group", is_open FROM slots WHERE kind = \'human\' ORDER BY study_digest, "group"'
+    for study_digest, group, is_open, n_added in db.execute(
+        "SELECT study_digest, \"group\", is_open, n_added FROM slots WHERE kind = 'human' "
+        'ORDER BY study_digest, "group"'
     ).fetchall():
         if study_digest in logs.whole and bool(is_open) == ((study_digest, group) in logs.closed):
             found = "open" if is_open else "closed"
             yield f"{_named(study_digest)}, group {group}: it is {found}, but the log says the opposite."
+        if study_digest in logs.whole and n_added != logs.added[study_digest, group]:
+            yield f"{_named(study_digest)}, group {group}: the slots added to its quota differ from the log."
 
 
 def _check_totals(db: Database, totals_here: dict[str, list[int]]) -> Iterator[str]:

@@ -65,6 +65,7 @@ ROUTES = [
     Route("POST", "/api/withdraw", "/api/withdraw", needs="session"),
     Route("GET", "/researcher/style.css", "/researcher/style.css", uses_the_store=False),
     Route("GET", "/researcher/sign-in.js", "/researcher/sign-in.js", uses_the_store=False),
+    Route("GET", "/researcher/dashboard.js", "/researcher/dashboard.js", uses_the_store=False),
     Route("GET", "/healthz", "/healthz", uses_the_store=False),
     Route("GET", "/readyz", "/readyz"),
     Route("GET", "/metrics", "/metrics", needs="token"),
@@ -77,6 +78,17 @@ PAGES_WITH_A_FORM = [
     Route("POST", "/withdraw", "/withdraw"),
     Route("GET", "/researcher/", "/researcher/"),
     Route("POST", "/researcher/sign-in", "/researcher/sign-in"),
+    Route("GET", "/researcher/live", "/researcher/live"),
+    Route("GET", "/researcher/participants", "/researcher/participants"),
+    Route("GET", "/researcher/participants/<participant>", "/researcher/participants/x"),
+    Route("POST", "/researcher/sessions.csv", "/researcher/sessions.csv"),
+    Route("POST", "/researcher/<any(pause, resume):action>", "/researcher/pause"),
+    Route("POST", "/researcher/groups/<int:group>/<any(open, close):action>", "/researcher/groups/1/open"),
+    Route("POST", "/researcher/groups/<int:group>/extend", "/researcher/groups/1/extend"),
+    *(
+        Route("POST", f"/researcher/sessions/<session>/{action}", f"/researcher/sessions/x/{action}")
+        for action in ("exclude", "include", "replace", "delete")
+    ),
     Route("POST", "/researcher/sign-in/account", "/researcher/sign-in/account"),
     Route("POST", "/researcher/sign-out", "/researcher/sign-out"),
 ]

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from batteries.errors import InputError
 from equipoise.commands.store_access import SessionSelector, StoreAddress, StudyFolder, loaded, sessions_named, store_of
 from experiment.study.definition import Study
+from experiment.study.reasons import checked_reason
 from server.store import Conflict, SlotState, Store
 from server.store.models import Revision, SessionFound
-
-LONGEST_REASON = 500
 
 
 @dataclass(frozen=True)
@@ -123,20 +122,3 @@ def _decide(
 
 def _is_open(session: SessionFound, is_excluded: bool) -> bool:
     return (session.excluded_reason is not None) == is_excluded and (is_excluded or session.status != "withdrawn")
-
-
-def checked_reason(reason: str) -> str:
-    """Return a reason that can be stored in the log and printed in a report.
-
-    Raises
-    ------
-    InputError
-        If the reason is empty, too long, or contains unprintable characters.
-    """
-    reason = reason.strip()
-    if not reason or len(reason) > LONGEST_REASON or not reason.isprintable():
-        raise InputError(
-            "--reason: the reason is empty, too long or not on one line. Fix: write one sentence of at most "
-            f"{LONGEST_REASON} characters that identifies no person, because the log and the report print the reason."
-        )
-    return reason

@@ -57,7 +57,7 @@ def withdraw(
                 "participants have the same completion code."
             )
         for one in sessions:
-            opened.withdraw_session(one, by_researcher=True)
+            opened.withdraw_session(one, by="researcher")
         problem, kept = delete_withdrawn(study, opened), opened.kept_traces()
     if problem is not None:
         raise InputError(f"the responses are deleted, but a file is not deleted: {problem}")

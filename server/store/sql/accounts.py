@@ -16,7 +16,7 @@ STORED = ("study", "account", "role", "password_hash", "totp_secret", "is_active
 
 
 def listed(db: Database, study: str) -> list[Account]:
-    """See `AccountStore.accounts`."""
+    """See `ResearcherStore.accounts`."""
     rows = db.execute(f"SELECT {', '.join(STORED[1:])} FROM accounts WHERE study = ? ORDER BY account", (study,))
     return [
         Account(name, Role(role), password_hash, totp_secret, bool(is_active))
@@ -25,7 +25,7 @@ def listed(db: Database, study: str) -> list[Account]:
 
 
 def save(db: Database, study: Study, account: Account, change: Access, by: str) -> None:
-    """See `AccountStore.save_account`."""
+    """See `ResearcherStore.save_account`."""
     fields = (account.role.value, account.password_hash, account.totp_secret, int(account.is_active))
     exists = any(known.name == account.name for known in listed(db, study.name))
     if exists == (change is Access.ACCOUNT_ADDED):
@@ -44,7 +44,7 @@ def save(db: Database, study: Study, account: Account, change: Access, by: str) 
 
 
 def remove(db: Database, study: Study, name: str, by: str) -> bool:
-    """See `AccountStore.remove_account`."""
+    """See `ResearcherStore.remove_account`."""
     deleted = db.execute("DELETE FROM accounts WHERE study = ? AND account = ?", (study.name, name)).rowcount
     if deleted:
         _write_log(db, study, Access.ACCOUNT_REMOVED, account=name, by=by)
@@ -52,7 +52,7 @@ def remove(db: Database, study: Study, name: str, by: str) -> bool:
 
 
 def use_code(db: Database, study: str, name: str, time_step: int) -> bool:
-    """See `AccountStore.use_code`."""
+    """See `ResearcherStore.use_code`."""
     used = db.execute(
         "UPDATE accounts SET totp_step = ? WHERE study = ? AND account = ? AND COALESCE(totp_step, -1) < ?",
         (time_step, study, name, time_step),

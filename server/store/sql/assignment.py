@@ -18,6 +18,9 @@ from server.store.models import REGAINED_AFTER, Release, SlotState
 from server.store.sql.assignment_log import Log
 from server.store.tables import TABLES
 
+MOST_SLOTS_ADDED = 10_000
+"""Largest number of slots that can be added to a quota at once."""
+
 
 @dataclass(frozen=True)
 class GroupSlots:
@@ -29,6 +32,8 @@ class GroupSlots:
     n_reserved: int
     n_confirmed: int
     is_open: bool
+    n_added: int = 0
+    """Number of slots that researchers added to the quota of the group."""
 
     @property
     def n_taken(self) -> int:
@@ -43,7 +48,7 @@ def choose_group(groups: Sequence[GroupSlots], recruitment: Recruitment) -> int 
     participant under way may still leave. Then the group with the lowest number is chosen. Reserved slots count like
     confirmed slots. Otherwise all participants who arrive before the next completion would get the same group.
     """
-    if recruitment.quota is not None and sum(group.n_taken for group in groups) >= recruitment.quota:
+    if _is_full(groups, recruitment):
         return None
     free = [group for group in groups if group.is_open and not _is_filled(group, recruitment)]
     if not free:
@@ -52,19 +57,26 @@ def choose_group(groups: Sequence[GroupSlots], recruitment: Recruitment) -> int 
 
 
 def _is_filled(group: GroupSlots, recruitment: Recruitment) -> bool:
-    return recruitment.quota_per_group is not None and group.n_taken >= recruitment.quota_per_group
+    return recruitment.quota_per_group is not None and group.n_taken >= recruitment.quota_per_group + group.n_added
+
+
+def _is_full(groups: Sequence[GroupSlots], recruitment: Recruitment) -> bool:
+    """Return True if the quota of the whole study is reached."""
+    n_added = sum(group.n_added for group in groups)
+    n_taken = sum(group.n_taken for group in groups)
+    return recruitment.quota is not None and n_taken >= recruitment.quota + n_added
 
 
 def read_slots(db: Database, study_digest: str, kind: Kind) -> list[GroupSlots]:
     """Return the slots of each group, in the order of the group numbers."""
     rows = db.execute(
-        'SELECT "group", n_begun, n_reserved, n_confirmed, is_open FROM slots '
+        'SELECT "group", n_begun, n_reserved, n_confirmed, is_open, n_added FROM slots '
         'WHERE study_digest = ? AND kind = ? ORDER BY "group"',
         (study_digest, kind.value),
     )
     return [
-        GroupSlots(group, n_begun, n_reserved, n_confirmed, bool(is_open))
-        for group, n_begun, n_reserved, n_confirmed, is_open in rows
+        GroupSlots(group, n_begun, n_reserved, n_confirmed, bool(is_open), n_added)
+        for group, n_begun, n_reserved, n_confirmed, is_open, n_added in rows
     ]
 
 
@@ -151,16 +163,17 @@ def _group_with_room(groups: Sequence[GroupSlots], wanted: int, kind: Kind, recr
             f"Group {wanted} is closed for new participants. Fix: open the group, or let Equipoise choose a group."
         )
     if _is_filled(group, recruitment):
+        quota = (recruitment.quota_per_group or 0) + group.n_added
         raise Conflict(
             f"Group {wanted} is full: {group.n_confirmed} participants have completed, {group.n_reserved} are under "
-            f"way, and the quota of the group is {recruitment.quota_per_group}. Fix: raise the quota, or let Equipoise "
-            "choose a group."
+            f"way, and the quota of the group is {quota}. Fix: raise the quota, or let Equipoise choose a group."
         )
-    n_taken = sum(group.n_taken for group in groups)
-    if recruitment.quota is not None and n_taken >= recruitment.quota:
+    if _is_full(groups, recruitment):
+        n_taken = sum(group.n_taken for group in groups)
+        quota = (recruitment.quota or 0) + sum(group.n_added for group in groups)
         raise Conflict(
             f"Group {wanted} has no free slot, because the study is full: {n_taken} participants have completed or are "
-            f"under way, and the quota of the study is {recruitment.quota}. Fix: raise the quota."
+            f"under way, and the quota of the study is {quota}. Fix: raise the quota."
         )
     return group
 
@@ -363,6 +376,20 @@ def open_group(log: Log, group: int, is_open: bool) -> None:
     log.write("opened" if is_open else "closed", group=group)
 
 
+def extend_quota(log: Log, recruitment: Recruitment, group: int, n_slots: int) -> None:
+    """See `Store.extend_quota`."""
+    _group_numbered(read_slots(log.db, log.study_digest, Kind.HUMAN), group)
+    if recruitment.quota is None and recruitment.quota_per_group is None:
+        raise Conflict("This study has no quota, so there is no quota to extend. Fix: none is needed.")
+    if not 0 < n_slots <= MOST_SLOTS_ADDED:
+        raise Conflict(f"{n_slots} slots cannot be added. Fix: add 1 to {MOST_SLOTS_ADDED} slots.")
+    log.db.execute(
+        "UPDATE slots SET n_added = n_added + ? WHERE study_digest = ? AND kind = 'human' AND \"group\" = ?",
+        (n_slots, log.study_digest, group),
+    )
+    log.write("quota extended", group=group, n_slots=n_slots)
+
+
 def _release(log: Log, kind: Kind, session: str, group: int, slot: SlotState, reason: Release, **details: str) -> None:
     log.db.execute(
         "UPDATE sessions SET slot = 'released', release_reason = ? WHERE session = ?", (reason.value, session)
@@ -381,8 +408,7 @@ def _has_room_now(log: Log, kind: Kind, number: int, recruitment: Recruitment) -
         return True
     groups = read_slots(log.db, log.study_digest, kind)
     group = next(group for group in groups if group.group == number)
-    others = sum(group.n_taken for group in groups)
-    return not _is_filled(group, recruitment) and (recruitment.quota is None or others < recruitment.quota)
+    return not _is_filled(group, recruitment) and not _is_full(groups, recruitment)
 
 
 def _count(log: Log, kind: Kind, group: int, n_begun: int = 0, n_reserved: int = 0, n_confirmed: int = 0) -> None:
@@ -396,14 +422,16 @@ def _count(log: Log, kind: Kind, group: int, n_begun: int = 0, n_reserved: int =
 def _numbers(groups: Sequence[GroupSlots], recruitment: Recruitment) -> dict[str, object]:
     """Return the numbers that the log records with a decision.
 
-    The numbers are the confirmed and the reserved slots of each group, the closed groups, and the quotas.
+    The numbers are the confirmed and the reserved slots of each group, the closed groups, the quotas, and the slots
+    that researchers added to the quotas.
     """
+    added = {group.group: group.n_added for group in groups if group.n_added}
     return {
         "taken": {group.group: [group.n_confirmed, group.n_reserved] for group in groups},
         "closed": [group.group for group in groups if not group.is_open],
         "quota": recruitment.quota,
         "quota_per_group": recruitment.quota_per_group,
-    }
+    } | ({"added": added} if added else {})
 
 
 def _why_full(groups: Sequence[GroupSlots], recruitment: Recruitment) -> StudyFull:

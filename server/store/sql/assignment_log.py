@@ -24,9 +24,13 @@ class Log:
     study_digest: str
     n_events: int
     checksum: str
+    by: str | None = None
+    """Name of the researcher who decided, for the entries; None if a participant or a rule of the study decided."""
 
     def write(self, event: str, session: str | None = None, **details: Any) -> None:
-        """Append an entry on a decision, with details such as the reason."""
+        """Append a decision, with its reason and its numbers."""
+        if self.by is not None:
+            details["by"] = self.by
         at, text = now(), json.dumps(details, ensure_ascii=False, separators=(",", ":"))
         self.checksum = link(self.checksum, [self.study_digest, self.n_events, at, event, session, text])
         self.db.execute(
@@ -41,19 +45,19 @@ class Log:
         )
 
 
-def lock_log(db: Database, study_digest: str) -> Log:
+def lock_log(db: Database, study_digest: str, by: str | None = None) -> Log:
     """Lock a study's log, so that no other transaction adds an event until this transaction ends."""
     n_events, checksum = db.execute(
         f"SELECT n_events, checksum FROM logs WHERE study_digest = ?{db.for_update}",
         (study_digest,),
     ).fetchone()
-    return Log(db, study_digest, n_events, checksum)
+    return Log(db, study_digest, n_events, checksum, by)
 
 
-def lock_log_of(db: Database, session: str) -> Log:
+def lock_log_of(db: Database, session: str, by: str | None = None) -> Log:
     """Lock the log of the study to which a session belongs, as `lock_log` does."""
     (study_digest,) = db.execute("SELECT study_digest FROM sessions WHERE session = ?", (session,)).fetchone()
-    return lock_log(db, study_digest)
+    return lock_log(db, study_digest, by)
 
 
 def note(db: Database, study_digests: Iterable[str], access: Access, details: Mapping[str, Any]) -> list[int]:

@@ -19,10 +19,10 @@ from server.store.sql.assignment_log import Log, lock_log_of
 OMIT = "Fix: omit this session from the command."
 
 
-def exclude(db: Database, sessions: Sequence[str], reason: str) -> None:
+def exclude(db: Database, sessions: Sequence[str], reason: str, by: str | None = None) -> None:
     """See `Store.exclude_sessions`."""
     for session in sorted(sessions):
-        log, excluded_reason = _locked(db, session)
+        log, excluded_reason = _locked(db, session, by)
         held = assignment.held_slot(db, session)
         if held.kind is not Kind.HUMAN:
             raise Conflict(
@@ -51,11 +51,11 @@ def exclude(db: Database, sessions: Sequence[str], reason: str) -> None:
             assignment.release(log, held, Release.EXCLUSION)
 
 
-def include(db: Database, study: Study, sessions: Sequence[str], reason: str) -> list[SlotState]:
+def include(db: Database, study: Study, sessions: Sequence[str], reason: str, by: str | None = None) -> list[SlotState]:
     """See `Store.include_sessions`."""
     slots = []
     for session in sorted(sessions):
-        log, excluded_reason = _locked(db, session)
+        log, excluded_reason = _locked(db, session, by)
         if excluded_reason is None:
             raise Conflict(f"session {session} is not excluded. {OMIT}")
         if assignment.held_slot(db, session).status is Status.WITHDRAWN:
@@ -67,9 +67,9 @@ def include(db: Database, study: Study, sessions: Sequence[str], reason: str) ->
     return slots
 
 
-def _locked(db: Database, session: str) -> tuple[Log, str | None]:
-    """Lock the log of a session's study. Return the log, and the reason for the exclusion of the session, or None."""
-    log = lock_log_of(db, session)
+def _locked(db: Database, session: str, by: str | None) -> tuple[Log, str | None]:
+    """Lock the log of a session's study; return the log, and the reason why the session is excluded, or None."""
+    log = lock_log_of(db, session, by)
     (reason,) = db.execute("SELECT excluded_reason FROM sessions WHERE session = ?", (session,)).fetchone()
     return log, reason
 

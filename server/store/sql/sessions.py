@@ -104,18 +104,18 @@ def complete(
         assignment.release(log, held, Release.ATTENTION_CHECK, completed_at=completed_at)
 
 
-def withdraw(db: Database, session: str, by_researcher: bool = False) -> None:
+def withdraw(db: Database, session: str, by: str | None = None) -> None:
     """See `Store.withdraw_session`."""
     for (one,) in db.execute(
         "SELECT session FROM sessions WHERE participant = (SELECT participant FROM sessions WHERE session = ?) "
         "ORDER BY session",
         (session,),
     ).fetchall():
-        _withdraw_one(db, one, by_researcher)
+        _withdraw_one(db, one, by)
 
 
-def _withdraw_one(db: Database, session: str, by_researcher: bool) -> None:
-    log = lock_log_of(db, session)
+def _withdraw_one(db: Database, session: str, by: str | None) -> None:
+    log = lock_log_of(db, session, by)
     held = assignment.held_slot(db, session)
     if held.status is Status.WITHDRAWN:
         return
@@ -128,14 +128,13 @@ def _withdraw_one(db: Database, session: str, by_researcher: bool) -> None:
     responses.add_to_totals(db, ((log.study_digest, checksum) for (checksum,) in checksums), sign=-1)
     deleted = db.execute("DELETE FROM responses WHERE session = ?", (session,))
     db.execute("UPDATE visits SET device = NULL WHERE session = ?", (session,))
-    by = {"by": "researcher"} if by_researcher else {}
-    log.write("withdrew", session, group=held.group, answers_deleted=deleted.rowcount, **by)
+    log.write("withdrew", session, group=held.group, answers_deleted=deleted.rowcount)
     assignment.release(log, held, Release.WITHDRAWAL)
 
 
-def release_slot(db: Database, session: str, reason: Release) -> bool:
+def release_slot(db: Database, session: str, reason: Release, by: str | None = None) -> bool:
     """See `Store.release_slot`."""
-    log = lock_log_of(db, session)
+    log = lock_log_of(db, session, by)
     held = assignment.held_slot(db, session)
     if held.slot is SlotState.RELEASED and reason not in ENDED_FOR:
         # The former reason stays: after another reason, a session that the rules have ended could be opened again.

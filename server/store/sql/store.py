@@ -47,15 +47,15 @@ from server.store.sql import (
     studies,
     uploaded_sessions,
 )
-from server.store.sql.account_store import SqlAccountStore
-from server.store.sql.assignment_log import lock_log, note, read_log
+from server.store.sql.assignment_log import Log, lock_log, note, read_log
 from server.store.sql.plan_cache import PlanCache
+from server.store.sql.researcher_store import SqlResearcherStore
 from server.store.sql.responses import ResponseBatch
 
 Result = TypeVar("Result")
 
 
-class SqlStore(SqlAccountStore, Store):
+class SqlStore(SqlResearcherStore, Store):
     """A store in an SQL database; a subclass implements reading, writing and committing."""
 
     def __init__(self) -> None:
@@ -221,8 +221,8 @@ class SqlStore(SqlAccountStore, Store):
     ) -> None:
         self._write(lambda db: sessions.complete(db, study, session, passed_checks, completed_at))
 
-    def withdraw_session(self, session: str, by_researcher: bool = False) -> None:
-        self._delete(lambda db: sessions.withdraw(db, session, by_researcher))
+    def withdraw_session(self, session: str, by: str | None = None) -> None:
+        self._delete(lambda db: sessions.withdraw(db, session, by))
 
     def resume_session(self, study: Study, session: str) -> None:
         self._write(lambda db: resuming.resume(db, study, session))
@@ -234,24 +234,23 @@ class SqlStore(SqlAccountStore, Store):
             raise NotYourSession("opened_elsewhere")
         return stored
 
-    def release_slot(self, session: str, reason: Release) -> bool:
-        return self._write(lambda db: sessions.release_slot(db, session, reason))
+    def release_slot(self, session: str, reason: Release, by: str | None = None) -> bool:
+        return self._write(lambda db: sessions.release_slot(db, session, reason, by))
 
-    def exclude_sessions(self, sessions: Sequence[str], reason: str) -> None:
-        self._write(lambda db: exclusions.exclude(db, sessions, reason))
+    def exclude_sessions(self, sessions: Sequence[str], reason: str, by: str | None = None) -> None:
+        self._write(lambda db: exclusions.exclude(db, sessions, reason, by))
 
-    def include_sessions(self, study: Study, sessions: Sequence[str], reason: str) -> list[SlotState]:
-        return self._write(lambda db: exclusions.include(db, study, sessions, reason))
+    def include_sessions(
+        self, study: Study, sessions: Sequence[str], reason: str, by: str | None = None
+    ) -> list[SlotState]:
+        return self._write(lambda db: exclusions.include(db, study, sessions, reason, by))
 
-    def open_group(self, study: Study, group: int, is_open: bool) -> None:
-        def job(db: Database) -> None:
-            registered = studies.nearest(db, study)
-            if registered is None:
-                studies.register(db, study)
-            found = registered or studies.served(db, study)
-            assignment.open_group(lock_log(db, found.study_digest), group, is_open)
+    def open_group(self, study: Study, group: int, is_open: bool, by: str | None = None) -> None:
+        self._write(lambda db: assignment.open_group(_locked_log(db, study, by), group, is_open))
 
-        self._write(job)
+    def extend_quota(self, study: Study, group: int, n_slots: int, by: str | None = None) -> None:
+        recruitment = study.definition.recruitment
+        self._write(lambda db: assignment.extend_quota(_locked_log(db, study, by), recruitment, group, n_slots))
 
     def sessions_with_code(self, study: Study, completion_code: str) -> list[str]:
         with self._reading() as db:
@@ -351,3 +350,11 @@ class SqlStore(SqlAccountStore, Store):
             rows = db.execute(f"SELECT * FROM trials {where} ORDER BY session, trial_index", values)
             names = [column[0] for column in rows.description]
             return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def _locked_log(db: Database, study: Study, by: str | None) -> Log:
+    """Lock the log of a study for a decision about its groups. Register the study first, if it is new."""
+    registered = studies.nearest(db, study)
+    if registered is None:
+        studies.register(db, study)
+    return lock_log(db, (registered or studies.served(db, study)).study_digest, by)

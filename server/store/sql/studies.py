@@ -410,7 +410,15 @@ def progress(db: Database, study: Study) -> list[GroupProgress]:
             under_way, completed, lapsed, replaced, withdrawn = counted.get((kind, slots.group), (0, 0, 0, 0, 0))
             found.append(
                 GroupProgress(
-                    kind, slots.group, under_way, completed, lapsed, replaced, withdrawn, is_open=slots.is_open
+                    kind,
+                    slots.group,
+                    under_way,
+                    completed,
+                    lapsed,
+                    replaced,
+                    withdrawn,
+                    is_open=slots.is_open,
+                    n_added=slots.n_added,
                 )
             )
     return found

@@ -1,13 +1,18 @@
-"""The part of a store's interface that is about the researchers' accounts."""
+"""The part of a store's interface for researchers: their accounts, and the data of the pages on which they watch."""
 
 from abc import ABC, abstractmethod
 
 from experiment.study.definition import Study
 from server.store.models import Access, Account
+from server.store.monitor_models import Monitored, SessionHistory, WatchedSession
 
 
-class AccountStore(ABC):
-    """Researchers' accounts. Each study has its own accounts, and its log records each change of an account."""
+class ResearcherStore(ABC):
+    """Researchers' accounts, and the data for watching a study.
+
+    Each study has its own accounts, and its log records each change of an account. The methods that return the data for
+    watching read a snapshot through a separate connection, so that they never delay a response.
+    """
 
     @abstractmethod
     def accounts(self, study: Study) -> list[Account]:
@@ -55,3 +60,25 @@ class AccountStore(ABC):
         time_step
             Number of the code's time step (RFC 6238). The codes of this step and of all earlier steps become invalid.
         """
+
+    @abstractmethod
+    def monitored(self, study: Study) -> Monitored:
+        """Return counts and recent times of the version of the study that is served."""
+
+    @abstractmethod
+    def watched_sessions(self, study: Study, pseudonym: str = "", n_most: int = 200) -> list[WatchedSession]:
+        """Return the latest sessions of people and simulated participants, in all versions of the study.
+
+        Parameters
+        ----------
+        study
+            The study.
+        pseudonym
+            Name of a participant or a session; "" for all sessions.
+        n_most
+            Largest number of sessions to return.
+        """
+
+    @abstractmethod
+    def history(self, study: Study, participant: str) -> list[SessionHistory]:
+        """Return all sessions of the participant with this pseudonym, the oldest first; empty if there is none."""

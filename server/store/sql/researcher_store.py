@@ -1,4 +1,4 @@
-"""The researchers' accounts in an SQL database."""
+"""The researchers' accounts, and the data for watching a study, in an SQL database."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -6,16 +6,17 @@ from contextlib import AbstractContextManager
 from typing import TypeVar
 
 from experiment.study.definition import Study
-from server.store.account_contract import AccountStore
 from server.store.database import Database
 from server.store.models import Access, Account
-from server.store.sql import accounts
+from server.store.monitor_models import Monitored, SessionHistory, WatchedSession
+from server.store.researcher_contract import ResearcherStore
+from server.store.sql import accounts, monitoring
 
 Result = TypeVar("Result")
 
 
-class SqlAccountStore(AccountStore):
-    """The methods of `AccountStore` for both databases."""
+class SqlResearcherStore(ResearcherStore):
+    """The methods of `ResearcherStore` for both databases."""
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[Database]:
@@ -24,6 +25,10 @@ class SqlAccountStore(AccountStore):
     @abstractmethod
     def _write(self, job: Callable[[Database], Result]) -> Result:
         """Run a job in a transaction; return the job's result once the transaction is committed."""
+
+    @abstractmethod
+    def snapshot(self) -> AbstractContextManager[Database]:
+        """Yield a connection that reads the store as it was at one moment."""
 
     def accounts(self, study: Study) -> list[Account]:
         with self._reading() as db:
@@ -40,3 +45,15 @@ class SqlAccountStore(AccountStore):
 
     def use_code(self, study: Study, name: str, time_step: int) -> bool:
         return self._write(lambda db: accounts.use_code(db, study.name, name, time_step))
+
+    def monitored(self, study: Study) -> Monitored:
+        with self.snapshot() as db:
+            return monitoring.monitored(db, study)
+
+    def watched_sessions(self, study: Study, pseudonym: str = "", n_most: int = 200) -> list[WatchedSession]:
+        with self.snapshot() as db:
+            return monitoring.watched(db, study, pseudonym, n_most)
+
+    def history(self, study: Study, participant: str) -> list[SessionHistory]:
+        with self.snapshot() as db:
+            return monitoring.history(db, study, participant)
