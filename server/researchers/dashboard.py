@@ -8,7 +8,7 @@ from experiment.records import Kind
 from server.context import Context, context
 from server.event_stream import event_stream
 from server.researchers.done import DONE
-from server.researchers.live import LiveDashboard, as_event
+from server.researchers.live import LiveDashboard
 from server.researchers.overview import overview
 from server.researchers.signed_in import SignIn, ended_sign_ins, require_role
 from server.store import Role
@@ -68,4 +68,4 @@ def live() -> Response:
     sign_in = require_role(Role.VIEWER)
     found = live_dashboard()
     found.refuse_more_streams()
-    return event_stream(as_event(found.current()), found.events(sign_in))
+    return event_stream(found.current().event, found.events(sign_in))

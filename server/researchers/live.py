@@ -1,8 +1,8 @@
 """The live dashboard: one computation for all open dashboards, and its stream of events for each of them.
 
 The computation reads a snapshot of the store through a separate connection. After a computation, the next one waits
-fifty times as long as the computation took, and at least two seconds. So the dashboards need at most a fiftieth of the
-time of one core, however many are open and however large the study is.
+a hundred times as long as the computation took, and at least two seconds. So the computations need at most a hundredth
+of the time of one core, however many dashboards are open and however large the study is.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from werkzeug.exceptions import ServiceUnavailable
 
@@ -20,7 +21,7 @@ from server.researchers.signed_in import SignIn
 from server.store import StoreUnavailable
 
 LEAST_INTERVAL_S = 2.0
-REST_FACTOR = 50
+REST_FACTOR = 100
 """Number of times that the pause is longer than the computation before it."""
 CHECK_S = 0.5
 """Time between two checks of a stream for new content."""
@@ -38,6 +39,11 @@ class Content:
 
     version: int
     html: str
+
+    @cached_property
+    def event(self) -> bytes:
+        """The content as a server-sent event. Its data is a JSON text, because the data must be one line."""
+        return f"id: {self.version}\ndata: {json.dumps(self.html)}\n\n".encode()
 
 
 @dataclass(eq=False)
@@ -95,7 +101,7 @@ class LiveDashboard:
                 content = self._content
                 if content.version != version:
                     version, sent_at = content.version, time.monotonic()
-                    yield as_event(content)
+                    yield content.event
                 elif time.monotonic() - sent_at > KEEP_ALIVE_S:
                     sent_at = time.monotonic()
                     yield b": \n\n"
@@ -145,8 +151,3 @@ class LiveDashboard:
             except Exception:
                 logger.exception("the dashboard failed")
             time.sleep(LEAST_INTERVAL_S)
-
-
-def as_event(content: Content) -> bytes:
-    """Return the content as a server-sent event. Its data is a JSON text, because the data must be one line."""
-    return f"id: {content.version}\ndata: {json.dumps(content.html)}\n\n".encode()

@@ -172,7 +172,7 @@ def test_all_dashboards_share_one_computation(
 
 
 def test_after_a_long_computation_the_next_one_waits_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "REST_FACTOR", 50)
+    monkeypatch.setattr(live, "REST_FACTOR", 100)
     now, worked = [100.0], [0.0]
     monkeypatch.setattr(live.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(live.time, "thread_time", lambda: worked[0])
@@ -185,7 +185,7 @@ def test_after_a_long_computation_the_next_one_waits_longer(monkeypatch: pytest.
 
     shown = live.LiveDashboard(render, lambda _: set())
     assert shown.current().html == "1"
-    now[0] += 24.9
+    now[0] += 49.9
     assert shown.current().html == "1"
     now[0] += 0.2
     assert shown.current().html == "2"
