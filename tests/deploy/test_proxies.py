@@ -173,3 +173,17 @@ def test_without_a_proxy_the_headers_would_be_trusted(tmp_path: Path) -> None:
         for number in range(4):
             with httpx.Client(base_url=f"http://127.0.0.1:{port}") as client:
                 assert begin(client, **{"X-Forwarded-For": f"192.0.2.{number}"}).status_code == 201
+
+
+def test_the_dashboard_changes_through_the_proxy_and_ends_at_the_sign_out(site: Site) -> None:
+    token = (site.server_log.parent / "study" / "data" / "researcher-token").read_text(encoding="ascii")
+    with site.client() as researcher, site.client() as participant:
+        assert researcher.post("/researcher/sign-in", data={"token": token}).status_code == 303
+        with researcher.stream("GET", "/researcher/live", timeout=15) as stream:
+            lines = stream.iter_lines()
+            before = next(line for line in lines if line.startswith("data: "))
+            participant.get(f"/?PROLIFIC_PID={PANEL_ID}")
+            assert begin(participant).status_code == 201
+            assert next(line for line in lines if line.startswith("data: ")) != before
+            researcher.post("/researcher/sign-out")
+            assert next(line for line in lines if line.startswith("event: ")) == "event: end"
