@@ -86,7 +86,7 @@ def replace(session: str) -> Reply:
 
     def job(found: SessionFound, by: str) -> None:
         if not context().store.release_slot(found.session, Release.RETURN, by):
-            raise Conflict("The slot of this session was released before, so nothing was changed.")
+            raise Conflict("The slot of this session was released before, so nothing was changed. Fix: none is needed.")
 
     return _change_session(Role.RESEARCHER, session, "slot-released", job)
 

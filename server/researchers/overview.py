@@ -30,6 +30,8 @@ LEAST_COMPLETIONS = 3
 """Fewest completions in a period for a projection from this period."""
 PERIODS_H = (1, 24, 24 * 7)
 """Periods from which the number of completions per hour is estimated, in hours; the first with enough completions."""
+LONGEST_PROJECTION_H = 24 * 365 * 10
+"""A later end than in ten years is not projected."""
 SIGNAL_WORDS = {
     "focus_lost": "the window lost the focus",
     "hidden": "the page was hidden",
@@ -225,7 +227,7 @@ def _minutes(start: str, end: str) -> float:
 
 
 def _projection(at: datetime, found: Monitored, rows: Sequence[GroupRow], quota: int | None) -> Projection | None:
-    """Return the projected end; None without a quota, if the quota is reached, or after too few completions."""
+    """Return the projected end; None without a quota, if the quota is reached, or after few completions."""
     n_missing = 0 if quota is None else quota - sum(row.progress.n_completed for row in rows)
     if n_missing <= 0 or found.first_start is None:
         return None
@@ -236,5 +238,7 @@ def _projection(at: datetime, found: Monitored, rows: Sequence[GroupRow], quota:
         if n >= LEAST_COMPLETIONS:
             length_h = max(min(period_h, since_first_h), 1 / 60)
             per_hour = n / length_h
+            if n_missing / per_hour > LONGEST_PROJECTION_H:
+                return None
             return Projection(n_missing, per_hour, length_h, at + timedelta(hours=n_missing / per_hour))
     return None

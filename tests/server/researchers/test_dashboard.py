@@ -11,6 +11,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from experiment.models.baselines import run_baseline
 from experiment.records import Kind
 from experiment.study.definition import Study
 from server.app import create_app
@@ -130,6 +131,13 @@ def test_the_dashboard_names_no_participant(researcher: FlaskClient, study: Stud
     page = researcher.get("/researcher/").text
     for name in (person.session, person.stored.session.participant.participant, "anna-4711"):
         assert name not in page
+
+
+def test_models_are_not_in_the_list_of_sessions(researcher: FlaskClient, study: Study, any_store: Store) -> None:
+    any_store.add_runs(study, [run_baseline(study, "baseline/tracer")])
+    assert "No session has begun" in words(researcher.get("/researcher/participants"))
+    ((pseudonym,),) = rows(any_store, "SELECT participant FROM participants")
+    assert researcher.get(f"/researcher/participants/{pseudonym}").status_code == 404
 
 
 def test_a_study_that_nobody_has_begun_has_a_dashboard(researcher: FlaskClient) -> None:
