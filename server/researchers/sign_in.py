@@ -1,8 +1,8 @@
 """Sign-in and sign-out of researchers, with an account, or with the link that `equipoise serve` prints.
 
-In the link, the researcher's token follows the `#`. No browser sends this part of an address. A script of the page
-removes the token from the address bar and signs in. The link is for a study on one's own machine: once an account has
-the role of an owner, only accounts can sign in.
+In the link, the token comes after the `#`. Browsers do not send this part of an address to a server. A script of the
+page removes the token from the address bar and signs in. The link is for a study on one's own machine. Once an account
+has the role of an owner, only accounts can sign in.
 
 The number of wrong passwords is limited for each IP address, and no account is ever locked. A browser that has signed
 in before has its own limit, so wrong passwords from the same network do not lock out this browser.
@@ -151,7 +151,7 @@ def _signed_in(account: str) -> Response:
 
 
 def _note_refused(number: int) -> None:
-    """Log a number of refused sign-ins; if the store is unavailable, keep the number for the next entry."""
+    """Log a number of refused sign-ins. If the store is unavailable, add the number to the next entry."""
     if number:
         try:
             note(Access.SIGN_IN_REFUSED, number=number)

@@ -65,7 +65,7 @@ def end_sign_in(response: Response) -> None:
 
 
 def find_sign_in() -> SignIn | None:
-    """Return the sign-in that made the request's cookie. Return None if there is no valid cookie."""
+    """Return the sign-in to which the request's cookie belongs; None without a valid cookie."""
     held = COOKIE.read(COOKIE_MAX_AGE_S)
     if held is None or held.count("-") != 2:  # A cookie of an earlier Equipoise.
         return None
@@ -126,14 +126,14 @@ def link_is_valid() -> bool:
 def is_token(given: str, expected: str) -> bool:
     """Return True if a secret is right. The comparison takes the same time for right and wrong secrets.
 
-    The server checks a token before it counts wrong tokens. So the right token is never refused, even after many
-    wrong tokens from the same network.
+    The server counts only wrong tokens. So it accepts the right token even after many wrong tokens from the same
+    network.
     """
     return hmac.compare_digest(given.encode(), expected.encode())
 
 
 def require_token() -> None:
-    """Refuse a program's request without the researcher's token."""
+    """Raise an error if a program's request does not have the researcher's token."""
     if not is_token(request.headers.get("Authorization", ""), f"Bearer {context().secrets.researcher_token}"):
         context().limits.count_wrong_key()
         raise Forbidden(

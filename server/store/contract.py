@@ -261,7 +261,7 @@ class Store(ResearcherStore):
 
     @abstractmethod
     def release_slot(self, session: str, reason: Release, by: str | None = None) -> bool:
-        """Release a reserved or confirmed slot by the researcher's decision; return True if there was a slot.
+        """Release a reserved or confirmed slot. Return True if there was a slot.
 
         If the session has no slot, nothing changes. There is one exception: if the reason is a rule of the study
         (`ENDED_FOR`), the reason is recorded, and the session ends.
@@ -283,7 +283,7 @@ class Store(ResearcherStore):
     def include_sessions(
         self, study: Study, sessions: Sequence[str], reason: str, by: str | None = None
     ) -> list[SlotState]:
-        """Undo `exclude_sessions`; return the present state of each session's slot.
+        """Undo `exclude_sessions`. Return the present state of each session's slot, in the order of the session names.
 
         If the group has no free slot now, the slot of the session stays released.
 

@@ -284,7 +284,8 @@ class Access(StrEnum):
     SIGNED_IN = "signed in"
     SIGNED_OUT = "signed out"
     SIGN_IN_REFUSED = "sign-in refused"
-    """Wrong tokens were refused; `number` is the number of wrong tokens since the previous entry about wrong tokens."""
+    """Wrong tokens or passwords were refused. `number` in the entry counts them since the previous entry of this kind.
+    """
     ACCOUNT_ADDED = "account added"
     ROLE_CHANGED = "role changed"
     PASSWORD_CHANGED = "password changed"  # noqa: S105 - the name of an action

@@ -28,7 +28,7 @@ class Log:
     """Name of the researcher who decided, for the entries; None if a participant or a rule of the study decided."""
 
     def write(self, event: str, session: str | None = None, **details: Any) -> None:
-        """Append a decision, with its reason and its numbers."""
+        """Append an entry on a decision, with details such as the reason."""
         if self.by is not None:
             details["by"] = self.by
         at, text = now(), json.dumps(details, ensure_ascii=False, separators=(",", ":"))

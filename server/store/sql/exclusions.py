@@ -68,7 +68,7 @@ def include(db: Database, study: Study, sessions: Sequence[str], reason: str, by
 
 
 def _locked(db: Database, session: str, by: str | None) -> tuple[Log, str | None]:
-    """Lock the log of a session's study; return the log, and the reason why the session is excluded, or None."""
+    """Lock the log of a session's study. Return the log, and the reason for the exclusion of the session, or None."""
     log = lock_log_of(db, session, by)
     (reason,) = db.execute("SELECT excluded_reason FROM sessions WHERE session = ?", (session,)).fetchone()
     return log, reason

@@ -24,7 +24,7 @@ class SqlResearcherStore(ResearcherStore):
 
     @abstractmethod
     def _write(self, job: Callable[[Database], Result]) -> Result:
-        """Run a job in a transaction; return the job's result once the transaction is committed."""
+        """Run the function `job` in a transaction. Return its result once the transaction is committed."""
 
     @abstractmethod
     def snapshot(self) -> AbstractContextManager[Database]:

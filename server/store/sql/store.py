@@ -56,7 +56,7 @@ Result = TypeVar("Result")
 
 
 class SqlStore(SqlResearcherStore, Store):
-    """A store in an SQL database; a subclass implements reading, writing and committing."""
+    """A store in an SQL database. A subclass implements reading, writing and committing."""
 
     def __init__(self) -> None:
         self._registered: dict[str, Study] = {}

@@ -1,10 +1,9 @@
 """Tables of the SQLite store, as named, ordered migrations.
 
-Three tables are about questions: studies, batteries and items. Three tables are about participants: participants,
-sessions and runs. The panel ids are in a separate table, `identities`, and the
-researchers' accounts in the table `accounts`. There are also tables for the planned trials,
-for the responses, for the slots in the groups, and for the log of decisions. Times are UTC, ISO 8601; responses,
-contents and answer keys are JSON texts.
+The main tables are `studies`, `batteries`, `items`, `participants`, `sessions` and `runs`. Panel ids are in a separate
+table, `identities`, and researchers' accounts in the table `accounts`. Further tables have the planned trials, the
+responses, the slots in the groups, and the log of decisions. Times are UTC, ISO 8601. Responses, contents of items and
+answer keys are JSON texts.
 """
 
 import json

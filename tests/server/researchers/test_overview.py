@@ -1,4 +1,4 @@
-"""The numbers of the dashboard, against values computed by hand."""
+"""The numbers of the dashboard, against known values."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
