@@ -1,5 +1,7 @@
 """The Flask application, with one blueprint per audience, one store, and strict security headers."""
 
+from secrets import token_urlsafe
+
 from flask import Flask, Response, jsonify
 from werkzeug.exceptions import HTTPException, TooManyRequests
 from werkzeug.middleware.proxy_fix import ProxyFix
@@ -17,6 +19,7 @@ from server.participants.withdrawal_page import withdrawal
 from server.request_body import Json, refuse_unread_body
 from server.researchers.dashboard import add_live_dashboard
 from server.researchers.pages import researchers
+from server.researchers.preview import add_previews
 from server.response_headers import StrictHeaders
 from server.security.allowed_hosts import Hosts
 from server.security.secret_files import Secrets
@@ -40,12 +43,23 @@ def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings)
     settings
         Limits and other settings.
     """
+    app = _make_app(study, store, secrets, settings)
+
+    def make_preview(study: Study, store: Store, preview: str) -> Flask:
+        # With another key, cookies of the preview and of the real study are never mixed up.
+        return _make_app(study, store, Secrets(token_urlsafe(), token_urlsafe()), settings, preview)
+
+    add_previews(app, study, make_preview)
+    return app
+
+
+def _make_app(study: Study, store: Store, secrets: Secrets, settings: Settings, preview: str | None = None) -> Flask:
     store.register_study(study)
     app = Flask("server", static_folder=None)
     app.json = Json(app)
     app.url_map.merge_slashes = False  # Otherwise Flask would redirect "//other.site/" to another site.
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_kb * 1024
-    app.extensions["equipoise"] = parts = Context(study, store, secrets, settings)
+    app.extensions["equipoise"] = parts = Context(study, store, secrets, settings, preview)
     add_live_dashboard(app, parts)
     has_plugins = bool(study.definition.plugins)
     app.wsgi_app = StrictHeaders(app.wsgi_app, allows_inline_styles=has_plugins)  # type: ignore[method-assign]

@@ -21,6 +21,8 @@ class Context:
     store: Store
     secrets: Secrets
     settings: Settings
+    preview: str | None = None
+    """Group and seed of a preview, in words; None for the real study. Nothing in a preview is counted."""
     limits: RateLimits = field(init=False)
     slots_per_address: SlotsPerAddress = field(init=False)
     prolific_tokens: ProlificTokens | None = field(init=False)

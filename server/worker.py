@@ -22,6 +22,7 @@ from server.app import create_app
 from server.gateway import DROP_CONNECTIONS, Gateway
 from server.locations import secrets_folder, store_location
 from server.logs import logger, write_json_lines
+from server.researchers.preview import end_previews
 from server.researchers.sign_in import note_refused_sign_ins
 from server.security.secret_files import read_secrets
 from server.settings import Settings
@@ -62,6 +63,7 @@ def load_app(folder: Path, settings: Settings) -> Callable[..., Any]:
 
 def _close(app: Flask, store: Store) -> None:
     """Log the number of wrong tokens that this process has not logged yet, then close the store."""
+    end_previews(app)
     with closing(store), app.app_context():
         note_refused_sign_ins()
 

@@ -16,7 +16,11 @@ web_client = Blueprint("web_client", __name__)
 @web_client.get("/")
 def page() -> str | Response:
     """Return the page that runs the study. If the address has parameters, first redirect, to move them to a cookie."""
-    return participant_auth.exchange() if request.args else render_template("study.html", study=context().study)
+    return participant_auth.exchange() if request.args else _study_page()
+
+
+def _study_page() -> str:
+    return render_template("study.html", study=context().study, preview=context().preview)
 
 
 @web_client.get("/static/<path:name>")

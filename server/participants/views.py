@@ -149,7 +149,8 @@ def respond() -> tuple[Response, int]:
         _check_response(plan, response)
     passed_over = _passed_over(plan, body.responses)
     is_new = parts.store.add_responses(plan.session, token_digest, body.responses, passed_over)
-    figures().stored.inc(sum(is_new))
+    if parts.preview is None:
+        figures().stored.inc(sum(is_new))
     if any(practice_criterion.ends_round(plan, response.trial_index) for response in body.responses):
         now = parts.store.find_session(token_digest)
         if now is not None:

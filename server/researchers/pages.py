@@ -7,13 +7,14 @@ from server.context import context
 from server.researchers.actions import actions
 from server.researchers.dashboard import dashboard
 from server.researchers.participant_page import participant_pages
+from server.researchers.preview import preview_forms
 from server.researchers.sign_in import sign_in_form, sign_in_pages, store_is_away
 from server.researchers.signed_in import NotSignedIn
 from server.store import StoreUnavailable
 
 researchers = Blueprint("researchers", __name__)
 researchers.register_error_handler(StoreUnavailable, store_is_away)
-for _pages in (dashboard, participant_pages, actions, sign_in_pages):
+for _pages in (dashboard, participant_pages, actions, preview_forms, sign_in_pages):
     researchers.register_blueprint(_pages)
 
 PROBLEMS = {404: "This page does not exist. Fix: check the address."}

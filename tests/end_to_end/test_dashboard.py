@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -146,7 +147,7 @@ def test_a_viewer_sees_no_action_and_the_server_refuses_one(
 ) -> None:
     page = context.new_page()
     sign_in(page, server, "vera")
-    assert page.get_by_role("button").all_inner_texts() == ["Sign out"]
+    assert page.get_by_role("button").all_inner_texts() == ["Sign out", "Start the preview"]
     status = page.evaluate("fetch('/researcher/pause', {method: 'POST'}).then(reply => reply.status)")
     assert status == 403
 
@@ -185,3 +186,26 @@ def test_without_scripts_the_dashboard_shows_its_numbers(chromium: Browser, serv
     page.get_by_role("button", name="Close group 1", exact=True).click()
     expect(page.locator("#live-groups")).to_contain_text("1 (closed)")
     context.close()
+
+
+def test_a_preview_is_marked_and_never_counted(
+    context: BrowserContext, server: str, accounts: None, study_folder: Path, query: Any
+) -> None:
+    page = context.new_page()
+    sign_in(page, server, "vera")
+    page.get_by_role("textbox", name="Group").fill("4")
+    page.get_by_role("textbox", name="Seed").fill("12")
+    page.get_by_role("button", name="Start the preview").click()
+    mark = page.get_by_role("complementary", name="Preview")
+    expect(mark).to_contain_text("group 4, seed 12")
+    page.locator("#consent-agree").wait_for()
+    check_page(page, "preview")
+    page.locator("#consent-agree").click()
+    page.locator("#consent-agree").wait_for(state="detached")
+    expect(mark).to_be_visible()
+    page.get_by_role("button", name="End the preview").click()
+    page.get_by_role("heading", name="Projected finish").wait_for()
+    assert query(study_folder, "SELECT * FROM sessions") == []
+    page.goto(server)
+    page.locator("#consent-agree").wait_for()
+    assert page.get_by_role("complementary", name="Preview").count() == 0

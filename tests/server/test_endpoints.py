@@ -65,6 +65,7 @@ ROUTES = [
     Route("POST", "/api/withdraw", "/api/withdraw", needs="session"),
     Route("GET", "/researcher/style.css", "/researcher/style.css", uses_the_store=False),
     Route("GET", "/researcher/sign-in.js", "/researcher/sign-in.js", uses_the_store=False),
+    Route("GET", "/researcher/preview.css", "/researcher/preview.css", uses_the_store=False),
     Route("GET", "/researcher/dashboard.js", "/researcher/dashboard.js", uses_the_store=False),
     Route("GET", "/healthz", "/healthz", uses_the_store=False),
     Route("GET", "/readyz", "/readyz"),
@@ -89,6 +90,8 @@ PAGES_WITH_A_FORM = [
         Route("POST", f"/researcher/sessions/<session>/{action}", f"/researcher/sessions/x/{action}")
         for action in ("exclude", "include", "replace", "delete")
     ),
+    Route("POST", "/researcher/preview", "/researcher/preview"),
+    Route("POST", "/researcher/preview/end", "/researcher/preview/end"),
     Route("POST", "/researcher/sign-in/account", "/researcher/sign-in/account"),
     Route("POST", "/researcher/sign-out", "/researcher/sign-out"),
 ]
