@@ -146,7 +146,10 @@ for row in eq.assignment_show("my-study"):
     print(*row)
 eq.assignment_open("my-study", group=3)
 print(eq.assignment_log("my-study", "slots.csv"))""",
-        ("assignment_show", "assignment_close", "assignment_open", "assignment_release", "assignment_log"),
+        (
+            "assignment_show", "assignment_close", "assignment_open", "assignment_extend", "assignment_release",
+            "assignment_log",
+        ),
     ),
     (
         "Identities",

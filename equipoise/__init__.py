@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from equipoise.commands.server_process import serve as serve
     from equipoise.commands.server_process import simulate as simulate
     from equipoise.commands.store.assignment import assignment_close as assignment_close
+    from equipoise.commands.store.assignment import assignment_extend as assignment_extend
     from equipoise.commands.store.assignment import assignment_log as assignment_log
     from equipoise.commands.store.assignment import assignment_open as assignment_open
     from equipoise.commands.store.assignment import assignment_release as assignment_release
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
 _COMMANDS = {
     "analyze": "equipoise.commands.analyze",
     "assignment_close": "equipoise.commands.store.assignment",
+    "assignment_extend": "equipoise.commands.store.assignment",
     "assignment_log": "equipoise.commands.store.assignment",
     "assignment_open": "equipoise.commands.store.assignment",
     "assignment_release": "equipoise.commands.store.assignment",

@@ -125,7 +125,7 @@ def copy(source: str, target: str) -> None:
 
 @click.group()
 def assignment() -> None:
-    """List the slots of the counterbalance groups, close or open a group, release a slot, or write the log."""
+    """List the slots of the counterbalance groups, close, open or extend a group, release a slot, or write the log."""
 
 
 @assignment.command("show", epilog="Example: equipoise assignment show my-study")
@@ -168,6 +168,19 @@ def reopen(study: Path, store: str | None, group: int) -> None:
 
     assignment_open(study, group, store)
     click.echo(f"Group {group} is open for new participants.")
+
+
+@assignment.command("extend", epilog="Example: equipoise assignment extend my-study --group 3 --slots 2")
+@STUDY
+@STORE
+@GROUP
+@click.option("--slots", required=True, type=click.IntRange(1), help="Number of slots to add.")
+def extend(study: Path, store: str | None, group: int, slots: int) -> None:
+    """Add slots to the quota of a group, and to the quota of the whole study; `study.yaml` stays as it is."""
+    from equipoise.commands.store.assignment import assignment_extend
+
+    assignment_extend(study, group, slots, store)
+    click.echo(f"Slots added to the quota of group {group}: {slots}.")
 
 
 @assignment.command("release", epilog="Example: equipoise assignment release my-study --panel-id 5f3a --reason return")

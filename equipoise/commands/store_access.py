@@ -19,6 +19,8 @@ from server.store import Access, Store, StoreUnavailable
 from server.store.models import SessionFound
 from server.store.open import opened_store
 
+BY_COMMAND = "command line"
+"""Name, in the study's log, of the person who uses a command."""
 StudyFolder = Study | Path | str
 """A study, or its folder."""
 StoreAddress = Path | str
@@ -103,7 +105,7 @@ def shown_location(study: Study, location: StoreAddress | None = None) -> str:
 def note_access(store: Store, study: Study | None, access: Access, **details: Any) -> None:
     """Write a researcher's action, such as an export, to the store's log. Print a note if the log cannot be written."""
     try:
-        is_noted = bool(store.note(study, access, **details))
+        is_noted = bool(store.note(study, access, **details, by=BY_COMMAND))
         reason = "no version of this study was served with this store"
     except StoreUnavailable as error:
         is_noted, reason = False, str(error)

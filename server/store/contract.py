@@ -331,7 +331,7 @@ class Store(ResearcherStore):
         """Return the identities in this study with the pseudonyms of the participants. Identities are personal data."""
 
     @abstractmethod
-    def delete_identities(self, study: Study, participant: str | None = None) -> int:
+    def delete_identities(self, study: Study, participant: str | None = None, by: str | None = None) -> int:
         """Delete the identities of this study, or those of one participant. Return the number of deleted identities.
 
         The payments of the same participants are deleted too, because they contain ids of the panel. Responses are not

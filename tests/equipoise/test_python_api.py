@@ -113,6 +113,12 @@ def _read_back() -> Any:
 OTHER_PASSWORD = "nine green doors hum"
 
 
+def _extended() -> None:
+    path = Path("study/study.yaml")
+    path.write_text(path.read_text(encoding="utf-8").replace("{entry: panel", "{quota: 5, entry: panel"), "utf-8")
+    eq.assignment_extend("study", 1, 2)
+
+
 def _with_account() -> str:
     eq.researchers_add("study", "anna", "seven blue chairs sing", role="owner")
     return "anna"
@@ -120,6 +126,7 @@ def _with_account() -> str:
 
 CALLS: dict[str, Callable[[StoredStudy, str], Any]] = {
     "assignment_close": lambda _, __: eq.assignment_close("study", 1),
+    "assignment_extend": lambda _, __: _extended(),
     "assignment_log": lambda _, __: eq.assignment_log("study", "out.csv"),
     "assignment_open": lambda _, __: eq.assignment_open("study", 1),
     "assignment_release": lambda _, __: eq.assignment_release("study", "return", panel_id="anna"),

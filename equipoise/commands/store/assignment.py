@@ -5,6 +5,7 @@ from pathlib import Path
 
 from batteries.errors import InputError
 from equipoise.commands.store_access import (
+    BY_COMMAND,
     SessionSelector,
     StoreAddress,
     StudyFolder,
@@ -90,11 +91,39 @@ def assignment_close(study: StudyFolder, group: int, store: StoreAddress | None 
     _set_open(loaded(study), group, False, store)
 
 
+def assignment_extend(study: StudyFolder, group: int, slots: int, store: StoreAddress | None = None) -> None:
+    """Add slots to the quota of a counterbalance group, and to the quota of the whole study.
+
+    Parameters
+    ----------
+    study
+        The study or its folder.
+    group
+        Number of the group, from 1.
+    slots
+        Number of slots to add.
+    store
+        The store; by default the store in the settings.
+
+    Raises
+    ------
+    InputError
+        If the study has no quota, the group does not exist, or the number is not positive.
+    """
+    study = loaded(study)
+    with store_of(study, store) as opened:
+        warn_of_changes(study, opened)
+        try:
+            opened.extend_quota(study, group, slots, BY_COMMAND)
+        except Conflict as conflict:
+            raise InputError(f"nothing was changed: {conflict}") from None
+
+
 def _set_open(study: Study, group: int, is_open: bool, location: StoreAddress | None) -> None:
     with store_of(study, location) as store:
         warn_of_changes(study, store)
         try:
-            store.open_group(study, group, is_open)
+            store.open_group(study, group, is_open, BY_COMMAND)
         except Conflict:
             n_groups = study.definition.design.groups
             raise InputError(
@@ -145,7 +174,7 @@ def assignment_release(
         raise InputError(f"--reason {reason}: unknown reason. Fix: write `return`.")
     with store_of(study, store, must_exist=True) as opened:
         found = find_session(opened, study, SessionSelector(session, panel_id, participant))
-        if not opened.release_slot(found.session, Release.RETURN):
+        if not opened.release_slot(found.session, Release.RETURN, BY_COMMAND):
             raise InputError(
                 f"the slot of session {found.session} was released before, so nothing was changed. Fix: none is needed."
             )

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from batteries.errors import InputError
 from equipoise.commands.store_access import (
+    BY_COMMAND,
     SessionSelector,
     StoreAddress,
     StudyFolder,
@@ -91,7 +92,7 @@ def identities_delete(
         )
     with store_of(study, store, must_exist=True) as opened:
         pseudonym = None if everybody else find_session(opened, study, named).participant
-        n_deleted = opened.delete_identities(study, pseudonym)
+        n_deleted = opened.delete_identities(study, pseudonym, BY_COMMAND)
         return n_deleted, opened.kept_traces()
 
 

@@ -5,15 +5,13 @@ from dataclasses import replace
 from typing import Literal
 
 from batteries.errors import InputError
-from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded, store_of, store_to_read
+from equipoise.commands.store_access import BY_COMMAND, StoreAddress, StudyFolder, loaded, store_of, store_to_read
 from experiment.study.definition import Study
 from server.researchers.passwords import checked_password, hash_password
 from server.researchers.second_factor import enrolment_uri, new_secret
 from server.researchers.signed_in import LINK
 from server.store import Access, Account, Conflict, Role, Store
 
-BY = "command line"
-"""Name in the log of the person who uses these commands."""
 NAME_PATTERN = r"[a-z0-9][a-z0-9._@-]{0,63}"
 AnyRole = Literal["owner", "researcher", "viewer"]
 
@@ -217,7 +215,7 @@ def researchers_remove(study: StudyFolder, name: str, store: StoreAddress | None
     """
     study = loaded(study)
     with store_of(study, store, must_exist=True) as opened:
-        if not opened.remove_account(study, name, BY):
+        if not opened.remove_account(study, name, BY_COMMAND):
             raise _unknown(name)
 
 
@@ -232,7 +230,7 @@ def _change(study: StudyFolder, name: str, change: Access, location: StoreAddres
 
 def _save(store: Store, study: Study, account: Account, change: Access) -> None:
     try:
-        store.save_account(study, account, change, BY)
+        store.save_account(study, account, change, BY_COMMAND)
     except Conflict as conflict:
         raise InputError(str(conflict)) from None
 

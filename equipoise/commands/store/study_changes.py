@@ -4,7 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from batteries.errors import InputError
-from equipoise.commands.store_access import SessionSelector, StoreAddress, StudyFolder, loaded, sessions_named, store_of
+from equipoise.commands.store_access import (
+    BY_COMMAND,
+    SessionSelector,
+    StoreAddress,
+    StudyFolder,
+    loaded,
+    sessions_named,
+    store_of,
+)
 from experiment.study.definition import Study
 from experiment.study.reasons import checked_reason
 from server.store import Conflict, SlotState, Store
@@ -91,11 +99,11 @@ def exclude(
     study, reason = loaded(study), checked_reason(reason)
 
     def exclude_all(opened: Store, sessions: list[str]) -> Decided:
-        opened.exclude_sessions(sessions, reason)
+        opened.exclude_sessions(sessions, reason, BY_COMMAND)
         return Decided(tuple(sessions))
 
     def include_again(opened: Store, sessions: list[str]) -> Decided:
-        slots = opened.include_sessions(study, sessions, reason)
+        slots = opened.include_sessions(study, sessions, reason, BY_COMMAND)
         return Decided(tuple(sessions), tuple(slot is not SlotState.RELEASED for slot in slots))
 
     named = SessionSelector(session, panel_id, participant)

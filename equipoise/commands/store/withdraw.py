@@ -2,7 +2,15 @@
 
 from batteries.errors import InputError
 from equipoise.commands.lab.files import delete_withdrawn
-from equipoise.commands.store_access import SessionSelector, StoreAddress, StudyFolder, find_session, loaded, store_of
+from equipoise.commands.store_access import (
+    BY_COMMAND,
+    SessionSelector,
+    StoreAddress,
+    StudyFolder,
+    find_session,
+    loaded,
+    store_of,
+)
 
 
 def withdraw(
@@ -57,7 +65,7 @@ def withdraw(
                 "participants have the same completion code."
             )
         for one in sessions:
-            opened.withdraw_session(one, by="researcher")
+            opened.withdraw_session(one, by=BY_COMMAND)
         problem, kept = delete_withdrawn(study, opened), opened.kept_traces()
     if problem is not None:
         raise InputError(f"the responses are deleted, but a file is not deleted: {problem}")

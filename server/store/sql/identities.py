@@ -141,11 +141,11 @@ def identities(db: Database, study: str) -> list[dict[str, Any]]:
     return people
 
 
-def delete(db: Database, study: Study, participant: str | None) -> int:
+def delete(db: Database, study: Study, participant: str | None, by: str | None) -> int:
     """See `Store.delete_identities`."""
     chosen, values = ("", [study.name]) if participant is None else (" AND participant = ?", [study.name, participant])
     n_deleted = db.execute(f"DELETE FROM identities WHERE study = ?{chosen}", values).rowcount
     payments.delete(db, study.name, participant)
     for study_digest in logs_of(db, study) if n_deleted else ():
-        lock_log(db, study_digest).write("identities deleted", number=n_deleted)
+        lock_log(db, study_digest, by).write("identities deleted", number=n_deleted)
     return n_deleted

@@ -277,8 +277,8 @@ class SqlStore(SqlResearcherStore, Store):
         with self._reading() as db:
             return identities.identities(db, study.name)
 
-    def delete_identities(self, study: Study, participant: str | None = None) -> int:
-        return self._delete(lambda db: identities.delete(db, study, participant))
+    def delete_identities(self, study: Study, participant: str | None = None, by: str | None = None) -> int:
+        return self._delete(lambda db: identities.delete(db, study, participant, by))
 
     def payments(self, study: Study) -> list[Payment]:
         with self._reading() as db:

@@ -41,6 +41,24 @@ def test_a_closed_group_gets_no_participant_until_it_is_opened(empty: StoredStud
     assert shown(empty)["2"] == [*"01000"]
 
 
+def test_slots_are_added_to_a_quota_and_the_log_names_the_command_line(empty: StoredStudy, tmp_path: Path) -> None:
+    refusal = refused("assignment", "extend", empty.folder, "--group", 1, "--slots", 1, *empty.option)
+    assert "no quota" in refusal
+    path = empty.folder / "study.yaml"
+    path.write_text(path.read_text(encoding="utf-8").replace("{entry: panel", "{quota: 1, entry: panel"), "utf-8")
+    answer(empty, "anna", n_answers=0)
+    printed = done("assignment", "extend", empty.folder, "--group", 1, "--slots", 2, *empty.option)
+    assert printed == "Slots added to the quota of group 1: 2.\n"
+    for name in ("bert", "carl"):
+        answer(empty, name, n_answers=0)
+    assert shown(empty)["all"] == [*"03000"]
+    done("assignment", "log", empty.folder, "-o", tmp_path / "log.csv", *empty.option)
+    (entry,) = [row for row in table(tmp_path / "log.csv") if row["event"] == "quota extended"]
+    assert json.loads(entry["details"]) == {"group": 1, "n_slots": 2, "by": "command line"}
+    for group, slots in ((9, 1), (1, 0), (1, 10_001)):
+        refused("assignment", "extend", empty.folder, "--group", group, "--slots", slots, *empty.option)
+
+
 def test_a_missing_group_is_refused_by_its_number(stored: StoredStudy) -> None:
     before = shown(stored)
     for command in ("close", "open"):

@@ -121,20 +121,20 @@ def test_the_actions_of_a_researcher_are_in_the_log_without_personal_data(stored
     done("withdraw", stored.folder, "--panel-id", "bert", *stored.option)
     done("identities", "delete", stored.folder, "--everybody", *stored.option)
     done("identities", "delete", stored.folder, "--everybody", *stored.option)  # deletes nothing
-    log = noted(stored, tmp_path / "log.csv")
+    log, by = noted(stored, tmp_path / "log.csv"), {"by": "command line"}
     assert [(event, details) for event, session, details in log if not session][1:] == [
-        ("exported", {"what": "identities", "number": 4}),
-        ("exported", {"what": "sessions", "number": 4}),
-        ("backed up", {}),
-        ("copied", {}),
-        ("closed", {"group": 1}),
-        ("opened", {"group": 1}),
-        ("identities deleted", {"number": 4}),
+        ("exported", {"what": "identities", "number": 4} | by),
+        ("exported", {"what": "sessions", "number": 4} | by),
+        ("backed up", by),
+        ("copied", by),
+        ("closed", {"group": 1} | by),
+        ("opened", {"group": 1} | by),
+        ("identities deleted", {"number": 4} | by),
     ]
     (withdrawal,) = [
         details for event, session, details in log if (event, session) == ("withdrew", stored.sessions["bert"])
     ]
-    assert withdrawal["by"] == "researcher"
+    assert withdrawal["by"] == "command line"
     done("store", "verify", stored.folder, *stored.option)
     done("store", "verify", stored.folder, "--store", tmp_path / "copy.db")
     text = (tmp_path / "log.csv").read_text(encoding="utf-8")
