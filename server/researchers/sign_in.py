@@ -133,8 +133,12 @@ def _is_right(name: str, password: str, code: str) -> bool:
         return False
     if usable.totp_secret is None:
         return True
+    context().limits.refuse_more_second_factors(name)
     step = time_step_of(usable.totp_secret, code)
-    return step is not None and store.use_code(study, name, step)
+    if step is None or not store.use_code(study, name, step):
+        context().limits.count_wrong_second_factor(name)
+        return False
+    return True
 
 
 def _known_browser(account: str) -> str | None:

@@ -51,9 +51,10 @@ def begin_sign_in(response: Response, account: str) -> None:
     """Log a sign-in, and send its cookie with a response."""
     name = secrets.token_hex(8)
     (number,) = note(Access.SIGNED_IN, sign_in=name, account=account)
-    mark = _credentials_mark(account)
-    assert mark is not None
-    COOKIE.send(response, f"{number}-{name}-{mark}", COOKIE_MAX_AGE_S)
+    credentials = _credentials(account)
+    if credentials is None:  # The account was changed just now.
+        raise NotSignedIn()
+    COOKIE.send(response, f"{number}-{name}-{credentials.mark}", COOKIE_MAX_AGE_S)
 
 
 def end_sign_in(response: Response) -> None:
@@ -76,9 +77,10 @@ def find_sign_in() -> SignIn | None:
     if [event.event for event in logged] != [Access.SIGNED_IN]:
         return None
     account = logged[0].details.get("account", LINK)
-    if not hmac.compare_digest(mark, _credentials_mark(account) or ""):
+    credentials = _credentials(account)
+    if credentials is None or not hmac.compare_digest(mark, credentials.mark):
         return None
-    return SignIn(name, account, int(number), mark, role_of(account))
+    return SignIn(name, account, int(number), mark, credentials.role)
 
 
 def ended_sign_ins(sign_ins: Sequence[SignIn]) -> set[str]:
@@ -87,8 +89,9 @@ def ended_sign_ins(sign_ins: Sequence[SignIn]) -> set[str]:
     signed_out = {
         event.details["sign_in"] for event in context().store.events(context().study, since, (Access.SIGNED_OUT,))
     }
-    marks = {account: _credentials_mark(account) for account in {one.account for one in sign_ins}}
-    return {one.name for one in sign_ins if one.name in signed_out or one.mark != marks[one.account]}
+    found = {account: _credentials(account) for account in {one.account for one in sign_ins}}
+    marks = {account: credentials.mark for account, credentials in found.items() if credentials is not None}
+    return {one.name for one in sign_ins if one.name in signed_out or one.mark != marks.get(one.account)}
 
 
 def require_role(least: Role) -> SignIn:
@@ -110,12 +113,6 @@ def require_role(least: Role) -> SignIn:
             "the study."
         )
     return found
-
-
-def role_of(account: str) -> Role:
-    """Return the role of an account; the link has the role of an owner."""
-    found = None if account == LINK else context().store.account(context().study, account)
-    return Role.OWNER if found is None else found.role
 
 
 def link_is_valid() -> bool:
@@ -150,15 +147,24 @@ def note(access: Access, **details: Any) -> list[int]:
     return context().store.note(context().study, access, **details)
 
 
-def _credentials_mark(account: str) -> str | None:
-    """Return the value that links a cookie to the credentials; None if nobody may sign in with this account.
+@dataclass(frozen=True)
+class _Credentials:
+    """The present credentials of an account, or of the link."""
 
-    A new token, a new password or a new second factor makes the old cookies invalid.
-    """
+    mark: str
+    """Value that links a cookie to the credentials. If the credentials change, old cookies become invalid."""
+    role: Role
+
+
+def _credentials(account: str) -> _Credentials | None:
+    """Return the credentials of an account; None if nobody may sign in with this account now."""
     if account == LINK:
-        credentials = context().secrets.researcher_token if link_is_valid() else None
+        secret, role = context().secrets.researcher_token, Role.OWNER
+        is_usable = link_is_valid()
     else:
         found = context().store.account(context().study, account)
-        is_usable = found is not None and found.is_active
-        credentials = f"{account} {found.password_hash} {found.totp_secret}" if found and is_usable else None
-    return None if credentials is None else hashlib.sha256(f"researcher cookie {credentials}".encode()).hexdigest()
+        if found is None:
+            return None
+        secret, role, is_usable = f"{account} {found.password_hash} {found.totp_secret}", found.role, found.is_active
+    mark = hashlib.sha256(f"researcher cookie {secret}".encode()).hexdigest()
+    return _Credentials(mark, role) if is_usable else None

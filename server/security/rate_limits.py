@@ -157,6 +157,7 @@ class RateLimits:
         self._keys_tried = FixedWindow(KEYS_TRIED_PER_MINUTE, 60)
         self._codes_tried = FixedWindow(CODES_TRIED_PER_MINUTE, 60)
         self._passwords_tried = FixedWindow(PASSWORDS_TRIED_PER_MINUTE, 60)
+        self._second_factors_tried = FixedWindow(PASSWORDS_TRIED_PER_MINUTE, 60)
         self.refused_sign_ins = PeriodicCount(3600)
         self._claims = FixedWindow(UNPROVEN_CLAIMS_PER_MINUTE, 60)
 
@@ -189,6 +190,19 @@ class RateLimits:
     def count_wrong_password(self, browser: str | None) -> None:
         """Count a wrong password; see `refuse_more_passwords`."""
         self._passwords_tried.count(self._source_of_password(browser))
+
+    def refuse_more_second_factors(self, account: str) -> None:
+        """Refuse to check a code, after too many wrong codes with the right password of an account.
+
+        A code has only six digits, so this limit is for all addresses together. Only a person who knows the password
+        can reach the limit.
+        """
+        if self._second_factors_tried.has_reached(account):
+            raise TooManyRequests(retry_after=60)
+
+    def count_wrong_second_factor(self, account: str) -> None:
+        """Count a wrong code; see `refuse_more_second_factors`."""
+        self._second_factors_tried.count(account)
 
     @staticmethod
     def _source_of_password(browser: str | None) -> str:

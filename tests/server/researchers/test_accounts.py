@@ -344,6 +344,19 @@ def test_a_browser_that_has_signed_in_before_is_not_locked_out_by_others_in_its_
     assert enter(own).status_code == 429, "a stolen cookie of a browser allows no more guesses"
 
 
+def test_wrong_codes_with_the_right_password_are_limited_for_all_addresses_together(
+    app: Flask, sample_study: Study, store: SqliteStore
+) -> None:
+    add_account(store, sample_study, totp_secret=SECRET)
+    add_account(store, sample_study, "bea")
+    for number in range(PASSWORDS_TRIED_PER_MINUTE):
+        elsewhere = {"REMOTE_ADDR": f"192.0.2.{number}"}
+        assert enter(app.test_client(), code="000000", environ_base=elsewhere).status_code == 403
+    assert enter(app.test_client(), code=code_at()).status_code == 429
+    assert enter(app.test_client(), password="wrong", code=code_at()).status_code == 403
+    assert enter(app.test_client(), "bea").status_code == 303
+
+
 def test_wrong_passwords_are_counted_in_the_log(app: Flask, anna: Account, store: SqliteStore) -> None:
     for number in range(4):
         enter(app.test_client(), password=f"guess {number}")
