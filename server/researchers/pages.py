@@ -1,7 +1,7 @@
 """All pages of the signed-in researchers, with their style sheet, their script and their error pages."""
 
 from flask import Blueprint, Response, render_template
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import Forbidden, HTTPException, NotFound, ServiceUnavailable
 
 from server.context import context
 from server.researchers.actions import actions
@@ -38,9 +38,11 @@ def not_signed_in(_: NotSignedIn) -> tuple[str, int]:
     return sign_in_form(), 403
 
 
-@researchers.errorhandler(HTTPException)
+@researchers.errorhandler(NotFound)
+@researchers.errorhandler(Forbidden)
+@researchers.errorhandler(ServiceUnavailable)
 def refused(error: HTTPException) -> tuple[str, int]:
-    """Show a refusal as a page."""
+    """Show a refusal as a page. Other errors, such as a wrong host name, get the same reply as all other addresses."""
     status = error.code or 500
     problem = PROBLEMS.get(status, error.description or "The request failed.")
     return render_template("refused.html", study=context().study, problem=problem), status

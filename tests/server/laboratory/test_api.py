@@ -422,7 +422,7 @@ def test_a_laboratory_code_is_in_no_log_and_on_no_page(lab: Experimenter, caplog
     assert sign_in(lab.http).status_code == 303
     page = lab.http.get("/researcher/").text
     assert "the-code" not in page
-    assert '<tfoot><tr><th scope="row">All</th><td>1</td>' in page
+    assert '<tfoot><tr><th scope="row">All</th><td class="picture"></td><td>1</td>' in page
 
 
 # Uploads
