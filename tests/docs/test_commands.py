@@ -54,13 +54,15 @@ NOT_RUN = {
     r"equipoise serve .*--store '?postgresql://.*|createdb .*": "It needs a database server at this address; "
     "tests/server/store/postgres and tests/end_to_end/test_database_failover.py serve from PostgreSQL.",
     r"equipoise store copy .* postgresql://.*": "It needs a database server; the tests of the command have one.",
-    r"(useradd|python3 -m venv|/opt/equipoise/bin/pip|cp|systemctl|install|cd|rm|chmod) .*": "It changes a server as "
-    "root; tests/deploy check the unit, the proxies and the image's files.",
+    r"(sudo|useradd|python3 -m venv|/opt/equipoise/bin/pip|cp|systemctl|install|cd|rm|chmod) .*": "It changes a server "
+    "as root; tests/deploy check the unit, the proxies and the image's files.",
     r"docker .*": "The tests have no Docker; tests/deploy/test_container.py checks the Dockerfile.",
     r"printf .*openssl .*": "It is a shell line; tests/server/security read files with several keys.",
     r"equipoise power .*": "It takes 20 s; tests/docs/test_docs.py runs the page on power.",
     r"(EQUIPOISE_\w+=\S+ )*equipoise check my-study": "It takes a minute in a browser; "
     "tests/equipoise/commands/check check smaller studies in a browser, and the settings.",
+    r"equipoise researchers .*": "It asks for a password on a terminal; "
+    "tests/equipoise/commands/store/test_researchers.py runs these commands.",
     r"equipoise demo.*": "tests/equipoise/test_command_line.py runs the whole demo.",
 }
 """Commands that no test of this file runs, as patterns, with the reason."""
@@ -114,6 +116,12 @@ def panel_study() -> None:
     answer(stored, "5f3a9c0d12ab34cd56ef7890", n_answers=2)
     for panel_id in ("anna", "bert"):
         answer(stored, panel_id, n_answers=100, then="complete")
+
+
+def quota() -> None:
+    definition = Path("my-study/study.yaml")
+    text = definition.read_text(encoding="utf-8")
+    definition.write_text(text.replace("{entry: panel", "{quota_per_group: 6, entry: panel"), encoding="utf-8")
 
 
 def link_study() -> None:
@@ -234,6 +242,7 @@ PREPARED: dict[str, Callable[[], None]] = {
     "how-to/run-in-the-laboratory.md": simulated_study,
     "how-to/run-models.md": batch_results,
     "how-to/run-online.md": panel_study,
+    "how-to/watch-a-study.md": panel_study,
     "how-to/write-a-battery.md": battery_of_a_page,
     "reference/data.md": panel_study,
 }
@@ -244,6 +253,7 @@ BEFORE: dict[str, Callable[[], None]] = {
     "equipoise lab upload my-study --store lab-b.db --into my-study/data/equipoise.db": second_laboratory,
     "equipoise links my-study -n 30 --address https://study.example.org -o links.csv": link_study,
     "equipoise assignment show my-study": panel_study_again,
+    "equipoise assignment extend my-study --group 3 --slots 2": quota,
     'equipoise revise my-study --reason "typo in item q17"': change_of_wording,
     "equipoise models import my-study choices.csv --map map.yaml": black_box_study,
 }

@@ -60,6 +60,11 @@ def monitored(db: Database, study: Study) -> Monitored:
         f"JOIN participants USING (participant) WHERE session IN ({marks(latest) or 'NULL'})",
         latest,
     ).fetchall()
+    (n_of_models,) = db.execute(
+        "SELECT COALESCE(SUM(n_answered), 0) FROM sessions JOIN participants USING (participant) "
+        "WHERE study_digest = ? AND kind = 'model'",
+        (of,),
+    ).fetchone()
     return Monitored(
         at=now(),
         groups=tuple(studies.progress(db, study)),
@@ -69,7 +74,7 @@ def monitored(db: Database, study: Study) -> Monitored:
         completions=tuple(map(tuple, completions)),
         first_start=first_start,
         responses=tuple(RecentResponse(*row) for row in recent),
-        n_responses=responses.read_totals(db).get(of, (0, 0))[0],
+        n_responses=responses.read_totals(db).get(of, (0, 0))[0] - int(n_of_models),
     )
 
 

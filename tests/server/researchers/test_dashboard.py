@@ -135,6 +135,7 @@ def test_the_dashboard_names_no_participant(researcher: FlaskClient, study: Stud
 
 def test_models_are_not_in_the_list_of_sessions(researcher: FlaskClient, study: Study, any_store: Store) -> None:
     any_store.add_runs(study, [run_baseline(study, "baseline/tracer")])
+    assert "0 responses are stored" in words(researcher.get("/researcher/"))
     assert "No session has begun" in words(researcher.get("/researcher/participants"))
     ((pseudonym,),) = rows(any_store, "SELECT participant FROM participants")
     assert researcher.get(f"/researcher/participants/{pseudonym}").status_code == 404
