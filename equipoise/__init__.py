@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     from equipoise.commands.store.identities import identities_delete as identities_delete
     from equipoise.commands.store.identities import identities_export as identities_export
     from equipoise.commands.store.identities import links as links
-    from equipoise.commands.store.inspect_log import store_inspect_log as store_inspect_log
     from equipoise.commands.store.researchers import researchers_add as researchers_add
     from equipoise.commands.store.researchers import researchers_disable as researchers_disable
     from equipoise.commands.store.researchers import researchers_enable as researchers_enable
