@@ -162,4 +162,5 @@ _OF_TESTS = [
     "p_value",
     "p_holm",
     "p_bh",
+    "exploratory",
 ]

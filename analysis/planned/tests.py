@@ -36,7 +36,7 @@ from analysis.statistics.t_tests import difference_from, independent_t, one_samp
 from batteries.errors import InputError, collect_input_error, input_error_about
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedTest
 
-AS_PLANNED, PAIRED, EQUIVALENCE = "as planned", "paired form", "equivalence"
+MAIN, PAIRED, EQUIVALENCE = "main test", "paired form", "equivalence"
 
 COLUMNS = ["name", "form", "test", "of", "factor", "levels", "against", "where", "n", "n_unit", "statistic_name",
            "statistic", "df", "df_error", "p_value", "p_holm", "p_bh", "estimate", "ci_low", "ci_high", "estimate_unit",
@@ -84,12 +84,12 @@ def planned_tests(
     DataFrame
         The columns `COLUMNS`, one row for each form of each test. An analysis of variance with several factors has one
         row for each main effect and interaction, and `factor` is then the effect, such as `group:condition`. The form
-        `as planned` is the test of the plan. If a unit (such as a participant) has values at several levels, but the
-        planned test treats these values as independent, the form `paired form` is added. The form `equivalence` is
-        added if the test has a margin. `p_holm` and `p_bh` are the p values after correction for the number of tests
-        in a family. Each effect of an analysis of variance counts as one test. Confirmatory tests, exploratory tests
-        and equivalence tests are corrected separately. For the correction, the p value of a paired form replaces the p
-        value of the planned test in the family. `n_unit` is the unit of `n`. `estimate_unit` is the unit of `estimate`
+        `main test` is the test itself. If a unit (such as a participant) has values at several levels, but the test
+        treats these values as independent, the form `paired form` is added. The form `equivalence` is added if the
+        test has a margin. `p_holm` and `p_bh` are the p values after correction for the number of tests in a family.
+        Each effect of an analysis of variance counts as one test. Confirmatory tests, exploratory tests and
+        equivalence tests are corrected separately. For the correction, the p value of a paired form replaces the p
+        value of the main test in the family. `n_unit` is the unit of `n`. `estimate_unit` is the unit of `estimate`
         and its interval: `share of yes` for a yes-no column, otherwise the name of the column. `levels` has the
         levels; the estimate is the first minus the second. `effect_ci_low` and `effect_ci_high` are the bounds of the
         interval of `effect`. `warnings` states why a result may be misleading.
@@ -112,7 +112,7 @@ def planned_tests(
     for _, family in table.groupby(["family", "exploratory"], sort=False):
         for form in family["form"].unique():
             of_form = family[family["form"] == form]
-            instead = family[(family["form"] == AS_PLANNED) & ~family["name"].isin(of_form["name"])]
+            instead = family[(family["form"] == MAIN) & ~family["name"].isin(of_form["name"])]
             together = of_form if form == EQUIVALENCE else pd.concat([of_form, instead])
             p_values = together["p_value"].to_numpy()
             corrected = {"p_holm": holm(p_values), "p_bh": benjamini_hochberg(p_values)}
@@ -165,7 +165,7 @@ def _effects(
     if len(planned.factors) > 1:
         tests, notes = factorial_test(rows, levels, planned, plan.confidence)
         for effect, result in tests.items():
-            yield effect, AS_PLANNED, _with(result, notes), None
+            yield effect, MAIN, _with(result, notes), None
         return
     of_factor = levels[planned.factor] if planned.factor else [VALUE, AGAINST]
     for form, result, bayes_factor in _forms(rows, of_factor, planned, plan):
@@ -177,14 +177,14 @@ def _forms(
 ) -> Iterator[tuple[str, HypothesisTest, float | None]]:
     """Yield each form of a test with one factor or none, with the result and the Bayes factor."""
     if planned.test == "chi_square" and planned.within is None:
-        yield AS_PLANNED, _chi_square(rows, levels, planned, plan.confidence), None
+        yield MAIN, _chi_square(rows, levels, planned, plan.confidence), None
         return
     values = _values_of_units(rows, levels, planned)
     if planned.between is None:
         result = _paired(values, levels, planned, plan)
         if planned.test == "welch_t":
             result = _with(result, (WELCH_WITHIN,))
-        yield AS_PLANNED, result, _bayes_factor(values, levels, planned, result, are_paired=True)
+        yield MAIN, result, _bayes_factor(values, levels, planned, result, are_paired=True)
     else:
         warnings, paired = list(values.warnings), None
         if n_in_several := values.n_in_several:
@@ -199,7 +199,7 @@ def _forms(
             except InputError as error:
                 warnings.append(f"The paired form cannot be computed: {error}")
         result = _with(_independent(values, levels, planned, plan), tuple(warnings))
-        yield AS_PLANNED, result, _bayes_factor(values, levels, planned, result)
+        yield MAIN, result, _bayes_factor(values, levels, planned, result)
         if paired is not None:
             yield PAIRED, paired, _bayes_factor(values, levels, planned, paired, are_paired=True)
     if planned.equivalence_margin is not None:

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.data.row_filters import add_flags, matching, ordered_levels
 from analysis.planned.grouping_warnings import grouping_warnings
 from analysis.planned.named_columns import named_columns
-from analysis.planned.tests import AS_PLANNED, EQUIVALENCE, rows_of_test
+from analysis.planned.tests import EQUIVALENCE, MAIN, rows_of_test
 from analysis.power.contrasts import paired_contrast
 from analysis.power.simulated_responses import Bools, Floats, PlannedTrials
 from analysis.power.simulation import NOT_CONVERGED, SINGULAR, Equivalence, Outcome, PowerAnalysis, Run
@@ -94,7 +94,7 @@ def planned_test_analysis(
     table = table[[column for column in table.columns if column in needed]]
 
     n_in_family = sum(test.n_effects for test in family.values())
-    form = EQUIVALENCE if is_equivalence else AS_PLANNED
+    form = EQUIVALENCE if is_equivalence else MAIN
     run_it = _test_run(trials, table, plan, name, form)
     others = [_test_run(trials, table, plan, other, form) for other in simulated if other != name]
 

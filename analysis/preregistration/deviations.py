@@ -24,6 +24,20 @@ NAMED = ("tables", "models", "tests", "confidence_ratings", "comparisons", "sign
 """Parts of a plan whose entries have names. Only entries of these parts can be exploratory."""
 
 
+CONSEQUENCES = {
+    "exclusions": "So every result that uses trials of participants deviates from the {recorded} plan.",
+    "correction": "So every conclusion from a corrected p value deviates from the {recorded} plan.",
+    "confidence": "So every confidence interval and every level of significance deviates from the {recorded} plan.",
+    "invalid": "So every result that uses invalid or missing responses of models deviates from the {recorded} plan.",
+    "items": "So the confidence intervals of participants' accuracy and of differences from models deviate from the "
+    "{recorded} plan.",
+    "item_cluster": "So every confidence interval that uses the clusters of items deviates from the {recorded} plan.",
+    "by": "So the tables and figures by the factors in `by` deviate from the {recorded} plan.",
+    "flags": "So each result that uses a changed flag is exploratory.",
+}
+"""The consequence of a change of a setting, which applies to many results."""
+
+
 @dataclass(frozen=True)
 class RegisteredPlan:
     """The plan that the store saved with a version of the study, before the first session of this version."""
@@ -63,9 +77,10 @@ def deviations(earlier: EarlierPlan, plan: PlannedAnalyses, of: dict[str, str]) 
             what = part.removesuffix("s").replace("_", " ")
             sentences += _named_deviations(what, recorded, before.get(part, {}), run.get(part, {}))
         elif not same_json(before.get(part), run.get(part)):
+            consequence = CONSEQUENCES.get(part, "").format(recorded=recorded)
             sentences.append(
                 f"`{part}` was {_shown(before.get(part))} in the {recorded} plan, and is {_shown(run.get(part))} in "
-                "this analysis."
+                f"this analysis. {consequence}".strip()
             )
     return sentences
 
@@ -139,6 +154,10 @@ class Registration:
     """The word for the way in which the earlier plan was saved: `locked` or `registered`."""
     earlier_rules: Mapping[str, tuple[ExclusionRule, ...]] = field(default_factory=dict)
     """The exclusion rules of the earlier plan, if they changed. The key is `as locked` or `as registered`."""
+    changed_settings: tuple[str, ...] = ()
+    """The changed settings that apply to many results (`CONSEQUENCES`). Exclusions by the researcher count as a change
+    of `exclusions`.
+    """
     is_recorded: bool = True
     """False if there is no earlier plan. Then no result of the analysis is preregistered."""
 
@@ -189,9 +208,16 @@ def registration_of(
         advice = f" The store is not public, so readers cannot check this. {_HOW_TO_LOCK}"
     else:
         return NOT_LOCKED
-    found = [*deviations(earlier, plan, of), *by_researcher]
+    consequence = CONSEQUENCES["exclusions"].format(recorded=earlier.recorded)
+    found = [*deviations(earlier, plan, of), *(f"{sentence} {consequence}" for sentence in by_researcher)]
+    run = plan_content(plan)
+    changed = tuple(
+        part
+        for part in CONSEQUENCES
+        if (part == "exclusions" and by_researcher) or not same_json(earlier.content.get(part), run.get(part))
+    )
     same = "" if found else f" The plan of this analysis is identical to the {earlier.recorded} plan."
-    return Registration(f"{words}{same}{advice}", found, earlier.recorded, _changed_rules(earlier, plan))
+    return Registration(f"{words}{same}{advice}", found, earlier.recorded, _changed_rules(earlier, plan), changed)
 
 
 def _lock_words(lock: Lock, locks: Sequence[Lock], first_at: str | None) -> str:

@@ -11,7 +11,7 @@ from analysis.data.row_filters import where_words
 from analysis.figures.drawing.sheet import Drawing
 from analysis.planned.models import FittedModel
 from analysis.planned.results import PlannedResults
-from analysis.planned.tests import EQUIVALENCE
+from analysis.planned.tests import EQUIVALENCE, MAIN
 from analysis.report.confidence_section import confidence_section
 from analysis.report.formatting import ShownTable, cell_words, heading, shown
 from analysis.report.html import with_markup
@@ -133,10 +133,12 @@ def _tests(tests: pd.DataFrame, plan: PlannedAnalyses) -> ShownTable:
     """
     named = tests.assign(test=[test_name(row, plan) for row in tests.to_dict("records")])
     confidence = None if _has_equivalence(tests) else plan.confidence
-    dropped = ["warnings", "exploratory", *([] if tests["against"].any() else ["against"])]
+    dropped = ["warnings", *(name for name in ("exploratory", "against") if not tests[name].any())]
     of_anova = ["generalized_eta_squared", "partial_omega_squared", "cohens_f"]
     dropped += [] if tests["generalized_eta_squared"].notna().any() else of_anova
-    return shown(named.drop(columns=dropped), confidence)
+    first = [name for name in ("name", "exploratory") if name not in dropped]
+    columns = [name for name in named if name not in (*dropped, *first)]
+    return shown(named[[*first, *columns]], confidence)
 
 
 def _test_warnings(rows: Sequence[Mapping[Hashable, Any]], plan: PlannedAnalyses) -> list[str]:
@@ -146,9 +148,10 @@ def _test_warnings(rows: Sequence[Mapping[Hashable, Any]], plan: PlannedAnalyses
         effects = [*tests]
         own = [re.split(r"(?<=\.) ", row["warnings"]) if row["warnings"] else [] for row in effects]
         shared = [said[0] for said in takewhile(lambda said: len(set(said)) == 1, zip(*own, strict=False))]
-        lines.append((f"{name}, {form}", shared))
+        ending = "" if form == MAIN else f", {form}"
+        lines.append((f"{name}{ending}", shared))
         lines += [
-            (f"{label_of_test(row, plan)}, {form}", said[len(shared) :]) for row, said in zip(effects, own, strict=True)
+            (f"{label_of_test(row, plan)}{ending}", said[len(shared) :]) for row, said in zip(effects, own, strict=True)
         ]
     return [f"{label}: {' '.join(sentences)}" for label, sentences in lines if sentences]
 

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.planned.models import FittedModel
-from analysis.planned.tests import AS_PLANNED, EQUIVALENCE, PAIRED
+from analysis.planned.tests import EQUIVALENCE, MAIN, PAIRED
 from analysis.planned.units_of_tests import SHARE
 from analysis.report.formatting import cell_words, number, p_words
 from analysis.sentences import count, level_words, percent, points
@@ -32,7 +32,7 @@ def sentence_of_test(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
     """Return one row of the table of tests as a sentence."""
     planned = plan.tests[row["name"]]
     where = f", where {row['where']}" if row["where"] else ""
-    form = {AS_PLANNED: "", PAIRED: " (paired form)", EQUIVALENCE: " (equivalence)"}[row["form"]]
+    form = {MAIN: "", PAIRED: " (paired form)", EQUIVALENCE: " (equivalence)"}[row["form"]]
     compared = f" against {row['against']}" if row["against"] else f", {_compared(row, planned)}"
     begin = f"{row['name']}{form}: {test_name(row, plan)} of {row['of']}{compared}{where}: "
     if row["form"] == EQUIVALENCE:
@@ -167,6 +167,11 @@ def _equivalence_words(row: Mapping[str, Any], planned: PlannedTest, plan: Plann
         else "these data do not show that the difference is smaller than the margin"
     )
     return f"{verdict} of ±{size} ({bounds}; {_p(row, plan)})."
+
+
+def level_of_significance(plan: PlannedAnalyses) -> str:
+    """Return the level of significance as text, such as `p < 0.05` if the confidence level is 0.95."""
+    return f"p < {1 - plan.confidence:.2g}"
 
 
 def decisive_p(plan: PlannedAnalyses) -> str:

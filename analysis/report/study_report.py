@@ -43,8 +43,10 @@ NOT_SHOWN_OF_MODELS = ["model", "model_version", "n_items", "n_trials", "ci_low"
                        "lowest_accuracy_of_a_run", "highest_accuracy_of_a_run"]  # fmt: skip
 """Columns that the report omits from the table of models, so that the table fits the page. The CSV file has all."""
 
-LEFT_OUT = ["n_items_only_model", "n_items_only_people", "n_items_left_out", "n_pairs_few_items"]
-"""Counts of what a comparison leaves out, which is often nothing."""
+ONLY_IF_ANY = ["n_items_only_model", "n_items_only_people", "n_items_left_out", "n_pairs_few_items", "exploratory"]
+"""Columns that the report shows only if a row has a value other than 0: counts of what a comparison leaves out, and
+the mark of exploratory tests.
+"""
 
 NOT_OF_RULES = ["chance", "chance_corrected", "chance_corrected_ci_low", "chance_corrected_ci_high", "accuracy_ratio",
                 "accuracy_ratio_ci_low", "accuracy_ratio_ci_high", "normalized_accuracy", "normalized_accuracy_ci_low",
@@ -78,8 +80,6 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
     of_factors = [
         {"factor": one.factor, "rows": records(one.table), "figure": figures.get(one.name)} for one in by_factor
     ]
-    overall = records(analysis.tables["accuracy_overall"])
-    n_models = int(analysis.tables["models"]["model"].nunique())
     return (
         environment()
         .get_template("study_report.html")
@@ -96,7 +96,14 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
             factors=_levels(by_factor),
             cells=of_factors,
             planned=planned_section(analysis.planned, plan_for(exclusions.trials, plan), analysis.figures_of_plan),
-            summary=study_summary(overall, n_models, _chance_sentence(exclusions.trials), analysis.planned, plan),
+            summary=study_summary(
+                analysis.tables,
+                int(analysis.tables["models"]["model"].nunique()),
+                _chance_sentence(exclusions.trials),
+                analysis.planned,
+                plan,
+                analysis.registration,
+            ),
             methods=methods_of_study(exclusions, plan, analysis.planned, analysis.tables, provenance.software_version),
             rules=rule_sentences(plan, [PEOPLE[kind] for kind in PEOPLE if (exclusions.trials["kind"] == kind).any()]),
             provenance_rows=_provenance_rows(provenance, exclusions.flow),
@@ -253,14 +260,14 @@ def _for_page(table: pd.DataFrame, without: Sequence[str] = ()) -> pd.DataFrame:
     """Return a table without the columns that would say nothing in the report. The CSV file has all columns.
 
     The names of subjects show their kind. If the data have one kind of participants, their column is the same in every
-    row. A count of items or pairs that are left out is shown only if some are left out.
+    row. The columns `ONLY_IF_ANY` are shown only if they have such a value.
     """
     dropped = [*without]
     if not {"subject", "people"}.isdisjoint(table.columns):
         dropped.append("kind")
     if "people" in table and len(table.columns) > 2 and table["people"].nunique() == 1:
         dropped.append("people")
-    dropped += [name for name in LEFT_OUT if name in table and not table[name].fillna(0).any()]
+    dropped += [name for name in ONLY_IF_ANY if name in table and not table[name].fillna(0).any()]
     return table.drop(columns=dropped, errors="ignore")
 
 

@@ -1,15 +1,24 @@
 """The summary at the top of a report: at most seven entries, and what failed comes first."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 
 from analysis.planned.models import FittedModel
 from analysis.planned.results import PlannedResults
-from analysis.planned.tests import AS_PLANNED, EQUIVALENCE, PAIRED
+from analysis.planned.tests import EQUIVALENCE, MAIN, PAIRED
+from analysis.preregistration.deviations import NOT_LOCKED, Registration
 from analysis.report.confidence_section import confidence_summary
-from analysis.report.planned_sentences import CORRECTIONS, decisive_p, label_of_test, term_words, terms_of
+from analysis.report.planned_sentences import (
+    CORRECTIONS,
+    decisive_p,
+    label_of_test,
+    level_of_significance,
+    term_words,
+    terms_of,
+)
 from analysis.sentences import MOST_IN_SENTENCES, accuracy_summary, count, listed
 from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.planned_analyses import PlannedAnalyses
@@ -20,15 +29,18 @@ MOST_NAMES = 8
 """Maximum number of names in a list of an entry. Longer lists are shortened, so that an entry has a few lines."""
 
 
+Tables = Mapping[str, pd.DataFrame]
+
+
 def study_summary(
-    overall: Sequence[dict[str, Any]], n_models: int, chance: str, results: PlannedResults, plan: AnalysisPlan
+    tables: Tables, n_models: int, chance: str, results: PlannedResults, plan: AnalysisPlan, registration: Registration
 ) -> list[str]:
     """Return the entries of a study's summary, without the entry on failures: at most `MOST_ENTRIES` - 1.
 
     Parameters
     ----------
-    overall : sequence of dict
-        The rows of the table `accuracy_overall`.
+    tables : mapping of DataFrame
+        The tables of the study, by name: `accuracy_overall`, the planned comparisons, and the sensitivity of tests.
     n_models : int
         The number of different models. A model under several conditions counts once.
     chance : str
@@ -37,27 +49,45 @@ def study_summary(
         The results of the plan's tests, models and confidence ratings.
     plan : AnalysisPlan
         The plan.
+    registration : Registration
+        The statement on the deviations from the locked or registered plan.
     """
-    has_plan = bool(plan.tests or plan.models or plan.confidence_ratings)
+    overall: list[dict[str, Any]] = tables["accuracy_overall"].to_dict("records")  # type: ignore[assignment]
+    has_plan = bool(plan.tests or plan.models or plan.confidence_ratings or _with_margin(plan))
 
     def entries(most: int) -> list[str]:
-        planned = summary_sentences(results, plan, most) if has_plan else []
+        planned = summary_sentences(results, plan, most, registration, tables) if has_plan else []
         return [*accuracy_summary(overall, n_models, plan, most), chance, *planned]
 
     full = entries(MOST_IN_SENTENCES)
     return full if len(full) < MOST_ENTRIES else entries(1)
 
 
-def summary_sentences(results: PlannedResults, plan: PlannedAnalyses, most: int = MOST_IN_SENTENCES) -> list[str]:
-    """Return the results of the plan's confirmatory tests, models and confidence ratings in a few entries.
+def summary_sentences(
+    results: PlannedResults,
+    plan: PlannedAnalyses,
+    most: int = MOST_IN_SENTENCES,
+    registration: Registration = NOT_LOCKED,
+    tables: Tables = MappingProxyType({}),
+) -> list[str]:
+    """Return the results of the plan's confirmatory tests, comparisons, models and confidence ratings in a few entries.
 
-    The tests are one entry. Up to `most` models have an entry each, and so have up to `most` confidence ratings. More
-    of them are one entry.
+    The tests and the comparisons with equivalence margins are one entry. Up to `most` models have an entry each, and so
+    have up to `most` confidence ratings. More of them are one entry. If a setting differs from the earlier plan
+    (`registration`), each entry to which this setting applies says so. `tables` are the tables of a study, by name.
     """
-    tests = _test_summary(results.tests[~results.tests["exploratory"].astype(bool)], plan)
-    entries = [" ".join(tests)] if tests else []
-    entries += _model_summary(results, plan, most)
-    entries += confidence_summary(results, most)
+    tests = _test_summary(_confirmatory(results.tests), plan)
+    if tests:
+        whos = {plan.tests[name].who for name in _confirmatory(results.tests)["name"]}
+        tests.append(_deviation(registration, whos, "correction") + _with_earlier_rules(registration, tables, plan))
+    compared = _comparison_summary(tables, plan) if isinstance(plan, AnalysisPlan) else ""
+    if compared:
+        tests += [compared, _deviation(registration, {"everyone"}, "items", "item_cluster")]
+    entries = [" ".join(filter(None, tests))] if tests else []
+    models = {fitted.planned.who for fitted in results.models.values() if not fitted.planned.exploratory}
+    ratings = {one.planned.who for one in results.confidence_ratings.values() if not one.planned.exploratory}
+    entries += [f"{entry} {_deviation(registration, models)}".strip() for entry in _model_summary(results, plan, most)]
+    entries += [f"{entry} {_deviation(registration, ratings)}".strip() for entry in confidence_summary(results, most)]
     if entries:
         return entries
     exploratory = [
@@ -70,6 +100,60 @@ def summary_sentences(results: PlannedResults, plan: PlannedAnalyses, most: int 
     return [f"{count(len(results.tables), 'table')} of means; no test or model was computed."]
 
 
+def _confirmatory(tests: pd.DataFrame) -> pd.DataFrame:
+    return tests[~tests["exploratory"].astype(bool)]
+
+
+def _deviation(registration: Registration, whos: Collection[str], *further: str) -> str:
+    """Return a sentence with the changed settings that apply to results, or an empty text.
+
+    `whos` has the trials that the results use: `people`, `models` or `everyone`. `further` has the settings that apply
+    only to results of this kind.
+    """
+    of_people = ["exclusions"] if {"people", "everyone"} & {*whos} else []
+    of_models = ["invalid"] if {"models", "everyone"} & {*whos} else []
+    changed = [
+        f"`{name}`"
+        for name in (*of_people, *of_models, "confidence", *further)
+        if name in registration.changed_settings
+    ]
+    return f"Deviation from the {registration.recorded} plan: {listed(changed)}." if changed else ""
+
+
+def _with_earlier_rules(registration: Registration, tables: Tables, plan: PlannedAnalyses) -> str:
+    """Return how many confirmatory tests are significant with the earlier exclusion rules, or an empty text."""
+    if "sensitivity_tests" not in tables:
+        return ""
+    every = _confirmatory(tables["sensitivity_tests"])
+    tests = every[every["rules"].isin([*registration.earlier_rules])]
+    counts = [
+        f"{found}: {(of_form[decisive_p(plan)] < 1 - plan.confidence).sum()} of {len(of_form)}"
+        for form, found in ((MAIN, "significant"), (EQUIVALENCE, "equivalent"))
+        if len(of_form := tests[tests["form"] == form])
+    ]
+    return f" With the {registration.recorded} exclusion rules, {', '.join(counts)}." if counts else ""
+
+
+def _with_margin(plan: AnalysisPlan) -> list[str]:
+    """Return the names of the confirmatory comparisons with an equivalence margin."""
+    return [
+        name
+        for name, planned in plan.comparisons.items()
+        if planned.equivalence_margin is not None and not planned.exploratory
+    ]
+
+
+def _comparison_summary(tables: Tables, plan: AnalysisPlan) -> str:
+    """Return how many differences from models are within the equivalence margin, for each comparison with a margin."""
+    compared = {name: tables[f"comparison_{name}"] for name in _with_margin(plan) if f"comparison_{name}" in tables}
+    counts = [
+        f"`{name}` {table['is_equivalent'].sum()} of {len(table)}" for name, table in compared.items() if len(table)
+    ]
+    if not counts:
+        return ""
+    return f"Comparisons with models, differences within the margin (not corrected for their number): {listed(counts)}."
+
+
 def _model_summary(results: PlannedResults, plan: PlannedAnalyses, most: int) -> list[str]:
     models = {name: fitted for name, fitted in results.models.items() if not fitted.planned.exploratory}
     if len(models) <= most:
@@ -77,15 +161,16 @@ def _model_summary(results: PlannedResults, plan: PlannedAnalyses, most: int) ->
     names: dict[str, list[str]] = {}
     for name, fitted in models.items():
         names.setdefault(_kind_of_model(fitted, plan.confidence), []).append(f"`{name}`")
-    found = "; ".join(f"{kind}: {listed(those, MOST_NAMES)}" for kind, those in names.items())
-    return [f"{len(models)} statistical models (p < {1 - plan.confidence:.2g}): {found}."]
+    found = " ".join(f"{kind}: {listed(those, MOST_NAMES)}." for kind, those in names.items())
+    level = level_of_significance(plan)
+    return [f"{len(models)} statistical models ({level}, not corrected for the number of terms). {found}"]
 
 
 def _kind_of_model(fitted: FittedModel, confidence: float) -> str:
     p_values = terms_of(fitted)["p_value"]
     if not fitted.model.fit["converged"].iloc[0] or (len(p_values) and p_values.isna().all()):
-        return "not estimated"
-    kind = "with a significant term" if (p_values < 1 - confidence).any() else "without a significant term"
+        return "Not estimated"
+    kind = "With a significant term" if (p_values < 1 - confidence).any() else "Without a significant term"
     return f"{kind}, but some terms are not estimated" if p_values.isna().any() else kind
 
 
@@ -106,9 +191,14 @@ def _summary_of_model(fitted: FittedModel, confidence: float) -> str:
 
 def _test_summary(tests: pd.DataFrame, plan: PlannedAnalyses) -> list[str]:
     sentences = []
-    planned = tests[tests["form"] == AS_PLANNED]
+    planned = tests[tests["form"] == MAIN]
     column = decisive_p(plan)
-    correction = f" after {CORRECTIONS[plan.correction][1]} correction" if plan.correction in CORRECTIONS else ""
+    level = level_of_significance(plan)
+    correction = (
+        f" after {CORRECTIONS[plan.correction][1]} correction ({level})"
+        if plan.correction in CORRECTIONS
+        else f" ({level}, not corrected for the number of tests)"
+    )
     if len(planned):
         significant = planned[planned[column] < 1 - plan.confidence].to_dict("records")
         labels = listed([label_of_test(row, plan) for row in significant], MOST_NAMES)
@@ -126,8 +216,12 @@ def _test_summary(tests: pd.DataFrame, plan: PlannedAnalyses) -> list[str]:
         sentences.append(
             f"Tests whose units have values at several levels: {listed(paired, MOST_NAMES)}. See their paired forms."
         )
-    is_equal = (tests["form"] == EQUIVALENCE) & (tests[column] < 1 - plan.confidence)
-    if is_equal.any():
-        equal = listed(tests.loc[is_equal, "name"].tolist(), MOST_NAMES)
-        sentences.append(f"Equivalence shown{correction} (difference smaller than the margin): {equal}.")
+    equivalence = tests[tests["form"] == EQUIVALENCE]
+    if len(equivalence):
+        equal = equivalence.loc[equivalence[column] < 1 - plan.confidence, "name"].tolist()
+        names = f" ({listed(equal, MOST_NAMES)})" if equal else ""
+        sentences.append(
+            f"Equivalence (difference smaller than the margin){correction}: shown in {len(equal)} of "
+            f"{count(len(equivalence), 'test')}{names}."
+        )
     return sentences

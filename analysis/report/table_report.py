@@ -31,7 +31,7 @@ def render_table_report(title: str, analysis: TableAnalysis) -> str:
             software_version=software_version,
             made_at=made_at,
             file=provenance.data,
-            summary=summary_sentences(analysis.planned, plan),
+            summary=summary_sentences(analysis.planned, plan, registration=analysis.registration),
             data_words=f"{count(len(data), 'row')}, {count(len(data.columns), 'column')}, from {provenance.data}.",
             columns=shown(columns_in_words(data)),
             registration=analysis.registration,

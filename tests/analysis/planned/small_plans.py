@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
-from analysis.planned.tests import AS_PLANNED, planned_tests
+from analysis.planned.tests import MAIN, planned_tests
 from batteries.errors import InputError
 from experiment.study.planned_analyses import PlannedAnalyses
 
@@ -20,7 +20,7 @@ def run(data, tests, **settings):
     return planned_tests(lambda planned: data, plan)
 
 
-def one(data, form=AS_PLANNED, confidence=0.95, **test):
+def one(data, form=MAIN, confidence=0.95, **test):
     found = run(data, {"it": test}, confidence=confidence)
     rows = found[found["form"] == form]
     assert len(rows) == 1, found["form"].tolist()

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.planned.tests import AS_PLANNED
+from analysis.planned.tests import MAIN
 from analysis.statistics.corrections import holm
 from tests.analysis.planned.small_plans import one, refused, run
 from tests.paths import FIXTURES
@@ -34,7 +34,7 @@ def mixed_plan(**more):
 def test_a_plan_gives_one_row_for_each_effect_with_the_numbers_of_afex(case):
     table = run(rows_of(case, n_rows=3), {"it": {**TEST, **factors_of(case)}}).set_index("factor")
     assert sorted(table.index) == sorted(row["term"] for row in case["effects"])
-    assert set(table["form"]) == {AS_PLANNED}
+    assert set(table["form"]) == {MAIN}
     for row in case["effects"]:
         found = table.loc[row["term"]]
         expected = [row[name] for name in ("F", "df", "df_error", "p", "pes", "ges")]

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from scipy import stats
 
 from analysis.data.data_file_reader import read_data_file
-from analysis.planned.tests import AS_PLANNED, COLUMNS, EQUIVALENCE, PAIRED, planned_tests
+from analysis.planned.tests import COLUMNS, EQUIVALENCE, MAIN, PAIRED, planned_tests
 from analysis.statistics.bayes_factors import bayes_factor_t
 from analysis.statistics.corrections import benjamini_hochberg, holm
 from batteries.errors import InputError
@@ -174,13 +174,13 @@ def plan_of_table_5(folder, names):
 @pytest.mark.parametrize(("name", "statistic", "p"), [row[:3] for row in TABLE_5], ids=[row[0] for row in TABLE_5])
 def test_the_plan_of_a_row_of_table_5_gives_the_printed_row(answers, tmp_path, name, statistic, p):
     found = planned_tests(lambda _: answers, plan_of_table_5(tmp_path, [name]))
-    row = found[found["form"] == AS_PLANNED].iloc[0]
+    row = found[found["form"] == MAIN].iloc[0]
     assert (f"{row['statistic']:.4f}", f"{row['p_value']:.4f}") == (statistic, p)
 
 
 def test_in_table_5_as_one_family_two_tests_survive_holm_and_five_survive_benjamini_hochberg(answers, tmp_path):
     found = planned_tests(lambda _: answers, plan_of_table_5(tmp_path, [row[0] for row in TABLE_5]))
-    table = found[found["form"] == AS_PLANNED]
+    table = found[found["form"] == MAIN]
     assert table["name"].tolist() == [row[0] for row in TABLE_5]
     assert [int((table[column] <= 0.05).sum()) for column in ("p_value", "p_holm", "p_bh")] == [8, 2, 5]
 
@@ -192,23 +192,23 @@ def test_zero_shot_compared_with_one_shot_has_the_paired_form_too(answers, tmp_p
     found = planned_tests(lambda _: answers, plan_of_table_5(tmp_path, [name])).set_index("form")
     paired = found.loc[PAIRED]
     assert (paired["n"], round(paired["statistic"], 4), round(paired["p_value"], 4)) == (n, t, p)
-    assert "not independent within units" in found.loc[AS_PLANNED, "warnings"]
+    assert "not independent within units" in found.loc[MAIN, "warnings"]
 
 
 @pytest.mark.parametrize(
     ("form", "test"),
     [
-        (AS_PLANNED, T | BY_GROUP),
-        (AS_PLANNED, T | BY_GROUP | {"test": "welch_t"}),
-        (AS_PLANNED, T | IN_CONDITION | X_Y),
-        (AS_PLANNED, T | {"against": 600}),
+        (MAIN, T | BY_GROUP),
+        (MAIN, T | BY_GROUP | {"test": "welch_t"}),
+        (MAIN, T | IN_CONDITION | X_Y),
+        (MAIN, T | {"against": 600}),
         (EQUIVALENCE, T | BY_GROUP | {"equivalence_margin": 100}),
-        (AS_PLANNED, T | BY_GROUP | {"test": "anova"}),
-        (AS_PLANNED, T | IN_CONDITION | {"test": "anova"}),
-        (AS_PLANNED, T | BY_GROUP | {"test": "mann_whitney"}),
-        (AS_PLANNED, T | IN_CONDITION | X_Z | {"test": "wilcoxon"}),
-        (AS_PLANNED, {"test": "chi_square", "of": "correct", "between": "group"}),
-        (AS_PLANNED, T | IN_CONDITION | X_Z | {"test": "chi_square", "of": "correct", "where": {"item": 1}}),
+        (MAIN, T | BY_GROUP | {"test": "anova"}),
+        (MAIN, T | IN_CONDITION | {"test": "anova"}),
+        (MAIN, T | BY_GROUP | {"test": "mann_whitney"}),
+        (MAIN, T | IN_CONDITION | X_Z | {"test": "wilcoxon"}),
+        (MAIN, {"test": "chi_square", "of": "correct", "between": "group"}),
+        (MAIN, T | IN_CONDITION | X_Z | {"test": "chi_square", "of": "correct", "where": {"item": 1}}),
     ],
 )
 def test_the_interval_of_an_effect_size_has_the_confidence_of_the_plan(made_up, form, test):
@@ -385,7 +385,7 @@ def test_levels_that_the_plan_omits_cause_no_warning():
 def test_a_test_that_treats_the_same_units_as_independent_has_the_paired_form_too():
     data = units(effect=0.8)
     asked = {**WITHIN, "between": "condition", "within": None}
-    assert forms(data, **asked) == [AS_PLANNED, PAIRED]
+    assert forms(data, **asked) == [MAIN, PAIRED]
     planned, paired = one(data, **asked), one(data, PAIRED, **asked)
     assert re.search(r"\b12\sunits have values at more than one level", planned["warnings"])
     assert paired["statistic"] == one(data, **WITHIN)["statistic"]
@@ -396,14 +396,14 @@ def test_a_test_that_treats_the_same_units_as_independent_has_the_paired_form_to
 def test_an_analysis_of_variance_has_its_paired_form_too():
     data = units(levels=("a", "b", "c"))
     asked = {"test": "anova", "of": "value", "per": "unit"}
-    assert forms(data, **asked, between="condition") == [AS_PLANNED, PAIRED]
+    assert forms(data, **asked, between="condition") == [MAIN, PAIRED]
     assert one(data, PAIRED, **asked, between="condition")["statistic"] == pytest.approx(
         one(data, **asked, within="condition")["statistic"]
     )
 
 
 def test_units_of_one_level_each_need_no_paired_form_and_no_warning():
-    assert forms(units(), **BETWEEN) == [AS_PLANNED]
+    assert forms(units(), **BETWEEN) == [MAIN]
     assert one(units(), **BETWEEN)["warnings"] == ""
 
 
@@ -422,7 +422,7 @@ ASKED = {"test": "t", "of": "value", "per": "unit", "between": "condition"}
 def test_a_warning_mentions_a_paired_form_only_if_the_paired_form_is_reported(n_overlapping):
     data = overlapping(n_overlapping)
     found = run(data, {"it": ASKED})
-    planned = found[found["form"] == AS_PLANNED].iloc[0]
+    planned = found[found["form"] == MAIN].iloc[0]
     assert "more than one level" in planned["warnings"]
     assert ("form is reported too" in planned["warnings"]) == (PAIRED in found["form"].tolist())
 
@@ -430,7 +430,7 @@ def test_a_warning_mentions_a_paired_form_only_if_the_paired_form_is_reported(n_
 def test_a_paired_form_that_cannot_be_computed_does_not_remove_the_planned_test():
     same_difference = overlapping(2)
     same_difference.loc[same_difference["unit"].isin([8, 9]), "value"] = [1.0, 2.0, 2.0, 3.0]
-    assert AS_PLANNED in forms(same_difference, **ASKED)
+    assert MAIN in forms(same_difference, **ASKED)
 
 
 def test_units_at_some_of_three_levels_do_not_remove_the_planned_analysis_of_variance():
@@ -449,7 +449,7 @@ def test_an_equivalence_test_has_the_units_of_its_test_or_a_warning_about_exclud
     """If two of eighteen units are in both groups, the test must not silently use only two pairs."""
     found = run(overlapping(2), {"it": ASKED | {"equivalence_margin": 1.0}}).set_index("form")
     equivalence = found.loc[EQUIVALENCE]
-    assert equivalence["n"] == found.loc[AS_PLANNED, "n"] or "excluded" in equivalence["warnings"]
+    assert equivalence["n"] == found.loc[MAIN, "n"] or "excluded" in equivalence["warnings"]
 
 
 def test_every_form_has_a_warning_about_excluded_rows():
@@ -457,7 +457,7 @@ def test_every_form_has_a_warning_about_excluded_rows():
     data.loc[0, "value"] = np.nan
     asked = {**WITHIN, "between": "condition", "within": None, "equivalence_margin": 1.0}
     found = run(data, {"it": asked})
-    assert found["form"].tolist() == [AS_PLANNED, PAIRED, EQUIVALENCE]
+    assert found["form"].tolist() == [MAIN, PAIRED, EQUIVALENCE]
     assert found["warnings"].str.contains("excluded").all()
 
 
@@ -545,15 +545,15 @@ def test_planned_tests_paired_forms_and_equivalence_tests_are_separate_families(
     }  # fmt: skip
     table = run(data, tests)
     families = {
-        ("tests", AS_PLANNED, False): ["a1", "a2", "a3", "e1"], ("b", AS_PLANNED, False): ["b1"],
-        ("tests", AS_PLANNED, True): ["x1", "x2"], ("tests", PAIRED, False): ["a3"], ("tests", PAIRED, True): ["x2"],
+        ("tests", MAIN, False): ["a1", "a2", "a3", "e1"], ("b", MAIN, False): ["b1"],
+        ("tests", MAIN, True): ["x1", "x2"], ("tests", PAIRED, False): ["a3"], ("tests", PAIRED, True): ["x2"],
         ("tests", EQUIVALENCE, False): ["e1"],
     }  # fmt: skip
     for (family, form, exploratory), names in families.items():
         together = table[(table["family"] == family) & (table["exploratory"] == exploratory)]
         rows = together[together["form"] == form]
         assert rows["name"].tolist() == names
-        instead = together[(together["form"] == AS_PLANNED) & ~together["name"].isin(names)]
+        instead = together[(together["form"] == MAIN) & ~together["name"].isin(names)]
         whole = pd.concat([rows, instead]) if form == PAIRED else rows
         assert rows["p_holm"].tolist() == holm(whole["p_value"])[: len(rows)].tolist()
         assert rows["p_bh"].tolist() == benjamini_hochberg(whole["p_value"])[: len(rows)].tolist()
@@ -692,7 +692,7 @@ def check_finite(table, n_rows, n_units, test):
         if np.isfinite(bounds).all() and row["effect_name"] not in {"Cramér's V", "eta squared", "partial eta squared"}:
             assert bounds[0] - 1e-9 <= row["effect"] <= bounds[1] + 1e-9
         assert row["n"] >= (1 if test in {"chi_square", "wilcoxon", "mann_whitney"} else 2)
-        assert row["n"] <= (n_rows if test == "chi_square" or row["form"] == AS_PLANNED else n_units)
+        assert row["n"] <= (n_rows if test == "chi_square" or row["form"] == MAIN else n_units)
 
 
 @settings(deadline=None, max_examples=40)

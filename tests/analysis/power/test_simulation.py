@@ -422,7 +422,7 @@ def test_a_planned_test_is_the_one_that_the_analysis_runs(name):
     (wanted,) = [
         row
         for row in planned_tests(lambda _: add_flags(data, plan.flags), plan).to_dict("records")
-        if row["form"] == "as planned"
+        if row["form"] == "main test"
     ]
     outcome = planned_test_analysis(trials, plan, name).run(correct, kept)
     assert outcome.p_value == pytest.approx(wanted["p_value"], rel=1e-9)

@@ -177,9 +177,13 @@ def test_equivalence_is_decided_by_the_corrected_p(correction: str, is_shown: bo
         assert ("p = .032, " in sentence) == (correction != "none")
         assert ("do not show" not in sentence) == is_shown
     summary = " ".join(summary_sentences(found, plan))
-    assert ("Equivalence shown" in summary) == is_shown
-    if correction == "bh":
-        assert "Equivalence shown after Benjamini-Hochberg correction" in summary
+    how = {
+        "holm": " after Holm correction (p < 0.05)",
+        "bh": " after Benjamini-Hochberg correction (p < 0.05)",
+        "none": " (p < 0.05, not corrected for the number of tests)",
+    }[correction]
+    shown_in = "2 of 2\u00a0tests (one, two)" if is_shown else "0 of 2\u00a0tests"
+    assert f"Equivalence (difference smaller than the margin){how}: shown in {shown_in}." in summary
 
 
 def test_a_table_of_means_says_what_the_units_of_its_errors_are(trials: pd.DataFrame) -> None:
@@ -234,9 +238,10 @@ def test_many_models_and_tests_are_two_lines_of_the_summary(trials: pd.DataFrame
     tests = {name: {"test": "t", "of": "rt_ms", "per": "participant", "within": "condition"} for name in ("t1", "t2")}
     found, plan = results(half, models={"a": clear, "b": nothing, "c": clear}, tests=tests)
     of_tests, of_models = summary_sentences(found, plan)
-    assert of_tests == "Significant planned tests after Holm correction: 2 of 2 (t1, t2)."
+    assert of_tests == "Significant planned tests after Holm correction (p < 0.05): 2 of 2 (t1, t2)."
     assert of_models == (
-        "3 statistical models (p < 0.05): with a significant term: `a`, `c`; without a significant term: `b`."
+        "3 statistical models (p < 0.05, not corrected for the number of terms). With a significant term: `a`, `c`. "
+        "Without a significant term: `b`."
     )
 
 
@@ -270,7 +275,7 @@ def test_a_summary_of_many_models_says_that_terms_are_not_estimated(trials: pd.D
     half = people.assign(half=np.where(people["participant"] < "p10", "first", "second"))
     found, plan = results(half, models=dict.fromkeys("abc", redundant))
     (of_models,) = summary_sentences(found, plan)
-    assert "without a significant term, but some terms are not estimated: `a`, `b`, `c`" in of_models
+    assert "Without a significant term, but some terms are not estimated: `a`, `b`, `c`" in of_models
 
 
 def test_runs_of_models_among_the_participants_are_explained(trials: pd.DataFrame) -> None:
@@ -297,24 +302,24 @@ def test_each_test_has_the_units_of_its_numbers(trials: pd.DataFrame) -> None:
     found, plan = results(people, tests=tests)
     rows = {(row["name"], row["form"]): row for row in found.tests.to_dict("records")}
     said = {key: sentence_of_test(row, plan).replace("\u00a0", " ") for key, row in rows.items()}
-    share = rows["share", "as planned"]
+    share = rows["share", "main test"]
     low, high = (f"{100 * share[column]:+.1f}".replace("-", "−") for column in ("ci_low", "ci_high"))
-    assert f"difference {100 * share['estimate']:+.1f} points, 95 % CI [{low}, {high}]" in said["share", "as planned"]
+    assert f"difference {100 * share['estimate']:+.1f} points, 95 % CI [{low}, {high}]" in said["share", "main test"]
     assert "of ±25 points (90 % CI [+" in said["share", "equivalence"]
     assert "Equivalence between −25.0 and +25.0 points by two one-sided tests" in said["share", "equivalence"]
     assert "of ±50.000 (90 % CI [" in said["time", "equivalence"]
     assert "Equivalence between -50 and 50 by two one-sided tests" in said["time", "equivalence"]
-    assert "points" not in said["sum", "as planned"] + said["time", "as planned"]
-    units = {name: said[name, "as planned"].rpartition("(n = ")[2] for name in tests}
+    assert "points" not in said["sum", "main test"] + said["time", "main test"]
+    units = {name: said[name, "main test"].rpartition("(n = ")[2] for name in tests}
     assert units == {"share": "20 participants).", "sum": "20 participants).", "time": "20 participants).",
                      "items": "24 items).", "counts": "480 rows)."}  # fmt: skip
     shown_tests = planned_section(found, plan, {})["tests"]
     at = {column.heading: place for place, column in enumerate(shown_tests.columns)}
     shown = {(cells[0], cells[1]): cells for cells in shown_tests.rows}
     for name, unit in {"share": "points", "sum": "correct", "time": "rt_ms", "items": "points", "counts": ""}.items():
-        assert shown[name, "as planned"][at["unit of estimate and CI"]] == unit
+        assert shown[name, "main test"][at["unit of estimate and CI"]] == unit
     assert "between −25.0 and +25.0 points" in shown["share", "equivalence"][at["test"]]
-    cells = shown["share", "as planned"]
+    cells = shown["share", "main test"]
     assert cells[at["estimate"]] == f"{100 * share['estimate']:+.1f}"
     assert cells[at["CI"]] == f"[{low}, {high}]"
     assert cells[at["unit of n"]] == "participant"
@@ -372,7 +377,7 @@ def test_the_families_of_the_correction_are_stated(trials: pd.DataFrame) -> None
     methods = " ".join(methods_of_data(plan, found, "1.0").paragraphs)
     assert methods_apart in methods
     assert "Confirmatory and exploratory tests were corrected separately." in methods
-    for form in ("as planned", "equivalence"):
+    for form in ("main test", "equivalence"):
         family = found.tests[(found.tests["form"] == form) & ~found.tests["exploratory"].astype(bool)]
         assert family["p_holm"].min() == pytest.approx(2 * family["p_value"].min())
 
@@ -393,7 +398,7 @@ def test_welchs_test_within_units_is_called_a_paired_test(trials: pd.DataFrame) 
     )
     assert sentence_of_test(welch, plan).startswith("w: Paired t test of correct")
     (warning,) = planned_section(found, plan, {})["test_warnings"]
-    assert warning.startswith("w, as planned: The plan has `welch_t` within units, so this is the paired t test.")
+    assert warning.startswith("w: The plan has `welch_t` within units, so this is the paired t test.")
     methods = methods_of_data(plan, found, "1.0")
     assert "The plan names Welch's t test within units for w; this is the paired t test." in methods.paragraphs[0]
     assert not any(work.startswith("Welch") for work in methods.references)
@@ -524,16 +529,16 @@ def test_each_effect_of_an_analysis_of_variance_has_its_sentence(trials: pd.Data
     significant = found.tests[found.tests["p_holm"] < 0.05]
     assert set(significant["factor"]) == {"condition"}
     assert summary_sentences(found, plan) == [
-        "Significant planned tests after Holm correction: 2 of 8 (it: condition, t). Each effect of an analysis of "
-        "variance counts as a test."
+        "Significant planned tests after Holm correction (p < 0.05): 2 of 8 (it: condition, t). Each effect of an "
+        "analysis of variance counts as a test."
     ]
     section = planned_section(found, plan, {})
-    shared = "it, as planned: 1 unit without a value at every level was excluded."
+    shared = "it: 1 unit without a value at every level was excluded."
     assert section["test_warnings"][0] == shared
     others = section["test_warnings"][1:]
     assert others
     assert all("without a value" not in warning and "sphericity" in warning.lower() for warning in others)
-    assert {warning.split(",")[0] for warning in others} <= {
+    assert {warning.partition(": Sphericity")[0] for warning in others} <= {
         "it: half", "it: team × half", "it: condition × half", "it: team × condition × half",
     }  # fmt: skip
     methods = " ".join(methods_of_data(plan, found, "1.0").paragraphs)

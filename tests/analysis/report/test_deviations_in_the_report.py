@@ -1,0 +1,166 @@
+"""The report says which results deviate from the locked plan, and never calls a deviating test “as planned”."""
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from analysis.data.tidy_table import tidy_trials
+from analysis.preregistration.deviations import Registration, registration_of, with_exploratory_marked
+from analysis.preregistration.lock import Lock, plan_content
+from analysis.result import Analysis
+from analysis.study import analyze_trials
+from experiment.study.analysis_plan import AnalysisPlan
+
+N_ITEMS = 12
+T_TEST = {"test": "t", "of": "correct", "per": "participant", "within": "condition"}
+LOCKED = {
+    "exclusions": [{"rule": "median_rt", "min_ms": 1000}],
+    "comparisons": {"overall": {"equivalence_margin": 0.99}, "by_condition": {"by": ["condition"]}},
+    "tests": {
+        "first": T_TEST,
+        "speed": T_TEST | {"of": "rt_ms", "equivalence_margin": 500},
+        "items": {"test": "t", "of": "correct", "per": "item_id", "against": "chance", "who": "models"},
+    },
+    "resamples": 1000,
+}
+CHANGED = LOCKED | {
+    "exclusions": [{"rule": "median_rt", "min_ms": 100}],
+    "tests": LOCKED["tests"] | {"first": T_TEST | {"of": "rt_ms"}, "late": T_TEST | {"of": "rt_ms"}},
+}
+
+
+def trials_of(view: Any, row: Any) -> pd.DataFrame:
+    """Return eight participants, of whom two are fast, and a model that is always right."""
+
+    def responses(n_wrong: int, **who: Any) -> list[dict[str, Any]]:
+        return [
+            row(
+                **who,
+                trial_index=n,
+                item_id=f"i{n:02}",
+                response=2 if (5 * n + n_wrong) % N_ITEMS < n_wrong else 1,
+                factors={"condition": "AB"[n % 2]},
+            )
+            for n in range(N_ITEMS)
+        ]
+
+    people = [responses(n, participant=f"P{n}") for n in range(1, 7)]
+    fast = [responses(n, participant=f"F{n}") for n in (1, 2)]
+    for n, session in enumerate(people):
+        for at, one in enumerate(session):
+            one["rt_ms"] = 1500.0 + (40 + n) * (at % 2)
+    for session in fast:
+        for at, one in enumerate(session):
+            one["rt_ms"] = 300.0 - 290 * (at % 2)
+    model = responses(1, kind="model", run="model", model="model")
+    return tidy_trials(view(people, fast, model))
+
+
+def report_of(
+    trials: pd.DataFrame, out: Path, content: dict[str, Any], locked: dict[str, Any] | None = None
+) -> tuple[Analysis, str]:
+    """Return the analysis with the plan `content`, and its report as text, with one line for each cell and sentence."""
+    plan, registration = AnalysisPlan.model_validate(content), None
+    if locked is not None:
+        lock = Lock(plan=plan_content(AnalysisPlan.model_validate(locked)), of={}, n_sessions=0,
+                    locked_at="2026-01-02T10:00:00+00:00", software="e", previous="")  # fmt: skip
+        registration = registration_of([lock], None, plan, {}, None)
+        plan = with_exploratory_marked(plan, lock)
+    kept: dict[str, Registration] = {} if registration is None else {"registration": registration}
+    analysis = analyze_trials(trials, plan, out, title="A study", software_version="1.0", **kept)
+    page = re.sub(r"<style.*?</style>", "", (out / "report.html").read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = re.sub(r"<code[^>]*>|</code>|</?strong>|<a [^>]*>|</a>", "", page)
+    text = html.unescape(re.sub(r"<[^>]+>", "\n", text)).replace("\u00a0", " ")
+    return analysis, re.sub(r"\s*\n\s*", "\n", text)
+
+
+@pytest.fixture(scope="module")
+def deviating(view: Any, row: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Analysis, str, Path]:
+    """The analysis of a plan whose exclusion rules and tests changed since the lock."""
+    out = tmp_path_factory.mktemp("deviating") / "out"
+    return *report_of(trials_of(view, row), out, CHANGED, LOCKED), out
+
+
+def test_no_table_calls_a_changed_test_as_planned_and_exploratory_tests_are_marked(
+    deviating: tuple[Analysis, str, Path],
+) -> None:
+    _, text, out = deviating
+    written = pd.read_csv(out / "tests.csv")
+    assert set(written["form"]) == {"main test", "equivalence"}
+    exploratory = {"first", "late"}
+    assert set(written.loc[written["exploratory"], "name"]) == exploratory
+    of_rules = pd.read_csv(out / "tables" / "sensitivity_tests.csv")
+    assert set(of_rules["form"]) == {"main test", "equivalence"}
+    assert set(of_rules.loc[of_rules["exploratory"], "name"]) == exploratory
+    assert "as planned" not in text
+    table = text.split("\nTable of tests (", maxsplit=1)[1].split("\nStatistical models\n", maxsplit=1)[0]
+    assert "\nname\nexploratory\nform\n" in table
+    for name in ("first", "speed", "late"):
+        assert f"\n{name}\n{'yes' if name in exploratory else 'no'}\nmain test\n" in table
+
+
+def test_changed_exclusion_rules_say_that_the_results_deviate_and_the_number_with_the_locked_rules(
+    deviating: tuple[Analysis, str, Path],
+) -> None:
+    analysis, text, _ = deviating
+    summary = text.split("\nSummary\n")[1].split("\nItems\n", maxsplit=1)[0]
+    assert "Changed settings that apply to many results: exclusions." in summary
+    (line,) = [line for line in summary.splitlines() if line.startswith("Significant planned tests")]
+    rows = analysis.tables["sensitivity_tests"].query("not exploratory")
+
+    def n_significant(rules: str, form: str) -> int:
+        return int((rows.query("rules == @rules and form == @form")["p_holm"] < 0.05).sum())
+
+    now, before = (n_significant(rules, "main test") for rules in ("with all rules", "as locked"))
+    assert now != before, "the changed rules change the number of significant tests"
+    assert f"(p < 0.05): {now} of 2" in line
+    assert (
+        f"Deviation from the locked plan: exclusions. With the locked exclusion rules, significant: {before} of 2, "
+        f"equivalent: {n_significant('as locked', 'equivalence')} of 1."
+    ) in line
+    assert "So every result that uses trials of participants deviates from the locked plan." in text
+
+
+def test_without_a_changed_rule_the_summary_has_no_deviation(view: Any, row: Any, tmp_path: Path) -> None:
+    _, text = report_of(trials_of(view, row), tmp_path / "out", LOCKED, LOCKED)
+    assert "Deviation from" not in text
+    assert "deviates from the locked plan" not in text
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "consequence", "in_summary"),
+    [
+        ("correction", "bh", "So every conclusion from a corrected p value deviates", True),
+        ("confidence", 0.9, "So every confidence interval and every level of significance deviates", True),
+        ("invalid", "left_out", "So every result that uses invalid or missing responses of models deviates", True),
+        ("items", "random", "So the confidence intervals of participants' accuracy and of differences", True),
+        ("item_cluster", "condition", "So every confidence interval that uses the clusters of items deviates", True),
+        ("by", ["condition"], "So the tables and figures by the factors in by deviate", False),
+    ],
+)
+def test_a_changed_setting_states_its_consequence(
+    view: Any, row: Any, tmp_path: Path, setting: str, value: Any, consequence: str, *, in_summary: bool
+) -> None:
+    locked = LOCKED | {"exclusions": []}
+    _, text = report_of(trials_of(view, row), tmp_path / "out", locked | {setting: value}, locked)
+    bullets = text.split("\nDeviations from the locked plan:\n")[1].split("\nParticipants and model runs\n")[0]
+    assert consequence in bullets
+    summary = text.split("\nSummary\n")[1].split("\nItems\n", maxsplit=1)[0]
+    assert f"Changed settings that apply to many results: {setting}." in summary
+    assert (f"Deviation from the locked plan: {setting}." in summary) == in_summary
+
+
+def test_the_summary_has_the_planned_comparisons_with_margins(deviating: tuple[Analysis, str, Path]) -> None:
+    analysis, text, _ = deviating
+    table = analysis.tables["comparison_overall"]
+    summary = text.split("\nSummary\n")[1].split("\nItems\n", maxsplit=1)[0]
+    assert table["is_equivalent"].tolist() == [True]
+    assert (
+        "Comparisons with models, differences within the margin (not corrected for their number): overall 1 of 1. "
+        "Deviation from the locked plan: exclusions."
+    ) in summary
+    assert "by_condition" not in summary, "this comparison has no margin"
