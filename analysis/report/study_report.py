@@ -14,6 +14,7 @@ from analysis.measures.demands import DEMAND, has_demand
 from analysis.measures.study_measures import EXPLANATIONS, TITLES
 from analysis.planned.sensitivity import overlap_sentences
 from analysis.planned.study_rows import plan_for
+from analysis.preregistration.deviations import Registration
 from analysis.provenance.record import Provenance
 from analysis.report.formatting import minute, records, shown
 from analysis.report.html import environment, with_markup
@@ -57,6 +58,9 @@ PLANNED_MEASURES = ("difficulty", "difficulty_trends")
 """Tables that the plan requests, in addition to those of signals. The report marks other measures as not in the plan.
 """
 
+SIGNAL = "signal_"
+"""Beginning of the name of a table of a signal of the plan."""
+
 MOST_GAP_SENTENCES = 4
 """Largest number of differences that are written as sentences. If there are more, they are only in the figure and the
 table.
@@ -77,6 +81,7 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
     """
     exclusions, provenance, plan = analysis.exclusions, analysis.provenance, analysis.provenance.plan
     figures = {name: with_markup(drawing) for name, drawing in analysis.figures.items()}
+    measures = _measures(analysis.tables, plan, analysis.registration)
     of_factors = [
         {"factor": one.factor, "rows": records(one.table), "figure": figures.get(one.name)} for one in by_factor
     ]
@@ -90,7 +95,9 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
             plan=plan,
             notes=analysis.notes,
             registration=analysis.registration,
-            has_unplanned=bool((exclusions.trials["kind"] == "model").any()),
+            has_unplanned=bool((exclusions.trials["kind"] == "model").any())
+            or not all(measure["is_planned"] for measure in measures["measures"]),
+            differences_mark=_differences_mark(plan),
             figures=figures,
             models_of_subjects=models_of_subjects(analysis.tables["models"]),
             factors=_levels(by_factor),
@@ -114,7 +121,7 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
             groups=_groups(analysis.tables, plan),
             demands=_demands(exclusions.trials, analysis.tables, plan),
             **_models(analysis.tables, plan),
-            **_measures(analysis.tables, plan),
+            **measures,
         )
     )
 
@@ -225,7 +232,23 @@ def _models(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, An
     }
 
 
-def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, Any]:
+def _differences_mark(plan: AnalysisPlan) -> str:
+    """Return the status of the overall differences: a comparison of the plan without factors requests them too."""
+    same = [compared.exploratory for compared in plan.comparisons.values() if not compared.by]
+    if not same:
+        return "not in the plan"
+    return "exploratory" if all(same) else "planned"
+
+
+def _is_exploratory(name: str, plan: AnalysisPlan, registration: Registration) -> bool:
+    """Return True for a measure that the plan requests, but only as exploratory or since a change of the plan."""
+    if name in PLANNED_MEASURES:
+        return "difficulty" in registration.changed_settings
+    signal = plan.signals.get(name.removeprefix(SIGNAL))
+    return name.startswith(SIGNAL) and signal is not None and signal.exploratory
+
+
+def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan, registration: Registration) -> dict[str, Any]:
     """Return the sensitivity to exclusions, the measures beyond accuracy, and the comparisons of the plan."""
     return {
         "sensitivities": [
@@ -238,7 +261,8 @@ def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, 
             {
                 "title": TITLES.get(name, name.replace("_", " ", 1)),
                 "name": name,
-                "is_planned": name in PLANNED_MEASURES or name.startswith("signal_"),
+                "is_planned": name in PLANNED_MEASURES or name.startswith(SIGNAL),
+                "is_exploratory": _is_exploratory(name, plan, registration),
                 "table": shown(
                     confusion_matrix(table) if name == "confusion" else _for_page(table),
                     plan.confidence,
@@ -247,7 +271,7 @@ def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, 
                 "explanation": EXPLANATIONS.get(name, "").format(units=item_units(plan)),
             }
             for name, table in tables.items()
-            if name in TITLES or name.startswith("signal_")
+            if name in TITLES or name.startswith(SIGNAL)
         ],
         "comparisons": [
             _comparison(name, compared, tables[f"comparison_{name}"], plan)

@@ -164,3 +164,46 @@ def test_the_summary_has_the_planned_comparisons_with_margins(deviating: tuple[A
         "Deviation from the locked plan: exclusions."
     ) in summary
     assert "by_condition" not in summary, "this comparison has no margin"
+
+
+MARKS = {"exploratory", "not preregistered", "not in the plan"}
+
+
+def marks_of(text: str) -> dict[str, str]:
+    """Return the mark of each heading that has one."""
+    lines = text.splitlines()
+    return {lines[at - 1]: line for at, line in enumerate(lines) if line in MARKS}
+
+
+def test_only_results_that_no_entry_of_the_plan_requests_are_marked_as_not_in_the_plan(
+    view: Any, row: Any, tmp_path: Path
+) -> None:
+    """`by` requests the differences by its factors, and a comparison without factors the overall differences."""
+    trials = trials_of(view, row)
+    _, bare = report_of(trials, tmp_path / "bare", {"resamples": 1000}, {"resamples": 1000})
+    assert marks_of(bare)["Differences from models"] == "not in the plan"
+    assert "every report has this result" not in bare
+    assert "The mark “not in the plan” means: no entry of the plan requests this result." in bare
+    asked = {"by": ["condition"], "comparisons": {"overall": {}}, "resamples": 1000}
+    _, planned = report_of(trials, tmp_path / "planned", asked, asked)
+    marks = marks_of(planned)
+    assert "\nDifferences by condition\n" in planned
+    assert not {"Differences from models", "Differences by condition"} & {*marks}
+    assert marks["Models"] == "not in the plan"
+    _, later = report_of(trials, tmp_path / "later", asked, {"resamples": 1000})
+    assert [marks_of(later)[f"Differences {which}"] for which in ("from models", "by condition")] == ["exploratory"] * 2
+
+
+def test_a_measure_that_the_plan_requests_since_a_change_is_marked_as_exploratory(
+    view: Any, row: Any, tmp_path: Path
+) -> None:
+    trials = trials_of(view, row)
+    signals = {"one": {"signal": {"condition": "A"}, "response": "a"}}
+    asked = {"difficulty": "condition", "signals": signals, "resamples": 1000}
+    titles = ("Accuracy by level of difficulty", "One", "one", "Signal one")
+    _, locked = report_of(trials, tmp_path / "locked", asked, asked)
+    assert not [heading for heading in marks_of(locked) if heading.startswith(titles)]
+    _, later = report_of(trials, tmp_path / "later", asked, {"resamples": 1000})
+    marked = {heading: mark for heading, mark in marks_of(later).items() if heading.startswith(titles)}
+    assert [*marked.values()] == ["exploratory"] * len(marked)
+    assert marked

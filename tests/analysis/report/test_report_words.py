@@ -222,11 +222,11 @@ def test_results_that_no_plan_requests_are_marked_with_and_without_a_lock(
     pilot: str, view: Any, row: Any, tmp_path: Path
 ) -> None:
     found = marks_of(pilot)
-    automatic = ["Differences from models", "Differences by condition", "Models", "Agreement by item (2 rows)"]
+    automatic = ["Models", "Agreement by item (2 rows)"]
     assert {found[heading] for heading in automatic} == {"not in the plan"}
     assert "Accuracy by level of difficulty (9 rows)" in pilot
     assert not any(heading.startswith("Accuracy") for heading in found), "the plan has the factors and the difficulty"
-    assert "no plan requests it. So it is exploratory." in pilot
+    assert "no entry of the plan requests this result." in pilot
     without = report(view([responses(row, n, participant=f"P{n}") for n in range(3)]), tmp_path / "a", AnalysisPlan())
     assert marks_of(without[1]) == {}
 
