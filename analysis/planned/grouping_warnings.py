@@ -1,9 +1,11 @@
-"""Warnings about a formula without random effects for participants or items."""
+"""Warnings about a formula without random effects for participants or items, and about tests of dependent rows."""
 
 import pandas as pd
 
 from analysis.planned.run_groups import run_groups_of, run_warnings
+from analysis.sentences import count
 from analysis.statistics.mixed_models.formulas import Formula, parse_formula
+from experiment.study.planned_analyses import PlannedTest
 
 GROUPINGS = {"participant": "of the same participant", "item_id": "to the same item"}
 """Columns with groups of related responses, and the words for these responses in a warning."""
@@ -81,6 +83,47 @@ def grouping_warnings(rows: pd.DataFrame, formula: str, family: str = "gaussian"
             f"small. Fix: consider {_varying_effect(name, grouping, family)}."
         )
     return tuple(said)
+
+
+def dependence_warnings(rows: pd.DataFrame, planned: PlannedTest, item_cluster: str | None = None) -> tuple[str, ...]:
+    """Return a sentence if a test treats related values as independent.
+
+    Parameters
+    ----------
+    rows
+        The rows that the test uses.
+    planned
+        The test, as written in the plan. A chi-square test between units counts rows, so several rows of the same
+        participant or item are related. In a test with one value per item, the items of one cluster are related.
+    item_cluster
+        The column with the clusters of items, if the plan has such clusters.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = pd.DataFrame({"participant": ["a", "a", "b", "b"], "side": ["x", "y", "x", "y"], "correct": 1})
+    >>> planned = PlannedTest(test="chi_square", of="correct", between="side")
+    >>> dependence_warnings(rows, planned)[0].partition(". So")[0].partition(": ")[2]
+    '2 levels of `participant`'
+    """
+    used = rows[rows[planned.of].notna()]
+    if planned.test == "chi_square" and planned.within is None:
+        columns = dict.fromkeys([planned.per or "participant", *GROUPINGS, *([item_cluster] if item_cluster else [])])
+        groups = {name: used[name] for name in columns if name in used and _is_grouping(used[name])}
+        n, fix = count(len(used), "row"), "fit a mixed model with random effects, such as `(1 | {})`"
+    elif planned.per == "item_id" and item_cluster is not None and item_cluster in used:
+        items = used.drop_duplicates("item_id")
+        groups = {item_cluster: items[item_cluster]} if _is_grouping(items[item_cluster]) else {}
+        n, fix = count(len(items), "item"), "use `per: {0}`, or a mixed model with `(1 | {0})`"
+    else:
+        return ()
+    if not groups:
+        return ()
+    sizes = " and ".join(f"{values.nunique():,} levels of `{name}`" for name, values in groups.items())
+    return (
+        f"The test treats the {n} as independent, but several of them belong to the same level: {sizes}. So p can be "
+        f"far too small. Fix: {fix.format(next(iter(groups)))}.",
+    )
 
 
 def _varying_effect(name: str, grouping: str, family: str) -> str:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from analysis.data.row_filters import chosen_rows, require_columns, where_words
 from analysis.planned.factorial_tests import factorial_test
+from analysis.planned.grouping_warnings import dependence_warnings
 from analysis.planned.named_columns import named_columns
 from analysis.planned.unit_values import (
     AGAINST,
@@ -34,6 +35,7 @@ from analysis.statistics.permutation_tests import permutation_of_groups, permuta
 from analysis.statistics.rank_tests import mann_whitney, wilcoxon_signed_rank
 from analysis.statistics.t_tests import difference_from, independent_t, one_sample_t, paired_t
 from batteries.errors import InputError, collect_input_error, input_error_about
+from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedTest
 
 MAIN, PAIRED, EQUIVALENCE = "main test", "paired form", "equivalence"
@@ -132,6 +134,7 @@ def rows_of_test(
     require_columns(data, named_columns(planned), what)
     chosen = chosen_rows(data, planned.where, what)
     chosen, levels, warnings = rows_with_levels(chosen, planned, what)
+    warnings += dependence_warnings(chosen, planned, plan.item_cluster if isinstance(plan, AnalysisPlan) else None)
     common = {
         "name": name,
         "of": planned.of,
@@ -265,11 +268,6 @@ def _chi_square(rows: pd.DataFrame, levels: list[Any], planned: PlannedTest, con
     notes = []
     if len(counted) < len(rows):
         notes.append(f"{len(rows) - len(counted)} of {len(rows)} rows have no value and were excluded.")
-    if planned.per is not None and (n_units := counted[planned.per].nunique()) < len(counted):
-        notes.append(
-            f"The test treats the {len(counted):,} responses of {n_units} units as independent. A mixed model with the "
-            "unit as a random effect does not treat these responses as independent."
-        )
     gone = [level_text(level) for level in levels if level not in set(counted[planned.factor])]
     if gone:
         raise InputError(ALL_MISSING.format(factor=planned.factor, levels=", ".join(gone)))

@@ -57,7 +57,11 @@ DIFFERENCES_OF_SHARES = {"difference", "change", "slope", "slope_difference", "e
 
 
 LARGE = 1000
-"""Estimates of this size have one decimal. If a column has such an estimate, all its estimates have one decimal."""
+"""Estimates of this size have one decimal. If a column has such an estimate, its estimates of `NEARLY_LARGE` or more
+also have one decimal.
+"""
+NEARLY_LARGE = 10
+"""Smaller estimates always have three decimals, because one decimal could hide whether an interval includes 0 or 1."""
 
 
 @dataclass(frozen=True)
@@ -125,9 +129,14 @@ def _cells(table: pd.DataFrame, name: str, units: dict[Hashable, str]) -> list[s
     cells = table[name].tolist()
     is_large = any(isinstance(cell, float) and LARGE <= abs(cell) < math.inf for cell in cells)
     return [
-        "points" if name == "estimate_unit" and cell == SHARE else _in_unit(name, cell, unit, 1 if is_large else 3)
+        "points" if name == "estimate_unit" and cell == SHARE else _in_unit(name, cell, unit, _digits(cell, is_large))
         for cell, unit in zip(cells, of_cells, strict=True)
     ]
+
+
+def _digits(cell: Any, is_large: bool) -> int:
+    """Return the number of decimals of an estimate. `is_large` is true if its column has a large estimate."""
+    return 1 if is_large and isinstance(cell, float) and abs(cell) >= NEARLY_LARGE else 3
 
 
 def _bounds(low: str, high: str) -> str:

@@ -13,6 +13,7 @@ from analysis.planned.models import FittedModel, has_f_tests, has_random_effects
 from analysis.planned.results import PlannedResults
 from analysis.report.methods_measures import margins_of_comparisons, measure_sentences, perfect_models
 from analysis.report.methods_tests import test_sentences
+from analysis.report.planned_sentences import level_of_significance
 from analysis.report.references import references
 from analysis.sentences import count, invalid_words, item_units, percent, programs_words, source_words
 from analysis.statistics.factor_levels import level_order, level_text
@@ -242,6 +243,8 @@ def add_planned(methods: Methods, plan: PlannedAnalyses, results: PlannedResults
             *(f"{how[form]}{'' if form[0] == 'ordinal' else ENGINE}." for form in sorted(forms)),
             *_log_words(results),
             *_term_tests(results),
+            f"Terms with {level_of_significance(plan)} are called significant (1 minus the confidence level), without "
+            "a correction for the number of terms.",
             "R² and the intraclass correlation follow Nakagawa et al. (2017).",
         ]
         cited = {"nakagawa"}

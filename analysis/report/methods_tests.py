@@ -5,6 +5,7 @@ import re
 import pandas as pd
 
 from analysis.planned.tests import EQUIVALENCE
+from analysis.report.planned_sentences import WELCH_BAYES, level_of_significance, unit_value_sentences
 from analysis.sentences import percent
 from analysis.statistics.permutation_tests import MEAN_DIFFERENCE
 from experiment.study.planned_analyses import PlannedAnalyses
@@ -124,14 +125,7 @@ def test_sentences(plan: PlannedAnalyses, tests: pd.DataFrame) -> tuple[list[str
     of_effects, cited_for_effects = _effect_size_words(plan, tests)
     sentences += of_effects
     cited |= cited_for_effects
-    if plan.correction in CORRECTIONS:
-        sentences.append(f"p values were corrected within each family of tests by {CORRECTIONS[plan.correction]}.")
-        if _has_several_factors(plan, tests):
-            sentences.append("Each main effect and interaction of an analysis of variance is a test of its family.")
-        if tests["exploratory"].nunique() > 1:
-            sentences.append("Confirmatory and exploratory tests were corrected separately.")
-        if (tests["form"] == EQUIVALENCE).any():
-            sentences.append("Equivalence tests were corrected apart from the other tests of their family.")
+    sentences += [*unit_value_sentences(plan, tests), *_correction_words(plan, tests)]
     sentences.append(
         "The table of tests has the p values after both corrections: Holm's (1979) and that of Benjamini and Hochberg "
         "(1995)."
@@ -140,13 +134,40 @@ def test_sentences(plan: PlannedAnalyses, tests: pd.DataFrame) -> tuple[list[str
     if (tests["form"] == EQUIVALENCE).any():
         sentences.append("Equivalence was tested by two one-sided tests (Schuirmann, 1987).")
         cited.add("schuirmann")
-    if tests["bayes_factor_10"].notna().any():
-        sentences.append(
-            "Bayes factors follow Rouder et al. (2009), with a Cauchy prior of scale √2/2. The words for the strength "
-            "of the evidence are those of Jeffreys (1961)."
-        )
+    if (with_bayes := tests[tests["bayes_factor_10"].notna()]["test"]).size:
+        sentences += _bayes_words(with_bayes)
         cited |= {"jzs", "jeffreys"}
     return sentences, cited
+
+
+def _correction_words(plan: PlannedAnalyses, tests: pd.DataFrame) -> list[str]:
+    """Return sentences on the level of significance, and on the tests whose p values are corrected together."""
+    level = f"Tests with {level_of_significance(plan)} are called significant (1 minus the confidence level)"
+    if plan.correction not in CORRECTIONS:
+        return [f"{level}, without a correction for the number of tests."]
+    sentences = [
+        f"{level}, after the correction of p.",
+        f"p values were corrected within each family of tests by {CORRECTIONS[plan.correction]}.",
+    ]
+    if _has_several_factors(plan, tests):
+        sentences.append("Each main effect and interaction of an analysis of variance is a test of its family.")
+    if tests["exploratory"].nunique() > 1:
+        sentences.append("Confirmatory and exploratory tests were corrected separately.")
+    if (tests["form"] == EQUIVALENCE).any():
+        sentences.append("Equivalence tests were corrected apart from the other tests of their family.")
+    return sentences
+
+
+def _bayes_words(names: "pd.Series[str]") -> list[str]:
+    """Return sentences on the Bayes factors of tests. `names` has the names of these tests."""
+    sentences = [
+        "Bayes factors follow Rouder et al. (2009), with a Cauchy prior of scale √2/2. The words for the strength of "
+        "the evidence against the null hypothesis are those of Jeffreys (1961). The same words are used for the "
+        "inverse Bayes factor, as evidence for the null hypothesis."
+    ]
+    if names.str.contains("Welch").any():
+        sentences.append(WELCH_BAYES)
+    return sentences
 
 
 def _anova_words(plan: PlannedAnalyses, tests: pd.DataFrame) -> list[str]:

@@ -17,18 +17,22 @@ from analysis.report.formatting import ShownTable, cell_words, heading, shown
 from analysis.report.html import with_markup
 from analysis.report.methods_section import ADJUSTMENTS, n_contrasts_of_family
 from analysis.report.planned_sentences import (
+    CORRECTIONS,
     SYMBOLS,
+    WELCH_BAYES,
     anova_sentence,
     effect_sentence,
     label_of_test,
+    level_of_significance,
     model_words,
     ratio_sentences,
     sentence_of_test,
     term_sentences,
     term_words,
     test_name,
+    unit_value_sentences,
 )
-from analysis.sentences import count
+from analysis.sentences import count, percent
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedTable
 
 TERM_TESTS = {
@@ -94,11 +98,10 @@ def planned_section(
     return {
         "not_computed": results.not_computed,
         "tests": None if results.tests.empty else _tests(results.tests, plan),
-        "has_equivalence": _has_equivalence(results.tests),
+        "test_notes": " ".join(_test_notes(results.tests, plan)),
         "confidence": plan.confidence,
         "test_sentences": _test_sentences(rows, plan),
         "test_warnings": _test_warnings(rows, plan),
-        "has_effects": any(len(plan.tests[row["name"]].factors) > 1 for row in rows),
         "models": [_model(model, plan, figures.get(name, [])) for name, model in results.models.items()],
         "confidence_ratings": confidence_section(results, plan, figures),
         "tables": [
@@ -139,6 +142,39 @@ def _tests(tests: pd.DataFrame, plan: PlannedAnalyses) -> ShownTable:
     first = [name for name in ("name", "exploratory") if name not in dropped]
     columns = [name for name in named if name not in (*dropped, *first)]
     return shown(named[[*first, *columns]], confidence)
+
+
+def _test_notes(tests: pd.DataFrame, plan: PlannedAnalyses) -> list[str]:
+    """Return the sentences below the table of tests."""
+    has_equivalence, level = _has_equivalence(tests), level_of_significance(plan)
+    has_effects = any(len(plan.tests[name].factors) > 1 for name in tests["name"])
+    notes = [
+        f"A test is called significant if {level} (1 minus the confidence level)"
+        + (f" after {CORRECTIONS[plan.correction][1]} correction." if plan.correction in CORRECTIONS else "."),
+        *unit_value_sentences(plan, tests),
+    ]
+    if has_equivalence:
+        notes.append(
+            f"Confidence intervals: {percent(plan.confidence, 0)}. Only the interval of the difference in an "
+            f"equivalence test has {percent(2 * plan.confidence - 1, 0)}."
+        )
+    notes.append("p values are corrected within each family of tests.")
+    if has_effects:
+        notes.append("Each main effect and interaction of an analysis of variance is a test of its family.")
+    notes.append("Confirmatory and exploratory tests are corrected separately.")
+    if has_equivalence:
+        notes.append(
+            "Equivalence tests are families of their own: they are corrected apart from the other tests of their "
+            "family."
+        )
+    if tests.loc[tests["bayes_factor_10"].notna(), "test"].str.contains("Welch").any():
+        notes.append(WELCH_BAYES)
+    return [
+        *notes,
+        "The paired form of a test replaces this test in its correction.",
+        "The intervals are not corrected.",
+        "Every digit: `tests.csv`.",
+    ]
 
 
 def _test_warnings(rows: Sequence[Mapping[Hashable, Any]], plan: PlannedAnalyses) -> list[str]:
@@ -275,4 +311,16 @@ def _table_words(planned: PlannedTable, table: pd.DataFrame) -> str:
     )
     if table[[f"{column}_se" for column in planned.of]].isna().any(axis=None):
         words += " A cell with fewer than two units has no standard error and no interval."
-    return words + (f" First {planned.first} rows by {', '.join(planned.order_by)}." if planned.first else "")
+    return f"{words}{_order_words(planned)}"
+
+
+def _order_words(planned: PlannedTable) -> str:
+    """Return a sentence on the order of the rows and on the rows that are left out, or an empty text."""
+    columns = [
+        f"{name.removeprefix('-')} ({'descending' if name.startswith('-') else 'ascending'})"
+        for name in planned.order_by
+    ]
+    order = f" The rows are sorted by {', then '.join(columns)}." if columns else ""
+    if planned.first is None:
+        return order
+    return f"{order} The table has only the first {count(planned.first, 'row')}."

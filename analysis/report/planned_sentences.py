@@ -25,6 +25,7 @@ KINDS = {"gaussian": "linear", "binomial": "logistic", "gamma": "gamma", "ordina
 MOST_RATIOS = 6
 """Largest number of ratios that are also written as sentences."""
 NOT_CONVERGED = "No term was tested, because the fit did not converge."
+WELCH_BAYES = "Beside Welch's t test, the Bayes factor is that of Student's t test, which assumes equal variances."
 CORRECTIONS = {"holm": ("p_holm", "Holm"), "bh": ("p_bh", "Benjamini-Hochberg")}
 
 
@@ -66,7 +67,8 @@ def _numbers(row: Mapping[Any, Any], planned: PlannedTest, plan: PlannedAnalyses
         parts.append(_effect_size_words("generalized eta squared", row["generalized_eta_squared"]))
     if pd.notna(row["bayes_factor_10"]):
         bayes_factor = row["bayes_factor_10"]
-        parts.append(f"Bayes factor {number(bayes_factor)}, {bayes_factor_words(bayes_factor)}")
+        of_student = " (of Student's t test, which assumes equal variances)" if "Welch" in row["test"] else ""
+        parts.append(f"Bayes factor{of_student} {number(bayes_factor)}, {bayes_factor_words(bayes_factor)}")
     return "; ".join(parts)
 
 
@@ -108,13 +110,16 @@ def label_of_test(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
 def test_name(row: Mapping[Any, Any], plan: PlannedAnalyses) -> str:
     """Return the name of the method of a test.
 
-    For an equivalence test of shares, it contains the bounds in percentage points.
+    For an equivalence test of shares or of times in ms, it contains the bounds with their unit.
     """
     name, margin = str(row["test"]), plan.tests[row["name"]].equivalence_margin
-    if row["form"] != EQUIVALENCE or row["estimate_unit"] != SHARE or margin is None:
+    if row["form"] != EQUIVALENCE or margin is None:
         return name
-    in_points = f"between {points(-margin)} and {points(margin)} points"
-    return name.replace(f"between {-margin:g} and {margin:g}", in_points)
+    bounds = f"between {-margin:g} and {margin:g}"
+    if row["estimate_unit"] == SHARE:
+        return name.replace(bounds, f"between {points(-margin)} and {points(margin)} points")
+    size = f"{margin:,.10g}"
+    return name.replace(bounds, f"between −{size} and {size}{_unit_words(row)}")
 
 
 def _n_words(row: Mapping[Any, Any]) -> str:
@@ -127,12 +132,21 @@ def _n_words(row: Mapping[Any, Any]) -> str:
 
 def _in_unit(row: Mapping[Any, Any], value: float) -> str:
     """Return an estimate of a test with its unit. A difference of shares is in percentage points."""
-    return f"{points(value)}\u00a0points" if row["estimate_unit"] == SHARE else number(value)
+    return f"{_without_unit(row, value)}{_unit_words(row)}"
+
+
+def _without_unit(row: Mapping[Any, Any], value: float) -> str:
+    return points(value) if row["estimate_unit"] == SHARE else number(value, 1 if _unit_words(row) else 3)
+
+
+def _unit_words(row: Mapping[Any, Any]) -> str:
+    """Return the unit of an estimate with the space before it. A column such as `rt_ms` has times in ms."""
+    unit = str(row["estimate_unit"])
+    return "\u00a0points" if unit == SHARE else "\u00a0ms" if unit.endswith("_ms") else ""
 
 
 def _bounds(row: Mapping[Any, Any]) -> str:
-    shown = points if row["estimate_unit"] == SHARE else number
-    return f"[{shown(row['ci_low'])}, {shown(row['ci_high'])}]"
+    return f"[{_without_unit(row, row['ci_low'])}, {_without_unit(row, row['ci_high'])}]"
 
 
 def _statistic(row: Mapping[Any, Any]) -> str:
@@ -160,7 +174,7 @@ def _equals(words: str) -> str:
 def _equivalence_words(row: Mapping[str, Any], planned: PlannedTest, plan: PlannedAnalyses) -> str:
     margin = planned.equivalence_margin or 0.0
     bounds = f"{percent(2 * plan.confidence - 1, 0)} CI {_bounds(row)}"
-    size = f"{100 * margin:g}\u00a0points" if row["estimate_unit"] == SHARE else number(margin)
+    size = f"{(100 if row['estimate_unit'] == SHARE else 1) * margin:,.10g}{_unit_words(row)}"
     verdict = (
         "the difference is smaller than the margin"
         if row[decisive_p(plan)] < 1 - plan.confidence
@@ -172,6 +186,27 @@ def _equivalence_words(row: Mapping[str, Any], planned: PlannedTest, plan: Plann
 def level_of_significance(plan: PlannedAnalyses) -> str:
     """Return the level of significance as text, such as `p < 0.05` if the confidence level is 0.95."""
     return f"p < {1 - plan.confidence:.2g}"
+
+
+def unit_value_sentences(plan: PlannedAnalyses, tests: pd.DataFrame) -> list[str]:
+    """Return sentences on the values of units (such as participants) in the tests; none if no test has such values."""
+    summaries = {
+        name: plan.tests[name].summary
+        for name in dict.fromkeys(tests["name"])
+        if plan.tests[name].per is not None and plan.tests[name].test != "chi_square"
+    }
+    if not summaries:
+        return []
+    sums = [name for name, summary in summaries.items() if summary == "sum"]
+    rows = "the mean of its rows, with equal weights of the rows"
+    if len(sums) == len(summaries):
+        rows = "the sum of its rows"
+    elif sums:
+        rows += f" (in {', '.join(sums)}: the sum of its rows)"
+    return [
+        f"The value of a unit, such as a participant, is {rows}.",
+        "Each unit has the same weight, even if the units have different numbers of rows.",
+    ]
 
 
 def decisive_p(plan: PlannedAnalyses) -> str:

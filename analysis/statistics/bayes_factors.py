@@ -171,7 +171,8 @@ def bayes_factor_words(bf10: float) -> str:
     -------
     str
         The grade and the hypothesis. The grades begin at Bayes factors of 1, sqrt(10), 10, 10 sqrt(10) and 100. For a
-        Bayes factor below 1, the grade is that of its inverse, for the null hypothesis.
+        Bayes factor below 1, the grade is that of its inverse, for the null hypothesis. Jeffreys has these grades only
+        for evidence against the null hypothesis.
 
     Raises
     ------
@@ -187,7 +188,7 @@ def bayes_factor_words(bf10: float) -> str:
     >>> bayes_factor_words(17.3), bayes_factor_words(0.2)
     ('strong evidence for the alternative hypothesis', 'substantial evidence for the null hypothesis')
     >>> bayes_factor_words(0.9)
-    'evidence barely worth mentioning for the null hypothesis'
+    'evidence not worth more than a bare mention for the null hypothesis'
     """
     if not bf10 >= 0:
         raise InputError(
@@ -198,7 +199,7 @@ def bayes_factor_words(bf10: float) -> str:
     strength = math.inf if bf10 == 0 else max(bf10, 1 / bf10)
     side = "alternative" if bf10 > 1 else "null"
     grades = ((100, "decisive evidence"), (10**1.5, "very strong evidence"), (10, "strong evidence"),
-              (10**0.5, "substantial evidence"), (1, "evidence barely worth mentioning"))  # fmt: skip
+              (10**0.5, "substantial evidence"), (1, "evidence not worth more than a bare mention"))  # fmt: skip
     grade = next(words for bound, words in grades if strength >= bound)
     return f"{grade} for the {side} hypothesis"
 

@@ -467,7 +467,10 @@ def test_every_form_has_a_warning_about_excluded_rows():
 def test_counts_of_dependent_responses_have_a_warning():
     data = units(n=20, per_cell=3).assign(answer=lambda rows: rows["value"] > 1)
     row = one(data, test="chi_square", of="answer", between="group", per="unit")
-    assert "the 120 responses of 20 units as independent" in row["warnings"]
+    assert (
+        "The test treats the 120\u00a0rows as independent, but several of them belong to the same level: 20 levels of "
+        "`unit`." in row["warnings"]
+    )
     single = one(data.drop_duplicates("unit"), test="chi_square", of="answer", between="group", per="unit")
     assert "as independent" not in single["warnings"]
 

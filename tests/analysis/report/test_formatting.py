@@ -115,7 +115,13 @@ def test_text_is_shown_unchanged(text):
     assert cell_words("level", text) == text
 
 
-def test_all_estimates_of_a_column_with_large_estimates_have_one_decimal():
+def test_a_small_estimate_keeps_its_decimals_beside_a_large_one():
+    """An interval of a ratio that includes 1 must not be shown as 1.0 to 1.1."""
+    table = pd.DataFrame({"ratio": [62065.94, 1.0224], "ci_low": [56975.3, 0.9671], "ci_high": [67611.4, 1.0801]})
+    assert shown(table).rows == [["62,065.9", "[56,975.3, 67,611.4]"], ["1.022", "[0.967, 1.080]"]]
+
+
+def test_estimates_of_10_or_more_in_a_column_with_large_estimates_have_one_decimal():
     table = pd.DataFrame({"rt_ms": [4989.839, -473.438], "slope": [0.125, 1.5], "p_value": [0.5, 0.0123]})
     assert shown(table).rows == [["4,989.8", "0.125", ".500"], ["−473.4", "1.500", ".012"]]
 

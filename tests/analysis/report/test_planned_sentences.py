@@ -250,7 +250,9 @@ def test_the_methods_cite_the_source_of_the_words_for_bayes_factors(trials: pd.D
     found, plan = results(trials, tests={"t": {**test, "bayes_factor": True}})
     methods = methods_of_data(plan, found, "1.0")
     assert "evidence for the" in sentence_of_test(found.tests.iloc[0], plan)
-    assert "The words for the strength of the evidence are those of Jeffreys (1961)." in methods.paragraphs[0]
+    assert (
+        "The words for the strength of the evidence against the null hypothesis are those of Jeffreys (1961)."
+    ) in methods.paragraphs[0]
     assert any(reference.startswith("Jeffreys, H. (1961).") for reference in methods.references)
     found, plan = results(trials, tests={"t": test})
     assert "Jeffreys" not in methods_of_data(plan, found, "1.0").paragraphs[0]
@@ -307,8 +309,10 @@ def test_each_test_has_the_units_of_its_numbers(trials: pd.DataFrame) -> None:
     assert f"difference {100 * share['estimate']:+.1f} points, 95 % CI [{low}, {high}]" in said["share", "main test"]
     assert "of ±25 points (90 % CI [+" in said["share", "equivalence"]
     assert "Equivalence between −25.0 and +25.0 points by two one-sided tests" in said["share", "equivalence"]
-    assert "of ±50.000 (90 % CI [" in said["time", "equivalence"]
-    assert "Equivalence between -50 and 50 by two one-sided tests" in said["time", "equivalence"]
+    assert "of ±50 ms (90 % CI [" in said["time", "equivalence"]
+    assert "Equivalence between −50 and 50 ms by two one-sided tests" in said["time", "equivalence"]
+    assert f"difference −{-rows['time', 'main test']['estimate']:.1f} ms, 95 % CI [" in said["time", "main test"]
+    assert "ms" not in said["sum", "main test"]
     assert "points" not in said["sum", "main test"] + said["time", "main test"]
     units = {name: said[name, "main test"].rpartition("(n = ")[2] for name in tests}
     assert units == {"share": "20 participants).", "sum": "20 participants).", "time": "20 participants).",

@@ -173,14 +173,14 @@ def test_an_outcome_without_counts_is_accepted_and_an_empty_group_is_refused():
 @pytest.mark.parametrize(
     ("bf10", "words"),
     [
-        (1.01, "evidence barely worth mentioning for the alternative hypothesis"),
+        (1.01, "evidence not worth more than a bare mention for the alternative hypothesis"),
         (3.2, "substantial evidence for the alternative hypothesis"),
         (10, "strong evidence for the alternative hypothesis"),
         (31.5, "strong evidence for the alternative hypothesis"),
         (31.7, "very strong evidence for the alternative hypothesis"),
         (100, "decisive evidence for the alternative hypothesis"),
         (math.inf, "decisive evidence for the alternative hypothesis"),
-        (0.5, "evidence barely worth mentioning for the null hypothesis"),
+        (0.5, "evidence not worth more than a bare mention for the null hypothesis"),
         (0.31, "substantial evidence for the null hypothesis"),
         (1 / 99, "very strong evidence for the null hypothesis"),
         (0, "decisive evidence for the null hypothesis"),
