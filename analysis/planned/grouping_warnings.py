@@ -103,26 +103,29 @@ def dependence_warnings(rows: pd.DataFrame, planned: PlannedTest, item_cluster: 
     >>> import pandas as pd
     >>> rows = pd.DataFrame({"participant": ["a", "a", "b", "b"], "side": ["x", "y", "x", "y"], "correct": 1})
     >>> planned = PlannedTest(test="chi_square", of="correct", between="side")
-    >>> dependence_warnings(rows, planned)[0].partition(". So")[0].partition(": ")[2]
-    '2 levels of `participant`'
+    >>> dependence_warnings(rows, planned)[0].partition(". So")[0].partition("several of them have ")[2]
+    'the same level of `participant` (2 levels)'
     """
     used = rows[rows[planned.of].notna()]
     if planned.test == "chi_square" and planned.within is None:
         columns = dict.fromkeys([planned.per or "participant", *GROUPINGS, *([item_cluster] if item_cluster else [])])
         groups = {name: used[name] for name in columns if name in used and _is_grouping(used[name])}
-        n, fix = count(len(used), "row"), "fit a mixed model with random effects, such as `(1 | {})`"
+        n = count(len(used), "row")
     elif planned.per == "item_id" and item_cluster is not None and item_cluster in used:
         items = used.drop_duplicates("item_id")
         groups = {item_cluster: items[item_cluster]} if _is_grouping(items[item_cluster]) else {}
-        n, fix = count(len(items), "item"), "use `per: {0}`, or a mixed model with `(1 | {0})`"
+        n = count(len(items), "item")
     else:
         return ()
     if not groups:
         return ()
-    sizes = " and ".join(f"{values.nunique():,} levels of `{name}`" for name, values in groups.items())
+    sizes = ", ".join(f"`{name}` ({values.nunique():,} levels)" for name, values in groups.items())
+    fix = f"fit a mixed model with random effects, such as `(1 | {next(iter(groups))})`"
+    if planned.test != "chi_square" and planned.between is None:
+        fix += f", or use `per: {item_cluster}`"
     return (
-        f"The test treats the {n} as independent, but several of them belong to the same level: {sizes}. So p can be "
-        f"far too small. Fix: {fix.format(next(iter(groups)))}.",
+        f"The test treats the {n} as independent, but several of them have the same level of {sizes}. So p can be far "
+        f"too small. Fix: {fix}.",
     )
 
 

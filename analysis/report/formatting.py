@@ -57,8 +57,8 @@ DIFFERENCES_OF_SHARES = {"difference", "change", "slope", "slope_difference", "e
 
 
 LARGE = 1000
-"""Estimates of this size have one decimal. If a column has such an estimate, its estimates of `NEARLY_LARGE` or more
-also have one decimal.
+"""Estimates of this size have one decimal. If a column or an interval has such an estimate, its
+estimates of `NEARLY_LARGE` or more also have one decimal.
 """
 NEARLY_LARGE = 10
 """Smaller estimates always have three decimals, because one decimal could hide whether an interval includes 0 or 1."""
@@ -112,9 +112,12 @@ def shown(
     for name in names:
         if name in bounds.values():
             continue  # The column of the lower bound has both bounds.
-        own, words = _cells(table, name, of_columns), heading(name, confidence)
+        together = [name, bounds[name]] if name in bounds else [name]
+        is_large = any(_has_large(table[column]) for column in together)
+        own, words = _cells(table, name, of_columns, is_large=is_large), heading(name, confidence)
         if name in bounds:
-            own = [_bounds(*pair) for pair in zip(own, _cells(table, bounds[name], of_columns), strict=True)]
+            upper = _cells(table, bounds[name], of_columns, is_large=is_large)
+            own = [_bounds(*pair) for pair in zip(own, upper, strict=True)]
             words = words.removesuffix(" low")
         is_number = pd.api.types.is_numeric_dtype(table[name]) and not pd.api.types.is_bool_dtype(table[name])
         unit = ", points" if of_columns.get(name) in {"points", "size"} else ""
@@ -123,11 +126,15 @@ def shown(
     return ShownTable(columns, [list(row) for row in zip(*cells, strict=True)])
 
 
-def _cells(table: pd.DataFrame, name: str, units: dict[Hashable, str]) -> list[str]:
-    """Return the texts of a column's cells."""
+def _has_large(cells: "pd.Series[Any]") -> bool:
+    """Return True if a column has an estimate of `LARGE` or more."""
+    return any(isinstance(cell, float) and LARGE <= abs(cell) < math.inf for cell in cells.tolist())
+
+
+def _cells(table: pd.DataFrame, name: str, units: dict[Hashable, str], *, is_large: bool) -> list[str]:
+    """Return the texts of a column's cells. `is_large` is true if the column or interval has a large estimate."""
     of_cells = _units_of_cells(table, name, units.get(name))
     cells = table[name].tolist()
-    is_large = any(isinstance(cell, float) and LARGE <= abs(cell) < math.inf for cell in cells)
     return [
         "points" if name == "estimate_unit" and cell == SHARE else _in_unit(name, cell, unit, _digits(cell, is_large))
         for cell, unit in zip(cells, of_cells, strict=True)

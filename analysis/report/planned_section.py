@@ -16,6 +16,7 @@ from analysis.report.confidence_section import confidence_section
 from analysis.report.formatting import ShownTable, cell_words, heading, shown
 from analysis.report.html import with_markup
 from analysis.report.methods_section import ADJUSTMENTS, n_contrasts_of_family
+from analysis.report.model_notes import model_note
 from analysis.report.planned_sentences import (
     CORRECTIONS,
     SYMBOLS,
@@ -35,55 +36,21 @@ from analysis.report.planned_sentences import (
 from analysis.sentences import count, percent
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedTable
 
-TERM_TESTS = {
-    "joint": "Joint tests (type III): each term is tested over all levels of the other factors, with equal weights. F "
-    "tests have Satterthwaite's degrees of freedom, or the residual degrees of freedom if the model has no random "
-    "effects.",
-    "treatment": "Type III Wald χ² tests with treatment contrasts. The main effect of a factor is its effect at the "
-    "reference levels of the other factors that interact with this factor.",
-}
-"""The note below the table of terms, for each kind of test of terms."""
-
 PARTS = {
-    "anova": ("Terms", ""),
-    "effect_sizes": (
-        "Effect sizes of terms",
-        "Effect sizes are computed from F and its degrees of freedom, as in R's effectsize. In a mixed model, this is "
-        "an approximation. The CIs are two-sided. The F test is one-sided, so a CI can include 0 although the term is "
-        "significant. There is no CI if F is so near 0 that both bounds would be 0.",
-    ),
-    "means": (
-        "Estimated marginal means",
-        "Each mean is averaged over the other factors with equal weights. Covariates are set to their means, and "
-        "random effects to 0. So the probability of a logistic model is that of an average participant and item. It is "
-        "not an average over participants and items. The same applies to the mean of a gamma model. Means of "
-        "an ordinal model are log-odds of higher categories, relative to the mean of the thresholds.",
-    ),
-    "contrasts": ("Contrasts of marginal means", ""),
-    "coefficients": (
-        "Coefficients",
-        "In a linear model, degrees of freedom are Satterthwaite's. In other mixed models, tests are Wald's z.",
-    ),
-    "odds_ratios": ("Odds ratios", "Odds ratios and their CIs are exponentiated coefficients and CIs."),
-    "thresholds": (
-        "Thresholds",
-        "Log-odds of a category up to the threshold, at the reference levels and where covariates and random effects "
-        "are 0.",
-    ),
-    "ratios": (
-        "Ratios of means",
-        "Exponentiated coefficients and CIs: ratios of means, or of geometric means if the outcome is a logarithm. The "
-        "row of the intercept has the mean itself.",
-    ),
-    "standardized": (
-        "Standardized coefficients",
-        "The model was fitted again with covariates, and the outcome of a linear model, in standard deviations.",
-    ),
-    "random": ("Random effects", "Values are standard deviations. A linear model also has a row for the residual."),
-    "correlations": ("Correlations of random effects", ""),
-    "fit": ("Fit", "R² follows Nakagawa et al. (2017)."),
+    "anova": "Terms",
+    "effect_sizes": "Effect sizes of terms",
+    "means": "Estimated marginal means",
+    "contrasts": "Contrasts of marginal means",
+    "coefficients": "Coefficients",
+    "odds_ratios": "Odds ratios",
+    "thresholds": "Thresholds",
+    "ratios": "Ratios of means",
+    "standardized": "Standardized coefficients",
+    "random": "Random effects",
+    "correlations": "Correlations of random effects",
+    "fit": "Fit",
 }
-"""The title and the note of each table of a statistical model, in the order of the report."""
+"""The title of each table of a statistical model, in the order of the report."""
 OF_COEFFICIENTS = ("coefficients", "odds_ratios", "ratios", "standardized")
 """Tables with one row per coefficient."""
 MOST_OPEN_ROWS = 12
@@ -199,20 +166,13 @@ def _has_equivalence(tests: pd.DataFrame) -> bool:
 def _model(fitted: FittedModel, plan: PlannedAnalyses, figures: list[Drawing]) -> dict[str, Any]:
     tables = fitted.tables()
     parts = []
-    for kind, (title, fixed_note) in PARTS.items():
+    for kind, title in PARTS.items():
         for name, table in tables.items():
             if name.removeprefix(f"{fitted.name}.").rstrip("_0123456789") == kind:
-                note = (
-                    TERM_TESTS[fitted.planned.term_tests]
-                    if kind == "anova"
-                    else _contrasts_note(fitted, name)
-                    if kind == "contrasts"
-                    else fixed_note
-                )
                 parts.append(
                     {
                         "title": title,
-                        "note": note,
+                        "note": _contrasts_note(fitted, name) if kind == "contrasts" else model_note(fitted, kind),
                         "table": shown(
                             _in_words(fitted, kind, table), plan.confidence, units=_units_of_model(fitted, kind)
                         ),

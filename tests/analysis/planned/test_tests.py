@@ -468,8 +468,8 @@ def test_counts_of_dependent_responses_have_a_warning():
     data = units(n=20, per_cell=3).assign(answer=lambda rows: rows["value"] > 1)
     row = one(data, test="chi_square", of="answer", between="group", per="unit")
     assert (
-        "The test treats the 120\u00a0rows as independent, but several of them belong to the same level: 20 levels of "
-        "`unit`." in row["warnings"]
+        "The test treats the 120\u00a0rows as independent, but several of them have the same level of `unit` (20 "
+        "levels)." in row["warnings"]
     )
     single = one(data.drop_duplicates("unit"), test="chi_square", of="answer", between="group", per="unit")
     assert "as independent" not in single["warnings"]

@@ -121,6 +121,10 @@ def test_a_small_estimate_keeps_its_decimals_beside_a_large_one():
     assert shown(table).rows == [["62,065.9", "[56,975.3, 67,611.4]"], ["1.022", "[0.967, 1.080]"]]
 
 
+def test_both_bounds_of_an_interval_have_the_same_decimals():
+    assert shown(pd.DataFrame({"ci_low": [-506.486], "ci_high": [1238.912]})).rows == [["[−506.5, 1,238.9]"]]
+
+
 def test_estimates_of_10_or_more_in_a_column_with_large_estimates_have_one_decimal():
     table = pd.DataFrame({"rt_ms": [4989.839, -473.438], "slope": [0.125, 1.5], "p_value": [0.5, 0.0123]})
     assert shown(table).rows == [["4,989.8", "0.125", ".500"], ["−473.4", "1.500", ".012"]]

@@ -134,13 +134,14 @@ def test_dependent_rows_of_a_test_have_a_warning(trials: pd.DataFrame) -> None:
     found = results(trials, plan)
     warnings = dict(zip(found.tests["name"], found.tests["warnings"].str.replace("\u00a0", " "), strict=True))
     assert warnings["counts"].startswith(
-        "The test treats the 120 rows as independent, but several of them belong to the same level: 10 levels of "
-        "`participant` and 12 levels of `item_id` and 4 levels of `scenario`. So p can be far too small. Fix: fit a "
-        "mixed model with random effects, such as `(1 | participant)`."
+        "The test treats the 120 rows as independent, but several of them have the same level of `participant` (10 "
+        "levels), `item_id` (12 levels), `scenario` (4 levels). So p can be far too small. Fix: fit a mixed model with "
+        "random effects, such as `(1 | participant)`."
     )
     assert warnings["items"].startswith(
-        "The test treats the 12 items as independent, but several of them belong to the same level: 4 levels of "
-        "`scenario`. So p can be far too small. Fix: use `per: scenario`, or a mixed model with `(1 | scenario)`."
+        "The test treats the 12 items as independent, but several of them have the same level of `scenario` (4 "
+        "levels). So p can be far too small. Fix: fit a mixed model with random effects, such as `(1 | scenario)`, or "
+        "use `per: scenario`."
     )
     assert "independent" not in warnings["scenarios"] + warnings["people"]
     assert "counts: The test treats the 120 rows as independent" in notes(found, plan)

@@ -15,7 +15,7 @@ from analysis.preregistration.deviations import NOT_LOCKED
 from analysis.report.formatting import p_words
 from analysis.report.html import environment
 from analysis.report.methods_section import methods_of_data
-from analysis.report.planned_section import TERM_TESTS, planned_section
+from analysis.report.planned_section import planned_section
 from analysis.report.planned_sentences import (
     model_words,
     ratio_sentences,
@@ -94,7 +94,12 @@ def test_each_table_of_terms_says_which_tests_it_has(trials: pd.DataFrame) -> No
     models = {"one": planned, "two": planned | {"term_tests": "treatment"}}
     found, plan = results(trials, models=models)
     one, two = planned_section(found, plan, {})["models"]
-    assert [model["parts"][0]["note"] for model in (one, two)] == [TERM_TESTS["joint"], TERM_TESTS["treatment"]]
+    assert [model["parts"][0]["note"] for model in (one, two)] == [
+        "Joint tests (type III): each term is tested over all levels of the other factors, with equal weights. F tests "
+        "have Satterthwaite's degrees of freedom.",
+        "Type III Wald χ² tests with treatment contrasts. The main effect of a factor is its effect at the reference "
+        "levels of the other factors that interact with this factor.",
+    ]
     assert any(sentence.startswith("condition: F(1, ") for sentence in one["term_sentences"])
     assert any(sentence.startswith("condition: χ²(1) = ") for sentence in two["term_sentences"])
     text = " ".join(methods_of_data(plan, found, "1.0").paragraphs)
