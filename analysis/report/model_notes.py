@@ -3,9 +3,6 @@
 from analysis.planned.models import FittedModel, has_f_tests, has_random_effects
 
 NOTES = {
-    "effect_sizes": "Effect sizes are computed from F and its degrees of freedom, as in R's effectsize. In a mixed "
-    "model, this is an approximation. The CIs are two-sided. The F test is one-sided, so a CI can include 0 although "
-    "the term is significant. There is no CI if F is so near 0 that both bounds would be 0.",
     "odds_ratios": "Odds ratios and their CIs are exponentiated coefficients and CIs.",
     "thresholds": "Log-odds of a category up to the threshold, at the reference levels and where covariates and random "
     "effects are 0.",
@@ -19,6 +16,7 @@ def model_note(fitted: FittedModel, kind: str) -> str:
     """Return the note below a table of a statistical model. `kind` is the kind of table, such as `coefficients`."""
     notes = {
         "anova": _terms_note,
+        "effect_sizes": _effect_sizes_note,
         "means": _means_note,
         "coefficients": _coefficients_note,
         "ratios": _ratios_note,
@@ -39,6 +37,15 @@ def _terms_note(fitted: FittedModel) -> str:
         return f"{words} The tests are Wald χ² tests."
     how = "Satterthwaite's degrees of freedom" if has_random_effects(fitted) else "the residual degrees of freedom"
     return f"{words} F tests have {how}."
+
+
+def _effect_sizes_note(fitted: FittedModel) -> str:
+    mixed = " In a mixed model, this is an approximation." if has_random_effects(fitted) else ""
+    return (
+        f"Effect sizes are computed from F and its degrees of freedom, as in R's effectsize.{mixed} The CIs are "
+        "two-sided. The F test is one-sided, so a CI can include 0 although the term is significant. There is no CI if "
+        "F is so near 0 that both bounds would be 0."
+    )
 
 
 def _means_note(fitted: FittedModel) -> str:
@@ -67,9 +74,11 @@ def _coefficients_note(fitted: FittedModel) -> str:
 
 def _ratios_note(fitted: FittedModel) -> str:
     means = "geometric means, because the outcome is a logarithm" if fitted.model.log_outcome else "means"
+    has_interaction = fitted.model.coefficients["term"].str.contains(":").any()
+    interaction = " The row of an interaction has a ratio of ratios." if has_interaction else ""
     return (
-        f"Exponentiated coefficients and CIs: ratios of {means}. The row of the intercept has the mean itself, at the "
-        "reference levels and where covariates and random effects are 0."
+        f"Exponentiated coefficients and CIs: ratios of {means}.{interaction} The row of the intercept has the mean "
+        "itself, at the reference levels and where covariates and random effects are 0."
     )
 
 

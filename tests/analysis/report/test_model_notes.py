@@ -66,11 +66,12 @@ def test_a_model_has_only_the_notes_of_its_kind(
     assert means in notes["Estimated marginal means"]
     found = re.findall(ABSENT[family], " ".join(notes.values()))
     assert not found
+    assert ("mixed model" in notes.get("Effect sizes of terms", "")) == (family == "gaussian" and RANDOM in formula)
 
 
 def test_the_note_of_ratios_says_which_means(trials: pd.DataFrame) -> None:
     models = {
-        "log": {"formula": f"log(rt_ms) ~ condition{RANDOM}"},
+        "log": {"formula": f"log(rt_ms) ~ condition * rating{RANDOM}"},
         "gamma": {"formula": f"rt_ms ~ condition{RANDOM}", "family": "gamma"},
     }
     plan = PlannedAnalyses.model_validate({"models": models})
@@ -78,3 +79,5 @@ def test_the_note_of_ratios_says_which_means(trials: pd.DataFrame) -> None:
     log, gamma = (part["note"] for model in shown for part in model["parts"] if part["title"] == "Ratios of means")
     assert "ratios of geometric means, because the outcome is a logarithm." in log
     assert "geometric" not in gamma
+    assert "The row of an interaction has a ratio of ratios." in log
+    assert "interaction" not in gamma
