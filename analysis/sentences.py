@@ -189,17 +189,28 @@ def accuracy_summary(
     return [*participants, of_models]
 
 
-def chance_sentence(chance: float, constant_response: str, constant_accuracy: float) -> str:
-    r"""Return the accuracy of random responses, and of the constant response that is correct most often.
+MOST_CONSTANT = 4
+"""Largest number of equally good constant responses that a sentence lists."""
+
+
+def chance_sentence(chance: float, constant_responses: Sequence[str], constant_accuracy: float, n_items: int) -> str:
+    r"""Return the accuracy of random responses, and of the constant response that is correct at the most items.
+
+    `constant_responses` has several responses if they are correct at equally many of the `n_items` items.
 
     Examples
     --------
-    >>> chance_sentence(0.25, "2", 0.3).replace("\u00a0", " ")
-    'Chance level: 25.0 % correct by random responses; 30.0 % correct by always responding “2”.'
+    >>> chance_sentence(0.25, ["2"], 0.3, 40).replace("\u00a0", " ")
+    'Chance level: 25.0 % correct by random responses; 30.0 % of 40 items correct by always responding “2”.'
+    >>> chance_sentence(0.25, ["1", "2"], 0.5, 40).split("; ")[1].replace("\u00a0", " ")
+    '50.0 % of 40 items correct by always responding “1”, or by always responding “2”.'
     """
+    always = ", or ".join(f"by always responding “{response}”" for response in constant_responses)
+    if len(constant_responses) > MOST_CONSTANT:
+        always = f"by always giving the same response ({len(constant_responses)} responses are equally good)"
     return (
-        f"Chance level: {percent(chance)} correct by random responses; {percent(constant_accuracy)} correct by always "
-        f"responding “{constant_response}”."
+        f"Chance level: {percent(chance)} correct by random responses; {percent(constant_accuracy)} of "
+        f"{count(n_items, 'item')} correct {always}."
     )
 
 
@@ -245,21 +256,26 @@ def demands_sentence(n_items: Mapping[str, int]) -> str:
     return f"Items with each demand: {counts}. An item can have several demands, so the accuracies overlap."
 
 
-def run_sentence(row: dict[str, Any]) -> str:
+def run_sentence(row: dict[str, Any], plan: AnalysisPlan) -> str:
     r"""Return a sentence on the variation between the runs of a model. `row` is a row of the table `models`.
 
     Examples
     --------
     >>> row = {"subject": "M", "n_runs": 5, "sd_between_runs": 0.0412, "sd_between_runs_by_chance": 0.02}
-    >>> run_sentence(row).replace(" ", " ")
-    'M: the accuracies of 5 runs have a standard deviation of 4.1 points; chance in the replies would give 2.0 points.'
+    >>> observed, by_chance = run_sentence(row, AnalysisPlan()).replace("\u00a0", " ").split("; ")
+    >>> observed
+    'M: the accuracies of 5 runs have an SD of 4.1 points'
+    >>> by_chance
+    'the variance expected by chance is that of an SD of 2.0 points.'
     """
     observed, expected = (
         f"{100 * row[name]:.1f}\u00a0points" for name in ("sd_between_runs", "sd_between_runs_by_chance")
     )
+    # These accuracies differ from those of single runs, which use all valid replies of a run.
+    where = f" over the items {asked_items(plan, 'every run')}" if plan.invalid == "left_out" else ""
     return (
-        f"{row['subject']}: the accuracies of {count(row['n_runs'], 'run')} have a standard deviation of {observed}; "
-        f"chance in the replies would give {expected}."
+        f"{row['subject']}: the accuracies of {count(row['n_runs'], 'run')}{where} have an SD of {observed}; the "
+        f"variance expected by chance is that of an SD of {expected}."
     )
 
 
@@ -305,74 +321,24 @@ def item_units(plan: AnalysisPlan) -> str:
     return "items" if plan.item_cluster is None else f"levels of {plan.item_cluster.replace('_', ' ')}"
 
 
+def asked_items(plan: AnalysisPlan, models: str) -> str:
+    """Return the end of a sentence on the items of a model, such as “that the model was asked”.
+
+    With `invalid: left_out`, a model has no trial of an item to which it gave no valid reply.
+    """
+    if plan.invalid == "left_out":
+        return f"that have a valid reply of {models}"
+    return f"that {models} {'were' if models.startswith('both') else 'was'} asked"
+
+
 def without_variance(plan: AnalysisPlan) -> str:
     """Return a sentence on the effective number of trials of a model with only correct or only incorrect responses."""
     units = item_units(plan)
-    number = "number of items" if units == "items" else f"geometric mean of the numbers of {units} and of items"
-    return f"Then the effective number of trials is the {number}."
-
-
-def _clusters_words(plan: AnalysisPlan) -> str:
-    if plan.item_cluster is None:
-        return "A model's responses to the same item in several epochs are not independent."
-    return f"A model's responses to items with the same level of `{plan.item_cluster}` are not independent."
-
-
-def _people_interval(plan: AnalysisPlan) -> str:
-    begin = f"CI of several participants ({percent(plan.confidence, 0)}): Wilson's interval with an effective number of"
-    if plan.items == "fixed":
-        return (
-            f"{begin} trials (Korn & Graubard, 1998). This number is computed from the variance between participants, "
-            "because the trials of one participant are not independent. The interval uses the quantile of "
-            "the t distribution."
-        )
-    units, one = ("items", "item") if plan.item_cluster is None else (f"levels of `{plan.item_cluster}`", "level")
+    number = (
+        "effective number of items" if units == "items"
+        else f"geometric mean of the effective numbers of {units} and of items"
+    )  # fmt: skip
     return (
-        f"{begin} trials (Cameron et al., 2011). This number is computed from the variance over participants and "
-        f"{units}, because the trials of one participant, or of one {one}, are not independent. The interval uses "
-        "the quantile of the t distribution."
+        f"Then the effective number of trials is the {number} (Kish, 1965). An effective number is the real number if "
+        "all weights are equal, and smaller otherwise."
     )
-
-
-def _scope(plan: AnalysisPlan) -> str:
-    if plan.items == "random":
-        return (
-            f"The CIs of participants' accuracy, of models, and of differences treat the {item_units(plan)} as a "
-            f"random sample. So they generalize to other {item_units(plan)} of the same kind. The CI of a difference "
-            "takes into account whether participants and model were right at the same items."
-        )
-    return (
-        "The CI of participants generalizes to other participants with these items. The CI of a model treats the "
-        f"{item_units(plan)} as a random sample. So it generalizes to other {item_units(plan)} of the same kind. A CI "
-        "of a difference does each for its own part."
-    )
-
-
-def rule_sentences(plan: AnalysisPlan, participants: Sequence[str]) -> list[str]:
-    """Return sentences on the rules by which the numbers are computed, one rule per entry.
-
-    `participants` has `people`, `simulated participants`, or both, as in the data.
-    """
-    level = percent(plan.confidence, 0)
-    return [
-        "The same grader scores the raw responses of participants and models. A model's invalid and missing responses "
-        f"{invalid_words(plan)}.",
-        "Accuracy is the share of correct responses among a subject's test trials in the analysis.",
-        _people_interval(plan),
-        f"CI of one participant or one model ({level}): Wilson's interval. {_clusters_words(plan)} So the interval of "
-        "such a model uses an effective number of trials and the quantile of the t distribution (Korn & "
-        "Graubard, 1998). If all or none of the responses of a model are correct, the variance is unknown. "
-        f"{without_variance(plan)}",
-        "An effective number of trials is at most the real number of trials.",
-        "Difference: participants' accuracy minus the model's accuracy, over the items that participants answered and "
-        "the model was asked. In the model's accuracy, the weight of an item is the number of participants' "
-        "responses to the item. The model's Wilson interval uses the effective number of trials (Kish, 1965; Korn & "
-        "Graubard, 1998). MOVER combines the intervals of participants and model (Zou & Donner, 2008).",
-        "Ratio of accuracies: the model's accuracy divided by participants' accuracy, over the same items with the "
-        "same weights as the difference. MOVER for ratios combines the same two intervals (Donner & Zou, 2012). If the "
-        "CI of participants' accuracy includes 0, the ratio has no upper bound.",
-        f"{_scope(plan)} The CIs are not adjusted for the number of comparisons.",
-        "The chance level is the mean accuracy of random responses over the test trials in the analysis.",
-        *([f"Exclusion rules apply to {' and to '.join(participants)}."] if participants else []),
-        *(["People and simulated participants are never pooled."] if len(participants) > 1 else []),
-    ]

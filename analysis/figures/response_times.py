@@ -22,7 +22,7 @@ from analysis.figures.drawing.lettering import (
 )
 from analysis.figures.drawing.sheet import INK, SOFT, WIDTH, Drawing, FigureSheet, finished
 from analysis.figures.drawing.sheet import style as figure_style
-from analysis.figures.drawing.subject_styles import BLUE, PEOPLE_LOOKS, SKY, VERMILLION, draw_participants
+from analysis.figures.drawing.subject_styles import PEOPLE_LOOKS, VERMILLION, draw_participants
 from analysis.sentences import count, level_words, milliseconds
 from analysis.statistics.factor_levels import level_order
 from experiment.study.analysis_plan import AnalysisPlan
@@ -68,11 +68,16 @@ def response_times_figure(trials: pd.DataFrame, plan: AnalysisPlan, name: str) -
         sheet = FigureSheet(WIDTH, len(kinds) * 232 + 8)
         for place, kind in enumerate(kinds):
             rt_ms, own = timed.loc[timed["kind"] == kind, "rt_ms"], medians.loc[medians["kind"] == kind, "median_rt_ms"]
-            top = 232.0 * place
+            top, look = 232.0 * place, PEOPLE_LOOKS[kind]
             heading = f"{PEOPLE[kind]}: {count(len(rt_ms), 'test trial')}"
             above = _log_axes(sheet, (left, top + 31, width, 90), limits, heading)
             heights, _, _ = above.hist(
-                rt_ms, bins=np.geomspace(*limits, 51).tolist(), color=SKY, edgecolor=SOFT, linewidth=0.3
+                rt_ms,
+                bins=np.geomspace(*limits, 51).tolist(),
+                color=look.colour,
+                alpha=0.45,
+                edgecolor=SOFT,
+                linewidth=0.3,
             )
             ticks = [tick for tick in nice_ticks(0, float(np.max(heights)), 4) if tick == int(tick)]
             label_y(sheet, above, ticks, [f"{tick:,.0f}" for tick in ticks], "trials")
@@ -80,7 +85,7 @@ def response_times_figure(trials: pd.DataFrame, plan: AnalysisPlan, name: str) -
             heading = f"{PEOPLE[kind]}: medians of {count(len(own), 'participant')}"
             below = _log_axes(sheet, (left, top + 169, width, 34), limits, heading)
             spread = np.random.default_rng(0).uniform(-0.3, 0.3, len(own))
-            below.plot(own, spread, "o", color=BLUE, markersize=3.6, alpha=0.75, markeredgewidth=0)
+            below.plot(own, spread, "o", color=look.colour, markersize=3.6, alpha=0.75, markeredgewidth=0)
             below.set_ylim(-0.6, 0.6)
             below.spines["left"].set_visible(False)
             _draw_bounds(sheet, below, median_rule, limits)
@@ -189,7 +194,7 @@ def _ridges(
             base, colour, cell = y - 3, look.colour, numbers.iloc[place]
             if density is not None:
                 outline = base - (height - 4) * density / highest
-                axes.fill_between(np.exp(grid), base, outline, color=SKY, alpha=0.45, lw=0)
+                axes.fill_between(np.exp(grid), base, outline, color=colour, alpha=0.2, lw=0)
                 axes.plot(np.exp(grid), outline, color=colour, linewidth=0.7)
             axes.plot([cell["q25_ms"], cell["q75_ms"]], [base, base], color=colour, linewidth=2.6, zorder=2)
             axes.plot([cell["median_ms"]], [base], "o", color=INK, markersize=4.2, zorder=3)

@@ -6,7 +6,7 @@ from analysis.data.columns import PEOPLE, factor_columns
 from analysis.measures.confusion import confusion
 from analysis.measures.demands import demand_tables
 from analysis.measures.difficulty import accuracy_by_level, trends
-from analysis.measures.error_consistency import FEWEST_ITEMS, error_agreement
+from analysis.measures.error_consistency import error_agreement
 from analysis.measures.item_agreement import item_agreement, item_table
 from analysis.measures.model_differences import model_differences
 from analysis.measures.perturbations import DEGREES, perturbation_effects
@@ -27,46 +27,6 @@ TITLES = {
     "confusion": "Confusion of categories",
 }
 """The heading of each measure in the report, in this order. The heading of a signal is the name of the signal."""
-
-EXPLANATIONS = {
-    "model_differences": (
-        "Accuracy of the first model minus accuracy of the second model, over the items that both were asked. The "
-        "intervals generalize to other {units}. They are not adjusted for the number of pairs."
-    ),
-    "item_agreement": (
-        "Every item has the same weight. In Spearman's rho, items with the same accuracy have the mean of their ranks. "
-        "Reliability: the correlation between the accuracies of two random halves of the participants, extrapolated to "
-        "all participants. The ceiling is its square root: the largest correlation that can be expected of a subject "
-        "whose accuracies have no random error. The accuracies of a model with few replies per item have a large "
-        "random error. So the expected correlation of such a model is far below the ceiling, even if the model is like "
-        "the participants. There is no correlation with a subject that has the same "
-        "accuracy at all items. The intervals treat items as independent."
-    ),
-    "error_agreement": (
-        "Observed: share of the shared items at which both subjects of a pair are right, or both are not right. "
-        "Expected: this share if they were right independently, each with its own accuracy. Kappa: (observed − "
-        "expected) / (1 − expected). Each column is a mean over pairs, so the mean kappa does not follow from the "
-        "other two means. A pair is two participants, or a participant and the model. n participants: participants "
-        "with a kappa in at least one pair. Pairs are left out for one of two reasons. They share fewer than "
-        f"{FEWEST_ITEMS} items, or kappa is not defined, because a subject is always right or always wrong on the "
-        "shared items."
-    ),
-    "variants": (
-        "Surviving accuracy: share of items with correct responses to the original item and to all its variants (other "
-        "orders of options, other wordings). Consistency: probability that the same option is chosen in two orders."
-    ),
-    "option_positions": (
-        "Chosen: share of trials in which the option at this position was chosen. Right: share of these trials in "
-        "which the right option was at this position."
-    ),
-    "confusion": (
-        "Numbers of trials: a row for each category of the right answer, a column for each category of the response. A "
-        "response can be wrong although its category is right, for example if the ray exits at another port. So the "
-        "number of correct responses can be smaller than the number of responses in the right category. The file also "
-        "has shares with intervals."
-    ),
-}
-"""A sentence below the table of some measures."""
 
 
 def study_measures(trials: pd.DataFrame, plan: AnalysisPlan, not_computed: list[str]) -> dict[str, pd.DataFrame]:

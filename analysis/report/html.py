@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 from analysis.figures.drawing.sheet import Drawing, inline
 from analysis.figures.drawing.subject_names import parts_of
 from analysis.sentences import (
+    asked_items,
     bounds_in_percent,
     count,
     invalid_words,
@@ -91,6 +92,7 @@ def environment() -> jinja2.Environment:
         "points": points,
     }
     templates.globals |= {
+        "asked_items": asked_items,
         "count": count,
         "bounds_in_percent": bounds_in_percent,
         "invalid_words": invalid_words,

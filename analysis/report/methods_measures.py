@@ -4,24 +4,25 @@ from collections.abc import Collection, Mapping
 
 import pandas as pd
 
-from analysis.sentences import item_units, percent, without_variance
+from analysis.sentences import asked_items, item_units, percent, without_variance
 from experiment.study.analysis_plan import AnalysisPlan
 
 MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
     "model_differences": (
-        "Pairs of models were compared on the items that both were asked. The intervals of these paired differences "
+        "Pairs of models were compared on the items {both}. The intervals of these paired differences "
         "follow Bonett and Price (2012). They use means over the epochs of an item and the quantile of t, and treat "
         "the {units} as random.",
         ("bonett_price",),
     ),
     "people_and_models": (
-        "Models were also analysed as one group, over the items that participants answered and that every model was "
-        "asked. In a model's accuracy, the weight of an item is the number of participants' responses. Each model has "
+        "Models were also analysed as one group, over the items that participants answered and {every}. In a model's "
+        "accuracy in this analysis, the weight of an item is the number of participants' responses. Each model has "
         "the same weight. The accuracy of a model with several conditions is the mean over these conditions. "
-        "The interval of this group is computed as the interval of participants is, with models as units. The "
-        "interval of the difference is a MOVER interval (Zou & Donner, 2008). So these intervals treat the models as a "
-        "random sample of models.",
-        ("mover",),
+        "In this analysis, the intervals of participants and of models use an effective number of trials from the "
+        "variance between participants, or between models (Korn & Graubard, 1998). The interval of the difference is a "
+        "MOVER interval (Zou & Donner, 2008). So these intervals treat the participants and the models as random "
+        "samples, but not the items.",
+        ("korn_graubard", "mover"),
     ),
     "demands": (
         "Accuracy was also computed at the items with each demand. An item has a demand if its number of inferences of "
@@ -42,7 +43,8 @@ MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
     "error_agreement": (
         "Agreement in errors is error consistency (Geirhos et al., 2020): Cohen's kappa (Cohen, 1960) of correct and "
         "not correct responses to shared items. It is a mean over pairs of participants, or over pairs of a "
-        "participant and a model. The epochs of a model are combined before kappa is computed. If a subject was "
+        "participant and a model. The epochs of a model are combined before kappa is computed: being "
+        "right at an item is then its share of correct replies. If a subject was "
         "always right or always wrong, kappa is not defined. Intervals use the variance between participants and the "
         "t distribution. Among participants, the variance comes from the jackknife over participants (Efron & "
         "Tibshirani, 1993).",
@@ -51,8 +53,10 @@ MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
     "difficulty_trends": (
         "The slope of accuracy over the levels of {difficulty} is that of the least-squares line through all trials. "
         "In a model's slope, the weight of a level is the number of participants' responses. Intervals of slopes "
-        "combine the intervals of the accuracies at the levels by MOVER (Zou & Donner, 2008).",
-        ("mover",),
+        "combine the intervals of the accuracies at the levels by MOVER (Zou & Donner, 2008). For participants, the "
+        "intervals of the accuracies use the variance between participants, and MOVER uses the correlations between "
+        "the levels (Zou, 2007).",
+        ("mover", "mover_correlated"),
     ),
     "perturbations": (
         "The effect of a perturbation is the accuracy at the perturbed items minus the accuracy at the same items "
@@ -90,7 +94,14 @@ def measure_sentences(tables: Collection[str], plan: AnalysisPlan) -> tuple[list
     cited: set[str] = set()
     for name, (words, works) in MEASURES.items():
         if name in tables:
-            sentences.append(words.format(difficulty=(plan.difficulty or "").replace("_", " "), units=item_units(plan)))
+            sentences.append(
+                words.format(
+                    difficulty=(plan.difficulty or "").replace("_", " "),
+                    units=item_units(plan),
+                    both=asked_items(plan, "both models"),
+                    every=asked_items(plan, "every model"),
+                )
+            )
             cited |= set(works)
     signals = [name for name in plan.signals if f"signal_{name}" in tables]
     if signals:

@@ -15,7 +15,7 @@ from analysis.report.methods_measures import margins_of_comparisons, measure_sen
 from analysis.report.methods_tests import test_sentences
 from analysis.report.planned_sentences import level_of_significance
 from analysis.report.references import references
-from analysis.sentences import count, invalid_words, item_units, percent, programs_words, source_words
+from analysis.sentences import asked_items, count, invalid_words, item_units, percent, programs_words, source_words
 from analysis.statistics.factor_levels import level_order, level_text
 from experiment.study.analysis_plan import OF_RUNS, AnalysisPlan
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedContrasts
@@ -95,10 +95,10 @@ def _add_accuracy(
             f"A model's responses to {_related(plan)} are not independent. So the intervals of models use an effective "
             f"number of trials from the variance between {item_units(plan)}, and the quantile of the t distribution "
             "(Korn & Graubard, 1998).",
-            *perfect_models(plan, tables),
+            *(perfect := perfect_models(plan, tables)),
             f"In the accuracies of a model, its invalid and missing responses {invalid_words(plan)}.",
         ]
-        cited.append("korn_graubard")
+        cited += ["korn_graubard", *(["kish"] if perfect else [])]
     sentences.append(
         "Chance-corrected accuracy is (accuracy − chance) / (1 − chance) (Frary, 1988). Chance is the mean chance "
         "level of the same trials, and is treated as known. The bounds of its interval are the bounds of the interval "
@@ -107,14 +107,19 @@ def _add_accuracy(
     if "model" in kinds and PEOPLE.keys() & kinds:
         sentences += [
             "The same grader scored the raw responses of participants and models.",
-            "Participants were compared with each model over the shared items.",
-            "In the model's accuracy, the weight of an item is the number of participants' responses. The effective "
-            "number of trials takes the weights into account (Kish, 1965).",
+            "Participants were compared with each model over the shared items: the items that participants answered "
+            f"and {asked_items(plan, 'the model')}.",
+            "In the model's accuracy at the shared items, the weight of an item is the number of participants' "
+            "responses. The effective number of trials takes the weights into account (Kish, 1965).",
             "For differences, the confidence intervals of participants and model were combined by MOVER (Zou & Donner, "
-            "2008). For ratios of accuracies (model divided by participants), they were combined by MOVER for ratios "
-            "(Donner & Zou, 2012).",
-            "A model's normalized accuracy is (model − chance) / (participants − chance) (Mnih et al., 2015), with the "
-            "same interval for ratios.",
+            "2008).",
+            "A model's normalized accuracy is (model − chance) / (participants − chance) (Mnih et al., 2015). Its "
+            "interval is a MOVER interval for ratios (Donner & Zou, 2012).",
+            *(
+                ["The intervals of ratios of accuracies (model divided by participants) were computed in the same way."]
+                if plan.comparisons
+                else []
+            ),
             *([f"All take into account their correlation over {item_units(plan)}."] if is_random else []),
             *(margins := margins_of_comparisons(plan)),
         ]
@@ -173,8 +178,14 @@ def _participants(exclusions: Exclusions) -> list[str]:
     if len(runs):
         n_runs_of = runs.groupby("subject").size()
         names = [f"{subject} ({count(n, 'run')})" if n > 1 else str(subject) for subject, n in n_runs_of.items()]
-        answered = f"{count(len(runs), 'model run')} answered {'the same' if len(people) > len(runs) else 'the'} items"
-        sentences.append(f"{answered}: {'; '.join(sorted(names, key=level_order))}.")
+        test = exclusions.trials.loc[exclusions.trials["phase"] == "test", ["kind", "participant", "item_id"]]
+        n_items = test[test["kind"] == "model"].groupby("participant")["item_id"].nunique()
+        was = "was asked" if len(runs) == 1 else "were asked"
+        each = "" if len(runs) == 1 else " each"
+        sentences.append(
+            f"{count(len(runs), 'model run')} {was} {_range(n_items)} test items{each}: "
+            f"{'; '.join(sorted(names, key=level_order))}."
+        )
         sentences += [words] if (words := programs_words(programs_among(names_of_models(exclusions.trials)))) else []
     return sentences
 
@@ -187,14 +198,18 @@ def _items(trials: pd.DataFrame, plan: AnalysisPlan) -> list[str]:
     of_people = test[test["kind"].isin(list(PEOPLE))]
     if len(of_people):
         n_trials = of_people.groupby("session").size()
-        low, high = int(n_trials.min()), int(n_trials.max())
-        sentences.append(f"A session of a participant has {low if low == high else f'{low} to {high}'} test trials.")
+        sentences.append(f"A session of a participant has {_range(n_trials)} test trials.")
     if plan.by:
-        for what, are_of_runs in (("items", False), ("models' runs", True)):
+        for what, are_of_runs in (("factors of the items", False), ("settings of models' runs", True)):
             factors = [factor for factor in plan.by if factor in test and (factor in OF_RUNS) == are_of_runs]
             levels = [f"{factor} ({count(test[factor].nunique(), 'level')})" for factor in factors]
-            sentences += [f"Factors of the {what}: {', '.join(levels)}."] if levels else []
+            sentences += [f"Accuracy was computed by these {what}: {', '.join(levels)}."] if levels else []
     return sentences
+
+
+def _range(numbers: pd.Series) -> str:
+    low, high = int(numbers.min()), int(numbers.max())
+    return str(low) if low == high else f"{low} to {high}"
 
 
 def _exclusions(exclusions: Exclusions, plan: AnalysisPlan) -> list[str]:
@@ -211,7 +226,15 @@ def _exclusions(exclusions: Exclusions, plan: AnalysisPlan) -> list[str]:
         ]
         sentences.append(f"Trials of {name} were excluded in this order: {'; '.join(steps)}.")
     if (exclusions.trials["kind"] == "model").any():
+        flow = exclusions.flow[(exclusions.flow["kind"] == "model") & (exclusions.flow["step"] != INCLUDED)]
+        left_out = [
+            f"{row['criterion']} ({count(int(row['n_participants']), 'run')}, {count(int(row['n_trials']), 'trial')})"
+            for row in flow.to_dict("records")
+            if row["n_trials"]
+        ]
         sentences.append("No exclusion rule was applied to models.")
+        if left_out:
+            sentences.append(f"Trials of models were left out for these reasons: {'; '.join(left_out)}.")
     return sentences
 
 

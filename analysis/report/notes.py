@@ -31,12 +31,6 @@ def exclusion_steps_words(flow: pd.DataFrame) -> str:
     return "; ".join(parts) or "there are no test trials"
 
 
-_ONLY = {
-    "n_items_only_model": "items that only the model was asked",
-    "n_items_only_people": "items that only participants answered",
-}
-
-
 def study_notes(exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> list[str]:
     """Return the notes on the trials in the analysis, the exclusions and the tables."""
     trials, notes = exclusions.trials, []
@@ -84,7 +78,7 @@ def study_notes(exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: A
     notes += _notes_on_many_subjects(tables, plan)
     notes += _notes_on_people(kept, tables)
     for row in tables["differences_overall"].to_dict("records"):
-        only = [f"{row[column]} {words}" for column, words in _ONLY.items() if row[column]]
+        only = [count(row[column], one, many) for column, one, many in _only(plan) if row[column]]
         if only:
             notes.append(f"The comparison of {row['people']} with {row['model']} excludes {' and '.join(only)}.")
     used = _used_columns(plan)
@@ -92,6 +86,16 @@ def study_notes(exclusions: Exclusions, tables: dict[str, pd.DataFrame], plan: A
     if extra:
         notes.append(f"Item factors that the plan does not use: {', '.join(extra)}.")
     return notes
+
+
+def _only(plan: AnalysisPlan) -> list[tuple[str, str, str]]:
+    """Return the columns with numbers of items that a comparison excludes, with words for one and for several items."""
+    model = "without a valid reply of the model" if plan.invalid == "left_out" else "that the model was not asked"
+    people = "without a response of these participants in the analysis"
+    return [
+        ("n_items_only_model", f"item {people}", f"items {people}"),
+        ("n_items_only_people", f"item {model}", f"items {model}"),
+    ]
 
 
 def _notes_on_missing_settings(kept: pd.DataFrame, plan: AnalysisPlan) -> list[str]:
@@ -171,9 +175,17 @@ def _notes_on_people(kept: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> lis
                 f"Each item has {per_item['size'].min()} to {per_item['size'].max()} responses of {row['subject']}. "
                 f"Accuracy: {pooled} over all responses, {balanced} with equal weights of all items."
             )
-            if (kept["kind"] == "model").any():
+            of_models = kept[kept["kind"] == "model"]
+            if len(of_models):
+                n_trials = of_models.groupby(["subject", "item_id"], observed=True).size()
+                is_equal = (n_trials.groupby("subject", observed=True).nunique() == 1).all()
+                weights = (
+                    "all items have equal weights"
+                    if is_equal
+                    else "the weight of an item is the number of the model's trials in the analysis"
+                )
                 note += (
-                    " In a model's accuracy, all items have equal weights. To compare participants with a model, use "
+                    f" In the tables of accuracy of models, {weights}. To compare participants with a model, use "
                     "the differences, in which an item has the same weight for participants and for the model."
                 )
             notes.append(note)

@@ -263,10 +263,10 @@ def _table_words(planned: PlannedTable, table: pd.DataFrame) -> str:
         units = ", ".join(dict.fromkeys(table["unit"].astype(str)))
         words += (
             f" Standard errors and confidence intervals are computed from the units in the column unit ({units}), "
-            "because the rows of one unit are not independent."
+            "because the rows of one unit are not independent. So they generalize only to other units of this kind."
         )
     words += (
-        " The interval of a column with only yes and no (1 and 0) is Wilson's interval, as for the accuracy. Other "
+        " The interval of a column with only yes and no (1 and 0) is Wilson's interval. Other "
         "intervals use the t distribution."
     )
     if table[[f"{column}_se" for column in planned.of]].isna().any(axis=None):

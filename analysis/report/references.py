@@ -62,6 +62,8 @@ REFERENCES = {
     "percentages. Psychometrika, 12, 153-157.",
     "mover": "Zou, G. Y., & Donner, A. (2008). Construction of confidence limits about effect measures: A general "
     "approach. Statistics in Medicine, 27, 1693-1702.",
+    "mover_correlated": "Zou, G. Y. (2007). Toward using confidence intervals to compare correlations. Psychological "
+    "Methods, 12, 399-413.",
     "mover_ratio": "Donner, A., & Zou, G. Y. (2012). Closed-form confidence intervals for functions of the normal mean "
     "and standard deviation. Statistical Methods in Medical Research, 21, 347-359.",
     "murphy": "Murphy, A. H. (1973). A new vector partition of the probability score. Journal of Applied Meteorology, "

@@ -11,13 +11,15 @@ from analysis.data.subjects import models_of_subjects, names_of_models, programs
 from analysis.measures.accuracy import FactorAccuracy, kept_trials
 from analysis.measures.confusion import confusion_matrix
 from analysis.measures.demands import DEMAND, has_demand
-from analysis.measures.study_measures import EXPLANATIONS, TITLES
+from analysis.measures.study_measures import TITLES
 from analysis.planned.sensitivity import overlap_sentences
 from analysis.planned.study_rows import plan_for
 from analysis.preregistration.deviations import Registration
 from analysis.provenance.record import Provenance
+from analysis.report.computation import rule_sentences
 from analysis.report.formatting import minute, records, shown
 from analysis.report.html import environment, with_markup
+from analysis.report.measure_notes import measure_note
 from analysis.report.methods_section import methods_of_study
 from analysis.report.participants_section import exclusion_rules, participants_section
 from analysis.report.planned_section import planned_section
@@ -29,14 +31,13 @@ from analysis.sentences import (
     demands_sentence,
     difference_sentence,
     groups_sentence,
-    item_units,
     level_words,
     percent,
     programs_words,
-    rule_sentences,
     run_sentence,
     simulated_words,
 )
+from analysis.statistics.factor_levels import level_order
 from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.planned_analyses import PlannedComparison
 
@@ -227,7 +228,7 @@ def _models(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, An
             units={"sd_between_runs": "size", "sd_between_runs_by_chance": "size"},
         ),
         "is_repeated": bool(models["consistency"].notna().any()),
-        "run_sentences": [run_sentence(row) for row in repeated] if len(repeated) <= MOST_GAP_SENTENCES else [],
+        "run_sentences": [run_sentence(row, plan) for row in repeated] if len(repeated) <= MOST_GAP_SENTENCES else [],
         "invalid": shown(invalid.drop(columns=["model"]), of_study=True) if has_invalid else None,
     }
 
@@ -268,7 +269,7 @@ def _measures(tables: dict[str, pd.DataFrame], plan: AnalysisPlan, registration:
                     plan.confidence,
                     of_study=True,
                 ),
-                "explanation": EXPLANATIONS.get(name, "").format(units=item_units(plan)),
+                "explanation": measure_note(name, table, plan),
             }
             for name, table in tables.items()
             if name in TITLES or name.startswith(SIGNAL)
@@ -339,8 +340,9 @@ def _provenance_rows(provenance: Provenance, flow: pd.DataFrame) -> list[tuple[s
 
 
 def _chance_sentence(trials: pd.DataFrame) -> str:
-    """Return the sentence on random responses, and on the response that is correct for the most items."""
+    """Return the sentence on random responses, and on the responses that are correct for the most items."""
     kept = trials[["item_id", "key", "chance"]][trials["excluded_by"].isna()]
-    keys = [str(key) for key in kept.drop_duplicates("item_id")["key"]]
-    answer, n_items = Counter(sorted(keys)).most_common(1)[0]
-    return chance_sentence(float(kept["chance"].mean()), answer, n_items / len(keys))
+    n_items_of = Counter(str(key) for key in kept.drop_duplicates("item_id")["key"])
+    most, n_items = max(n_items_of.values()), n_items_of.total()
+    best = sorted((key for key, n in n_items_of.items() if n == most), key=level_order)
+    return chance_sentence(float(kept["chance"].mean()), best, most / n_items, n_items)

@@ -100,8 +100,8 @@ def test_the_report_says_what_people_and_runs_lack(trials, tmp_path):
     (unrecorded,) = [note for note in analysis.notes if "without a recorded thinking_budget" in note]
     assert unrecorded.endswith(": M, cot; M, plain.")
     report = (tmp_path / "out" / "report.html").read_text().replace("\u00a0", " ")
-    assert "Factors of the models&#39; runs: prompt (2 levels), thinking_budget (0 levels)." in report
-    assert "Factors of the items:" not in report
-    run_sentence = "M, cot: the accuracies of 2 runs have a standard deviation of 35.4 points; chance in the replies"
-    assert f"{run_sentence} would give 35.4 points." in report
+    assert "these settings of models&#39; runs: prompt (2 levels), thinking_budget (0 levels)." in report
+    assert "factors of the items:" not in report
+    run_sentence = "M, cot: the accuracies of 2 runs have an SD of 35.4 points; the variance expected by chance"
+    assert f"{run_sentence} is that of an SD of 35.4 points." in report
     assert "Cochran, W. G. (1950)" in report

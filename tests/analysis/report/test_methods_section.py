@@ -11,8 +11,8 @@ from analysis.exclusions.flow import apply_exclusions
 from analysis.measures.accuracy import accuracy
 from analysis.measures.study_measures import study_measures
 from analysis.planned.results import PlannedResults, run_planned
+from analysis.report.computation import rule_sentences
 from analysis.report.methods_section import Methods, methods_of_study
-from analysis.sentences import rule_sentences
 from experiment.study.analysis_plan import AnalysisPlan
 
 RULES = [{"rule": "attention_check"}, {"rule": "median_rt", "min_ms": 1000}]
@@ -78,7 +78,7 @@ def test_the_design_and_the_number_of_items_are_stated(view: Any, people: Any, m
     text = text_of(methods(view(people, model), AnalysisPlan(by=["level"])))
     assert "The study has 5 test items (task: multiple_choice)." in text
     assert "A session of a participant has 4 to 5 test trials." in text
-    assert "Factors of the items: level (" in text
+    assert "Accuracy was computed by these factors of the items: level (" in text
 
 
 def test_models_alone_are_not_compared_with_people(view: Any, model: Any) -> None:
@@ -120,7 +120,7 @@ def test_random_items_are_in_the_methods_and_the_rules(
     assert any(reference.startswith("Cameron") for reference in found.references)
     rules = " ".join(rule_sentences(plan, ["people"]))
     assert "Cameron et al., 2011" in rules
-    assert "these items" not in rules
+    assert "generalizes to other participants with these items" not in rules
     fixed = text_of(methods(view(people, model), AnalysisPlan())) + " ".join(rule_sentences(AnalysisPlan(), ["people"]))
     assert "Cameron" not in fixed
     assert "generalizes to other participants with these items" in fixed
@@ -150,17 +150,24 @@ def test_the_methods_and_the_rules_name_the_units_over_which_intervals_generaliz
 
 @pytest.mark.parametrize(
     ("cluster", "number"),
-    [(None, "number of items"), ("level", "geometric mean of the numbers of levels of level and of items")],
+    [
+        (None, "effective number of items"),
+        ("level", "geometric mean of the effective numbers of levels of level and of items"),
+    ],
 )
 def test_the_interval_of_a_model_without_errors_is_described_if_there_is_one(
     view: Any, people: Any, model: Any, session: Any, cluster: str | None, number: str
 ) -> None:
     plan = AnalysisPlan(item_cluster=cluster)
     perfect = session(kind="model", run="N", model="N", n_correct=4)
-    sentence = f"this variance is unknown. Then the effective number of trials is the {number}."
-    assert sentence in text_of(methods(view(people, perfect), plan))
+    sentence = f"this variance is unknown. Then the effective number of trials is the {number} (Kish, 1965)."
+    found = methods(view(people, perfect), plan)
+    assert sentence in text_of(found)
+    assert any(work.startswith("Kish, L. (1965)") for work in found.references)
     assert "variance is unknown" not in text_of(methods(view(people, model), plan))
-    assert f"Then the effective number of trials is the {number}." in " ".join(rule_sentences(plan, ["people"]))
+    assert f"Then the effective number of trials is the {number} (Kish, 1965)." in " ".join(
+        rule_sentences(plan, ["people"])
+    )
 
 
 def test_the_correction_for_chance_does_not_come_between_an_interval_and_its_method(

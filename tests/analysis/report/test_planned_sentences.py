@@ -197,8 +197,11 @@ def test_a_table_of_means_says_what_the_units_of_its_errors_are(trials: pd.DataF
         return str(planned_section(found, plan, {})["tables"][0]["words"])
 
     of_rows = "Standard errors and confidence intervals treat the rows as independent."
-    of_units = "are computed from the units in the column unit ({}), because the rows of one unit are not independent."
-    of_yes_no = "The interval of a column with only yes and no (1 and 0) is Wilson's interval, as for the accuracy."
+    of_units = (
+        "are computed from the units in the column unit ({}), because the rows of one unit are not independent. So "
+        "they generalize only to other units of this kind."
+    )
+    of_yes_no = "The interval of a column with only yes and no (1 and 0) is Wilson's interval."
     alone = "A cell with fewer than two units has no standard error and no interval."
     assert of_rows in said(trials.drop(columns="participant"))
     assert of_rows in said(trials, by=["participant"])

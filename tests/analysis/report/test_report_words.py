@@ -150,7 +150,7 @@ def test_the_interval_of_a_ratio_is_described(pilot: str) -> None:
     """The tables of differences have ratios with intervals, which are not those of a difference."""
     assert "model's accuracy / participants' accuracy, 95 % CI" in pilot
     methods, computation = pilot.split("\nMethods section\n")[1].split("\nComputation\n")
-    assert "they were combined by MOVER for ratios (Donner & Zou, 2012)." in methods
+    assert "Its interval is a MOVER interval for ratios (Donner & Zou, 2012). The intervals of ratios of" in methods
     assert "\nDonner, A., & Zou, G. Y. (2012)." in methods
     assert "MOVER for ratios combines the same two intervals (Donner & Zou, 2012)." in computation
 
