@@ -203,11 +203,13 @@ def chance_sentence(chance: float, constant_responses: Sequence[str], constant_a
     >>> chance_sentence(0.25, ["2"], 0.3, 40).replace("\u00a0", " ")
     'Chance level: 25.0 % correct by random responses; 30.0 % of 40 items correct by always responding “2”.'
     >>> chance_sentence(0.25, ["1", "2"], 0.5, 40).split("; ")[1].replace("\u00a0", " ")
-    '50.0 % of 40 items correct by always responding “1”, or by always responding “2”.'
+    '50.0 % of 40 items correct by always giving the same response (“1” and “2” are equally good).'
     """
-    always = ", or ".join(f"by always responding “{response}”" for response in constant_responses)
-    if len(constant_responses) > MOST_CONSTANT:
-        always = f"by always giving the same response ({len(constant_responses)} responses are equally good)"
+    *before, last = [f"“{response}”" for response in constant_responses]
+    equal = f"{', '.join(before)} and {last}" if len(before) < MOST_CONSTANT else f"{len(before) + 1} responses"
+    always = (
+        f"by always giving the same response ({equal} are equally good)" if before else f"by always responding {last}"
+    )
     return (
         f"Chance level: {percent(chance)} correct by random responses; {percent(constant_accuracy)} of "
         f"{count(n_items, 'item')} correct {always}."

@@ -5,8 +5,7 @@ import pandas as pd
 from analysis.figures.accuracy import PERCENT_LABELS, PERCENT_TICKS
 from analysis.figures.drawing.axes import label_x, label_y, room_for_y
 from analysis.figures.drawing.lettering import SMALL, wrapped
-from analysis.figures.drawing.sheet import SOFT, WIDTH, Drawing, FigureSheet, finished, style, text_height
-from analysis.figures.drawing.subject_styles import BLUE
+from analysis.figures.drawing.sheet import INK, SOFT, WIDTH, Drawing, FigureSheet, finished, style, text_height
 from analysis.sentences import count, percent
 
 MARGIN = 0.03
@@ -59,10 +58,10 @@ def _draw(bins: pd.DataFrame, note: str, interval: str) -> FigureSheet:
     axes.set_ylim(-MARGIN, 1 + MARGIN)
     axes.plot([0, 1], [0, 1], color=SOFT, linestyle=(0, (4, 3)), linewidth=0.9, zorder=1)
     for row in bins.to_dict("records"):
-        axes.plot([row["mean_confidence"]] * 2, [row["ci_low"], row["ci_high"]], color=BLUE, linewidth=1.0)
-    axes.plot(bins["mean_confidence"], bins["accuracy"], color=BLUE, linewidth=0.8)
+        axes.plot([row["mean_confidence"]] * 2, [row["ci_low"], row["ci_high"]], color=INK, linewidth=1.0)
+    axes.plot(bins["mean_confidence"], bins["accuracy"], color=INK, linewidth=0.8)
     area = bins["n"] * LARGEST_AREA / bins["n"].max()
-    axes.scatter(bins["mean_confidence"], bins["accuracy"], s=area, color=BLUE, linewidths=0, clip_on=False, zorder=3)
+    axes.scatter(bins["mean_confidence"], bins["accuracy"], s=area, color=INK, linewidths=0, clip_on=False, zorder=3)
     label_x(sheet, axes, PERCENT_TICKS, PERCENT_LABELS, "mean confidence, percent")
     label_y(sheet, axes, PERCENT_TICKS, PERCENT_LABELS, y_title)
     return sheet

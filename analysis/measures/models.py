@@ -44,7 +44,7 @@ def models_table(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
         The columns `MODEL_COLUMNS`. `n_runs` is the number of runs: one for each time that the model was asked the
         items (an *epoch* of Inspect). `accuracy` and its interval are the same as in the table `accuracy_overall`.
         `sd_between_runs` is the standard deviation of the runs' accuracies, over the items that all runs were asked.
-        `sd_between_runs_by_chance` is the standard deviation that is expected if the runs differ only by chance.
+        `sd_between_runs_by_chance` is the square root of the variance expected if the runs differ only by chance.
         `p_between_runs` is the p value of the test of this hypothesis. With one run, these three values are missing.
         `consistency` is the probability that two replies to the same item contain the same response, as a mean over the
         `n_items_repeated` items with several replies. An invalid or missing reply counts as different from every other

@@ -25,9 +25,9 @@ NOTES = {
         "Observed: share of the shared items at which both subjects of a pair are right, or both are not right. "
         "Expected: this share if they were right independently, each with its own accuracy. Kappa: (observed − "
         "expected) / (1 − expected). Each column is a mean over pairs, so the mean kappa does not follow from the "
-        "other two means. At an item with several replies of a model, being right counts as the share of its correct "
-        "replies. A pair is two participants, or a participant and the model. n participants: participants "
-        "with a kappa in at least one pair. Pairs are left out for one of two reasons. They share fewer than "
+        "other two means. If a model has several replies to an item, the item counts with the share of correct "
+        "replies: with one correct reply of two, the model is half right. A pair is two participants, or a participant "
+        "and the model. n participants: participants with a kappa in at least one pair. Pairs are left out for one of two reasons. They share fewer than "
         f"{FEWEST_ITEMS} items, or kappa is not defined, because a subject is always right or always wrong on the "
         "shared items."
     ),
@@ -64,7 +64,7 @@ OF_MODELS = {
         "difference can differ from the difference of the two slopes in the table."
     ),
 }
-"""What is added to a note if the table has participants and models."""
+"""Addition to a note if the table has participants and models."""
 
 PARTICIPANTS_ONLY = {"difficulty", "perturbations", "variants", "option_positions", "confusion"}
 """Tables in which the intervals of participants never generalize to other items."""

@@ -43,8 +43,8 @@ MEASURES: dict[str, tuple[str, tuple[str, ...]]] = {
     "error_agreement": (
         "Agreement in errors is error consistency (Geirhos et al., 2020): Cohen's kappa (Cohen, 1960) of correct and "
         "not correct responses to shared items. It is a mean over pairs of participants, or over pairs of a "
-        "participant and a model. The epochs of a model are combined before kappa is computed: being "
-        "right at an item is then its share of correct replies. If a subject was "
+        "participant and a model. The epochs of a model are combined before kappa is computed: an item "
+        "counts with the share of its correct replies. If a subject was "
         "always right or always wrong, kappa is not defined. Intervals use the variance between participants and the "
         "t distribution. Among participants, the variance comes from the jackknife over participants (Efron & "
         "Tibshirani, 1993).",

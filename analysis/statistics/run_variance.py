@@ -14,7 +14,10 @@ class RunVariance(NamedTuple):
     sd: float
     """Standard deviation of the accuracies of the runs."""
     sd_by_chance: float
-    """Standard deviation that is expected if the runs differ only by chance in their replies."""
+    """Square root of the variance that is expected if the runs differ only by chance in their replies.
+
+    The expected standard deviation of few runs is smaller: with two runs, by about 20 %.
+    """
     p_value: float
     """p value of Cochran's Q test; missing if every item has the same value in all runs."""
 
@@ -23,7 +26,7 @@ NOT_REPEATED = RunVariance(math.nan, math.nan, math.nan)
 
 
 def run_variance(values: npt.NDArray[np.float64]) -> RunVariance:
-    r"""Return the standard deviation of the accuracies of runs, and the value that is expected by chance.
+    r"""Return the standard deviation of the accuracies of runs, and the root of the variance expected by chance.
 
     Parameters
     ----------

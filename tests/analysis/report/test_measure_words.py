@@ -1,4 +1,4 @@
-"""What a report says about items, weights, scopes and runs is true for the plan and the data."""
+"""A report's words on items, weights, scopes and runs are true for the plan and the data."""
 
 import re
 from pathlib import Path
@@ -60,7 +60,7 @@ def test_items_with_only_invalid_replies_were_asked_but_have_no_valid_reply(
         "standard deviation of the accuracies of the runs, over the items that have a valid reply of every run.",
     ):
         assert words in text, words
-    untrue = r"given to the participants|(model|both|run)s? (was|were) asked(?! (each item once|12 test items))"
+    untrue = r"given to the participants|(model|both|run)s? (was|were) asked(?! (each item at most once|12 test items))"
     assert not re.findall(f".*(?:{untrue}).*", text)
     of_all = of_default[1]
     assert "Items: items that participants answered and that the model was asked." in of_all
@@ -87,7 +87,7 @@ def test_invalid_replies_are_different_responses_only_if_they_are_in_the_analysi
     assert "Invalid replies are left out." in of_left_out[1]
     for _, text in (of_default, of_left_out):
         assert "A run has one response to each item" not in text
-        assert "In a run, the model was asked each item once." in text
+        assert "In a run, the model was asked each item at most once." in text
 
 
 def test_the_note_on_weights_is_true_for_the_accuracies_of_models(
@@ -180,6 +180,7 @@ def test_accuracy_and_slope_by_difficulty_explain_their_weights_and_items(of_def
     text = of_default[1]
     weights = "The weight of an item is the number of participants' responses, so a model's accuracy can differ from"
     assert weights in text.split("\nAccuracy by level of difficulty (")[1].split("\nSlope of accuracy", maxsplit=1)[0]
+    assert "The accuracies and CIs are those of the table Accuracy by level of difficulty, with its weights" in text
     slopes = text.split("\nSlope of accuracy over difficulty (")[1].split("\nEvery digit", maxsplit=1)[0]
     assert "Slope: change of accuracy if level grows by 1" in slopes
     assert "Change: accuracy at the last level minus accuracy at the first level." in slopes
@@ -197,7 +198,9 @@ def test_models_alone_have_no_words_about_participants_weights(view: Any, row: A
 
 
 def test_kappa_says_how_several_replies_count(of_default: tuple[Analysis, str]) -> None:
-    replies = "At an item with several replies of a model, being right counts as the share of its correct replies."
+    replies = (
+        "the item counts with the share of correct replies: with one correct reply of two, the model is half right."
+    )
     assert replies in of_default[1]
 
 
@@ -209,8 +212,8 @@ def test_the_constant_response_names_all_that_tie_and_its_items(
     for trial in (trial for one in people for trial in one):
         trial["key"] = str(1 + int(trial["item_id"][1:]) % 4)
     tie = report(view(people), tmp_path / "four", AnalysisPlan())[1]
-    four = ", or ".join(f"by always responding “{key}”" for key in (1, 2, 3, 4))
-    assert f"25.0 % of 12 items correct {four}." in tie
+    four = "by always giving the same response (“1”, “2”, “3” and “4” are equally good)."
+    assert f"25.0 % of 12 items correct {four}" in tie
 
 
 def test_ratios_are_described_only_if_the_report_shows_them(
