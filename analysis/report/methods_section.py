@@ -136,9 +136,10 @@ def _add_consistency(methods: Methods, trials: pd.DataFrame, plan: AnalysisPlan)
                 "response (Fleiss, 1971). It is a mean over items. Its intervals are Wilson intervals with the "
                 "quantile of the t distribution and an effective number of pairs of replies. This number is computed "
                 f"from the variance between {item_units(plan)}, and is at most half the number of replies.",
-                "The standard deviation between the runs of a model was compared with its expected value. The expected "
-                "value is that of independent replies, with the same probability of a correct reply to an item in all "
-                "runs. Cochran's Q (Cochran, 1950) tests this hypothesis.",
+                "The variance between the accuracies of a model's runs was compared with its expected value, over the "
+                f"items {asked_items(plan, 'every run')}. The expected value is that of independent replies, with the "
+                "same probability of a correct reply to an item in all runs. Cochran's Q (Cochran, 1950) tests this "
+                "hypothesis.",
             ],
             "fleiss",
             "cochran_q",

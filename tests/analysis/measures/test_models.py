@@ -158,7 +158,7 @@ def test_the_variation_between_runs_has_one_unit_in_the_sentence_and_in_the_tabl
     trials = tidy_trials(view(epochs(SAME, [1] * 20)))
     analyze_trials(trials, PLAN, tmp_path / "out", title="t", software_version="1")
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8").replace("\u00a0", " ")
-    assert "have a standard deviation of 28.3 points" in page
+    assert "have an SD of 28.3 points" in page
     assert 'data-label="SD between runs, points">28.3<' in page
 
 

@@ -169,6 +169,8 @@ def test_the_spread_of_runs_by_chance_is_the_root_of_a_variance(
         assert "the SD is on average below this value, even if the runs differ only by chance (with 2 runs, by" in text
         assert "expected standard deviation" not in text
         assert "would give" not in text
+        assert "The variance between the accuracies of a model's runs was compared with its expected value" in text
+        assert "standard deviation between the runs of a model was compared" not in text
     assert re.search(r"\nM: the accuracies of 2 runs have an SD of [\d.]+ points; the variance expected", of_default[1])
     assert (
         "\nM: the accuracies of 2 runs over the items that have a valid reply of every run have an SD of"
