@@ -5,19 +5,19 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from analysis.data.columns import PEOPLE, sessions_of
+from analysis.data.columns import PEOPLE
 from analysis.data.row_filters import where_words
-from analysis.data.subjects import names_of_models, programs_among
-from analysis.exclusions.flow import INCLUDED, Exclusions
+from analysis.exclusions.flow import Exclusions
 from analysis.planned.models import FittedModel, has_f_tests, has_random_effects
 from analysis.planned.results import PlannedResults
 from analysis.report.methods_measures import margins_of_comparisons, measure_sentences, perfect_models
+from analysis.report.methods_sample import exclusions_sentences, items_sentences, participants_sentences
 from analysis.report.methods_tests import test_sentences
 from analysis.report.planned_sentences import level_of_significance
 from analysis.report.references import references
-from analysis.sentences import asked_items, count, invalid_words, item_units, percent, programs_words, source_words
-from analysis.statistics.factor_levels import level_order, level_text
-from experiment.study.analysis_plan import OF_RUNS, AnalysisPlan
+from analysis.sentences import asked_items, count, invalid_words, item_units, percent
+from analysis.statistics.factor_levels import level_text
+from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.planned_analyses import PlannedAnalyses, PlannedContrasts
 
 ADJUSTMENTS = {
@@ -59,9 +59,9 @@ def methods_of_study(
 ) -> Methods:
     """Return the methods section of the analysis of a study. `tables` are the tables of the analysis, by name."""
     methods = Methods()
-    methods.add(_participants(exclusions))
-    methods.add(_items(exclusions.trials, plan))
-    methods.add(_exclusions(exclusions, plan))
+    methods.add(participants_sentences(exclusions))
+    methods.add(items_sentences(exclusions.trials, plan))
+    methods.add(exclusions_sentences(exclusions, plan))
     _add_accuracy(methods, plan, kinds=set(exclusions.trials["kind"]), tables=tables)
     _add_consistency(methods, exclusions.trials, plan)
     sentences, cited = measure_sentences(tables, plan)
@@ -158,85 +158,6 @@ def methods_of_data(plan: PlannedAnalyses, results: PlannedResults, software_ver
     add_planned(methods, plan, results)
     methods.add([f"The data were analysed with Equipoise {software_version}."])
     return methods
-
-
-def _participants(exclusions: Exclusions) -> list[str]:
-    people, sessions, sentences = exclusions.participants, sessions_of(exclusions.trials), []
-    for kind, name in PEOPLE.items():
-        own, sessions_of_kind = people[people["kind"] == kind], sessions[sessions["kind"] == kind]
-        if own.empty:
-            continue
-        n_included = int((own["disposition"] == "included").sum())
-        sources = " and ".join(source_words(kind, source) for source in sorted(sessions_of_kind["source"].unique()))
-        n_sessions = len(sessions_of_kind)
-        started = f"started {count(n_sessions, 'session')}" if n_sessions > len(own) else "started"
-        sentences.append(
-            f"{count(len(own), 'participant')} ({name}, source: {sources}) {started} in "
-            f"{count(sessions_of_kind['group'].nunique(), 'counterbalance group')}. The analysis includes "
-            f"{count(n_included, 'participant')} with {count(int(own['n_included'].sum()), 'test trial')}."
-        )
-    runs = people[people["kind"] == "model"]
-    if len(runs):
-        n_runs_of = runs.groupby("subject").size()
-        names = [f"{subject} ({count(n, 'run')})" if n > 1 else str(subject) for subject, n in n_runs_of.items()]
-        test = exclusions.trials.loc[exclusions.trials["phase"] == "test", ["kind", "participant", "item_id"]]
-        n_items = test[test["kind"] == "model"].groupby("participant")["item_id"].nunique()
-        was = "was asked" if len(runs) == 1 else "were asked"
-        each = "" if len(runs) == 1 else " each"
-        sentences.append(
-            f"{count(len(runs), 'model run')} {was} {_range(n_items)} test items{each}: "
-            f"{'; '.join(sorted(names, key=level_order))}."
-        )
-        sentences += [words] if (words := programs_words(programs_among(names_of_models(exclusions.trials)))) else []
-    return sentences
-
-
-def _items(trials: pd.DataFrame, plan: AnalysisPlan) -> list[str]:
-    """Return sentences on the test items, their factors, and the number of trials in a session."""
-    test = trials[trials["phase"] == "test"]
-    tasks = ", ".join(sorted(test["task"].unique()))
-    sentences = [f"The study has {count(test['item_id'].nunique(), 'test item')} (task: {tasks})."]
-    of_people = test[test["kind"].isin(list(PEOPLE))]
-    if len(of_people):
-        n_trials = of_people.groupby("session").size()
-        sentences.append(f"A session of a participant has {_range(n_trials)} test trials.")
-    if plan.by:
-        for what, are_of_runs in (("factors of the items", False), ("settings of models' runs", True)):
-            factors = [factor for factor in plan.by if factor in test and (factor in OF_RUNS) == are_of_runs]
-            levels = [f"{factor} ({count(test[factor].nunique(), 'level')})" for factor in factors]
-            sentences += [f"Accuracy was computed by these {what}: {', '.join(levels)}."] if levels else []
-    return sentences
-
-
-def _range(numbers: pd.Series) -> str:
-    low, high = int(numbers.min()), int(numbers.max())
-    return str(low) if low == high else f"{low} to {high}"
-
-
-def _exclusions(exclusions: Exclusions, plan: AnalysisPlan) -> list[str]:
-    """Return sentences with each step of the exclusions, separately for people and for simulated participants."""
-    sentences = [] if plan.exclusions else ["The plan has no exclusion rules."]
-    for kind, name in PEOPLE.items():
-        flow = exclusions.flow[(exclusions.flow["kind"] == kind) & (exclusions.flow["step"] != INCLUDED)]
-        if flow.empty:
-            continue
-        steps = [
-            f"{row['criterion']} ({count(int(row['n_participants']), 'participant')}, "
-            f"{count(int(row['n_trials']), 'trial')})"
-            for row in flow.to_dict("records")
-        ]
-        sentences.append(f"Trials of {name} were excluded in this order: {'; '.join(steps)}.")
-    if (exclusions.trials["kind"] == "model").any():
-        flow = exclusions.flow[(exclusions.flow["kind"] == "model") & (exclusions.flow["step"] != INCLUDED)]
-        left_out = [
-            f"{row['criterion']} ({count(int(row['n_participants']), 'run')}, {count(int(row['n_trials']), 'trial')})"
-            for row in flow.to_dict("records")
-            if row["n_trials"]
-        ]
-        sentences.append("No exclusion rule was applied to models.")
-        if left_out:
-            sentences.append(f"Trials of models were left out for these reasons: {'; '.join(left_out)}.")
-    return sentences
 
 
 def add_planned(methods: Methods, plan: PlannedAnalyses, results: PlannedResults) -> None:
