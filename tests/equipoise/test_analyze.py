@@ -120,7 +120,7 @@ def test_the_published_games_give_the_published_numbers(test_data: Path, tmp_pat
     assert len(csv(out / "models/atoms.contrasts.csv")) == 6
     report = (out / "report.html").read_text(encoding="utf-8")
     assert "play_games.csv" in report
-    assert "prompt:thinking: χ²(1) = 15.312, p &lt; .001" in report
+    assert "prompt × thinking: χ²(1) = 15.312, p &lt; .001" in report
     assert {path.suffix for path in (out / "figures").iterdir()} == {".svg", ".pdf", ".csv"}
 
 
