@@ -42,7 +42,9 @@ def make_panel_study(folder: Path, recruitment: str = RECRUITMENT) -> StoredStud
     check = json.loads(next(line for line in lines if '"attention-1"' in line))
     battery.write_text("\n".join([*lines, json.dumps(check | {"item_id": "attention-2"})]) + "\n", encoding="utf-8")
     path = folder / "study.yaml"
-    text = path.read_text(encoding="utf-8").partition("\nrecruitment:")[0]
+    lines = path.read_text(encoding="utf-8").splitlines()
+    # Without the comments, which contain entries that are off, such as `#recruitment:`.
+    text = "\n".join(line for line in lines if not line.lstrip().startswith("#")).partition("\nrecruitment:")[0]
     text = text.replace("[attention-1]", "[attention-1, attention-2]").replace("spacing: 5", "spacing: 2")
     path.write_text(f"{text}\n{recruitment}", encoding="utf-8")
     return on_a_file(folder)

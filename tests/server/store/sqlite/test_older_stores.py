@@ -79,6 +79,8 @@ def rewrite_checksums_of_the_log(db: Database) -> None:
 def take_back_to_m009(db: Database, migrations: str) -> None:
     """Make a store of the present version one of `m009`."""
     db.execute("DROP TABLE payments")
+    db.execute("DROP TABLE accounts")
+    db.execute("ALTER TABLE slots DROP COLUMN n_added")
     db.execute("DROP VIEW trials")  # With the view, SQLite drops no column.
     for column in MODEL_COLUMNS:
         db.execute(f"ALTER TABLE responses DROP COLUMN {column}")
