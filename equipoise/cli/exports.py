@@ -34,7 +34,7 @@ def export(
     from equipoise.commands.export.export import export as write_export
 
     made = write_export(study, output, form, full, license, authors, store)
-    click.echo(f"Made {output} with {made.n_trials:,} trials of {made.n_participants:,} participants and runs.")
+    click.echo(f"Made {output}: {made.n_trials:,} trials, {made.n_participants:,} participants and runs.")
     warn_of_open_folder(output)
 
 

@@ -88,6 +88,7 @@ class Export:
 
     folder: Path
     n_trials: int
+    """Number of trials in the export. A log of Inspect has only test trials of participants with a response."""
     n_participants: int
     """Number of participants and runs."""
 
@@ -253,10 +254,10 @@ class _Writer:
         rows = pd.concat(list(trials.portions()), ignore_index=True)
         table = tidy_trials(rows if self.is_full else without_free_texts(rows), self.where)
         kinds = (Kind.HUMAN, Kind.SIMULATED)
-        n_samples = sum(
+        self.n_rows["trials"] = sum(
             write_people_log(self.study, table, kind, self.folder / f"trials-{kind.value}.eval") for kind in kinds
         )
-        refuse_without_people(n_samples, Path(self.where), "people")
+        refuse_without_people(self.n_rows["trials"], Path(self.where), "people")
 
     def _trials_file(self, columns: Sequence[Column]) -> TableFile:
         if self.format.trials_file is not None:

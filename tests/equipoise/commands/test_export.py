@@ -406,8 +406,11 @@ def test_an_export_for_inspect_has_a_log_of_people_that_names_nobody(panel: Stor
     need_inspect()
     from inspect_ai.log import read_eval_log
 
-    eq.export(panel.folder, tmp_path / "out", "inspect")
+    made = eq.export(panel.folder, tmp_path / "out", "inspect")
     log = read_eval_log(str(tmp_path / "out" / "trials-human.eval"))
+    assert made.n_trials == len(log.samples)
+    n_trials = (tmp_path / "out" / "README.md").read_text().partition("`trials-*.eval`")[2].partition("\n")[0]
+    assert n_trials.endswith(f"| {len(log.samples)} |")
     assert {sample.metadata["session"] for sample in log.samples} == {
         panel.sessions[name] for name in ("anna-of-the-panel", "bert-of-the-panel")
     }
