@@ -16,7 +16,7 @@ from analysis.statistics.factor_levels import level_order
 
 def interaction_plot(
     means: pd.DataFrame, x: str, lines: str, name: str, estimate: str, ci_low: str, ci_high: str, y_label: str,
-    *, scale: float = 1, participants: pd.DataFrame | None = None, means_are: str = "means",
+    *, scale: float = 1, participants: pd.DataFrame | None = None, means_are: str = "means of participants or runs",
     styles: Mapping[Subject, Look] | None = None,
 ) -> Drawing | None:  # fmt: skip
     """Draw estimates with intervals over the levels of one factor; each level of a second factor is a line.
@@ -42,7 +42,7 @@ def interaction_plot(
         Each participant's mean at each combination of levels, in the column `mean`. These means are small points
         behind the estimates.
     means_are : str
-        The kind of the estimates in words, such as `marginal mean`, for the title.
+        The kind of the small points in words, for the title.
     styles : dict, optional
         The colour and marker of each subject (`subject_styles.looks`), for lines that are subjects.
 
@@ -72,7 +72,7 @@ def interaction_plot(
         sheet = draw_lines(drawn, levels, x, data_scale(y_label, bounds))
         title = f"{y_label} by {x}" if names == [""] else f"{y_label} by {x} and {lines}"
         if any(len(values) > 1 for line in drawn for values in line.participants):
-            title += f"; small points: {means_are} of participants or runs"
+            title += f"; small points: {means_are}"
         return finished(sheet, name, title, _words(drawn, levels, x, y_label), means)
 
 

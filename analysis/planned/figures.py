@@ -25,6 +25,8 @@ MOST_COEFFICIENTS = 40
 SUBJECT = "subject"
 """The factor whose levels are people and models. Its levels are lines, not positions, if there is a second factor."""
 
+WHOSE = {"people": "participants", "models": "runs", "everyone": "participants or runs"}
+"""The units whose means are small points behind a model's means, for each value of `who`."""
 MOST_DIAGRAMS = 12
 """Largest number of reliability diagrams for one entry of `confidence_ratings`."""
 
@@ -74,6 +76,7 @@ def model_figures(
     figures = _forest_plots(fitted, interval)
     outcome = parse_formula(fitted.planned.formula).outcome
     outcome = f"percent {outcome}" if fitted.is_share else outcome
+    kind_of_means = "geometric means" if fitted.model.log_outcome else "means"
     for place, (asked, means, observed) in enumerate(
         zip(fitted.planned.contrasts, fitted.means, fitted.observed, strict=True), start=1
     ):
@@ -96,7 +99,8 @@ def model_figures(
                 means.assign(**{lines: _lines(means, factors[1:])}), factors[0], lines,
                 f"{fitted.name}_means{number}", measure, low, high, f"{outcome}, {label} {interval}",
                 scale=100 if fitted.is_share else 1, styles=styles,
-                participants=behind, means_are="geometric means" if fitted.model.log_outcome else "means",
+                participants=behind,
+                means_are=f"{kind_of_means} of {WHOSE[fitted.planned.who]}",
             )
         )  # fmt: skip
     return [drawing for drawing in figures if drawing is not None]

@@ -22,9 +22,10 @@ def _people_interval(plan: AnalysisPlan) -> str:
         )
     units, one = ("items", "item") if plan.item_cluster is None else (f"levels of `{plan.item_cluster}`", "level")
     return (
-        f"{begin} trials (Cameron et al., 2011). This number is computed from the variance over participants and "
-        f"{units}, because the trials of one participant, or of one {one}, are not independent. The interval uses "
-        "the quantile of the t distribution."
+        f"{begin} trials. This number is computed from a variance over participants and {units}, because the trials "
+        f"of one participant, or of one {one}, are not independent. It is the largest of four variances: over both "
+        f"(Cameron et al., 2011), over participants alone, over {units} alone, and of independent trials. The "
+        "interval uses the quantile of the t distribution."
     )
 
 
@@ -32,11 +33,11 @@ def _scope(plan: AnalysisPlan) -> str:
     units = item_units(plan)
     if plan.items == "random":
         return (
-            f"The CIs of models, and the CIs of participants' accuracy and of differences, treat the {units} as a "
-            f"random sample. So they generalize to other {units} of the same kind. The CI of a difference takes into "
-            f"account the correlation between participants and model over the {units}. Exceptions: in the section on "
-            "participants and models as groups, in the measures beyond accuracy, in the tables of means and in the "
-            "confidence ratings, the CIs of participants generalize to other participants with these items."
+            f"In the tables of accuracy and of differences from models, the CIs treat the {units} as a random sample. "
+            f"So they generalize to other {units} of the same kind. The CI of a difference takes into account the "
+            f"correlation between participants and model over the {units}. The other sections have other CIs: for "
+            "participants and models as groups, measures beyond accuracy, tables of means, tests and confidence "
+            f"ratings, no CI of participants generalizes to other {units}."
         )
     return (
         "The CI of participants generalizes to other participants with these items. The CI of a model treats the "

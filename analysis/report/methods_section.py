@@ -10,6 +10,7 @@ from analysis.data.row_filters import where_words
 from analysis.exclusions.flow import Exclusions
 from analysis.planned.models import FittedModel, has_f_tests, has_random_effects
 from analysis.planned.results import PlannedResults
+from analysis.preregistration.deviations import Registration
 from analysis.report.methods_measures import margins_of_comparisons, measure_sentences, perfect_models
 from analysis.report.methods_sample import exclusions_sentences, items_sentences, participants_sentences
 from analysis.report.methods_tests import test_sentences
@@ -56,9 +57,17 @@ def methods_of_study(
     results: PlannedResults,
     tables: Mapping[str, pd.DataFrame],
     software_version: str,
+    registration: Registration,
 ) -> Methods:
     """Return the methods section of the analysis of a study. `tables` are the tables of the analysis, by name."""
     methods = Methods()
+    if registration.deviations:
+        methods.add(
+            [
+                f"The analysis deviates from the {registration.recorded} plan: "
+                f"{count(len(registration.deviations), 'deviation')}, listed in the section on preregistration."
+            ]
+        )
     methods.add(participants_sentences(exclusions))
     methods.add(items_sentences(exclusions.trials, plan))
     methods.add(exclusions_sentences(exclusions, plan))
@@ -84,8 +93,9 @@ def _add_accuracy(
         sentences += [
             "For several participants, the intervals use an effective number of trials and the quantile of the t "
             "distribution (Korn & Graubard, 1998).",
-            f"This number is computed from the variance over participants and {item_units(plan)} (Cameron et al., "
-            f"2011). So the intervals generalize to other participants and other {item_units(plan)}."
+            "This number is computed from the largest of four variances: over participants and "
+            f"{item_units(plan)} (Cameron et al., 2011), over participants alone, over {item_units(plan)} alone, and "
+            f"of independent trials. So the intervals generalize to other participants and other {item_units(plan)}."
             if is_random
             else "This number is computed from the variance between participants.",
         ]
@@ -99,6 +109,7 @@ def _add_accuracy(
             f"In the accuracies of a model, its invalid and missing responses {invalid_words(plan)}.",
         ]
         cited += ["korn_graubard", *(["kish"] if perfect else [])]
+    sentences.append("An effective number of trials is at most the real number of trials.")
     sentences.append(
         "Chance-corrected accuracy is (accuracy − chance) / (1 − chance) (Frary, 1988). Chance is the mean chance "
         "level of the same trials, and is treated as known. The bounds of its interval are the bounds of the interval "

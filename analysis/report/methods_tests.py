@@ -40,8 +40,9 @@ EFFECT_SIZES = (
     ),
     (
         GENERALIZED,
-        "Partial omega squared is the same share as partial eta squared, estimated with less bias (Olejnik & Algina, "
-        "2003). With factors within units, its denominator includes the variance of the units.",
+        "Partial omega squared estimates an effect size with less bias than partial eta squared (Olejnik & Algina, "
+        "2003). With factors within units, its denominator also includes the variance of the units, so its share is "
+        "another one.",
         ("olejnik_algina",),
     ),
     (

@@ -112,7 +112,14 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
                 plan,
                 analysis.registration,
             ),
-            methods=methods_of_study(exclusions, plan, analysis.planned, analysis.tables, provenance.software_version),
+            methods=methods_of_study(
+                exclusions,
+                plan,
+                analysis.planned,
+                analysis.tables,
+                provenance.software_version,
+                analysis.registration,
+            ),
             rules=rule_sentences(plan, [PEOPLE[kind] for kind in PEOPLE if (exclusions.trials["kind"] == kind).any()]),
             provenance_rows=_provenance_rows(provenance, exclusions.flow),
             **_kinds(exclusions.trials),
@@ -186,7 +193,10 @@ def _groups(tables: dict[str, pd.DataFrame], plan: AnalysisPlan) -> dict[str, An
         return None
     return {
         "sentences": [groups_sentence(row, plan) for row in records(tables["people_and_models_overall"])],
-        "table": shown(_for_page(tables["people_and_models"], ["n_models"]), plan.confidence, of_study=True),
+        "table": shown(
+            _for_page(tables["people_and_models"], ["n_models", "n_items_left_out"]), plan.confidence, of_study=True
+        ),
+        "n_items_left_out": int(tables["people_and_models_overall"]["n_items_left_out"].max()),
     }
 
 

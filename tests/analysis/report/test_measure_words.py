@@ -124,10 +124,10 @@ def test_with_random_items_the_report_names_the_intervals_that_do_not_generalize
     difficulty = text.split("\nAccuracy by level of difficulty (")[1].split("\nEvery digit", maxsplit=1)[0]
     assert scope in difficulty.split("Slope of accuracy over difficulty")[0]
     assert "In the CI of a slope difference, the levels of level are a random sample only for the model." in text
-    (rule,) = (line for line in text.splitlines() if line.startswith("The CIs of models, and the CIs of"))
+    (rule,) = (line for line in text.splitlines() if line.startswith("In the tables of accuracy and of differences"))
     assert (
-        "Exceptions: in the section on participants and models as groups, in the measures beyond accuracy, in the "
-        "tables of means and in the confidence ratings, the CIs of participants generalize to other participants"
+        "for participants and models as groups, measures beyond accuracy, tables of means, tests and confidence "
+        "ratings, no CI of participants generalizes to other levels of level."
     ) in rule
     assert "the correlation between participants and model over the levels of level." in rule
     assert "right at the same items" not in rule

@@ -11,6 +11,7 @@ from analysis.exclusions.flow import apply_exclusions
 from analysis.measures.accuracy import accuracy
 from analysis.measures.study_measures import study_measures
 from analysis.planned.results import PlannedResults, run_planned
+from analysis.preregistration.deviations import NOT_LOCKED, Registration
 from analysis.report.computation import rule_sentences
 from analysis.report.methods_section import Methods, methods_of_study
 from experiment.study.analysis_plan import AnalysisPlan
@@ -23,7 +24,7 @@ def methods(rows: pd.DataFrame, plan: AnalysisPlan) -> Methods:
     tables = study_measures(exclusions.trials, plan, [])
     tables["accuracy_overall"] = accuracy(exclusions.trials, [], plan)
     results = run_planned(lambda _: exclusions.trials, plan) if plan.models else PlannedResults()
-    return methods_of_study(exclusions, plan, results, tables, "1.0")
+    return methods_of_study(exclusions, plan, results, tables, "1.0", NOT_LOCKED)
 
 
 def text_of(found: Methods) -> str:
@@ -115,7 +116,7 @@ def test_random_items_are_in_the_methods_and_the_rules(
 ) -> None:
     plan = AnalysisPlan(items="random", item_cluster=cluster)
     found = methods(view(people, model), plan)
-    assert f"the variance over participants and {units} (Cameron et al., 2011)" in text_of(found)
+    assert f"over participants and {units} (Cameron et al., 2011), over participants alone" in text_of(found)
     assert f"their correlation over {units}" in text_of(found)
     assert any(reference.startswith("Cameron") for reference in found.references)
     rules = " ".join(rule_sentences(plan, ["people"]))
@@ -194,3 +195,24 @@ def test_demands_and_margins_of_comparisons_are_described_if_the_plan_has_them(
     assert "demand" not in text_of(without)
     assert "one-sided" not in text_of(without)
     assert "one-sided" not in text_of(methods(view(model), plan)), "nobody is compared"
+
+
+def test_methods_say_that_the_analysis_deviates_from_the_locked_plan(view: Any, people: Any) -> None:
+    plan = AnalysisPlan.model_validate({})
+    exclusions = apply_exclusions(tidy_trials(view(people)), plan)
+    tables = {"accuracy_overall": accuracy(exclusions.trials, [], plan)}
+    changed = Registration("The plan was locked.", ["`exclusions` changed.", "`tests` changed."])
+    found = text_of(methods_of_study(exclusions, plan, PlannedResults(), tables, "1.0", changed))
+    assert (
+        "The analysis deviates from the locked plan: 2 deviations, listed in the section on preregistration." in found
+    )
+    as_planned = methods_of_study(exclusions, plan, PlannedResults(), tables, "1.0", NOT_LOCKED)
+    assert "deviates" not in text_of(as_planned)
+    assert "An effective number of trials is at most the real number of trials." in found
+
+
+def test_with_random_items_the_largest_of_four_variances_is_named(view: Any, people: Any) -> None:
+    """`CrossedProportion` takes the largest, so that no interval is too narrow."""
+    plan = AnalysisPlan.model_validate({"items": "random"})
+    assert "the largest of four variances" in text_of(methods(view(people), plan))
+    assert any("It is the largest of four variances" in rule for rule in rule_sentences(plan, ["people"]))
