@@ -185,11 +185,14 @@ def names_in(package: Path) -> set[str]:
         return set(opened.namelist())
 
 
-def run(*command: str, cwd: Path = ROOT, **environment: str) -> str:
-    """Run a program, and return its output. If the program fails, the end of its output is the reason."""
+def run(*command: str, cwd: Path | None = None, **environment: str) -> str:
+    """Run a program in `cwd` or in the checkout, and return its output.
+
+    If the program fails, the end of its output is the reason.
+    """
     done = subprocess.run(
         command,
-        cwd=cwd,
+        cwd=cwd or ROOT,
         env=os.environ | environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shutil
 import site
 import subprocess
 import sys
@@ -17,17 +18,29 @@ from tests.paths import ROOT
 
 @pytest.fixture
 def release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """Return the script, with the packages in a folder of the test."""
+    """Return the script for a copy of the checkout, because other tests write in the checkout at the same time."""
     spec = importlib.util.spec_from_file_location("release", ROOT / "deploy" / "release.py")
     assert spec is not None
     assert spec.loader is not None
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
+    (tmp_path / "checkout").mkdir()
+    monkeypatch.setattr(script, "ROOT", tmp_path / "checkout")
     monkeypatch.setattr(script, "DIST", tmp_path / "dist")
     return script
 
 
+def copy_checkout(folder: Path) -> None:
+    """Copy the files of the repository, and the bundle of the web client, which is not committed."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in filter(None, listed.split("\0")):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, folder / name)
+    shutil.copytree(ROOT / "experiment/web/static", folder / "experiment/web/static")
+
+
 def test_the_wheel_runs_the_demo_without_node_and_without_a_compiler(release: ModuleType, tmp_path: Path) -> None:
+    copy_checkout(release.ROOT)
     release.packages_build()
     release.wheel_is_complete()
     environment = tmp_path / "venv"
