@@ -57,25 +57,28 @@ def _replaced(value: Any, possible: set[str], known: dict[str, str]) -> Any:
     return [_replaced(each, possible, known) for each in value] if isinstance(value, list) else value
 
 
-def coarse_answers(answers: Sequence[Any], is_free_text: bool) -> list[str | None]:
+def coarse_answers(answers: Sequence[Any], participants: Sequence[str], is_free_text: bool) -> list[str | None]:
     """Return the answers of participants to one question about them, in a form that identifies nobody.
 
     Parameters
     ----------
     answers
-        One answer for each participant; None if the participant skipped the question.
+        The answers; None if the participant skipped the question.
+    participants
+        The pseudonym for each answer. Several answers of one participant, from several sessions, count once.
     is_free_text
         True if the participants wrote a text.
 
     Examples
     --------
-    >>> coarse_answers([21, 24, 28, 22, 25, 70, None], is_free_text=False)
+    >>> coarse_answers([21, 24, 28, 22, 25, 70, None], list("abcdefg"), is_free_text=False)
     ['20-29', '20-29', '20-29', '20-29', '20-29', 'fewer than 5 participants', None]
     """
     if is_free_text:
         return [None if answer is None else GIVEN for answer in answers]
     bands = [None if answer is None else band(answer) if is_number(answer) else str(answer) for answer in answers]
-    n_participants = Counter(text for text in bands if text is not None)
+    given = {(text, one) for text, one in zip(bands, participants, strict=True) if text is not None}
+    n_participants = Counter(text for text, _ in given)
     return [text if text is None or n_participants[text] >= FEWEST else RARE for text in bands]
 
 
@@ -106,7 +109,8 @@ def coarse_sessions(sessions: Sequence[Mapping[str, Any]], free_texts: set[str])
     names = dict.fromkeys(name for session in sessions for name in session if name.startswith("demographics_"))
     found = [dict(session) for session in sessions]
     for name in names:
-        coarse = coarse_answers([session.get(name) for session in sessions], name in free_texts)
+        answers = [session.get(name) for session in sessions]
+        coarse = coarse_answers(answers, [session["participant"] for session in sessions], name in free_texts)
         for session, answer in zip(found, coarse, strict=True):
             if name in session:
                 session[name] = answer

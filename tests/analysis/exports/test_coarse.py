@@ -60,13 +60,23 @@ def test_a_band_keeps_one_digit_and_is_at_least_ten_wide(number: float, words: s
 
 def test_an_answer_of_few_participants_is_not_exported() -> None:
     answers = ["Malta", *["Peru"] * 5, None]
-    assert coarse_answers(answers, is_free_text=False) == [RARE, *["Peru"] * 5, None]
-    assert coarse_answers(["I am Bob", None, ""], is_free_text=True) == [GIVEN, None, GIVEN]
-    assert coarse_answers([70, *[24] * 5], is_free_text=False) == [RARE, *["20-29"] * 5]
+    assert coarse_answers(answers, "abcdefg", is_free_text=False) == [RARE, *["Peru"] * 5, None]
+    assert coarse_answers(["I am Bob", None, ""], "abc", is_free_text=True) == [GIVEN, None, GIVEN]
+    assert coarse_answers([70, *[24] * 5], "abcdef", is_free_text=False) == [RARE, *["20-29"] * 5]
+
+
+def test_an_answer_in_five_sessions_of_one_participant_is_not_exported() -> None:
+    sessions = [{"participant": "p1", "demographics_country": "Malta"}] * 5
+    sessions += [{"participant": f"q{number}", "demographics_country": "Peru"} for number in range(5)]
+    coarse = [session["demographics_country"] for session in coarse_sessions(sessions, set())]
+    assert coarse == [RARE] * 5 + ["Peru"] * 5
 
 
 def test_an_answer_to_an_unknown_question_is_treated_as_stated() -> None:
-    sessions = [{"session": "s", "demographics_age": 34, "demographics_job": "nurse in Kiel"}] * 5
+    sessions = [
+        {"participant": f"p{number}", "demographics_age": 34, "demographics_job": "nurse in Kiel"}
+        for number in range(5)
+    ]
     coarse = coarse_sessions(sessions, {"demographics_job"})
-    assert coarse[0] == {"session": "s", "demographics_age": "30-39", "demographics_job": GIVEN}
+    assert coarse[0] == {"participant": "p0", "demographics_age": "30-39", "demographics_job": GIVEN}
     assert sessions[0]["demographics_age"] == 34
