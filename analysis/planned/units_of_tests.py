@@ -9,6 +9,11 @@ SHARE = "share of yes"
 _NAMES = {"item_id": "item"}
 
 
+def is_in_ms(unit: object) -> bool:
+    """Return True if the unit of an estimate is a column of times in ms, such as `rt_ms`."""
+    return isinstance(unit, str) and unit.endswith("_ms")
+
+
 def unit_of_n(rows: pd.DataFrame, planned: PlannedTest) -> str:
     """Return the unit that `n` counts: the unit in the plan, such as `participant`.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.planned.units_of_tests import SHARE
+from analysis.planned.units_of_tests import SHARE, is_in_ms
 from analysis.sentences import level_words, percent, points
 
 HEADINGS = {
@@ -179,8 +179,14 @@ def _units(table: pd.DataFrame) -> dict[Hashable, str]:
 def _units_of_cells(table: pd.DataFrame, column: str, unit: str | None) -> list[str | None]:
     """Return the unit of each cell of a column. In the table of tests, the unit can differ between rows."""
     if column in {"estimate", "ci_low", "ci_high"} and "estimate_unit" in table:
-        return ["points" if of_row == SHARE else None for of_row in table["estimate_unit"].tolist()]
+        return [_unit_of_estimate(of_row) for of_row in table["estimate_unit"].tolist()]
     return [unit] * len(table)
+
+
+def _unit_of_estimate(estimate_unit: object) -> str | None:
+    if estimate_unit == SHARE:
+        return "points"
+    return "ms" if is_in_ms(estimate_unit) else None
 
 
 def _in_unit(column: str, cell: Any, unit: str | None, digits: int) -> str:
@@ -188,6 +194,8 @@ def _in_unit(column: str, cell: Any, unit: str | None, digits: int) -> str:
         return cell_words(column, cell, digits)
     if unit == "size":
         return f"{100 * float(cell):.1f}"
+    if unit == "ms":
+        return number(float(cell), 1)
     return percent(float(cell)) if unit == "percent" else points(float(cell))
 
 

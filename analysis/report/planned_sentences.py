@@ -7,7 +7,7 @@ import pandas as pd
 
 from analysis.planned.models import FittedModel
 from analysis.planned.tests import EQUIVALENCE, MAIN, PAIRED
-from analysis.planned.units_of_tests import SHARE
+from analysis.planned.units_of_tests import SHARE, is_in_ms
 from analysis.report.formatting import cell_words, number, p_words
 from analysis.sentences import count, level_words, percent, points
 from analysis.statistics.bayes_factors import bayes_factor_words
@@ -141,8 +141,8 @@ def _without_unit(row: Mapping[Any, Any], value: float) -> str:
 
 def _unit_words(row: Mapping[Any, Any]) -> str:
     """Return the unit of an estimate with the space before it. A column such as `rt_ms` has times in ms."""
-    unit = str(row["estimate_unit"])
-    return "\u00a0points" if unit == SHARE else "\u00a0ms" if unit.endswith("_ms") else ""
+    unit = row["estimate_unit"]
+    return "\u00a0points" if unit == SHARE else "\u00a0ms" if is_in_ms(unit) else ""
 
 
 def _bounds(row: Mapping[Any, Any]) -> str:

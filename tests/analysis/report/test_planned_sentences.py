@@ -335,6 +335,10 @@ def test_each_test_has_the_units_of_its_numbers(trials: pd.DataFrame) -> None:
     assert cells[at["estimate"]] == f"{100 * share['estimate']:+.1f}"
     assert cells[at["CI"]] == f"[{low}, {high}]"
     assert cells[at["unit of n"]] == "participant"
+    time = rows["time", "main test"]
+    low, high = (f"{time[column]:.1f}".replace("-", "−") for column in ("ci_low", "ci_high"))
+    assert shown["time", "main test"][at["estimate"]] == f"{time['estimate']:.1f}".replace("-", "−")
+    assert shown["time", "main test"][at["CI"]] == f"[{low}, {high}]"
     renamed = people.rename(columns={"participant": "person_id"})
     found, plan = results(renamed, tests={"share": paired | {"of": "correct", "per": "person_id"}})
     assert sentence_of_test(found.tests.iloc[0], plan).endswith("(n = 20, unit: person_id).")
