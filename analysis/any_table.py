@@ -65,7 +65,7 @@ def analyze_table(
             f"{path}: the plan has `subject: {plan.subject}`, but the file has no column with this name. Fix: choose "
             f"one of the columns {', '.join(data.columns)}."
         )
-    results = run_planned(lambda _who: data, plan)
+    results = run_planned(lambda _who: data, plan, registration.changed_tests)
     if not (results.tables or results.models or len(results.tests) or results.confidence_ratings):
         raise InputError("\n".join(results.not_computed))
     analysis = TableAnalysis(

@@ -88,7 +88,7 @@ def analyze_trials(
             f"no trial remains for the analysis: {exclusion_steps_words(exclusions.flow)}. Fix: check the exclusion "
             "rules, or collect more responses."
         )
-    numbers = study_tables(trials, exclusions, plan, registration.earlier_rules)
+    numbers = study_tables(trials, exclusions, plan, registration)
     styles = looks(subjects_of(numbers.tables["accuracy_overall"]), models_of_subjects(numbers.tables["models"]))
     analysis = Analysis(
         out=out,

@@ -1,7 +1,6 @@
 """Compute the numbers of a study's analysis: all tables, and the statistical models and tests of the plan."""
 
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 import pandas as pd
 
@@ -15,8 +14,9 @@ from analysis.measures.models import models_table
 from analysis.measures.people_and_models import people_and_models
 from analysis.measures.study_measures import study_measures
 from analysis.planned.results import PlannedResults, run_planned
-from analysis.planned.sensitivity import EarlierRules, sensitivity
+from analysis.planned.sensitivity import sensitivity
 from analysis.planned.study_rows import plan_for, study_rows
+from analysis.preregistration.deviations import Registration
 from analysis.provenance.study_versions import has_several_versions, study_versions
 from experiment.study.analysis_plan import AnalysisPlan
 
@@ -34,7 +34,7 @@ class StudyTables:
 
 
 def study_tables(
-    trials: pd.DataFrame, exclusions: Exclusions, plan: AnalysisPlan, earlier_rules: EarlierRules = MappingProxyType({})
+    trials: pd.DataFrame, exclusions: Exclusions, plan: AnalysisPlan, registration: Registration
 ) -> StudyTables:
     """Compute every table that the plan and the data allow.
 
@@ -46,9 +46,9 @@ def study_tables(
         The exclusions by the rules of the plan (`analysis.exclusions.flow.apply_exclusions`).
     plan : AnalysisPlan
         The analysis plan: factors, comparisons, measures, models and tests.
-    earlier_rules : dict
-        The exclusion rules of the locked or registered plan, if they differ from the rules of this plan (see
-        `sensitivity`).
+    registration : Registration
+        The statement on the preregistration: the tests and exclusion rules of the locked or registered plan that
+        changed.
 
     Raises
     ------
@@ -56,9 +56,9 @@ def study_tables(
         If a factor of the plan's `by` or `comparisons` is not in the data.
     """
     marked = exclusions.trials
-    planned = run_planned(study_rows(marked, plan.demands), plan_for(marked, plan))
+    planned = run_planned(study_rows(marked, plan.demands), plan_for(marked, plan), registration.changed_tests)
     by_factor = accuracy_by_factor(marked, plan)
-    tables = _tables_of_every_study(exclusions, plan) | sensitivity(trials, plan, exclusions, earlier_rules)
+    tables = _tables_of_every_study(exclusions, plan) | sensitivity(trials, plan, exclusions, registration)
     groups = people_and_models(marked, [], plan)
     if len(groups):
         tables["people_and_models"] = people_and_models(marked, plan.by, plan)

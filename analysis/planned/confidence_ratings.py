@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.data.row_filters import chosen_rows, require_columns
+from analysis.planned.run_groups import who_of
 from analysis.planned.tables import numeric, planned_table
 from analysis.sentences import level_words
 from analysis.statistics.confidence_ratings import bins_of, calibration, ece_if_calibrated
@@ -36,6 +37,8 @@ class ConfidenceRatings:
     bins: pd.DataFrame
     """One row for each bin of each row of `table`: the factors, `bin_low`, `bin_high`, `n`, `mean_confidence`,
     `accuracy`, `ci_low`, `ci_high`. Bins without responses have no row."""
+    who: str
+    """The origin of the trials: `people`, `models` or `everyone`; empty for data that are not from a study."""
 
 
 def confidence_ratings(
@@ -131,7 +134,7 @@ def confidence_ratings(
     )  # fmt: skip
     if not by:
         table, of_bins = table.drop(columns=EVERYONE), of_bins.drop(columns=EVERYONE)
-    return ConfidenceRatings(planned, by, table, of_bins)
+    return ConfidenceRatings(planned, by, table, of_bins, who_of(rows, [planned.of, planned.rating]))
 
 
 _BIN = "bin"

@@ -7,7 +7,7 @@ import pandas as pd
 
 from analysis.data.row_filters import chosen_rows
 from analysis.planned.grouping_warnings import grouping_warnings
-from analysis.planned.run_groups import with_people_as_groups
+from analysis.planned.run_groups import who_of, with_people_as_groups
 from analysis.sentences import level_words
 from analysis.statistics.mixed_models.contrasts import pairwise_contrasts
 from analysis.statistics.mixed_models.fit import MixedModel, fit_mixed_model, standardized_coefficients
@@ -46,6 +46,8 @@ class FittedModel:
     """True if the outcome is a yes-no column, so that its mean is a share."""
     warnings: tuple[str, ...]
     """Warnings about the formula and the fit, as sentences."""
+    who: str
+    """The origin of the fitted trials: `people`, `models` or `everyone`; empty for data that are not from a study."""
 
     def with_words(self, coefficients: pd.DataFrame) -> pd.DataFrame:
         """Return a table with one row per coefficient, in which `term` has words instead of R's names.
@@ -114,7 +116,8 @@ def fit_planned_model(data: pd.DataFrame, name: str, planned: PlannedModel, conf
         )
     except InputError as error:
         raise InputError(f"{what}: {error}") from None
-    outcome = parse_formula(planned.formula).outcome
+    formula = parse_formula(planned.formula)
+    outcome = formula.outcome
     exponentiated = {}
     if planned.family in ("binomial", "ordinal"):
         exponentiated["odds_ratios"] = odds_ratios(model, confidence=confidence)
@@ -135,6 +138,7 @@ def fit_planned_model(data: pd.DataFrame, name: str, planned: PlannedModel, conf
         ),
         is_share=outcome in rows and bool(rows[outcome].dropna().isin([0, 1]).all()),
         warnings=(*model.warnings, *grouping_warnings(rows, planned.formula, planned.family)),
+        who=who_of(rows, formula.columns),
     )
 
 

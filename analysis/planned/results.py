@@ -1,7 +1,8 @@
 """Compute all tables, statistical models and tests of a plan, from rows with any columns."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import pandas as pd
 
@@ -53,7 +54,9 @@ class PlannedResults:
         return files | ({} if self.tests.empty else {"tests": self.tests})
 
 
-def run_planned(rows_of: RowsOf, plan: PlannedAnalyses) -> PlannedResults:
+def run_planned(
+    rows_of: RowsOf, plan: PlannedAnalyses, changed_tests: Mapping[str, PlannedTest] = MappingProxyType({})
+) -> PlannedResults:
     """Compute the tables, statistical models, tests and confidence ratings of a plan, as far as the rows allow.
 
     A result that cannot be computed does not stop the others. `not_computed` has a sentence for each such result.
@@ -64,6 +67,8 @@ def run_planned(rows_of: RowsOf, plan: PlannedAnalyses) -> PlannedResults:
         Function that returns the rows of people, of language models, or of everyone.
     plan
         The plan. The flags that a result uses are added to its rows.
+    changed_tests
+        The confirmatory tests of the locked or registered plan that this plan changed or left out; see `planned_tests`.
     """
     known: dict[tuple[Who, frozenset[str]], pd.DataFrame] = {}
 
@@ -89,7 +94,7 @@ def run_planned(rows_of: RowsOf, plan: PlannedAnalyses) -> PlannedResults:
             with input_error_about(f"the model `{name}`"):
                 data = rows(model)
             models[name] = fit_planned_model(data, name, model, plan.confidence)
-    tests = planned_tests(rows, plan, not_computed)
+    tests = planned_tests(rows, plan, not_computed, changed_tests)
     ratings: dict[str, ConfidenceRatings] = {}
     for name, rated in plan.confidence_ratings.items():
         with collect_input_error(not_computed):

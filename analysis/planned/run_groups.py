@@ -1,7 +1,10 @@
 """Random effects of runs, such as `(1 | run)` and `(1 | model)`, in rows that also contain people."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 
+from analysis.data.columns import KINDS
 from analysis.statistics.mixed_models.formulas import Formula, parse_formula
 from experiment.study.analysis_plan import OF_RUNS
 
@@ -36,6 +39,23 @@ def with_people_as_groups(rows: pd.DataFrame, formula: str) -> pd.DataFrame:
     names = "participant " + rows["participant"].astype("str")
     return rows.assign(**{column: rows[column].astype(object).where(rows["kind"] == "model", names)
                           for column in columns})  # fmt: skip
+
+
+def who_of(rows: pd.DataFrame, columns: Sequence[str]) -> str:
+    """Return whose trials have values in all `columns`: `people`, `models` or `everyone`.
+
+    The text is empty if the rows are not trials of a study.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"kind": ["human", "model"], "correct": [1, 0], "temperature": [None, 0.7]})
+    >>> who_of(rows, ["correct"]), who_of(rows, ["correct", "temperature"]), who_of(rows[["correct"]], ["correct"])
+    ('everyone', 'models', '')
+    """
+    if "kind" not in rows or not set(rows["kind"].unique()) <= set(KINDS):
+        return ""
+    is_model = rows.loc[rows[[*columns]].notna().all(axis="columns"), "kind"] == "model"
+    return "models" if is_model.all() else "everyone" if is_model.any() else "people"
 
 
 def run_groups_of(formula: Formula) -> list[str]:

@@ -4,7 +4,6 @@ If the rules changed since the plan was locked or registered, also the results w
 """
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 
 import pandas as pd
 
@@ -13,6 +12,7 @@ from analysis.measures.accuracy import accuracy
 from analysis.measures.differences import differences
 from analysis.planned.results import run_planned
 from analysis.planned.study_rows import plan_for, study_rows
+from analysis.preregistration.deviations import Registration
 from analysis.sentences import count
 from batteries.errors import InputError
 from experiment.study.analysis_plan import AnalysisPlan
@@ -25,7 +25,7 @@ OVERLAP_COLUMNS = ["rule", "n_participants_excluded", "n_trials_excluded", "n_pa
 
 
 def sensitivity(
-    trials: pd.DataFrame, plan: AnalysisPlan, planned: Exclusions, earlier_rules: EarlierRules = MappingProxyType({})
+    trials: pd.DataFrame, plan: AnalysisPlan, planned: Exclusions, registration: Registration
 ) -> dict[str, pd.DataFrame]:
     """Return accuracies, differences, tests and coefficients for each set of exclusion rules.
 
@@ -37,9 +37,9 @@ def sensitivity(
         The plan with all its rules.
     planned : Exclusions
         The exclusions by all rules of the plan.
-    earlier_rules : dict
-        The exclusion rules of the locked or registered plan, if they differ from the rules of the plan. The key is `as
-        locked` or `as registered`.
+    registration : Registration
+        The statement on the preregistration: the tests and exclusion rules of the locked or registered plan that
+        changed.
 
     Returns
     -------
@@ -53,6 +53,7 @@ def sensitivity(
         number of test trials that enter or leave the analysis without the rule. The dictionary is empty if neither
         plan has exclusion rules.
     """
+    earlier_rules = registration.earlier_rules
     if not plan.exclusions and not earlier_rules:
         return {}
     parts: dict[str, list[pd.DataFrame]] = {}
@@ -60,7 +61,7 @@ def sensitivity(
     for rules, marked in _variants(trials, plan, planned, earlier_rules):
         if (rule := rules.removeprefix(WITHOUT)) != rules and rules != WITHOUT_ANY:
             overlaps.append({"rule": rule, **_overlap(rule, marked, planned)})
-        for name, table in _results(marked, plan).items():
+        for name, table in _results(marked, plan, registration).items():
             parts.setdefault(f"sensitivity_{name}", []).append(_labelled(table, rules))
     tables = {name: pd.concat(tables, ignore_index=True) for name, tables in parts.items()}
     return {"sensitivity_rules": pd.DataFrame(overlaps, columns=OVERLAP_COLUMNS)} | tables
@@ -131,13 +132,13 @@ def _variants(
             continue
 
 
-def _results(marked: pd.DataFrame, plan: AnalysisPlan) -> dict[str, pd.DataFrame]:
+def _results(marked: pd.DataFrame, plan: AnalysisPlan, registration: Registration) -> dict[str, pd.DataFrame]:
     of_people = accuracy(marked, [], plan).query("kind != 'model'")  # No rule applies to models.
     results = {"accuracy": of_people, "differences": differences(marked, [], plan)}
     if not (plan.tests or plan.models):
         return results
     plan = plan_for(marked, plan.model_copy(update={"tables": {}, "confidence_ratings": {}}))
-    found = run_planned(study_rows(marked, plan.demands), plan)
+    found = run_planned(study_rows(marked, plan.demands), plan, registration.changed_tests)
     models = [
         model.model.coefficients.assign(name=name)[["name", "term", "estimate", "std_error", "statistic", "p_value"]]
         for name, model in found.models.items()

@@ -3,16 +3,20 @@
 If a planned test ignores that the same participants have values at several levels, the paired test is added.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from analysis.data.row_filters import chosen_rows, require_columns, where_words
 from analysis.planned.factorial_tests import factorial_test
 from analysis.planned.grouping_warnings import dependence_warnings
 from analysis.planned.named_columns import named_columns
+from analysis.planned.run_groups import who_of
 from analysis.planned.unit_values import (
     AGAINST,
     ALL_MISSING,
@@ -43,7 +47,8 @@ MAIN, PAIRED, EQUIVALENCE = "main test", "paired form", "equivalence"
 COLUMNS = ["name", "form", "test", "of", "factor", "levels", "against", "where", "n", "n_unit", "statistic_name",
            "statistic", "df", "df_error", "p_value", "p_holm", "p_bh", "estimate", "ci_low", "ci_high", "estimate_unit",
            "effect_name", "effect", "effect_ci_low", "effect_ci_high", "generalized_eta_squared",
-           "partial_omega_squared", "cohens_f", "bayes_factor_10", "family", "exploratory", "warnings"]  # fmt: skip
+           "partial_omega_squared", "cohens_f", "bayes_factor_10", "family", "n_family", "exploratory", "who",
+           "warnings"]  # fmt: skip
 
 NUMBERS = ["statistic", "df", "df_error", "p_value", "estimate", "ci_low", "ci_high", "effect", "effect_ci_low",
            "effect_ci_high", "generalized_eta_squared", "partial_omega_squared", "cohens_f",
@@ -67,8 +72,23 @@ class _Values:
         return self.of_units[level].dropna().to_numpy(dtype="float64")
 
 
+def family_sizes(tests: Iterable[PlannedTest]) -> Counter[tuple[str, bool, bool]]:
+    """Return the number of tests that are corrected together. Each effect of an analysis of variance is one test.
+
+    The key is the family, true for exploratory tests, and true for equivalence tests.
+    """
+    sizes: Counter[tuple[str, bool, bool]] = Counter()
+    for planned in tests:
+        sizes[planned.family, planned.exploratory, False] += planned.n_effects
+        sizes[planned.family, planned.exploratory, True] += planned.equivalence_margin is not None
+    return sizes
+
+
 def planned_tests(
-    rows_of: Callable[[PlannedTest], pd.DataFrame], plan: PlannedAnalyses, not_computed: list[str] | None = None
+    rows_of: Callable[[PlannedTest], pd.DataFrame],
+    plan: PlannedAnalyses,
+    not_computed: list[str] | None = None,
+    changed_tests: Mapping[str, PlannedTest] = MappingProxyType({}),
 ) -> pd.DataFrame:
     """Run the tests of a plan.
 
@@ -80,6 +100,9 @@ def planned_tests(
         The plan, with its tests and the confidence level of intervals.
     not_computed
         The function adds a sentence to this list for each test that cannot be computed.
+    changed_tests
+        The confirmatory tests of the locked or registered plan that this plan changed or left out. They are not run,
+        but they count in their families.
 
     Returns
     -------
@@ -87,19 +110,27 @@ def planned_tests(
         The columns `COLUMNS`, one row for each form of each test. An analysis of variance with several factors has one
         row for each main effect and interaction, and `factor` is then the effect, such as `group:condition`. The form
         `main test` is the test itself. If a unit (such as a participant) has values at several levels, but the test
-        treats these values as independent, the form `paired form` is added. The form `equivalence` is added if the
-        test has a margin. `p_holm` and `p_bh` are the p values after correction for the number of tests in a family.
-        Each effect of an analysis of variance counts as one test. Confirmatory tests, exploratory tests and
-        equivalence tests are corrected separately. For the correction, the p value of a paired form replaces the p
-        value of the main test in the family. `n_unit` is the unit of `n`. `estimate_unit` is the unit of `estimate`
-        and its interval: `share of yes` for a yes-no column, otherwise the name of the column. `levels` has the
-        levels; the estimate is the first minus the second. `effect_ci_low` and `effect_ci_high` are the bounds of the
-        interval of `effect`. `warnings` states why a result may be misleading.
+        treats these values as independent, the form `paired form` is added. The form `equivalence` is added if the test
+        has a margin. `p_holm` and `p_bh` are the p values after correction for the number of tests in a family. Each
+        effect of an analysis of variance counts as one test. Confirmatory tests, exploratory tests and equivalence
+        tests are corrected separately. For the correction, the p value of a paired form replaces the p value of the
+        main test in the family. `n_family` is the number of tests in the correction: all planned tests of the family,
+        even if they cannot be computed or are in `changed_tests`. `n_unit` is the unit of `n`. `estimate_unit` is the
+        unit of `estimate` and its interval: `share of yes` for a yes-no column, otherwise the name of the column.
+        `levels` has the levels; the estimate is the first minus the second. `who` states whose trials the test used:
+        `people`, `models` or `everyone`; it is empty for data that are not a study's trials. `effect_ci_low` and
+        `effect_ci_high` are the bounds of the interval of `effect`. `warnings` states why a result may be misleading.
 
     Raises
     ------
     InputError
         If a test cannot be computed and `not_computed` is None. The message names the test.
+
+    Notes
+    -----
+    A test without a p value counts in the correction as a test with p = 1. So the correction has the number of tests
+    that was planned, and a test that fails does not make the other tests significant. R's ``p.adjust(p, method, n)``
+    does the same if `n` is the number of planned tests.
     """
     rows: list[dict[str, Any]] = []
     for name, planned in plan.tests.items():
@@ -111,16 +142,19 @@ def planned_tests(
         return pd.DataFrame(columns=COLUMNS)
     # A column without any number would otherwise contain None.
     table = pd.DataFrame(rows).astype(dict.fromkeys(NUMBERS, "float64"))
-    for _, family in table.groupby(["family", "exploratory"], sort=False):
+    sizes = family_sizes([*plan.tests.values(), *changed_tests.values()])
+    for (named, exploratory), family in table.groupby(["family", "exploratory"], sort=False):
         for form in family["form"].unique():
             of_form = family[family["form"] == form]
             instead = family[(family["form"] == MAIN) & ~family["name"].isin(of_form["name"])]
             together = of_form if form == EQUIVALENCE else pd.concat([of_form, instead])
-            p_values = together["p_value"].to_numpy()
+            size = sizes[str(named), bool(exploratory), form == EQUIVALENCE]
+            p_values = np.concatenate([together["p_value"], np.ones(size - len(together))])
+            table.loc[of_form.index, "n_family"] = size
             corrected = {"p_holm": holm(p_values), "p_bh": benjamini_hochberg(p_values)}
             for column, values in corrected.items():
                 table.loc[of_form.index, column] = values[: len(of_form)]
-    return table[COLUMNS]
+    return table[COLUMNS].astype({"n_family": "int64"})
 
 
 def rows_of_test(
@@ -143,6 +177,7 @@ def rows_of_test(
         "n_unit": unit_of_n(chosen, planned),
         "family": planned.family,
         "exploratory": planned.exploratory,
+        "who": who_of(chosen, [planned.of]),
     }
     try:
         found = list(_effects(chosen, levels, planned, plan))

@@ -16,7 +16,7 @@ from analysis.preregistration.lock import Lock, plan_content
 from batteries.canonical_json import same_json
 from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.exclusion_rules import ExclusionRule
-from experiment.study.planned_analyses import PlannedAnalyses
+from experiment.study.planned_analyses import PlannedAnalyses, PlannedTest
 
 Plan = TypeVar("Plan", bound=PlannedAnalyses)
 
@@ -115,8 +115,7 @@ def with_exploratory_marked(plan: Plan, earlier: EarlierPlan | None) -> Plan:
     if earlier is None:
         return plan
     before, run = earlier.content, plan_content(plan)
-    flags, flags_before = run.get("flags", {}), before.get("flags", {})
-    changed = {name for name in {*flags, *flags_before} if not same_json(flags.get(name), flags_before.get(name))}
+    changed = _changed_flags(before, run)
     changes: dict[str, Any] = {}
     for part in NAMED:
         if not hasattr(plan, part):
@@ -139,6 +138,27 @@ def lock_that_counts(locks: Sequence[Lock]) -> Lock | None:
     return next((lock for lock in reversed(locks) if not lock.n_sessions), first)
 
 
+def _changed_flags(before: dict[str, Any], run: dict[str, Any]) -> set[str]:
+    flags, flags_before = run.get("flags", {}), before.get("flags", {})
+    return {name for name in {*flags, *flags_before} if not same_json(flags.get(name), flags_before.get(name))}
+
+
+def _changed_tests(earlier: EarlierPlan, plan: PlannedAnalyses) -> dict[str, PlannedTest]:
+    """Return the confirmatory tests of the earlier plan that this plan changed or left out."""
+    before, run = earlier.content, plan_content(plan)
+    flags, tests = _changed_flags(before, run), run.get("tests", {})
+    changed = {
+        name: planned
+        for name, planned in before.get("tests", {}).items()
+        if not same_json(planned, tests.get(name)) or _uses(planned, flags)
+    }
+    try:
+        of_plan = PlannedAnalyses.model_validate({"tests": changed}).tests
+    except ValidationError:  # A kind of test that an earlier version of Equipoise had.
+        return {}
+    return {name: planned for name, planned in of_plan.items() if not planned.exploratory}
+
+
 def _uses(planned: Any, flags: set[str]) -> bool:
     """Return True if the entry `planned` of a plan uses one of the flags."""
     words = set(re.findall(r"[A-Za-z0-9_-]+", json.dumps(planned)))
@@ -158,6 +178,10 @@ class Registration:
     changed_settings: tuple[str, ...] = ()
     """The changed settings that apply to many results (`CONSEQUENCES`). Exclusions by the researcher count as a change
     of `exclusions`.
+    """
+    changed_tests: Mapping[str, PlannedTest] = field(default_factory=dict)
+    """The confirmatory tests of the earlier plan that this plan changed or left out. They still count in the correction
+    for the number of tests in their families.
     """
     is_recorded: bool = True
     """False if there is no earlier plan. Then no result of the analysis is preregistered."""
@@ -218,7 +242,14 @@ def registration_of(
         if (part == "exclusions" and by_researcher) or not same_json(earlier.content.get(part), run.get(part))
     )
     same = "" if found else f" The plan of this analysis is identical to the {earlier.recorded} plan."
-    return Registration(f"{words}{same}{advice}", found, earlier.recorded, _changed_rules(earlier, plan), changed)
+    return Registration(
+        f"{words}{same}{advice}",
+        found,
+        earlier.recorded,
+        _changed_rules(earlier, plan),
+        changed,
+        _changed_tests(earlier, plan),
+    )
 
 
 def _lock_words(lock: Lock, locks: Sequence[Lock], first_at: str | None) -> str:

@@ -5,6 +5,7 @@ import re
 import pandas as pd
 
 from analysis.planned.tests import EQUIVALENCE
+from analysis.report.deviation_sentences import family_sentence
 from analysis.report.planned_sentences import WELCH_BAYES, level_of_significance, unit_value_sentences
 from analysis.sentences import percent
 from analysis.statistics.permutation_tests import MEAN_DIFFERENCE
@@ -152,6 +153,8 @@ def _correction_words(plan: PlannedAnalyses, tests: pd.DataFrame) -> list[str]:
     ]
     if _has_several_factors(plan, tests):
         sentences.append("Each main effect and interaction of an analysis of variance is a test of its family.")
+    if missing := family_sentence(tests, plan):
+        sentences.append(missing)
     if tests["exploratory"].nunique() > 1:
         sentences.append("Confirmatory and exploratory tests were corrected separately.")
     if (tests["form"] == EQUIVALENCE).any():

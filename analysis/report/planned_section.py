@@ -12,7 +12,9 @@ from analysis.figures.drawing.sheet import Drawing
 from analysis.planned.models import FittedModel
 from analysis.planned.results import PlannedResults
 from analysis.planned.tests import EQUIVALENCE, MAIN
+from analysis.preregistration.deviations import NOT_LOCKED, Registration
 from analysis.report.confidence_section import confidence_section
+from analysis.report.deviation_sentences import changed_tests_sentence, deviation_of_tests, family_sentence
 from analysis.report.formatting import ShownTable, cell_words, heading, shown
 from analysis.report.html import with_markup
 from analysis.report.methods_section import ADJUSTMENTS, n_contrasts_of_family
@@ -58,17 +60,22 @@ MOST_OPEN_ROWS = 12
 
 
 def planned_section(
-    results: PlannedResults, plan: PlannedAnalyses, figures: dict[str, list[Drawing]]
+    results: PlannedResults,
+    plan: PlannedAnalyses,
+    figures: dict[str, list[Drawing]],
+    registration: Registration = NOT_LOCKED,
 ) -> dict[str, Any]:
     """Return the input of the template `planned.html`. `figures` is the result of `planned_figures`."""
     rows = results.tests.to_dict("records")
+    deviation = "" if results.tests.empty else _test_deviation(results.tests, plan, registration)
     return {
         "not_computed": results.not_computed,
         "tests": None if results.tests.empty else _tests(results.tests, plan),
-        "test_notes": " ".join(_test_notes(results.tests, plan)),
+        "test_deviation": deviation,
+        "test_notes": " ".join(filter(None, [*_test_notes(results.tests, plan), deviation])),
         "confidence": plan.confidence,
         "test_sentences": _test_sentences(rows, plan),
-        "test_warnings": _test_warnings(rows, plan),
+        "test_warnings": warnings_of_tests(results.tests, plan),
         "models": [_model(model, plan, figures.get(name, [])) for name, model in results.models.items()],
         "confidence_ratings": confidence_section(results, plan, figures),
         "tables": [
@@ -103,7 +110,7 @@ def _tests(tests: pd.DataFrame, plan: PlannedAnalyses) -> ShownTable:
     """
     named = tests.assign(test=[test_name(row, plan) for row in tests.to_dict("records")])
     confidence = None if _has_equivalence(tests) else plan.confidence
-    dropped = ["warnings", *(name for name in ("exploratory", "against") if not tests[name].any())]
+    dropped = ["warnings", "n_family", "who", *(name for name in ("exploratory", "against") if not tests[name].any())]
     of_anova = ["generalized_eta_squared", "partial_omega_squared", "cohens_f"]
     dropped += [] if tests["generalized_eta_squared"].notna().any() else of_anova
     first = [name for name in ("name", "exploratory") if name not in dropped]
@@ -126,6 +133,7 @@ def _test_notes(tests: pd.DataFrame, plan: PlannedAnalyses) -> list[str]:
             f"equivalence test has {percent(2 * plan.confidence - 1, 0)}."
         )
     notes.append("p values are corrected within each family of tests.")
+    notes.append(family_sentence(tests, plan))
     if has_effects:
         notes.append("Each main effect and interaction of an analysis of variance is a test of its family.")
     notes.append("Confirmatory and exploratory tests are corrected separately.")
@@ -144,11 +152,17 @@ def _test_notes(tests: pd.DataFrame, plan: PlannedAnalyses) -> list[str]:
     ]
 
 
-def _test_warnings(rows: Sequence[Mapping[Hashable, Any]], plan: PlannedAnalyses) -> list[str]:
+def _test_deviation(tests: pd.DataFrame, plan: PlannedAnalyses, registration: Registration) -> str:
+    """Return the deviations from the locked plan that concern the tests, or an empty text."""
+    sentences = deviation_of_tests(registration, tests, plan), changed_tests_sentence(registration)
+    return " ".join(filter(None, sentences))
+
+
+def warnings_of_tests(tests: pd.DataFrame, plan: PlannedAnalyses) -> list[str]:
     """Return the warnings of the tests. A warning for all effects of an analysis of variance is written only once."""
     lines = []
-    for (name, form), tests in groupby(rows, key=lambda row: (row["name"], row["form"])):
-        effects = [*tests]
+    for (name, form), of_form in groupby(tests.to_dict("records"), key=lambda row: (row["name"], row["form"])):
+        effects = [*of_form]
         own = [re.split(r"(?<=\.) ", row["warnings"]) if row["warnings"] else [] for row in effects]
         shared = [said[0] for said in takewhile(lambda said: len(set(said)) == 1, zip(*own, strict=False))]
         ending = "" if form == MAIN else f", {form}"

@@ -103,7 +103,9 @@ def render_report(title: str, analysis: Analysis, by_factor: list[FactorAccuracy
             models_of_subjects=models_of_subjects(analysis.tables["models"]),
             factors=_levels(by_factor),
             cells=of_factors,
-            planned=planned_section(analysis.planned, plan_for(exclusions.trials, plan), analysis.figures_of_plan),
+            planned=planned_section(
+                analysis.planned, plan_for(exclusions.trials, plan), analysis.figures_of_plan, analysis.registration
+            ),
             summary=study_summary(
                 analysis.tables,
                 int(analysis.tables["models"]["model"].nunique()),

@@ -1,6 +1,6 @@
 """The summary at the top of a report: at most seven entries, and what failed comes first."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -11,6 +11,14 @@ from analysis.planned.results import PlannedResults
 from analysis.planned.tests import EQUIVALENCE, MAIN, PAIRED
 from analysis.preregistration.deviations import NOT_LOCKED, Registration
 from analysis.report.confidence_section import confidence_summary
+from analysis.report.deviation_sentences import (
+    MOST_NAMES,
+    concerned_tests,
+    deviation_of_accuracy,
+    deviation_of_tests,
+    deviation_sentence,
+    family_sentence,
+)
 from analysis.report.planned_sentences import (
     CORRECTIONS,
     decisive_p,
@@ -25,9 +33,6 @@ from experiment.study.planned_analyses import PlannedAnalyses
 
 MOST_ENTRIES = 7
 """Maximum number of entries of a summary. The failures and the deviations from the plan are one of these entries."""
-MOST_NAMES = 8
-"""Maximum number of names in a list of an entry. Longer lists are shortened, so that an entry has a few lines."""
-
 
 Tables = Mapping[str, pd.DataFrame]
 
@@ -53,11 +58,18 @@ def study_summary(
         The statement on the deviations from the locked or registered plan.
     """
     overall: list[dict[str, Any]] = tables["accuracy_overall"].to_dict("records")  # type: ignore[assignment]
+    people = [row for row in overall if row["kind"] != "model"]
+    models = [row for row in overall if row["kind"] == "model"]
     has_plan = bool(plan.tests or plan.models or plan.confidence_ratings or _with_margin(plan))
 
     def entries(most: int) -> list[str]:
         planned = summary_sentences(results, plan, most, registration, tables) if has_plan else []
-        return [*accuracy_summary(overall, n_models, plan, most), chance, *planned]
+        accuracies = [
+            f"{entry} {deviation_of_accuracy(registration, plan, who)}".strip()
+            for who, rows in (("people", people), ("models", models))
+            for entry in accuracy_summary(rows, n_models, plan, most)
+        ]
+        return [*accuracies, chance, *planned]
 
     full = entries(MOST_IN_SENTENCES)
     return full if len(full) < MOST_ENTRIES else entries(1)
@@ -76,18 +88,21 @@ def summary_sentences(
     have up to `most` confidence ratings. More of them are one entry. If a setting differs from the earlier plan
     (`registration`), each entry to which this setting applies says so. `tables` are the tables of a study, by name.
     """
-    tests = _test_summary(_confirmatory(results.tests), plan)
+    confirmatory = _confirmatory(results.tests)
+    tests = _test_summary(confirmatory, plan)
     if tests:
-        whos = {plan.tests[name].who for name in _confirmatory(results.tests)["name"]}
-        tests.append(_deviation(registration, whos, "correction") + _with_earlier_rules(registration, tables, plan))
+        tests += [family_sentence(confirmatory, plan)] if plan.correction in CORRECTIONS else []
+        tests.append(deviation_of_tests(registration, confirmatory, plan))
+        if concerned_tests("exclusions", confirmatory, plan):
+            tests.append(_with_earlier_rules(registration, tables, plan))
     compared = _comparison_summary(tables, plan) if isinstance(plan, AnalysisPlan) else ""
     if compared:
-        tests += [compared, _deviation(registration, {"everyone"}, "items", "item_cluster")]
+        tests += [compared, deviation_sentence(registration, {"everyone"}, "items", "item_cluster")]
     entries = [" ".join(filter(None, tests))] if tests else []
-    models = {fitted.planned.who for fitted in results.models.values() if not fitted.planned.exploratory}
-    ratings = {one.planned.who for one in results.confidence_ratings.values() if not one.planned.exploratory}
-    entries += [f"{entry} {_deviation(registration, models)}".strip() for entry in _model_summary(results, plan, most)]
-    entries += [f"{entry} {_deviation(registration, ratings)}".strip() for entry in confidence_summary(results, most)]
+    models = [fitted.who for fitted in results.models.values() if not fitted.planned.exploratory]
+    ratings = [found.who for found in results.confidence_ratings.values() if not found.planned.exploratory]
+    entries += _with_deviations(_model_summary(results, plan, most), models, registration)
+    entries += _with_deviations(confidence_summary(results, most), ratings, registration)
     if entries:
         return entries
     exploratory = [
@@ -104,20 +119,16 @@ def _confirmatory(tests: pd.DataFrame) -> pd.DataFrame:
     return tests[~tests["exploratory"].astype(bool)]
 
 
-def _deviation(registration: Registration, whos: Collection[str], *further: str) -> str:
-    """Return a sentence with the changed settings that apply to results, or an empty text.
+def _with_deviations(entries: Sequence[str], whos: Sequence[str], registration: Registration) -> list[str]:
+    """Return the entries with the changed settings that concern them.
 
-    `whos` has the trials that the results use: `people`, `models` or `everyone`. `further` has the settings that apply
-    only to results of this kind.
+    `whos` states whose trials each result uses. There is one entry for each result, or one entry for all results.
     """
-    of_people = ["exclusions"] if {"people", "everyone"} & {*whos} else []
-    of_models = ["invalid"] if {"models", "everyone"} & {*whos} else []
-    changed = [
-        f"`{name}`"
-        for name in (*of_people, *of_models, "confidence", *further)
-        if name in registration.changed_settings
+    of_entries = [{who} for who in whos] if len(entries) == len(whos) else [{*whos}]
+    return [
+        f"{entry} {deviation_sentence(registration, of_entry)}".strip()
+        for entry, of_entry in zip(entries, of_entries, strict=True)
     ]
-    return f"Deviation from the {registration.recorded} plan: {listed(changed)}." if changed else ""
 
 
 def _with_earlier_rules(registration: Registration, tables: Tables, plan: PlannedAnalyses) -> str:
@@ -131,7 +142,7 @@ def _with_earlier_rules(registration: Registration, tables: Tables, plan: Planne
         for form, found in ((MAIN, "significant"), (EQUIVALENCE, "equivalent"))
         if len(of_form := tests[tests["form"] == form])
     ]
-    return f" With the {registration.recorded} exclusion rules, {', '.join(counts)}." if counts else ""
+    return f"With the {registration.recorded} exclusion rules, {', '.join(counts)}." if counts else ""
 
 
 def _with_margin(plan: AnalysisPlan) -> list[str]:

@@ -37,7 +37,7 @@ def render_table_report(title: str, analysis: TableAnalysis) -> str:
             registration=analysis.registration,
             comparisons=[],
             has_unplanned=False,
-            planned=planned_section(analysis.planned, plan, analysis.figures_of_plan),
+            planned=planned_section(analysis.planned, plan, analysis.figures_of_plan, analysis.registration),
             notes=analysis.notes,
             methods=methods_of_data(plan, analysis.planned, software_version),
             rules=[],

@@ -563,6 +563,46 @@ def test_planned_tests_paired_forms_and_equivalence_tests_are_separate_families(
     assert len(table) == sum(map(len, families.values()))
 
 
+def test_planned_tests_without_a_result_count_in_the_correction_of_their_family(made_up):
+    """One test cannot be computed, and an analysis of variance with three effects was changed since the lock.
+
+    In R, where the p values are those of the three computed tests:
+    p <- c(0.0088001344517729, 0.000429655088834132, 8.39296441991023e-07)
+    p.adjust(p, "holm", n = 7); p.adjust(p, "BH", n = 7)
+    """
+    tests = {"student": T | BY_GROUP, "paired": T | X_Z | IN_CONDITION, "against": T | {"against": 600}}
+    alone = run(made_up, tests)
+    missing = {"no_rows": T | BY_GROUP | {"where": {"site": "Nowhere"}, "equivalence_margin": 5}}
+    changed = {"crossed": T | {"test": "anova", "between": "group", "within": "condition"}}
+    plan, before = (PlannedAnalyses.model_validate({"tests": of_plan}) for of_plan in (tests | missing, changed))
+    not_computed = []
+    table = planned_tests(lambda _: made_up, plan, not_computed, before.tests)
+    assert len(not_computed) == 1
+    assert alone["n_family"].tolist() == [3] * 3
+    assert table["n_family"].tolist() == [7] * 3
+    assert table["p_value"].tolist() == alone["p_value"].tolist()
+    assert table["p_holm"].tolist() == pytest.approx([4.40006722588645e-02, 2.57793053300479e-03, 5.87507509393716e-06])
+    assert table["p_bh"].tolist() == pytest.approx([2.05336470541368e-02, 1.50379281091946e-03, 5.87507509393716e-06])
+
+
+def test_an_exploratory_test_that_cannot_be_computed_does_not_change_the_correction_of_confirmatory_tests(made_up):
+    tests = {"student": T | BY_GROUP, "paired": T | X_Z | IN_CONDITION}
+    lost = T | BY_GROUP | {"where": {"site": "Nowhere"}}
+    plan = PlannedAnalyses.model_validate({"tests": tests | {"lost": lost | {"exploratory": True}}})
+    table = planned_tests(lambda _: made_up, plan, [])
+    assert table["p_holm"].tolist() == run(made_up, tests)["p_holm"].tolist()
+    assert table["n_family"].tolist() == [2, 2]
+
+
+def test_an_equivalence_test_counts_only_planned_equivalence_tests(made_up):
+    margin = {"equivalence_margin": 200.0}
+    lost = T | BY_GROUP | {"where": {"site": "Nowhere"}}
+    tests = {"student": T | BY_GROUP | margin, "lost": lost | margin, "without": lost}
+    table = planned_tests(lambda _: made_up, PlannedAnalyses.model_validate({"tests": tests}), []).set_index("form")
+    assert table["n_family"].to_dict() == {MAIN: 3, EQUIVALENCE: 2}
+    assert table.loc[EQUIVALENCE, "p_holm"] == pytest.approx(2 * table.loc[EQUIVALENCE, "p_value"])
+
+
 def test_a_test_alone_in_its_family_keeps_its_p_value():
     row = one(units(), **BETWEEN)
     assert row["p_value"] == row["p_holm"] == row["p_bh"]

@@ -340,6 +340,20 @@ def test_a_lock_counts_more_than_a_registration(locks):
     assert found.deviations == []
 
 
+def test_confirmatory_tests_that_changed_or_are_missing_are_kept_for_the_size_of_their_family(path):
+    t_test = CONTENT["tests"]["main"]
+    before = {
+        "same": t_test, "changed": t_test, "left_out": t_test, "of_flag": t_test | {"of": "perfect"},
+        "free": t_test | {"exploratory": True},
+    }  # fmt: skip
+    now = {"same": t_test, "changed": t_test | {"of": "correct"}, "of_flag": before["of_flag"], "new": t_test}
+    add_lock(path, plan(tests=before), of=OF, n_sessions=0, software="e", now=AT)
+    found = registration_of(read_locks(path), None, plan(tests=now, flags=CHANGES["flags"]), OF, None).changed_tests
+    assert [*found] == ["changed", "left_out", "of_flag"]
+    assert found["changed"].of == "score"
+    assert registration_of(read_locks(path), None, plan(tests=before), OF, None).changed_tests == {}
+
+
 @pytest.mark.parametrize(("of", "name"), [("lock", "as locked"), ("store", "as registered")])
 def test_changed_exclusion_rules_are_kept_for_the_sensitivity(path, of, name):
     add_lock(path, plan(), of=OF, n_sessions=0, software="e", now=AT)

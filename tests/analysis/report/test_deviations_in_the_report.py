@@ -33,8 +33,8 @@ CHANGED = LOCKED | {
 }
 
 
-def trials_of(view: Any, row: Any) -> pd.DataFrame:
-    """Return eight participants, of whom two are fast, and a model that is always right."""
+def trials_of(view: Any, row: Any, *others: str) -> pd.DataFrame:
+    """Return eight participants, of whom two are fast, a model with one wrong response, and other models with three."""
 
     def responses(n_wrong: int, **who: Any) -> list[dict[str, Any]]:
         return [
@@ -57,7 +57,8 @@ def trials_of(view: Any, row: Any) -> pd.DataFrame:
         for at, one in enumerate(session):
             one["rt_ms"] = 300.0 - 290 * (at % 2)
     model = responses(1, kind="model", run="model", model="model")
-    return tidy_trials(view(people, fast, model))
+    of_others = [responses(3, kind="model", run=name, model=name) for name in others]
+    return tidy_trials(view(people, fast, model, of_others))
 
 
 def report_of(
@@ -123,6 +124,123 @@ def test_changed_exclusion_rules_say_that_the_results_deviate_and_the_number_wit
         f"equivalent: {n_significant('as locked', 'equivalence')} of 1."
     ) in line
     assert "So every result that uses trials of participants deviates from the locked plan." in text
+
+
+MISSING = "A planned test that was not computed in its planned form counts in the correction with p = 1 "
+
+
+def part_of(text: str, heading: str, following: str) -> str:
+    return text.split(f"\n{heading}\n", maxsplit=1)[1].split(f"\n{following}\n", maxsplit=1)[0]
+
+
+def test_planned_tests_without_a_result_are_counted_in_the_summary_the_note_and_the_methods(
+    view: Any, row: Any, tmp_path: Path, deviating: tuple[Analysis, str, Path]
+) -> None:
+    since = "1 changed or left out since the plan was recorded"
+    analysis, text, _ = deviating
+    assert analysis.planned.tests.query("not exploratory")["n_family"].tolist() == [3, 1, 3]
+    assert f"{MISSING}(family tests: 3 tests, {since})." in text.split("\nItems\n", maxsplit=1)[0]
+    assert text.count(f"{MISSING}(family tests: 3 tests, {since}).") == 3
+
+    lost = T_TEST | {"where": {"condition": "C"}, "equivalence_margin": 0.1}
+    tests = LOCKED["tests"] | {
+        "lost": lost,
+        "free": lost | {"exploratory": True},
+        "free_2": T_TEST | {"exploratory": True},
+    }
+    planned = LOCKED | {"exclusions": [], "tests": tests}
+    changed = planned | {"tests": tests | {"items": tests["items"] | {"of": "score", "against": 0.5}}}
+    analysis, text = report_of(trials_of(view, row), tmp_path / "out", changed, planned)
+    assert len(analysis.planned.not_computed) == 2
+    words = (
+        f"{MISSING}(family tests: 4 tests, 1 not computed, {since}; family tests, equivalence: 2 tests, 1 not computed"
+    )
+    assert f"{words})." in part_of(text, "Summary", "Items")
+    with_exploratory = f"{words}; family tests, exploratory: 3 tests, 1 not computed)."
+    assert with_exploratory in part_of(
+        text, "Tests", "Statistical models" if analysis.planned.models else "Methods section"
+    )
+    assert with_exploratory in text.split("\nMethods section\n", maxsplit=1)[1]
+
+    uncorrected = changed | {"correction": "none"}
+    _, text = report_of(trials_of(view, row), tmp_path / "none", uncorrected, uncorrected)
+    assert MISSING not in part_of(text, "Summary", "Items")
+
+
+def test_without_missing_tests_the_report_says_nothing_about_them(view: Any, row: Any, tmp_path: Path) -> None:
+    _, text = report_of(trials_of(view, row), tmp_path / "out", LOCKED, LOCKED)
+    assert MISSING not in text
+
+
+OF_MODELS = {"test": "t", "of": "correct", "per": "item_id", "against": "chance"}
+ONLY_MODELS = {
+    "asked": OF_MODELS | {"who": "models"},
+    "chosen": OF_MODELS | {"who": "everyone", "where": {"kind": "model"}},
+    "by_level": {"test": "welch_t", "of": "correct", "per": "item_id", "between": "subject", "who": "everyone",
+                 "levels": ["model", "other"]},
+}  # fmt: skip
+DEVIATION = "Deviation from the locked plan: exclusions"
+
+
+@pytest.mark.parametrize("correction", ["holm", "none"])
+def test_a_deviation_of_exclusions_is_only_beside_results_that_it_can_concern(
+    view: Any, row: Any, tmp_path: Path, correction: str
+) -> None:
+    """With a correction, the p value of each test of a family depends on the others."""
+    locked = {"exclusions": LOCKED["exclusions"], "correction": correction, "resamples": 1000}
+    now, trials = {"exclusions": CHANGED["exclusions"]}, trials_of(view, row, "other")
+    of_models = locked | {"tests": ONLY_MODELS}
+    analysis, text = report_of(trials, tmp_path / "models", of_models | now, of_models)
+    assert set(analysis.planned.tests["who"]) == {"models"}
+    people, models, tests = (
+        [line for line in part_of(text, "Summary", "Items").splitlines() if line.startswith(begin)]
+        for begin in ("People: ", ("model: ", "other: "), "Significant planned tests")
+    )
+    assert [len(people), len(models), len(tests)] == [1, 2, 1]
+    assert people[0].endswith(f"trials. {DEVIATION}.")
+    assert DEVIATION not in "".join([*models, *tests])
+    assert "With the locked exclusion rules" not in tests[0]
+    assert DEVIATION not in part_of(text, "Tests", "Methods section")
+
+    mixed = locked | {"tests": ONLY_MODELS | {"speed": T_TEST | {"of": "rt_ms"}}}
+    _, text = report_of(trials, tmp_path / "mixed", mixed | now, mixed)
+    concerned = f"{DEVIATION}." if correction == "holm" else f"{DEVIATION} (only speed)."
+    (line,) = [line for line in part_of(text, "Summary", "Items").splitlines() if line.startswith("Significant")]
+    assert f"{concerned} With the locked exclusion rules, significant: " in line
+    assert part_of(text, "Tests", "Methods section").count(concerned) == 2
+
+
+def test_models_and_confidence_ratings_have_only_deviations_that_concern_their_trials(
+    view: Any, row: Any, tmp_path: Path
+) -> None:
+    """A model of everyone with a setting of model runs uses only trials of models."""
+    formula = "correct ~ condition"
+    models = {
+        "people": {"formula": formula, "who": "people"},
+        "runs": {"formula": formula, "who": "everyone", "where": {"kind": "model"}},
+    }
+    ratings = {"sure": {"rating": "score", "where": {"kind": "model"}}}
+    locked = {"exclusions": LOCKED["exclusions"], "models": models, "confidence_ratings": ratings, "resamples": 1000}
+    _, text = report_of(
+        trials_of(view, row), tmp_path / "out", locked | {"exclusions": [], "invalid": "chance"}, locked
+    )
+    lines = [
+        line for line in part_of(text, "Summary", "Items").splitlines() if line.startswith(("Model ", "Confidence"))
+    ]
+    assert [line.partition("Deviation from the locked plan: ")[2] for line in lines] == [
+        "exclusions.",
+        "invalid.",
+        "invalid.",
+    ]
+
+
+def test_the_tests_section_and_its_note_repeat_the_deviations(deviating: tuple[Analysis, str, Path]) -> None:
+    _, text, _ = deviating
+    section = text.split("\nTests\n")[-1]
+    said = f"{DEVIATION}. Tests of the locked plan that were changed or left out: first."
+    assert section.startswith(f"{said}\n")
+    note = section.split("\nA test is called significant", maxsplit=1)[1].splitlines()[0]
+    assert note.endswith(said)
 
 
 def test_without_a_changed_rule_the_summary_has_no_deviation(view: Any, row: Any, tmp_path: Path) -> None:
