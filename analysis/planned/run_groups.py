@@ -1,12 +1,14 @@
-"""Random effects of runs, such as `(1 | run)` and `(1 | model)`, in rows that also contain people."""
+"""Runs of models as random effects, such as `(1 | run)`, and as units of tests, in rows that may contain people."""
 
 from collections.abc import Sequence
 
 import pandas as pd
 
 from analysis.data.columns import KINDS
+from analysis.sentences import listed
 from analysis.statistics.mixed_models.formulas import Formula, parse_formula
 from experiment.study.analysis_plan import OF_RUNS
+from experiment.study.planned_analyses import PlannedTest
 
 RUN_GROUPS = ("run", *OF_RUNS)
 """The columns with the run of a model and its settings. In the rows of people, these columns have no values."""
@@ -56,6 +58,39 @@ def who_of(rows: pd.DataFrame, columns: Sequence[str]) -> str:
         return ""
     is_model = rows.loc[rows[[*columns]].notna().all(axis="columns"), "kind"] == "model"
     return "models" if is_model.all() else "everyone" if is_model.any() else "people"
+
+
+UNITS_OF_RUNS = ("participant", "run", "session")
+"""The columns that are different in each run of a model, so that a test `per` such a column has runs as units."""
+
+
+def run_unit_warnings(rows: pd.DataFrame, planned: PlannedTest) -> tuple[str, ...]:
+    """Return a warning if several runs of the same model are units of a test.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        The rows that the test uses.
+    planned : PlannedTest
+        The test. If its units are not runs, there is no warning. A chi-square test between units counts rows.
+
+    Notes
+    -----
+    Runs of one model are a sample of this model's responses. They are not a sample of models.
+    """
+    counts_rows = planned.test == "chi_square" and planned.within is None
+    if counts_rows or planned.per not in UNITS_OF_RUNS or not {"kind", "model", planned.per} <= set(rows.columns):
+        return ()
+    runs = rows.loc[(rows["kind"] == "model") & rows[planned.of].notna(), ["model", planned.per]].drop_duplicates()
+    several = runs["model"].value_counts()
+    names = sorted(several[several > 1].index)
+    if not names:
+        return ()
+    models, other = ("one model", "this model") if len(several) == 1 else ("the same model", "these models")
+    return (
+        f"Several units of this test are runs of {models} ({listed(names)}). So the test generalizes to other runs of "
+        f"{other}, but not to other models. Fix: state conclusions only about {other}.",
+    )
 
 
 def run_groups_of(formula: Formula) -> list[str]:

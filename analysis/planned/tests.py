@@ -16,7 +16,7 @@ from analysis.data.row_filters import chosen_rows, require_columns, where_words
 from analysis.planned.factorial_tests import factorial_test
 from analysis.planned.grouping_warnings import dependence_warnings
 from analysis.planned.named_columns import named_columns
-from analysis.planned.run_groups import who_of
+from analysis.planned.run_groups import run_unit_warnings, who_of
 from analysis.planned.unit_values import (
     AGAINST,
     ALL_MISSING,
@@ -169,6 +169,7 @@ def rows_of_test(
     chosen = chosen_rows(data, planned.where, what)
     chosen, levels, warnings = rows_with_levels(chosen, planned, what)
     warnings += dependence_warnings(chosen, planned, plan.item_cluster if isinstance(plan, AnalysisPlan) else None)
+    warnings += run_unit_warnings(chosen, planned)
     common = {
         "name": name,
         "of": planned.of,

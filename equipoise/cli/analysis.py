@@ -47,11 +47,12 @@ def analyze(
 
     The analysis plan is the entry `analysis` in STUDY/study.yaml. To analyze a table instead of a study, give the table
     with --data and its analysis plan with --plan. The results are tables, statistical models, figures and report.html.
-    If a result cannot be computed, the command lists it on standard error and computes the other results.
+    If a result cannot be computed, the command lists it on standard error and computes the other results. Warnings
+    about tests and models are on standard error too.
     """
     gc.disable()  # A fifth of the time of the imports was a search for garbage in modules, which are not garbage.
     from analysis.preregistration.lock import Lock
-    from equipoise.commands.analyze import ResultsNotComputedError, not_computed_lines
+    from equipoise.commands.analyze import ResultsNotComputedError, not_computed_lines, warning_lines
     from equipoise.commands.analyze import analyze as run_analysis
 
     gc.freeze()
@@ -69,7 +70,7 @@ def analyze(
         _print_lock(made)
     elif output is not None:
         click.echo(f"The report is {output / 'report.html'}; its tables are in {output / 'tables'}.")
-        for line in not_computed_lines(made, output):
+        for line in [*not_computed_lines(made, output), *warning_lines(made)]:
             click.echo(line, err=True)
         warn_of_open_folder(output)
     context.exit(exit_code)

@@ -1,5 +1,6 @@
 """Analyze the trials in a study's store, or any other table, by an analysis plan."""
 
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from textwrap import shorten
@@ -19,6 +20,7 @@ from analysis.preregistration.deviations import (
     with_exploratory_marked,
 )
 from analysis.preregistration.lock import Lock, read_locks
+from analysis.report.planned_section import warnings_of_tests
 from analysis.result import Analysis, TableAnalysis
 from analysis.study import analyze_trials
 from batteries.errors import InputError
@@ -45,9 +47,9 @@ from server.settings import read_settings
 from server.store.open import is_address
 
 MOST_LISTED = 10
-"""Maximum number of results without a value that the command lists. The report and `provenance.json` list all."""
+"""Maximum number of results in a list of the command: results without a value, and results with warnings."""
 LONGEST_LINE = 300
-"""Maximum number of characters of a line about a result that could not be computed."""
+"""Maximum number of characters of a line about a result."""
 
 
 class ResultsNotComputedError(InputError):
@@ -65,13 +67,28 @@ def not_computed_lines(analysis: Analysis | TableAnalysis, output: Path) -> list
     returned list is empty. `output` is the folder of the results.
     """
     missing = analysis.planned.not_computed
-    if not missing:
-        return []
-    lines = [f"{len(missing):,} {'result' if len(missing) == 1 else 'results'} of the plan could not be computed:"]
-    lines += [f"- {shorten(sentence, LONGEST_LINE, placeholder=' ...')}" for sentence in missing[:MOST_LISTED]]
-    if len(missing) > MOST_LISTED:
-        lines.append(f"- and {len(missing) - MOST_LISTED} more: see `not_computed` in {output / MANIFEST}.")
-    return lines
+    heading = f"{len(missing):,} {'result' if len(missing) == 1 else 'results'} of the plan could not be computed:"
+    return _list_of(missing, heading, f"`not_computed` in {output / MANIFEST}")
+
+
+def warning_lines(analysis: Analysis | TableAnalysis) -> list[str]:
+    """Return a heading, and the report's warnings about tests and models of the plan that have a fix.
+
+    Notes without a fix, such as on sphericity, are only in the report. A long list is shortened. If there are no such
+    warnings, the returned list is empty.
+    """
+    planned = analysis.planned
+    lines = [f"test {line}" for line in warnings_of_tests(planned.tests, analysis.provenance.plan)]
+    lines += [f"model {name}: {warning}" for name, fitted in planned.models.items() for warning in fitted.warnings]
+    return _list_of([line for line in lines if "Fix:" in line], "Warnings about results of the plan:", "the report")
+
+
+def _list_of(sentences: Sequence[str], heading: str, where: str) -> list[str]:
+    """Return a heading and a list of sentences. The last line of a shortened list states where all sentences are."""
+    lines = [f"- {shorten(sentence, LONGEST_LINE, placeholder=' ...')}" for sentence in sentences[:MOST_LISTED]]
+    if len(sentences) > MOST_LISTED:
+        lines.append(f"- and {len(sentences) - MOST_LISTED} more: see {where}.")
+    return [heading, *lines] if sentences else []
 
 
 def analyze(

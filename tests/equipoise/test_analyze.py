@@ -1,6 +1,7 @@
 """`equipoise analyze` with a plan: published numbers from any table, a study's models and tests, locking the plan."""
 
 import json
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -306,6 +307,38 @@ MISTAKES = """\
   tests:
     outcomes: {test: anova, of: correct, per: participant, within: outcome}
 """
+
+
+def test_warnings_of_the_report_about_tests_and_models_are_listed(
+    tmp_path: Path, plan: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        f"P{who},{level}{copy},{level},{'xy'[copy]},{int((who**2 + 3 * copy + 2 * level * who) % 5 < level)}"
+        for who in range(8)
+        for level in (1, 2, 3)
+        for copy in (0, 1)
+    ]
+    lines = "\n".join(["participant,item_id,level,side,right", *rows])
+    Path("data.csv").write_text(f"{lines}\n", encoding="utf-8")
+    plan(
+        "tests:\n"
+        "  note: {test: anova, of: right, per: participant, within: level}\n"
+        "  rows: {test: chi_square, of: right, between: side}\n"
+        "models:\n  line: {formula: right ~ side}\n"
+    )
+    result = analyze("--data", "data.csv", "--plan", "plan.yaml", "-o", "out")
+    assert result.exit_code == 0
+    assert "Sphericity" in Path("out/report.html").read_text(encoding="utf-8"), "a note without a fix"
+    heading, of_test, *of_model = result.stderr.splitlines()
+    assert heading == "Warnings about results of the plan:"
+    assert of_test.startswith("- test rows: The test treats the 48 rows as independent, but several")
+    assert [line[:69] for line in of_model] == [
+        "- model line: The formula has no random effect for `participant`, but",
+        "- model line: The formula has no random effect for `item_id`, but tre",
+    ]
+    report = re.sub("</?code>", "`", Path("out/report.html").read_text(encoding="utf-8")).replace("\u00a0", " ")
+    assert all(line.partition(": ")[2][:200] in report for line in (of_test, *of_model))
 
 
 def test_mistakes_in_the_plan_are_refused_with_their_lines_before_it_is_locked_or_analyzed(

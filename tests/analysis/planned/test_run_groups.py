@@ -6,8 +6,9 @@ import pytest
 
 from analysis.planned.grouping_warnings import grouping_warnings
 from analysis.planned.models import fit_planned_model
+from analysis.planned.tests import planned_tests
 from batteries.errors import InputError
-from experiment.study.planned_analyses import PlannedModel
+from experiment.study.planned_analyses import PlannedAnalyses, PlannedModel
 
 ITEMS = [f"i{n}" for n in range(20)]
 POOLED = "no random effect for `run`"
@@ -125,3 +126,46 @@ def test_people_without_a_random_effect_have_the_first_warning():
     assert not any("no random effect for `participant`" in one for one in grouping_warnings(
         rows, "value ~ subject + (1 | run) + (1 + subject | item_id)"
     ))  # fmt: skip
+
+
+def warnings_of(rows, **test):
+    plan = PlannedAnalyses.model_validate({"tests": {"it": {"test": "t", "of": "value"} | test}})
+    return planned_tests(lambda _: rows, plan)["warnings"].tolist()
+
+
+OF_RUNS = "Several units of this test are runs of "
+
+
+@pytest.mark.parametrize("per", ["participant", "run"])
+def test_runs_of_one_model_as_units_of_a_test_have_a_warning(per):
+    (warning,) = warnings_of(of_models(models=["M1"]), per=per, within="condition")
+    assert warning == (
+        f"{OF_RUNS}one model (M1). So the test generalizes to other runs of this model, but not to other models. Fix: "
+        "state conclusions only about this model."
+    )
+
+
+def test_several_models_with_several_runs_are_named_once_each():
+    rows = pd.concat([of_models(models=["M2", "M1"]), of_models(n_runs=1, models=["M3"])])
+    (warning,) = warnings_of(rows, per="run", against=0)
+    assert f"{OF_RUNS}the same model (M1, M2). " in warning
+    assert "not to other models. Fix: state conclusions only about these models." in warning
+
+
+def test_runs_of_one_model_among_participants_have_the_warning_too():
+    (warning,) = warnings_of(pd.concat([of_people(), of_models(models=["M1"])]), per="participant", between="kind")
+    assert f"{OF_RUNS}one model (M1)" in warning
+
+
+@pytest.mark.parametrize(
+    ("rows", "test"),
+    [
+        (of_models(n_runs=1), {"per": "run", "within": "condition"}),
+        (of_models(models=["M1"]), {"per": "item_id", "against": 0}),
+        (of_people(), {"per": "participant", "within": "condition"}),
+        (of_models(models=["M1"]).drop(columns="kind"), {"per": "run", "within": "condition"}),
+    ],
+    ids=["one run of each model", "items as units", "people", "no trials of a study"],
+)
+def test_other_units_have_no_warning_about_runs(rows, test):
+    assert not any(OF_RUNS in warning for warning in warnings_of(rows, **test))
