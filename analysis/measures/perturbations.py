@@ -13,7 +13,7 @@ from analysis.measures.accuracy import COUNTED_COLUMNS, kept_trials
 from analysis.statistics.participant_intervals import pooled_proportions
 from batteries.errors import InputError
 from batteries.variants import ORIGINAL_ITEM
-from batteries.vignettes.published_csv import PERTURBATION_COLUMNS
+from batteries.vignettes.perturbation import PERTURBATION_COLUMNS
 from experiment.study.analysis_plan import AnalysisPlan
 
 PERTURBATION_TABLE_COLUMNS = [

@@ -6,7 +6,6 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 from batteries.canonical_json import canonical_json
 from batteries.errors import InputError
-from batteries.tasks.replies import jspsych
 from batteries.tasks.replies.reading import Reading
 from batteries.tasks.task import Feedback, Score, Task
 
@@ -76,6 +75,8 @@ class JsPsychPlugin(Task):
         return Score(correct, float(correct))
 
     def read_reply(self, content: dict[str, Any], reply: str) -> Reading:
+        from batteries.tasks.replies import jspsych  # noqa: PLC0415  (only imports of models' replies need it)
+
         return jspsych.read(content, reply)
 
     def feedback(self, content: dict[str, Any], key: JsonValue, response: JsonValue) -> Feedback:

@@ -20,16 +20,10 @@ from batteries.files.csv_files import is_index, parse_csv, refuse_duplicate_colu
 from batteries.files.file_reading import describe, read_text
 from batteries.items import Battery, BatteryHeader, Item, Level
 from batteries.tasks import task_named
+from batteries.vignettes.perturbation import PERTURBATION_COLUMNS
 from batteries.vignettes.templates.models import condition_code, condition_letter, demand_condition, is_condition
 from batteries.vignettes.templates.tables import attribute_value
 
-PERTURBATION_COLUMNS = (
-    "spacing_noise_proportion",
-    "character_noise_number",
-    "character_noise_proportion",
-    "capitalisation_number",
-    "capitalisation_proportion",
-)
 PUBLISHED_COLUMNS = (
     "target_demand",
     "id",

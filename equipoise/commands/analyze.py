@@ -27,7 +27,7 @@ from batteries.errors import InputError
 from batteries.files.atomic_folder import MANIFEST
 from batteries.files.file_reading import read_yaml
 from equipoise.commands.definition_changes import changes_since_sessions
-from equipoise.commands.models.listing import canary_notes
+from equipoise.commands.models.canary import canary_notes
 from equipoise.commands.plan_check import check_study_plan
 from equipoise.commands.plan_lock import lock_plan_file, lock_study, plan_lock_path, plan_subject, study_lock_path
 from equipoise.commands.store_access import StudyFolder, loaded

@@ -7,10 +7,10 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from batteries.items import Item, Level
+from batteries.vignettes.perturbation import PERTURBATION_COLUMNS
 from batteries.vignettes.preview.factors import Factor, by_factors, cell_name, distinct_levels, level_sort_key, part_by
 from batteries.vignettes.preview.texts import ItemTexts, Piece, compared, differences, pieces, tokens_of
 from batteries.vignettes.preview.wording import kind_words
-from batteries.vignettes.published_csv import PERTURBATION_COLUMNS
 
 _MOST_VARIANTS = 3
 """Maximum number of variants of a question on the page.

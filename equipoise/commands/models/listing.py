@@ -1,7 +1,7 @@
 """`equipoise models list`: list the stored runs of models, and the runs that are not finished."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import click
 from batteries.errors import InputError
 from batteries.files.atomic_write import atomic_write
 from batteries.files.csv_files import write_rows
+from equipoise.commands.models.canary import canary_sentence
 from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded, setting_of, store_to_read
 from equipoise.commands.study_trials import may_have_responses
 from equipoise.progress_bar import spinner
@@ -19,9 +20,7 @@ from experiment.records import TRAINING_CUTOFF, Source
 from experiment.study.definition import Study
 from server.locations import store_location
 from server.settings import read_settings
-from server.store import StoreUnavailable
 from server.store.models import StoredRun
-from server.store.open import opened_store
 
 
 @dataclass(frozen=True)
@@ -136,48 +135,12 @@ def list_sentences(study: StudyFolder, runs: Sequence[ListedRun]) -> list[str]:
     if any(run.is_stored for run in runs):
         has_canary = loaded(study).battery.canary is not None
         nothing = "The battery's canary is in no reply." if has_canary else "The battery has no canary."
-        said.append(canary_sentence(runs) or nothing)
+        said.append(canary_sentence((run.run, run.n_with_canary) for run in runs) or nothing)
     else:
         said.append("The store has no runs of models for this study.")
     if not all(run.is_stored for run in runs):
         said.append("To continue a run that is not in the store, repeat its command `equipoise models run`.")
     return said
-
-
-def canary_sentence(runs: Sequence[StoredRun | ListedRun]) -> str | None:
-    """Return a sentence that names the runs whose replies contain the battery's canary.
-
-    None if no reply contains it.
-    """
-    found = [(run.run, run.n_with_canary) for run in runs if run.n_with_canary]
-    if not found:
-        return None
-    named = "; ".join(f"{run} ({n:,} {'reply' if n == 1 else 'replies'})" for run, n in found)
-    runs_and_models = "1 run, so the model" if len(found) == 1 else f"{len(found):,} runs, so these models"
-    return f"The battery's canary is in replies of {runs_and_models} may have seen the battery: {named}."
-
-
-def canary_notes(study: Study, store: str, runs: Collection[str]) -> list[str]:
-    """Return a sentence for the report if replies of some analyzed runs contain the battery's canary.
-
-    Parameters
-    ----------
-    study
-        The study.
-    store
-        The study's store: a file, or the address of a database.
-    runs
-        The labels of the analyzed runs.
-    """
-    if not runs or study.battery.canary is None:
-        return []
-    try:
-        with opened_store(store, must_exist=True) as opened:
-            found = [run for run in opened.runs(study, study.battery.canary) if run.run in runs]
-    except (InputError, StoreUnavailable):  # For instance a read-only copy; such a store can still be analyzed.
-        return ["The replies of the models could not be read, so the battery's canary was not looked for."]
-    sentence = canary_sentence(found)
-    return [] if sentence is None else [sentence]
 
 
 def _kept_runs(study: Study) -> list[KeptRun]:
