@@ -172,15 +172,16 @@ def item_counts(asked: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
         has `item_cluster`. The index has the items. An item without a level of `item_cluster` is the only item of its
         cluster.
     """
-    of_item = asked["counted_as"].groupby(asked["item_id"].astype("str"))
-    counts = pd.DataFrame({"n_correct": of_item.sum(), "n_trials": of_item.size()})
-    if plan.item_cluster is None:
-        return counts
-    levels = asked.drop_duplicates("item_id").set_index("item_id")[plan.item_cluster]
-    clusters = pd.factorize(levels)[0]
-    alone = clusters < 0
-    clusters[alone] = len(levels) + np.arange(alone.sum())
-    return counts.assign(cluster=pd.Series(clusters, index=levels.index.astype("str")).reindex(counts.index))
+    codes, items = pd.factorize(asked["item_id"], sort=True)
+    n_correct = np.bincount(codes, weights=asked["counted_as"].to_numpy(dtype="float64"))
+    columns: dict[str, Any] = {"n_correct": n_correct, "n_trials": np.bincount(codes)}
+    if plan.item_cluster is not None:
+        first_rows = np.unique(codes, return_index=True)[1]
+        clusters = pd.factorize(asked[plan.item_cluster].iloc[first_rows])[0]
+        alone = clusters < 0
+        clusters[alone] = len(clusters) + np.arange(alone.sum())
+        columns["cluster"] = clusters
+    return pd.DataFrame(columns, index=pd.Index(items.astype("str"), name="item_id"))
 
 
 def accuracy_of_items(of_items: pd.DataFrame, weights: pd.Series, plan: AnalysisPlan) -> tuple[float, Interval]:

@@ -40,8 +40,9 @@ def confusion(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
     """
     kept = kept_trials(trials, [*_NEEDED, *cluster_columns(plan)])
     kept = kept[kept["task"].map(lambda task: bool(task_named(task).categories)).astype(bool)]
-    columns = {"kind": "str", "subject": "str", "task": "str", "item_id": "str"}
-    kept = kept.astype(columns).assign(**_categories(kept))
+    categories = _categories(kept)
+    kept = kept.drop(columns=["content", "key", "response", "valid"])  # Each selection of rows would copy them.
+    kept = kept.astype({"kind": "str", "subject": "str", "task": "str"}).assign(**categories)
     rows: list[tuple[Any, ...]] = []
     for (kind, subject, task), own in kept.groupby(["kind", "subject", "task"], sort=False):
         n_errors = int(own["is_wrong"].sum())

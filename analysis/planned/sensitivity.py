@@ -58,10 +58,14 @@ def sensitivity(
         return {}
     parts: dict[str, list[pd.DataFrame]] = {}
     overlaps = []
+    computed: dict[bytes, dict[str, pd.DataFrame]] = {}  # Without a rule that changes no trial, the results are equal.
     for rules, marked in _variants(trials, plan, planned, earlier_rules):
         if (rule := rules.removeprefix(WITHOUT)) != rules and rules != WITHOUT_ANY:
             overlaps.append({"rule": rule, **_overlap(rule, marked, planned)})
-        for name, table in _results(marked, plan, registration).items():
+        kept = marked["excluded_by"].isna().to_numpy().tobytes()
+        if kept not in computed:
+            computed[kept] = _results(marked, plan, registration)
+        for name, table in computed[kept].items():
             parts.setdefault(f"sensitivity_{name}", []).append(_labelled(table, rules))
     tables = {name: pd.concat(tables, ignore_index=True) for name, tables in parts.items()}
     return {"sensitivity_rules": pd.DataFrame(overlaps, columns=OVERLAP_COLUMNS)} | tables
