@@ -9,7 +9,6 @@ import pandas as pd
 from analysis.data.columns import factor_columns
 from analysis.data.subjects import models_of_subjects
 from analysis.exclusions.flow import apply_exclusions
-from analysis.figures.drawing.second_process import DrawAll, draw_all
 from analysis.figures.drawing.subject_styles import looks, subjects_of
 from analysis.measures.accuracy import check_factors, kept_trials
 from analysis.output_files import analysis_files
@@ -18,10 +17,11 @@ from analysis.preregistration.deviations import NOT_LOCKED, Registration
 from analysis.provenance.changed_items import refuse_changed_items
 from analysis.provenance.record import provenance_of
 from analysis.report.notes import exclusion_steps_words, study_notes
-from analysis.report.study_figures import study_figures
+from analysis.report.study_figures import figures_of_accuracy, figures_of_other_tables, figures_of_trials
 from analysis.report.study_report import render_report
 from analysis.result import Analysis
-from analysis.study_tables import study_tables
+from analysis.second_process import Drawer
+from analysis.study_tables import accuracy_tables, study_tables
 from batteries.errors import InputError
 from batteries.files.atomic_folder import write_together
 from experiment.study.analysis_plan import AnalysisPlan
@@ -37,7 +37,7 @@ def analyze_trials(
     registration: Registration = NOT_LOCKED,
     made_at: datetime | None = None,
     notes: Sequence[str] = (),
-    draw_all: DrawAll = draw_all,
+    drawer: Drawer | None = None,
 ) -> Analysis:
     """Analyse a tidy table with an analysis plan.
 
@@ -67,6 +67,8 @@ def analyze_trials(
     notes : sequence of str
         Further notes for the reader, in sentences. The report lists them first, and `provenance.json` contains them
         too.
+    drawer : Drawer, optional
+        Draws the figures in two processes (`analysis.second_process`). By default, this process draws all figures.
 
     Raises
     ------
@@ -88,20 +90,26 @@ def analyze_trials(
             f"no trial remains for the analysis: {exclusion_steps_words(exclusions.flow)}. Fix: check the exclusion "
             "rules, or collect more responses."
         )
-    numbers = study_tables(trials, exclusions, plan, registration)
-    styles = looks(subjects_of(numbers.tables["accuracy_overall"]), models_of_subjects(numbers.tables["models"]))
+    drawer = drawer or Drawer()
+    drawer.add(figures_of_trials(exclusions, plan))
+    accuracies = accuracy_tables(exclusions, plan)
+    styles = looks(subjects_of(accuracies.overall), models_of_subjects(accuracies.models))
+    drawer.add(figures_of_accuracy(exclusions, plan, accuracies, styles))
+    numbers = study_tables(trials, exclusions, plan, accuracies, registration)
+    drawer.add(figures_of_other_tables(exclusions, plan, accuracies, numbers.tables, styles))
     analysis = Analysis(
         out=out,
         exclusions=exclusions,
         tables=numbers.tables,
         planned=numbers.planned,
-        figures=study_figures(trials, exclusions, plan, numbers.tables, numbers.by_factor, styles, draw_all),
         figures_of_plan=planned_figures(numbers.planned, plan.confidence, styles),
         notes=[*notes, *exclusions.notes, *study_notes(exclusions, numbers.tables, plan)],
         provenance=provenance_of(trials, plan, software_version, made_at or datetime.now(UTC), notes),
         registration=registration,
+        # Last, so that the second process draws while this process computes the arguments above.
+        figures={drawing.name: drawing for drawing in drawer.drawn() if drawing is not None},
     )
-    report = render_report(title, analysis, numbers.by_factor)
+    report = render_report(title, analysis, accuracies.by_factor)
     manifest = {
         **analysis.provenance.as_json(),
         "preregistration": registration.as_json(),

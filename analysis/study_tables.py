@@ -29,12 +29,43 @@ class StudyTables:
     """All tables. The keys are file names without `.csv`."""
     planned: PlannedResults
     """The tables, models and tests that the plan requests, and a sentence for each result that cannot be computed."""
+
+
+@dataclass(frozen=True)
+class AccuracyTables:
+    """The tables from which most figures are drawn. They are computed before all other tables."""
+
+    overall: pd.DataFrame
+    """The table of accuracy without factors."""
+    by_all_factors: pd.DataFrame
+    """The table of accuracy for each combination of the factors in `by` of the plan."""
     by_factor: list[FactorAccuracy]
     """The table of accuracy for each factor in `by` of the plan."""
+    models: pd.DataFrame
+    """The table of models."""
+
+
+def accuracy_tables(exclusions: Exclusions, plan: AnalysisPlan) -> AccuracyTables:
+    """Compute the tables of accuracy.
+
+    Raises
+    ------
+    InputError
+        If a factor of the plan's `by` is not in the data.
+    """
+    trials = exclusions.trials
+    return AccuracyTables(
+        accuracy(trials, [], plan), accuracy(trials, plan.by, plan), accuracy_by_factor(trials, plan),
+        models_table(trials, plan),
+    )  # fmt: skip
 
 
 def study_tables(
-    trials: pd.DataFrame, exclusions: Exclusions, plan: AnalysisPlan, registration: Registration
+    trials: pd.DataFrame,
+    exclusions: Exclusions,
+    plan: AnalysisPlan,
+    accuracies: AccuracyTables,
+    registration: Registration,
 ) -> StudyTables:
     """Compute every table that the plan and the data allow.
 
@@ -46,6 +77,8 @@ def study_tables(
         The exclusions by the rules of the plan (`analysis.exclusions.flow.apply_exclusions`).
     plan : AnalysisPlan
         The analysis plan: factors, comparisons, measures, models and tests.
+    accuracies : AccuracyTables
+        The tables from `accuracy_tables`.
     registration : Registration
         The statement on the preregistration: the tests and exclusion rules of the locked or registered plan that
         changed.
@@ -53,12 +86,11 @@ def study_tables(
     Raises
     ------
     InputError
-        If a factor of the plan's `by` or `comparisons` is not in the data.
+        If a factor of the plan's `comparisons` is not in the data.
     """
     marked = exclusions.trials
     planned = run_planned(study_rows(marked, plan.demands), plan_for(marked, plan), registration.changed_tests)
-    by_factor = accuracy_by_factor(marked, plan)
-    tables = _tables_of_every_study(exclusions, plan) | sensitivity(trials, plan, exclusions, registration)
+    tables = _tables_of_every_study(exclusions, plan, accuracies) | sensitivity(trials, plan, exclusions, registration)
     groups = people_and_models(marked, [], plan)
     if len(groups):
         tables["people_and_models"] = people_and_models(marked, plan.by, plan)
@@ -74,22 +106,24 @@ def study_tables(
                 f"the comparison `{name}`: there is no item that both people and a model answered. Fix: collect "
                 "responses of people and models to the same items."
             )
-    if len(by_factor) > 1:
-        tables |= {of_factor.name: of_factor.table for of_factor in by_factor}
-    return StudyTables(tables, replace(planned, not_computed=[*planned.not_computed, *not_computed]), by_factor)
+    if len(accuracies.by_factor) > 1:
+        tables |= {of_factor.name: of_factor.table for of_factor in accuracies.by_factor}
+    return StudyTables(tables, replace(planned, not_computed=[*planned.not_computed, *not_computed]))
 
 
-def _tables_of_every_study(exclusions: Exclusions, plan: AnalysisPlan) -> dict[str, pd.DataFrame]:
+def _tables_of_every_study(
+    exclusions: Exclusions, plan: AnalysisPlan, accuracies: AccuracyTables
+) -> dict[str, pd.DataFrame]:
     trials = exclusions.trials
     return {
         "exclusions": exclusions.flow,
         "exclusions_by_group": exclusions_by_group(exclusions),
         "participants": exclusions.participants,
-        "accuracy": accuracy(trials, plan.by, plan),
-        "accuracy_overall": accuracy(trials, [], plan),
+        "accuracy": accuracies.by_all_factors,
+        "accuracy_overall": accuracies.overall,
         "differences": differences(trials, plan.by, plan),
         "differences_overall": differences(trials, [], plan),
-        "models": models_table(trials, plan),
+        "models": accuracies.models,
         "invalid": invalid_responses(trials),
         "stored_scoring": stored_scoring(trials),
         "regraded": regraded(trials),

@@ -27,7 +27,7 @@ from analysis.figures.accuracy import MOST_LEVELS, accuracy_figure
 from analysis.figures.accuracy_bars import accuracy_bars
 from analysis.figures.accuracy_panels import accuracy_panels
 from analysis.figures.condition_by_subject import condition_by_subject
-from analysis.figures.counterbalance import counterbalance_matrix
+from analysis.figures.counterbalance import counterbalance_counts, counterbalance_matrix
 from analysis.figures.difficulty import difficulty_figure
 from analysis.figures.drawing.sheet import Drawing, inline, missing_characters
 from analysis.figures.exclusion_flow import exclusion_flow
@@ -36,7 +36,7 @@ from analysis.figures.interaction import interaction_plot
 from analysis.figures.item_scatter import item_scatter
 from analysis.figures.power_curve import power_curve
 from analysis.figures.reliability_diagram import reliability_diagram
-from analysis.figures.response_times import response_times_figure, rt_distributions
+from analysis.figures.response_times import response_times_figure, rt_distributions, timed_trials
 
 __all__ = [
     "MOST_LEVELS",
@@ -45,6 +45,7 @@ __all__ = [
     "accuracy_figure",
     "accuracy_panels",
     "condition_by_subject",
+    "counterbalance_counts",
     "counterbalance_matrix",
     "difficulty_figure",
     "exclusion_flow",
@@ -57,4 +58,5 @@ __all__ = [
     "reliability_diagram",
     "response_times_figure",
     "rt_distributions",
+    "timed_trials",
 ]

@@ -30,51 +30,14 @@ _ROW, _TOP, _GAP = 2 * SMALL * LINE + 3, 40.0, 2.0
 """Height of a row, space above the rows, and space between groups, in points."""
 
 
-def counterbalance_matrix(trials: pd.DataFrame, name: str, factors: Sequence[str]) -> Drawing | None:
-    """Draw the conditions of each group: one row per level of the first factor, one column per group.
-
-    A cell is divided among its conditions. Each condition has a colour, its name, and the number of responses in the
-    analysis. An assigned condition without responses has a 0. If the names do not fit, letters replace the names, and a
-    legend explains the letters.
-
-    Parameters
-    ----------
-    trials : DataFrame
-        The tidy table with `excluded_by`. Test trials of people are drawn. If there are no people, test trials of
-        simulated participants are drawn.
-    name : str
-        The name of the figure's files, without the file extension.
-    factors : sequence of str
-        The first factor defines the rows, such as the scenario. The other factors together define the conditions, such
-        as condition and inference level. With one factor, the cells contain only numbers. Without factors, the rows are
-        items.
-
-    Returns
-    -------
-    Drawing or None
-        None if no participant has a group, or if there are more than `MOST_ROWS` rows or `MOST_LEVELS` groups. The data
-        of the figure have one row per cell and condition: `<first factor or item_id>, group, <other factors>,
-        n_participants, n_trials`.
-    """
-    kept_trials(trials.head(0))  # Refuses a table to which no exclusions were applied.
-    row_factor, *conditions_by = list(factors) or ["item_id"]
-    columns = dict.fromkeys(["kind", "participant", "group", "phase", "excluded_by", "item_id", *factors])
-    is_assigned = (trials["phase"] == "test") & trials["group"].notna() & trials["kind"].isin(list(PEOPLE))
-    assigned = trials[list(columns)][is_assigned]
-    kind = next((kind for kind in PEOPLE if (assigned["kind"] == kind).any()), "")
-    matrix = _matrix(assigned[assigned["kind"] == kind], row_factor, conditions_by)
-    if matrix.counts.empty or len(matrix.rows) > MOST_ROWS or len(matrix.groups) > MOST_LEVELS:
-        return None
-    with style():
-        sheet = _draw(matrix)
-        title = f"Counterbalance groups and their conditions ({PEOPLE[kind]})"
-        return finished(sheet, name, title, _words(matrix), matrix.counts)
-
-
 @dataclass(frozen=True)
-class _Matrix:
+class Counterbalance:
+    """The conditions of each group, and the numbers of participants and responses."""
+
+    kind: str
+    """`human` or `simulated`; empty if no participant has a group."""
     counts: pd.DataFrame
-    """The table with the drawn numbers."""
+    """One row per cell and condition: `<first factor or item_id>, group, <other factors>, n_participants, n_trials`."""
     row_factor: str
     conditions_by: list[str]
     rows: list[Any]
@@ -88,7 +51,26 @@ class _Matrix:
     """Number of participants in the analysis. Each participant is counted once."""
 
 
-def _matrix(assigned: pd.DataFrame, row_factor: str, conditions_by: list[str]) -> _Matrix:
+def counterbalance_counts(trials: pd.DataFrame, factors: Sequence[str]) -> Counterbalance:
+    """Count the responses in each condition of each group.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        The tidy table with `excluded_by`. Test trials of people are counted. If there are no people, test trials of
+        simulated participants are counted.
+    factors : sequence of str
+        The first factor defines the rows, such as the scenario. The other factors together define the conditions, such
+        as condition and inference level. With one factor, the cells contain only numbers. Without factors, the rows are
+        items.
+    """
+    kept_trials(trials.head(0))  # Refuses a table to which no exclusions were applied.
+    row_factor, *conditions_by = list(factors) or ["item_id"]
+    columns = dict.fromkeys(["kind", "participant", "group", "phase", "excluded_by", "item_id", *factors])
+    is_assigned = (trials["phase"] == "test") & trials["group"].notna() & trials["kind"].isin(list(PEOPLE))
+    assigned = trials[list(columns)][is_assigned]
+    kind = next((kind for kind in PEOPLE if (assigned["kind"] == kind).any()), "")
+    assigned = assigned[assigned["kind"] == kind]
     by = [row_factor, "group", *conditions_by]
     kept = kept_trials(assigned)
     responses = kept.groupby(by, dropna=False).agg(
@@ -107,13 +89,41 @@ def _matrix(assigned: pd.DataFrame, row_factor: str, conditions_by: list[str]) -
         conditions = list(dict.fromkeys(condition.iloc[sorted(range(len(keys)), key=keys.__getitem__)]))
     groups = sorted(counts["group"].unique().tolist())
     participants = kept.groupby("group")["participant"].nunique()
-    return _Matrix(
-        counts, row_factor, conditions_by, counts[row_factor].drop_duplicates().tolist(), groups, condition,
+    return Counterbalance(
+        kind, counts, row_factor, conditions_by, counts[row_factor].drop_duplicates().tolist(), groups, condition,
         conditions, {group: int(participants.get(group, 0)) for group in groups}, int(kept["participant"].nunique()),
     )  # fmt: skip
 
 
-def _draw(matrix: _Matrix) -> FigureSheet:
+def counterbalance_matrix(matrix: Counterbalance, name: str) -> Drawing | None:
+    """Draw the conditions of each group: one row per level of the first factor, one column per group.
+
+    A cell is divided among its conditions. Each condition has a colour, its name, and the number of responses in the
+    analysis. An assigned condition without responses has a 0. If the names do not fit, letters replace the names, and a
+    legend explains the letters.
+
+    Parameters
+    ----------
+    matrix : Counterbalance
+        The numbers of the figure, from `counterbalance_counts`.
+    name : str
+        The name of the figure's files, without the file extension.
+
+    Returns
+    -------
+    Drawing or None
+        None if no participant has a group, or if there are more than `MOST_ROWS` rows or `MOST_LEVELS` groups. The data
+        of the figure are the table `counts`.
+    """
+    if matrix.counts.empty or len(matrix.rows) > MOST_ROWS or len(matrix.groups) > MOST_LEVELS:
+        return None
+    with style():
+        sheet = _draw(matrix)
+        title = f"Counterbalance groups and their conditions ({PEOPLE[matrix.kind]})"
+        return finished(sheet, name, title, _words(matrix), matrix.counts)
+
+
+def _draw(matrix: Counterbalance) -> FigureSheet:
     labels = distinct_labels([level_words(row) for row in matrix.rows], 110)
     heads = ["group", "participants", shortened(matrix.row_factor, 110, bold=True)]
     widths = [
@@ -168,7 +178,7 @@ def _have_room(seen: pd.DataFrame, codes: Sequence[str], width: float) -> bool:
 
 
 def _cell(
-    sheet: FigureSheet, paper: Axes, matrix: _Matrix, codes: Sequence[str], seen: pd.DataFrame,
+    sheet: FigureSheet, paper: Axes, matrix: Counterbalance, codes: Sequence[str], seen: pd.DataFrame,
     box: tuple[float, float, float],
 ) -> None:  # fmt: skip
     x, y, width = box
@@ -196,7 +206,7 @@ def tint(place: int) -> str:
     return to_hex((red, green, blue))
 
 
-def _words(matrix: _Matrix) -> str:
+def _words(matrix: Counterbalance) -> str:
     groups = ", ".join(f"group {group}: {n}" for group, n in matrix.participants.items())
     totals = matrix.counts.groupby([matrix.row_factor, *matrix.conditions_by], dropna=False)["n_trials"].sum()
     what = " and ".join([matrix.row_factor, *matrix.conditions_by])

@@ -32,7 +32,24 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 RtRule = MedianRtRule | TrialRtRule
 
 
-def response_times_figure(trials: pd.DataFrame, plan: AnalysisPlan, name: str) -> Drawing | None:
+def timed_trials(trials: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
+    """Return the answered test trials of people in completed sessions, with the columns that the figures need.
+
+    Parameters
+    ----------
+    trials : DataFrame
+        The tidy table, with or without `excluded_by`.
+    by : sequence of str
+        Further columns to return, such as a factor.
+    """
+    columns = ["kind", "participant", "rt_ms", "excluded_by", *by]
+    return trials[[column for column in columns if column in trials.columns]][
+        (trials["kind"] != "model") & (trials["phase"] == "test") & (trials["status"] == "completed")
+        & trials["response"].notna() & (trials["rt_ms"] > 0)
+    ]  # fmt: skip
+
+
+def response_times_figure(timed: pd.DataFrame, plan: AnalysisPlan, name: str) -> Drawing | None:
     """Draw the response times of people, with the thresholds of the plan. The excluded ranges are shaded.
 
     People and simulated participants have two panels each. The upper panel is a histogram of the answered test trials
@@ -42,8 +59,8 @@ def response_times_figure(trials: pd.DataFrame, plan: AnalysisPlan, name: str) -
 
     Parameters
     ----------
-    trials : DataFrame
-        The tidy table.
+    timed : DataFrame
+        The trials from `timed_trials`.
     plan : AnalysisPlan
         The plan. The thresholds of its exclusion rules `trial_rt` and `median_rt` are drawn.
     name : str
@@ -54,7 +71,6 @@ def response_times_figure(trials: pd.DataFrame, plan: AnalysisPlan, name: str) -
     Drawing or None
         None if there are no response times. The data of the figure are the participants' medians.
     """
-    timed = _timed(trials, ["kind", "participant"])
     if timed.empty:
         return None
     trial_rule = next((rule for rule in plan.exclusions if isinstance(rule, TrialRtRule)), None)
@@ -95,7 +111,7 @@ def response_times_figure(trials: pd.DataFrame, plan: AnalysisPlan, name: str) -
         return finished(sheet, name, "Response times of participants", words, medians)
 
 
-def rt_distributions(trials: pd.DataFrame, by: str | None, name: str) -> Drawing | None:
+def rt_distributions(timed: pd.DataFrame, by: str | None, name: str) -> Drawing | None:
     """Draw the distributions of response times, one row for each level of a factor.
 
     People and simulated participants have separate rows. Each row has a smooth density of the logarithms of the
@@ -104,9 +120,8 @@ def rt_distributions(trials: pd.DataFrame, by: str | None, name: str) -> Drawing
 
     Parameters
     ----------
-    trials : DataFrame
-        The tidy table. The test trials that were answered in completed sessions are drawn. If the table has
-        `excluded_by`, only the trials in the analysis are drawn.
+    timed : DataFrame
+        The trials from `timed_trials`. If the table has `excluded_by`, only the trials in the analysis are drawn.
     by : str or None
         The factor. None for one row of people, and one row of simulated participants.
     name : str
@@ -122,8 +137,6 @@ def rt_distributions(trials: pd.DataFrame, by: str | None, name: str) -> Drawing
     ----------
     Scott, D. W. (1992). Multivariate density estimation: Theory, practice, and visualization. Wiley.
     """
-    columns = ["kind", "participant", "excluded_by", *([] if by is None else [by])]
-    timed = _timed(trials, [column for column in columns if column in trials.columns])
     if "excluded_by" in timed.columns:
         timed = timed[timed["excluded_by"].isna()]
     levels = [None] if by is None else sorted(timed[by].drop_duplicates().tolist(), key=level_order)
@@ -219,14 +232,6 @@ def _density(log_rt: np.ndarray[Any, np.dtype[np.float64]], grid: Any) -> Any:
     values, counts = np.unique(log_rt, return_counts=True)
     kernels = np.exp(-0.5 * ((grid[:, None] - values) / bandwidth) ** 2)
     return kernels @ counts / (len(log_rt) * bandwidth * np.sqrt(2 * np.pi))
-
-
-def _timed(trials: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """Return the response times and `columns` of the trials to draw."""
-    return trials[["rt_ms", *columns]][
-        (trials["kind"] != "model") & (trials["phase"] == "test") & (trials["status"] == "completed")
-        & trials["response"].notna() & (trials["rt_ms"] > 0)
-    ]  # fmt: skip
 
 
 def _limits(values: Floats | pd.Series) -> tuple[float, float]:

@@ -1,6 +1,6 @@
-"""The figures of a study's analysis."""
+"""The figures of a study's analysis, as tasks for a `Drawer`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 import pandas as pd
@@ -9,11 +9,11 @@ from analysis.data.columns import PEOPLE, factor_columns
 from analysis.exclusions.flow import Exclusions
 from analysis.figures import (
     MOST_LEVELS,
-    Drawing,
     accuracy_bars,
     accuracy_figure,
     accuracy_panels,
     condition_by_subject,
+    counterbalance_counts,
     counterbalance_matrix,
     difficulty_figure,
     exclusion_flow,
@@ -21,93 +21,117 @@ from analysis.figures import (
     item_scatter,
     response_times_figure,
     rt_distributions,
+    timed_trials,
 )
 from analysis.figures.counterbalance import MOST_ROWS
-from analysis.figures.drawing.second_process import DrawAll, Task
 from analysis.figures.drawing.subject_styles import Look, Subject
 from analysis.measures.accuracy import FactorAccuracy, kept_trials, participant_accuracy
 from analysis.measures.demands import DEMAND, participants_by_demand
 from analysis.measures.models import accuracy_by_temperature, runs_by_temperature
+from analysis.second_process import Task
 from analysis.sentences import percent
+from analysis.study_tables import AccuracyTables
 from experiment.study.analysis_plan import OF_RUNS, AnalysisPlan
 
 
-def study_figures(
-    trials: pd.DataFrame,
-    exclusions: Exclusions,
-    plan: AnalysisPlan,
-    tables: dict[str, pd.DataFrame],
-    by_factor: list[FactorAccuracy],
-    styles: Mapping[Subject, Look],
-    draw_all: DrawAll,
-) -> dict[str, Drawing]:
-    """Return all figures. The keys are the names of the figures.
+def figures_of_trials(exclusions: Exclusions, plan: AnalysisPlan) -> Iterator[Task]:
+    """Yield the figures that need no table of the analysis, so that they can be drawn while the tables are computed.
 
     Parameters
     ----------
-    trials : DataFrame
-        The tidy table.
     exclusions : Exclusions
         The exclusions by the rules of the plan.
     plan : AnalysisPlan
         The plan.
-    tables : dict of DataFrame
-        The tables of the analysis. The keys are the names of the tables.
-    by_factor : list of FactorAccuracy
-        The accuracy by each factor of the plan. A factor with too many levels has no figure.
+    """
+    trials = exclusions.trials
+    timed = timed_trials(trials)
+    yield partial(response_times_figure, timed, plan, "response_times")
+    yield partial(rt_distributions, timed, None, "rt_distributions")
+    of_items = [factor for factor in plan.by if factor not in OF_RUNS]
+    counts = counterbalance_counts(trials, [*_row_factor(trials, plan), *of_items])
+    yield partial(counterbalance_matrix, counts, "counterbalance")
+    for kind in [kind for kind in PEOPLE if (exclusions.flow["kind"] == kind).any()]:
+        yield partial(exclusion_flow, exclusions.flow, kind, f"exclusion_flow_{kind}")
+
+
+def figures_of_accuracy(
+    exclusions: Exclusions, plan: AnalysisPlan, accuracies: AccuracyTables, styles: Mapping[Subject, Look]
+) -> list[Task]:
+    """Return the figures of accuracy. They can be drawn while the other tables are computed.
+
+    Parameters
+    ----------
+    exclusions : Exclusions
+        The exclusions by the rules of the plan.
+    plan : AnalysisPlan
+        The plan. A factor with too many levels has no figure.
+    accuracies : AccuracyTables
+        The tables of accuracy.
     styles : dict
         The colour and marker of each subject, from `looks`.
-    draw_all : function
-        Function that draws all figures, in one process (`second_process.draw_all`) or in two.
     """
-    kept = kept_trials(exclusions.trials, ["chance", *plan.by])
-    chance = float(kept["chance"].mean())
-    marked = exclusions.trials
-    of_tables: list[Task] = [
+    marked, chance = exclusions.trials, _chance(exclusions)
+    figures: list[Task] = [
         partial(
-            accuracy_figure, tables["accuracy_overall"], None, chance, plan.confidence, "accuracy",
+            accuracy_figure, accuracies.overall, None, chance, plan.confidence, "accuracy",
             participants=participant_accuracy(marked, []), styles=styles,
         )
     ]  # fmt: skip
-    for one in by_factor:
+    for one in accuracies.by_factor:
         if one.table[one.factor].nunique(dropna=False) <= MOST_LEVELS:
-            of_tables.append(
+            figures += [
                 partial(
                     accuracy_figure, one.table, one.factor, chance, plan.confidence, one.name,
                     participants=participant_accuracy(marked, [one.factor]), styles=styles,
-                )
-            )  # fmt: skip
-            of_tables.append(
+                ),
                 partial(
-                    condition_by_subject,
-                    one.table,
-                    one.factor,
-                    f"{one.name}_cells",
-                    chance,
-                    plan.confidence,
+                    condition_by_subject, one.table, one.factor, f"{one.name}_cells", chance, plan.confidence,
                     styles=styles,
-                )
-            )
+                ),
+            ]  # fmt: skip
+    kept = kept_trials(marked, plan.by)
     if len(plan.by) == 2 and all(kept[factor].nunique(dropna=False) <= MOST_LEVELS for factor in plan.by):
-        of_tables.append(
+        figures.append(
             partial(
-                accuracy_panels, tables["accuracy"], plan.by[0], plan.by[1], chance, plan.confidence,
+                accuracy_panels, accuracies.by_all_factors, plan.by[0], plan.by[1], chance, plan.confidence,
                 "accuracy_panels", participants=participant_accuracy(marked, plan.by), styles=styles,
             )
         )  # fmt: skip
-    of_tables += _demands(marked, tables, by_factor, chance, plan, styles)
-    of_tables += _differences(tables["differences_overall"], plan, styles)
-    if "items" in tables:
-        of_tables.append(partial(item_scatter, tables["items"], "items", confidence=plan.confidence, styles=styles))
-    of_tables.append(
+    temperatures = accuracy_by_temperature(accuracies.models)
+    figures.append(
         partial(
-            difficulty_figure, accuracy_by_temperature(tables["models"]), "temperature", of="temperature",
-            confidence=plan.confidence, chance=chance, participants=runs_by_temperature(marked), styles=styles,
+            difficulty_figure, temperatures, "temperature", of="temperature", confidence=plan.confidence,
+            chance=chance, participants=runs_by_temperature(marked), styles=styles,
         )
     )  # fmt: skip
+    return figures
+
+
+def figures_of_other_tables(
+    exclusions: Exclusions,
+    plan: AnalysisPlan,
+    accuracies: AccuracyTables,
+    tables: dict[str, pd.DataFrame],
+    styles: Mapping[Subject, Look],
+) -> list[Task]:
+    """Return the figures of all other tables.
+
+    Parameters
+    ----------
+    exclusions, plan, accuracies, styles
+        See `figures_of_accuracy`.
+    tables : dict of DataFrame
+        The tables of the analysis. The keys are the names of the tables.
+    """
+    marked, chance = exclusions.trials, _chance(exclusions)
+    figures = _demands(marked, tables, accuracies.by_factor, chance, plan, styles)
+    figures += _differences(tables["differences_overall"], plan, styles)
+    if "items" in tables:
+        figures.append(partial(item_scatter, tables["items"], "items", confidence=plan.confidence, styles=styles))
     if plan.difficulty is not None and "difficulty" in tables:
         levels = tables["difficulty"].rename(columns={plan.difficulty: "level"}).dropna(subset="accuracy")
-        of_tables.append(
+        figures.append(
             partial(
                 difficulty_figure, levels, "difficulty", of=plan.difficulty.replace("_", " "),
                 confidence=plan.confidence, chance=chance,
@@ -115,16 +139,12 @@ def study_figures(
                 styles=styles,
             )
         )  # fmt: skip
-    for kind in [kind for kind in PEOPLE if (exclusions.flow["kind"] == kind).any()]:
-        of_tables.append(partial(exclusion_flow, exclusions.flow, kind, f"exclusion_flow_{kind}"))
-    of_items = [factor for factor in plan.by if factor not in OF_RUNS]
-    rows = [*_row_factor(marked, plan), *of_items]
-    of_trials: list[Task] = [
-        partial(response_times_figure, trials, plan, "response_times"),
-        partial(rt_distributions, marked, None, "rt_distributions"),
-        partial(counterbalance_matrix, marked, "counterbalance", rows),
-    ]
-    return {drawing.name: drawing for drawing in draw_all(of_tables, of_trials) if drawing is not None}
+    return figures
+
+
+def _chance(exclusions: Exclusions) -> float:
+    """Return the mean chance level of the trials in the analysis."""
+    return float(kept_trials(exclusions.trials, ["chance"])["chance"].mean())
 
 
 def _demands(

@@ -50,22 +50,32 @@ def analyze(
     If a result cannot be computed, the command lists it on standard error and computes the other results. Warnings
     about tests and models are on standard error too.
     """
-    gc.disable()  # A fifth of the time of the imports was a search for garbage in modules, which are not garbage.
-    from analysis.preregistration.lock import Lock
-    from equipoise.commands.analyze import ResultsNotComputedError, not_computed_lines, warning_lines
-    from equipoise.commands.analyze import analyze as run_analysis
+    from analysis.second_process import second_process
 
-    gc.freeze()
-    gc.set_threshold(50_000)
-    gc.enable()
-    exit_code = 0
-    try:
-        made = run_analysis(
-            study, output, data=data, plan=plan, lock=lock, study_version=study_version,
-            without_simulated=without_simulated, require_all=require_all, store=store,
-        )  # fmt: skip
-    except ResultsNotComputedError as error:
-        made, exit_code = error.analysis, 1
+    with second_process() as drawer:  # It starts before the imports, because it needs half a second for its own.
+        gc.disable()  # A fifth of the time of the imports was a search for garbage in modules, which are not garbage.
+        import pandas as pd
+
+        from analysis.preregistration.lock import Lock
+        from equipoise.commands.analyze import (
+            ResultsNotComputedError,
+            analyze_with,
+            not_computed_lines,
+            warning_lines,
+        )
+
+        gc.freeze()
+        gc.set_threshold(50_000)
+        gc.enable()
+        pd.set_option("mode.string_storage", "python")  # pyarrow, if installed, is slower with texts of small tables.
+        exit_code = 0
+        try:
+            made = analyze_with(
+                drawer, study, output, data=data, plan=plan, lock=lock, study_version=study_version,
+                without_simulated=without_simulated, require_all=require_all, store=store,
+            )  # fmt: skip
+        except ResultsNotComputedError as error:
+            made, exit_code = error.analysis, 1
     if isinstance(made, Lock):
         _print_lock(made)
     elif output is not None:

@@ -12,7 +12,6 @@ from analysis.data.compact_columns import give_back_freed_arrays
 from analysis.data.data_file_reader import is_export
 from analysis.data.tidy_table import read_trials
 from analysis.exclusions.by_researcher import exclusion_deviations
-from analysis.figures.drawing.second_process import DrawAll, second_process
 from analysis.preregistration.deviations import (
     RegisteredPlan,
     lock_that_counts,
@@ -22,6 +21,7 @@ from analysis.preregistration.deviations import (
 from analysis.preregistration.lock import Lock, read_locks
 from analysis.report.planned_section import warnings_of_tests
 from analysis.result import Analysis, TableAnalysis
+from analysis.second_process import Drawer, second_process
 from analysis.study import analyze_trials
 from batteries.errors import InputError
 from batteries.files.atomic_folder import MANIFEST
@@ -139,6 +139,27 @@ def analyze(
         If arguments are missing or contradict each other, if there are no responses yet, if a file cannot be read, or
         if the plan has a mistake. With `require_all`, also if a result of the plan cannot be computed.
     """
+    with second_process() as drawer:
+        return analyze_with(
+            drawer, study, output, data=data, plan=plan, lock=lock, study_version=study_version,
+            without_simulated=without_simulated, require_all=require_all, store=store,
+        )  # fmt: skip
+
+
+def analyze_with(
+    drawer: Drawer,
+    study: StudyFolder | None,
+    output: Path | str | None,
+    *,
+    data: Path | str | None,
+    plan: Path | str | None,
+    lock: bool,
+    study_version: str | None,
+    without_simulated: bool,
+    require_all: bool,
+    store: str | None,
+) -> Analysis | TableAnalysis | Lock:
+    """Do the same as `analyze`, with a `Drawer` that the caller started, for example before this module is imported."""
     if (study is None) == (plan is None) or (study is not None and data is not None):
         raise InputError(
             "the command needs either a study, or a table and an analysis plan. Fix: give the folder of a study, or "
@@ -153,18 +174,18 @@ def analyze(
     output = Path(output)
     analysis: Analysis | TableAnalysis
     if study is not None:
-        analysis = _analyze_study(loaded(study), output, study_version, without_simulated, store)
+        analysis = _analyze_study(drawer, loaded(study), output, study_version, without_simulated, store)
     elif data is None:
         raise InputError("no table is named. Fix: name a CSV file with --data.")
     else:
-        analysis = _analyze_file(Path(data), Path(str(plan)), output)
+        analysis = _analyze_file(drawer, Path(data), Path(str(plan)), output)
     if require_all and analysis.planned.not_computed:
         raise ResultsNotComputedError(analysis, output)
     return analysis
 
 
 def _analyze_study(
-    study: Study, output: Path, study_version: str | None, without_simulated: bool, location: str | None
+    drawer: Drawer, study: Study, output: Path, study_version: str | None, without_simulated: bool, location: str | None
 ) -> Analysis:
     """Analyze the trials in a study's store by the plan in its `study.yaml`."""
     store = store_location(study, read_settings(store=location))
@@ -177,7 +198,7 @@ def _analyze_study(
     if not is_address(store) and output.resolve() == Path(store).parent.resolve():
         raise InputError(f"{output}: this folder contains the store. Fix: choose another folder for the results.")
     give_back_freed_arrays()
-    with spinner("Analyzing"), second_process() as draw_all:
+    with spinner("Analyzing"):
         trials, notes = study_trials(study, store), []
         check_study_plan(study, trials)
         if without_simulated:
@@ -201,11 +222,11 @@ def _analyze_study(
             registered=since.registered,
             subject=subject,
             notes=[*notes, *since.notes],
-            draw_all=draw_all,
+            drawer=drawer,
         )
 
 
-def _analyze_file(data: Path, plan_path: Path, output: Path) -> Analysis | TableAnalysis:
+def _analyze_file(drawer: Drawer, data: Path, plan_path: Path, output: Path) -> Analysis | TableAnalysis:
     """Analyze a CSV file by a plan in a YAML file. The CSV file has a study's trials, or is any tidy table.
 
     Raises
@@ -215,12 +236,12 @@ def _analyze_file(data: Path, plan_path: Path, output: Path) -> Analysis | Table
     """
     locks = read_locks(plan_lock_path(plan_path))
     give_back_freed_arrays()
-    with spinner("Analyzing"), second_process() as draw_all:
+    with spinner("Analyzing"):
         if is_export(data):
             plan, trials = read_yaml(plan_path, AnalysisPlan), read_trials(data)
             title = ", ".join(sorted(trials["study"].unique()))
             return _analyze_trials(
-                trials, plan, locks, output, title, registered=None, subject={}, notes=[], draw_all=draw_all
+                trials, plan, locks, output, title, registered=None, subject={}, notes=[], drawer=drawer
             )
         planned = read_yaml(plan_path, PlannedAnalyses)
         return analyze_table(
@@ -242,7 +263,7 @@ def _analyze_trials(
     registered: RegisteredPlan | None,
     subject: dict[str, str],
     notes: list[str],
-    draw_all: DrawAll,
+    drawer: Drawer,
 ) -> Analysis:
     """Analyze a tidy table by a plan.
 
@@ -259,5 +280,5 @@ def _analyze_trials(
         software_version=version("equipoise"),
         registration=registration,
         notes=notes,
-        draw_all=draw_all,
+        drawer=drawer,
     )

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from matplotlib.text import Text
 
-from analysis.figures import counterbalance_matrix
+from analysis.figures import counterbalance_counts, counterbalance_matrix
 from batteries.errors import InputError
 from tests.analysis.figures.layout import texts
 from tests.analysis.figures.tables import LONG_LEVELS
@@ -25,7 +25,7 @@ def square(n_rows=12, n_groups=6, cells=CELLS, per_group=9, versions=1, kind="hu
 
 
 def matrix(trials, factors=("scenario", "condition", "level")):
-    return counterbalance_matrix(trials, "a", list(factors))
+    return counterbalance_matrix(counterbalance_counts(trials, list(factors)), "a")
 
 
 def test_each_group_has_each_row_in_one_condition(readable):
