@@ -31,6 +31,10 @@ RESPONSE_COLUMNS = (
     "fixation_frames_intended", "frame_ms", "shown_at", "onset_source", "received_at", "frames_dropped", "focus_lost",
     "valid", "visit", "input", "signals", "jspsych", "checksum",
 )  # fmt: skip
+VISIT_COLUMNS = ("session", "visit", "visit_id", "at", "next_trial_index", "device")
+EVENT_COLUMNS = ("study_digest", "event_index", "at", "event", "session", "details", "checksum")
+DEVICE = {"width_px": 1280, "height_px": 900, "screen_width_px": 1280, "screen_height_px": 900, "pixel_ratio": 1.0,
+          "frame_ms": 16.666, "touch": False, "phone": False, "keyboard": None, "automation": False}  # fmt: skip
 ANSWER_OF_A_BROWSER = {"trial_type": "equipoise-multiple-choice", "plugin_version": "1.0.0"}
 
 Row = tuple[Any, ...]
@@ -54,6 +58,9 @@ def make_store(path: Path, study: Study, n_responses: int) -> int:
         db.execute("BEGIN")
         _insert(db, "participants", ("participant", "kind"), _participants(n_people))
         _insert(db, "sessions", SESSION_COLUMNS, _sessions(study, plans, n_people))
+        _insert(db, "visits", VISIT_COLUMNS, _visits(n_people))
+        _insert(db, "events", EVENT_COLUMNS, _events(db, study, plans, n_people))
+        db.execute("UPDATE logs SET n_events = (SELECT COUNT(*) FROM events)")
         _insert(
             db, "runs", ("session", "run", "model", "model_version"), [(f"run-{run}", run, run, run) for run in RUNS]
         )
@@ -94,6 +101,27 @@ def _sessions(study: Study, plans: list[Plan], n_people: int) -> Iterator[Row]:
         began_at = as_text(BEGAN)
         yield (f"run-{run}", f"run-{run}", *digests, None, None, Source.IMPORT, Status.COMPLETED, began_at, began_at,
                f"token-{run}", f"start-{run}", len(_test_items(study)))  # fmt: skip
+
+
+def _visits(n_people: int) -> Iterator[Row]:
+    device = json.dumps(DEVICE)
+    for number in range(n_people):
+        began = as_text(BEGAN + timedelta(seconds=7 * number))
+        yield _session(number), 1, f"visit-{number}", began, 0, device
+
+
+def _events(db: sqlite3.Connection, study: Study, plans: list[Plan], n_people: int) -> Iterator[Row]:
+    """Yield an entry of the log for the beginning of each session, and an entry for its end."""
+    ((study_digest, event_index),) = db.execute("SELECT study_digest, n_events FROM logs").fetchall()
+    taken = {str(group): [0, 0] for group in range(1, study.definition.design.groups + 1)}
+    for number in range(n_people):
+        session, group = _session(number), plans[number % N_PLANS].group
+        began = BEGAN + timedelta(seconds=7 * number)
+        reserved = {"kind": "human", "group": group, "taken": taken, "closed": [], "quota": None}
+        ended = {"group": group, "completed_at": as_text(began + timedelta(hours=1))}
+        for event, details in (("reserved", reserved), ("withdrew" if _withdrew(number) else "confirmed", ended)):
+            yield study_digest, event_index, as_text(began), event, session, json.dumps(details), ""
+            event_index += 1
 
 
 def _withdrew(number: int) -> bool:

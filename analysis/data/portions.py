@@ -3,16 +3,11 @@
 `benchmarks/export_memory.py` measures the memory with a million responses.
 """
 
-from array import array
-from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from analysis.data.cell_parsing import Cells
-from analysis.data.columns import TEXT, factor_columns
-from analysis.data.compact_columns import RepeatedColumn
+from analysis.data.columns import factor_columns
 from analysis.data.tidy_table import tidy_trials
 
 OF_RUN = ("subject", "prompt", "thinking", "thinking_budget", "epoch")
@@ -67,33 +62,3 @@ def _as_in(sample: pd.Series, factor: pd.Series | None, n_rows: int) -> pd.Serie
 def _level_text(level: Any) -> str:
     """Return a level as the tidy table writes it in a factor with levels of several types: numbers as in JSON."""
     return str(level).lower() if isinstance(level, bool) else str(level)
-
-
-TEXT_COLUMNS = frozenset((*TEXT, "subject", "prompt"))
-
-
-def collected(portions: Iterable[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
-    """Return some columns of all portions, in little memory.
-
-    Texts are categories in alphabetical order, and all other columns are numbers. Only whether there is a value matters
-    in the column `response`; its values are 1.
-    """
-    texts = {column: RepeatedColumn() for column in columns if column in TEXT_COLUMNS}
-    numbers = {column: array("d") for column in columns if column not in texts}
-    types: dict[str, Any] = {}
-    for portion in portions:
-        for column, repeated in texts.items():
-            repeated.take(portion[column].astype(object).where(portion[column].notna(), None).tolist())
-        for column, values in numbers.items():
-            cells = portion[column]
-            if column == "response":
-                cells = cells.notna().astype("float64").replace(0.0, np.nan)
-            else:
-                types[column] = cells.dtype
-            values.frombytes(cells.to_numpy(dtype="float64", na_value=np.nan).tobytes())
-    found = {column: Cells.of(column, texts.pop(column).column()).texts() for column in [*texts]}
-    for column in [*numbers]:
-        series = pd.Series(np.frombuffer(numbers.pop(column), dtype="float64"), copy=False)
-        kind = types.get(column, "float64")
-        found[column] = series if kind == "float64" else series.astype("boolean" if kind == "boolean" else "Int32")
-    return pd.DataFrame({column: found[column] for column in columns}, copy=False)

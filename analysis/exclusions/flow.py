@@ -32,6 +32,7 @@ plan, `unanswered`, and `included`. Trials and participants are counted as follo
 The rules are in `analysis.exclusions.rules`.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -124,7 +125,7 @@ def _marked(trials: pd.DataFrame, tally: "_Tally", plan: AnalysisPlan) -> pd.Dat
 
 
 def _applied(trials: pd.DataFrame, plan: AnalysisPlan) -> tuple["_Tally", list[str]]:
-    tally = _Tally(trials, _steps(plan, is_by_researcher=bool(trials["excluded_reason"].notna().any())))
+    tally = _Tally(trials, steps_of(plan, is_by_researcher=bool(trials["excluded_reason"].notna().any())))
     notes = exclusion_notes(trials)
     if not any(rule.rule == "duplicates" for rule in plan.exclusions):
         notes += _several_sessions_notes(trials, tally.table)
@@ -144,7 +145,8 @@ def _applied(trials: pd.DataFrame, plan: AnalysisPlan) -> tuple["_Tally", list[s
     return tally, notes
 
 
-def _steps(plan: AnalysisPlan, is_by_researcher: bool) -> list[str]:
+def steps_of(plan: AnalysisPlan, is_by_researcher: bool) -> list[str]:
+    """Return the steps of the flow in order. `is_by_researcher` is true if the researcher excluded a session."""
     by_researcher = [BY_RESEARCHER] if is_by_researcher else []
     return ["withdrawn", "not_completed", *by_researcher, *(rule.rule for rule in plan.exclusions), "unanswered"]
 
@@ -231,19 +233,41 @@ def criterion(step: str, plan: AnalysisPlan, kind: str) -> str:
 
 
 def _flow(tally: _Tally, plan: AnalysisPlan) -> pd.DataFrame:
-    test = tally.table["phase"] == "test"
+    kinds = tally.disposition.index.get_level_values("kind")
+    is_test = tally.table["phase"] == "test"
+    n_participants = Counter(zip(kinds, tally.disposition, strict=True))
+    n_trials: Counter[tuple[str, str]] = Counter()
+    for kind in kinds.unique():
+        of_trials = tally.excluded_by[is_test & (tally.table["kind"] == kind)]
+        n_trials |= {(kind, step): int((of_trials == step).sum()) for step in tally.steps}
+        n_trials[kind, INCLUDED] = int(of_trials.isna().sum())
+    return flow_table(n_participants, n_trials, tally.steps, plan)
+
+
+def flow_table(
+    n_participants: Counter[tuple[str, str]], n_trials: Counter[tuple[str, str]], steps: list[str], plan: AnalysisPlan
+) -> pd.DataFrame:
+    """Return the flow table.
+
+    Parameters
+    ----------
+    n_participants, n_trials
+        Numbers of participants and of test trials for each kind and step. The step of the analysis is `included`.
+    steps
+        The steps in order, without `included`.
+    plan
+        The plan.
+    """
     rows = []
-    for kind in [kind for kind in KINDS if (tally.table["kind"] == kind).any()]:
-        who = tally.disposition[tally.disposition.index.get_level_values("kind") == kind]
-        what = tally.excluded_by[test & (tally.table["kind"] == kind)]
-        participants, trials = len(who), len(what)
-        for step in tally.steps:
-            n_participants, n_trials = int((who == step).sum()), int((what == step).sum())
-            participants, trials = participants - n_participants, trials - n_trials
-            rows.append((kind, step, criterion(step, plan, kind), n_participants, n_trials, participants, trials))
-        n_participants, n_trials = int((who == INCLUDED).sum()), int(what.isna().sum())
-        words = criterion(INCLUDED, plan, kind)
-        rows.append((kind, INCLUDED, words, n_participants, n_trials, n_participants, n_trials))
+    for kind in [kind for kind in KINDS if any(kind == counted for counted, _ in n_participants)]:
+        participants = sum(n for (counted, _), n in n_participants.items() if counted == kind)
+        trials = sum(n for (counted, _), n in n_trials.items() if counted == kind)
+        for step in steps:
+            participants, trials = participants - n_participants[kind, step], trials - n_trials[kind, step]
+            rows.append((kind, step, criterion(step, plan, kind), n_participants[kind, step], n_trials[kind, step],
+                         participants, trials))  # fmt: skip
+        included = (n_participants[kind, INCLUDED], n_trials[kind, INCLUDED])
+        rows.append((kind, INCLUDED, criterion(INCLUDED, plan, kind), *included, *included))
     return pd.DataFrame(rows, columns=FLOW_COLUMNS)
 
 

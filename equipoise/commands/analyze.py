@@ -34,6 +34,7 @@ from equipoise.commands.store_access import StudyFolder, loaded
 from equipoise.commands.study_trials import (
     first_session_start,
     may_have_responses,
+    no_responses,
     study_trials,
     trials_of_version,
     without_simulated_participants,
@@ -191,10 +192,7 @@ def _analyze_study(
     store = store_location(study, read_settings(store=location))
     if not may_have_responses(store):
         check_study_plan(study)
-        raise InputError(
-            f"{store}: there are no responses yet. Fix: collect responses with `equipoise serve {study.folder}`, or "
-            f"try `equipoise simulate {study.folder} -n 40`."
-        )
+        raise no_responses(store, study)
     if not is_address(store) and output.resolve() == Path(store).parent.resolve():
         raise InputError(f"{output}: this folder contains the store. Fix: choose another folder for the results.")
     give_back_freed_arrays()

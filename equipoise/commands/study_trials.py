@@ -28,6 +28,14 @@ def may_have_responses(store: str) -> bool:
     return Path(store).exists()
 
 
+def no_responses(where: str, study: Study) -> InputError:
+    """Return the error for a study without responses. `where` is the store, without a password."""
+    return InputError(
+        f"{where}: there are no responses yet. Fix: collect responses with `equipoise serve {study.folder}`, or try "
+        f"`equipoise simulate {study.folder} -n 40`."
+    )
+
+
 def study_trials(study: Study, store: str) -> pd.DataFrame:
     """Return the tidy table of a study's sessions.
 

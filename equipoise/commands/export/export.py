@@ -5,8 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from io import StringIO
+from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -14,9 +16,9 @@ import pandas as pd
 from ruamel.yaml import YAML
 
 from analysis.data.compact_columns import give_back_freed_arrays
-from analysis.data.portions import TidyPortions, collected
+from analysis.data.portions import TidyPortions
 from analysis.data.tidy_table import tidy_trials
-from analysis.exclusions.flow import Exclusions, apply_exclusions
+from analysis.exclusions.in_portions import RunningExclusions
 from analysis.exports.coarse import without_free_texts
 from analysis.exports.codebook import (
     CODEBOOK_HEADER,
@@ -42,12 +44,10 @@ from analysis.exports.documents import (
 from analysis.exports.formats import FORMATS, Format
 from analysis.exports.table_files import TableFile, require_package
 from analysis.provenance.record import RunningDigest, columns_since_the_digest
-from batteries.errors import InputError
 from batteries.files.atomic_folder import new_private_folder
 from batteries.files.csv_files import write_rows
 from equipoise.commands.export.stored_trials import StoredTrials
 from equipoise.commands.export.tables import (
-    ANSWER,
     events_table,
     frame,
     participants_table,
@@ -60,26 +60,24 @@ from equipoise.commands.store_access import (
     StudyFolder,
     loaded,
     note_access,
+    setting_of,
     shown_location,
     store_to_read,
 )
+from equipoise.commands.study_trials import may_have_responses, no_responses
 from equipoise.progress_bar import progress_bar
 from experiment.records import Kind
 from experiment.study.definition import Study
+from server.locations import store_location
+from server.settings import read_settings
 from server.store import Access, Store
 from server.store.database import Database
-from server.store.sql.sessions import listed
+from server.store.sql.assignment_log import stream_log
+from server.store.sql.sessions import stream_sessions
+from server.store.sql.studies import nearest
 
-NEEDED_FOR_EXCLUSIONS = (
-    "kind", "participant", "run", "session", "status", "phase", "session_number", "started_at", "completed_at",
-    "excluded_at", "excluded_reason", "response", "correct", "valid", "chance", "rt_ms", "focus_lost",
-    "implausibly_fast", "same_response_run", "subject", "model", "model_version", "source", "group", "study_version",
-    "battery",
-)  # fmt: skip
-"""The columns of the tidy table that the exclusions and the README need. Only these columns are in memory as a
-whole."""
 RECORDS_AT_ONCE = 5_000
-"""Number of sessions that become a data frame together."""
+"""Number of sessions or events that become a data frame together."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +139,9 @@ def export(
     if chosen.package is not None:
         require_package(chosen.package, form)
     study = loaded(study)
+    location = store_location(study, read_settings(store=setting_of(store)))
+    if store is None and not may_have_responses(location):
+        raise no_responses(location, study)
     give_back_freed_arrays()
     with store_to_read(study, store) as opened, new_private_folder(Path(output)) as folder:
         with opened.snapshot() as db:
@@ -174,36 +175,33 @@ class _Writer:
         """Write all tables, and the items."""
         trials = StoredTrials(self.db, self.study.name)
         if not trials.sessions:
-            raise InputError(
-                f"{self.where}: there are no responses yet. Fix: collect responses with `equipoise serve "
-                f"{self.study.folder}`, or try `equipoise simulate {self.study.folder} -n 40`."
-            )
+            raise no_responses(self.where, self.study)
         sample = trials.sample()
         form = TidyPortions(sample, self.where)
-        # The exclusions come first, because they need most of the memory.
         exclusions = self._exclusions(trials, form)
-        flow, participants = exclusions.flow, exclusions.participants
-        excluded_by = exclusions.trials["excluded_by"].astype("category")
-        del exclusions
+        flow = exclusions.flow()
         self._write("exclusions", described("exclusions", flow.columns, {}), [flow])
-        self._write_participants(participants)
+        self._write_participants(exclusions.participants())
+        excluded_by = exclusions.excluded_by()
+        del exclusions
         self._write_trials(trials, form, excluded_by)
         if not self.format.is_data_frame_of_trials:
             self._write_logs(trials)
         columns, runs = runs_table(sample)
         if len(runs):
             self._write("runs", columns, [runs])
-        columns, events = events_table(self.store.events(self.study), self.is_full)
-        self._write("events", columns, [events])
+        registered = nearest(self.db, self.study)
+        log = stream_log(self.db, registered.study_digest) if registered else ()
+        columns, events = events_table(log, self.is_full)
+        self._write("events", columns, _frames(columns, events))
         self._write_items(trials)
 
     def _write_participants(self, participants: pd.DataFrame) -> None:
         """Write the sessions, and the participants with their answers to the questions about them."""
         self.n_participants = {str(kind): int(n) for kind, n in participants["kind"].value_counts().items()}
-        sessions = listed(self.db, self.study.name)
-        of_sessions, sessions = sessions_table(sessions, self.study.demographics, self.is_full)
+        read = partial(stream_sessions, self.db, self.study.name)
+        of_sessions, sessions, answers = sessions_table(read, self.study.demographics, self.is_full)
         self._write("sessions", of_sessions, _frames(of_sessions, sessions))
-        answers = [session for session in sessions if any(name.startswith(ANSWER) for name in session)]
         columns, table = self.format.participants(*participants_table(participants, answers, of_sessions))
         self._write("participants", columns, [table])
 
@@ -215,16 +213,17 @@ class _Writer:
                 for _ in range(rows["session"].nunique()):
                     advance()
 
-    def _exclusions(self, trials: StoredTrials, form: TidyPortions) -> Exclusions:
-        def noted() -> Iterator[pd.DataFrame]:
-            for portion in self._portions(trials, form, "Applying the exclusions"):
-                self.since_the_digest |= columns_since_the_digest(portion)
-                yield portion
-
-        table = collected(noted(), NEEDED_FOR_EXCLUSIONS)
-        self.versions = tuple(sorted(table["study_version"].cat.categories))
-        self.batteries = tuple(sorted(table["battery"].cat.categories))
-        return apply_exclusions(table, self.study.definition.analysis)
+    def _exclusions(self, trials: StoredTrials, form: TidyPortions) -> RunningExclusions:
+        exclusions = RunningExclusions(self.study.definition.analysis)
+        versions: set[str] = set()
+        batteries: set[str] = set()
+        for portion in self._portions(trials, form, "Applying the exclusions"):
+            self.since_the_digest |= columns_since_the_digest(portion)
+            versions.update(portion["study_version"].cat.categories)
+            batteries.update(portion["battery"].cat.categories)
+            exclusions.add(portion)
+        self.versions, self.batteries = tuple(sorted(versions)), tuple(sorted(batteries))
+        return exclusions
 
     def _write_trials(self, trials: StoredTrials, form: TidyPortions, excluded_by: pd.Series) -> None:
         factors = {name: factor_column(name, form.sample[name]) for name in form.factors}
@@ -371,7 +370,8 @@ def _plan_text(study: Study) -> str:
     return f"# The analysis plan of the study {study.name}.\n{text.getvalue()}"
 
 
-def _frames(columns: Sequence[Column], records: Sequence[Mapping[str, Any]]) -> Iterator[pd.DataFrame]:
+def _frames(columns: Sequence[Column], records: Iterable[Mapping[str, Any]]) -> Iterator[pd.DataFrame]:
     """Yield records as data frames, some at a time."""
-    for first in range(0, len(records), RECORDS_AT_ONCE):
-        yield frame(columns, records[first : first + RECORDS_AT_ONCE])
+    rest = iter(records)
+    while some := list(islice(rest, RECORDS_AT_ONCE)):
+        yield frame(columns, some)

@@ -1,7 +1,7 @@
 """The small tables of an export: sessions, participants, events and runs, each as a data frame with its columns."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -45,16 +45,33 @@ def question_columns(questions: Sequence[DemographicQuestion], is_full: bool) ->
 
 
 def sessions_table(
-    sessions: Sequence[dict[str, Any]], questions: Sequence[DemographicQuestion], is_full: bool
-) -> tuple[list[Column], list[dict[str, Any]]]:
-    """Return the list of sessions with its columns. Without `is_full`, the answers about participants are coarse."""
+    read: Callable[[], Iterable[dict[str, Any]]], questions: Sequence[DemographicQuestion], is_full: bool
+) -> tuple[list[Column], Iterator[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the list of sessions with its columns, and the answers about participants.
+
+    Without `is_full`, the answers are coarse. `read` returns all sessions, in the same order at each call, because only
+    the answers are in memory together.
+
+    Returns
+    -------
+    tuple
+        The columns; one record for each session; one record for each session with answers, which has the participant
+        and the answers.
+    """
+    names = dict.fromkeys(LISTED)
+    answers: dict[str, dict[str, Any]] = {}
+    for session in read():
+        names.update(dict.fromkeys(session))
+        if any(name.startswith(ANSWER) for name in session):
+            answers[session["session"]] = {
+                name: value for name, value in session.items() if name == "participant" or name.startswith(ANSWER)
+            }
     if not is_full:
         known = {ANSWER + question.name: question.answer for question in questions}
-        asked = {name for session in sessions for name in session if name.startswith(ANSWER)}
-        sessions = coarse_sessions(sessions, {name for name in asked if known.get(name, "text") == "text"})
-    names = list(dict.fromkeys([*LISTED, *(name for session in sessions for name in session)]))
-    others = question_columns(questions, is_full)
-    return described("sessions", names, others), list(sessions)
+        free_texts = {name for name in names if name.startswith(ANSWER) and known.get(name, "text") == "text"}
+        answers = dict(zip(answers, coarse_sessions([*answers.values()], free_texts), strict=True))
+    columns = described("sessions", [*names], question_columns(questions, is_full))
+    return columns, (session | answers.get(session["session"], {}) for session in read()), [*answers.values()]
 
 
 def participants_table(
@@ -79,12 +96,14 @@ def _group_text(group: Any) -> str | None:
     return None if group is None else str(group)
 
 
-def events_table(events: Sequence[LogEvent], is_full: bool) -> tuple[list[Column], pd.DataFrame]:
-    """Return the log of a study without the researchers' accesses. Only with `is_full`, it has all details."""
+def events_table(events: Iterable[LogEvent], is_full: bool) -> tuple[list[Column], Iterator[dict[str, Any]]]:
+    """Return the log of a study without the researchers' accesses, one record for each entry.
+
+    Only with `is_full`, it has all details.
+    """
     accesses = {access.value for access in Access}
     names = ["event_index", "at", "event", "session", "group", "because", *(["details"] if is_full else [])]
-    columns = described("events", names, {})
-    records = [
+    records = (
         {
             "event_index": event.event_index,
             "at": event.at,
@@ -96,8 +115,8 @@ def events_table(events: Sequence[LogEvent], is_full: bool) -> tuple[list[Column
         }
         for event in events
         if event.event not in accesses
-    ]
-    return columns, frame(columns, records)
+    )
+    return described("events", names, {}), records
 
 
 def runs_table(rows: pd.DataFrame) -> tuple[list[Column], pd.DataFrame]:

@@ -7,7 +7,7 @@ server processes run.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,12 +70,26 @@ def note(db: Database, study_digests: Iterable[str], access: Access, details: Ma
     return numbers
 
 
-def read_log(db: Database, study_digest: str, since: int = 0, of: Sequence[str] = ()) -> list[LogEvent]:
-    """See `Store.events`."""
+EVENTS_AT_ONCE = 5_000
+"""Number of entries that `stream_log` reads together."""
+
+
+def read_log(
+    db: Database, study_digest: str, since: int = 0, of: Sequence[str] = (), until: int | None = None
+) -> list[LogEvent]:
+    """See `Store.events`. `until` is the number of the first entry that is not returned."""
     chosen = f" AND event IN ({marks(of)})" if of else ""
+    before, end = (" AND event_index < ?", (until,)) if until is not None else ("", ())
     rows = db.execute(
         "SELECT event_index, at, event, session, details FROM events "
-        f"WHERE study_digest = ? AND event_index >= ?{chosen} ORDER BY event_index",
-        (study_digest, since, *of),
+        f"WHERE study_digest = ? AND event_index >= ?{before}{chosen} ORDER BY event_index",
+        (study_digest, since, *end, *of),
     )
     return [LogEvent(index, at, event, session, json.loads(details)) for index, at, event, session, details in rows]
+
+
+def stream_log(db: Database, study_digest: str) -> Iterator[LogEvent]:
+    """Yield all entries of a study's log, without keeping all entries in memory."""
+    ((n_events,),) = db.execute("SELECT n_events FROM logs WHERE study_digest = ?", (study_digest,)).fetchall()
+    for first in range(0, n_events, EVENTS_AT_ONCE):
+        yield from read_log(db, study_digest, first, until=first + EVENTS_AT_ONCE)

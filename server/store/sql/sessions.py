@@ -2,7 +2,7 @@
 
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -158,6 +158,11 @@ LISTED = (
 
 def listed(db: Database, study: str) -> list[dict[str, Any]]:
     """See `Store.sessions`."""
+    return list(stream_sessions(db, study))
+
+
+def stream_sessions(db: Database, study: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of `Store.sessions` one by one."""
     rows = db.execute(
         f"""
         SELECT session, participant, kind, version, "group", source, status, slot, release_reason, started_at,
@@ -174,7 +179,8 @@ def listed(db: Database, study: str) -> list[dict[str, Any]]:
     )
     # The rows are read one by one, because each row has a whole definition.
     consent_versions: dict[str, str | None] = {}
-    return [_listed(row, consent_versions) for row in rows]
+    for row in rows:
+        yield _listed(row, consent_versions)
 
 
 def _listed(row: Sequence[Any], consent_versions: dict[str, str | None]) -> dict[str, Any]:

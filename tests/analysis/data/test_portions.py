@@ -5,9 +5,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from analysis.data.portions import TidyPortions, collected
+from analysis.data.portions import TidyPortions
 from analysis.data.tidy_table import tidy_trials
 from analysis.exclusions.flow import apply_exclusions
+from analysis.exclusions.in_portions import RunningExclusions
 from analysis.provenance.record import RunningDigest, columns_since_the_digest, data_digest
 from experiment.study.analysis_plan import AnalysisPlan
 
@@ -73,14 +74,14 @@ def test_the_digest_of_portions_is_the_digest_of_the_whole_table(rows: pd.DataFr
     assert digest.value() != data_digest(without_number)
 
 
-def test_exclusions_of_collected_columns_are_the_exclusions_of_the_whole_table(rows: pd.DataFrame) -> None:
-    from equipoise.commands.export.export import NEEDED_FOR_EXCLUSIONS
-
+def test_exclusions_in_portions_are_the_exclusions_of_the_whole_table(rows: pd.DataFrame) -> None:
     whole = apply_exclusions(tidy_trials(rows), PLAN)
     _, portions = in_portions(rows)
-    found = apply_exclusions(collected(portions, NEEDED_FOR_EXCLUSIONS), PLAN)
-    pd.testing.assert_frame_equal(found.flow, whole.flow)
-    assert values(found.participants) == values(whole.participants)
-    assert found.trials["excluded_by"].tolist() == whole.trials["excluded_by"].tolist()
-    assert found.notes == whole.notes
-    assert "median_rt" in set(whole.trials["excluded_by"])
+    found = RunningExclusions(PLAN)
+    for portion in portions:
+        found.add(portion)
+    pd.testing.assert_frame_equal(found.flow(), whole.flow)
+    assert values(found.participants()) == values(whole.participants)
+    excluded_by = whole.trials["excluded_by"]
+    assert found.excluded_by().dropna().to_dict() == excluded_by.dropna().to_dict()
+    assert {"median_rt", "excluded_by_researcher"} <= set(excluded_by)
