@@ -18,7 +18,7 @@ from experiment.records import Kind
 from server.store.checksums import FIXED, RESPONSE_COLUMNS, SESSIONS, beginning_of_session, is_link_of_response, link
 from server.store.database import Database
 from server.store.models import FORMER_REASONS, Access, Release, SlotState
-from server.store.sql import accounts, identities, responses
+from server.store.sql import accounts, identities, payments, responses
 from server.store.sql.studies import content_checksum, studies_not_found
 
 ACCESSES = frozenset(Access)
@@ -65,7 +65,7 @@ class _Logs:
 
 
 def verify(db: Database, on_rows: Callable[[int], None] = lambda _n: None) -> Verified:
-    """Check the chains of responses, the logs, the counts of slots, the items and the panel ids in a store.
+    """Check the chains of responses, the logs, slots, items, accounts, panel ids and payments in a store.
 
     Parameters
     ----------
@@ -82,6 +82,7 @@ def verify(db: Database, on_rows: Callable[[int], None] = lambda _n: None) -> Ve
         ends = [*_check_sessions(db, found, logs, totals_here, on_rows), *logs.ends]
         found.problems += [*logs.problems, *_check_slots(db, logs), *_check_totals(db, totals_here)]
         found.problems += [*_check_revisions(db, logs), *_check_exclusions(db, logs), *accounts.changed(db)]
+        found.problems += payments.changed(db)
         found.problems += [
             f"participant {participant}: the panel id, or a parameter of the panel id, was changed."
             for participant in identities.changed(db)

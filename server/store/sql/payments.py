@@ -5,12 +5,13 @@ rows belong to the identities, because they contain ids of the panel.
 """
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from experiment.study.definition import Study
 from server.store.database import Database, insert_sql, marks, now
-from server.store.models import Payment, PaymentState
+from server.store.models import REVIEW, Payment, PaymentState
 from server.store.tables import TABLES
 
 COLUMNS = TABLES["payments"]
@@ -82,6 +83,62 @@ def delete(db: Database, study: str, participant: str | None) -> None:
     """Delete the payments of a study, or of one participant of the study."""
     chosen, values = ("", [study]) if participant is None else (" AND participant = ?", [study, participant])
     db.execute(f"DELETE FROM payments WHERE study = ?{chosen}", values)
+
+
+def changed(db: Database) -> Iterator[str]:
+    """Yield a sentence for each payment that no command of Equipoise can have recorded.
+
+    Payments have no checksums, because they are deleted together with the panel id. So a changed amount or time is
+    found only if it contradicts the rest of the payment.
+    """
+    known = {
+        tuple(row)
+        for row in db.execute(
+            "SELECT identities.study, participant FROM identities JOIN sessions USING (participant) "
+            "JOIN studies ON studies.study_digest = sessions.study_digest AND studies.study = identities.study"
+        ).fetchall()
+    }
+    sent: Counter[tuple[str, str, str]] = Counter()
+    columns = f"SELECT {', '.join(COLUMNS)} FROM payments ORDER BY study, participant, purpose"
+    for row in db.execute(columns).fetchall():
+        stored = dict(zip(COLUMNS, row, strict=True))
+        name = f"payment `{stored['purpose']}` of participant {stored['participant']}"
+        if (stored["study"], stored["participant"]) not in known:
+            yield f"{name}: this study has no session with a panel id for this participant."
+        if contradiction := _contradiction(stored):
+            yield f"{name}: {contradiction}."
+        if stored["state"] in {PaymentState.SENT, PaymentState.DONE}:
+            sent[stored["study"], stored["submission"], stored["purpose"]] += 1
+    for (study, submission, purpose), n in sent.items():
+        if n > 1:
+            yield f"payment `{purpose}` for submission {submission} of study {study}: it was sent {n} times."
+
+
+def _contradiction(stored: Mapping[str, Any]) -> str | None:
+    """Return what is impossible in a payment, or None."""
+    state, is_bonus = stored["state"], stored["decision"] == "bonus"
+    if state not in set(PaymentState):
+        return f"its state `{state}` is unknown"
+    if stored["decision"] not in ({"bonus"} if stored["purpose"] != REVIEW else {"approve", "reject"}):
+        return f"its decision `{stored['decision']}` does not belong to this purpose"
+    if is_bonus != (stored["cents"] is not None) or (is_bonus and stored["cents"] <= 0):
+        return "its amount is impossible"
+    is_settled = state in {PaymentState.DONE, PaymentState.REFUSED}
+    if is_settled != (stored["settled_at"] is not None) or (is_settled and stored["settled_at"] < stored["claimed_at"]):
+        return f"its state `{state}` contradicts its times"
+    if state == PaymentState.CLAIMED and stored["batch"] is not None:
+        return "it has an id of a sent bonus, but it was not sent"
+    if not _is_list_of_amounts(stored["paid_before"]):
+        return "its list of earlier bonuses is damaged"
+    return None
+
+
+def _is_list_of_amounts(text: str) -> bool:
+    try:
+        amounts = json.loads(text)
+    except ValueError:
+        return False
+    return isinstance(amounts, list) and all(type(amount) is int for amount in amounts)
 
 
 def _has_identity(db: Database, study: str, participant: str) -> bool:

@@ -11,7 +11,7 @@ from server.store import Payment, PaymentState, Store
 from server.store.copying import back_up
 from server.store.open import opened_store
 from tests.server.store.contract.helpers import panel
-from tests.server.stores import Person, another, at_once, problems, rows
+from tests.server.stores import Person, another, at_once, execute_sql, problems, rows
 
 BONUS = "bonus accuracy"
 
@@ -136,3 +136,45 @@ def test_a_backup_contains_the_payments(store: Store, small_study: Study, anna: 
     back_up(store, tmp_path / "backup.db")  # type: ignore[operator]
     with opened_store(str(tmp_path / "backup.db")) as copy:  # type: ignore[operator]
         assert copy.payments(small_study) == store.payments(small_study)
+
+
+IMPOSSIBLE = {
+    "state = 'paid'": "its state `paid` is unknown",
+    "decision = 'approve'": "its decision `approve` does not belong to this purpose",
+    "purpose = 'review'": "its decision `bonus` does not belong to this purpose",
+    "cents = -50": "its amount is impossible",
+    "cents = NULL": "its amount is impossible",
+    "state = 'claimed'": "its state `claimed` contradicts its times",
+    "state = 'claimed', settled_at = NULL": "it has an id of a sent bonus, but it was not sent",
+    "settled_at = NULL": "its state `done` contradicts its times",
+    "settled_at = '2020-01-01'": "its state `done` contradicts its times",
+    "paid_before = '[\"10\"]'": "its list of earlier bonuses is damaged",
+    "participant = 'nobody'": "this study has no session with a panel id for this participant",
+    "study = 'another'": "this study has no session with a panel id for this participant",
+}
+
+
+@pytest.mark.parametrize("change", IMPOSSIBLE)
+def test_verification_names_a_payment_that_no_command_can_have_recorded(
+    store: Store, small_study: Study, anna: Payment, change: str
+) -> None:
+    store.claim_payments(small_study, [anna], "first")
+    store.send_payments(small_study, "first", BONUS, [anna.participant], "batch-1")
+    assert problems(store) == []
+    store.settle_payments(small_study, "first", BONUS, [anna.participant], PaymentState.DONE)
+    assert problems(store) == []
+    execute_sql(store, f"UPDATE payments SET {change}")
+    (problem,) = problems(store)
+    assert problem.startswith("payment `") and problem.endswith(f"{IMPOSSIBLE[change]}."), problem
+
+
+def test_verification_names_a_submission_that_was_paid_twice_for_one_purpose(
+    store: Store, small_study: Study, anna: Payment
+) -> None:
+    bert = bonus_for(Person(store, small_study, identity=panel("bert")))
+    store.claim_payments(small_study, [anna, bert], "first")
+    assert problems(store) == []
+    store.send_payments(small_study, "first", BONUS, [anna.participant, bert.participant], "batch-1")
+    assert problems(store) == [f"payment `{BONUS}` for submission s1 of study {small_study.name}: it was sent 2 times."]
+    execute_sql(store, f"UPDATE payments SET submission = 's2' WHERE participant = '{bert.participant}'")
+    assert problems(store) == []
