@@ -30,6 +30,11 @@ def load_study(folder: Path) -> Study:
         If the study has an error. The message names the file, the line or item, the error and the fix.
     """
     path = folder / "study.yaml"
+    if not folder.is_dir():
+        is_inside = Path("study.yaml").is_file()
+        fix = "write `.` instead: the current folder is a study" if is_inside else "correct the name or the path"
+        where = "" if folder.is_absolute() else f" in {Path.cwd()}"
+        raise InputError(f"{folder}: there is no such folder{where}. Fix: {fix}.")
     if not path.is_file():
         raise InputError(
             f"{folder}: this folder has no file study.yaml. Fix: use the folder of a study, or make a study with "

@@ -4,6 +4,7 @@ This module limits the number of connections of a process, and the time and the 
 `server.gateway` limits the time and the size of a request's body.
 """
 
+import errno
 import ipaddress
 import os
 import socket
@@ -218,6 +219,11 @@ def _free_address(host: str, port: int) -> str:
             f"--host {host}: no network address belongs to this name. Fix: use --host 127.0.0.1."
         ) from None
     except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise InputError(
+                f"another program uses port {port} of {host}. Perhaps `equipoise serve` runs in another window. Fix: "
+                f"stop this program, or choose another port, such as --port {port % 65_535 + 1}."
+            ) from None
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise InputError(
             f"cannot listen on {host}, port {port} ({reason}). Fix: choose another host (--host) or port (--port)."

@@ -51,6 +51,14 @@ def read_text(path: Path, newline: str | None = None) -> str:
         raise InputError(f"{path}: this file cannot be read ({reason}). Fix: check its name and permissions.") from None
 
 
+_UNCLOSED = {
+    "while parsing a flow sequence": ("the list that begins with `[` has no end", "write the missing `]` or comma"),
+    "while parsing a flow mapping": ("the group that begins with `{` has no end", "write the missing `}` or comma"),
+    "while scanning a quoted scalar": ("a quotation mark has no partner", "write the missing quotation mark"),
+}
+"""The problem and the fix for errors that the YAML reader reports far behind the place of the mistake."""
+
+
 def read_yaml(path: Path, model: type[Model]) -> Model:
     """Read a YAML 1.2 file, check it against a pydantic class, and return an object of this class.
 
@@ -72,12 +80,13 @@ def parse_yaml(text: str, path: Path, model: type[Model]) -> Model:
     except UnreadableYAMLError as error:
         raise InputError(f"{path}, line {error.line}: {error}") from None
     except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+        if unclosed := _UNCLOSED.get(str(error.context)):
+            mark, (problem, fix) = error.context_mark, unclosed
+        else:
+            mark, fix = error.problem_mark or error.context_mark, "correct the indentation or the quotes"
+            problem = str(error.problem or "it is not well-formed").splitlines()[0]
         line = f", line {mark.line + 1}" if mark else ""
-        problem = str(error.problem or "it is not well-formed").splitlines()[0]
-        raise InputError(
-            f"{path}{line}: this is not valid YAML ({problem}). Fix: correct the indentation or the quotes."
-        ) from None
+        raise InputError(f"{path}{line}: this is not valid YAML ({problem}). Fix: {fix}.") from None
     except YAMLError as error:
         raise InputError(f"{path}: this is not valid YAML ({error}). Fix: correct the YAML.") from None
     if not isinstance(document, CommentedMap):

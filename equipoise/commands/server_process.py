@@ -12,6 +12,8 @@ import click
 import httpx
 
 from batteries.errors import InputError
+from equipoise.commands.check.checklist import listed
+from equipoise.commands.check.study_texts import gaps_of
 from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded, setting_of, shown_location, store_of
 from equipoise.progress_bar import progress_bar
 from experiment.load_study import load_study
@@ -130,6 +132,10 @@ def announce(folder: Path, settings: Settings) -> None:
     click.echo(f"{study.definition.title}")
     click.echo(f"  participants: {address}/")
     click.echo(f"  researchers:  {address}/researcher/{'' if has_owner else f'#{token}'}")
+    if gaps := gaps_of(study):
+        click.echo(
+            f"Note: participants see texts with a gap: {listed(gaps)}. Correct them before you launch the study."
+        )
     click.echo("Press Ctrl-C to stop; no response is lost.")
 
 

@@ -172,6 +172,11 @@ def completion_codes(study: Study) -> list[dict[str, Any]]:
             f"outcome. Fix: add `{proposed}` to `exits`."
         )
     by_outcome = {name: one for name, one in exits.items() if one.code is not None}
+    if unfinished := [name for name, one in by_outcome.items() if str(one.code).startswith("TODO")]:
+        raise InputError(
+            f"{where}: the completion code of {' and '.join(unfinished)} in `recruitment.exits` is still TODO. Fix: "
+            "write codes that nobody can guess."
+        )
     for code, n in Counter(one.code for one in by_outcome.values()).items():
         if n > 1:
             raise InputError(

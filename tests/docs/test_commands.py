@@ -148,6 +148,15 @@ def contact_of_the_tutorial() -> None:
     contact.write_text(re.sub("TODO: write here how long.*", duration, text), encoding="utf-8")
 
 
+def recruitment_of_the_tutorial() -> None:
+    """Switch on the part `recruitment` of the study, and write codes, as the tutorial says."""
+    definition = Path("my-study/study.yaml")
+    before, rest = definition.read_text(encoding="utf-8").split("#recruitment:\n")
+    part, after = rest.split("\n\n", 1)
+    part = re.sub("^#", "", part, flags=re.MULTILINE).replace("TODO-", "RAY7K2Q")
+    definition.write_text(f"{before}recruitment:\n{part}\n\n{after}", encoding="utf-8")
+
+
 def session_of_a_page() -> None:
     eq.new("copy-of-study")
 
@@ -250,6 +259,7 @@ PREPARED: dict[str, Callable[[], None]] = {
 
 BEFORE: dict[str, Callable[[], None]] = {
     "equipoise check my-study --no-browser": contact_of_the_tutorial,
+    "equipoise recruit prolific my-study --draft": recruitment_of_the_tutorial,
     "equipoise lab upload my-study --store lab-b.db --into my-study/data/equipoise.db": second_laboratory,
     "equipoise links my-study -n 30 --address https://study.example.org -o links.csv": link_study,
     "equipoise assignment show my-study": panel_study_again,

@@ -1,6 +1,7 @@
 """Invalid files and paths cause a sentence and exit code 2, never a traceback."""
 
 import json
+import socket
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -124,6 +125,13 @@ def test_results_that_would_replace_another_file_are_refused(study_folder: Path,
 def test_a_host_of_another_machine_is_refused(study_folder: Path, host: str, message: str) -> None:
     assert_refused(run("serve", study_folder, "--host", host), message)
     assert not (study_folder / "data").exists()
+
+
+def test_a_port_that_another_program_uses_is_refused(study_folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        found = run("serve", study_folder, "--port", str(port))
+    assert_refused(found, f"another program uses port {port} of 127.0.0.1")
 
 
 def test_an_empty_researcher_token_is_refused(study_folder: Path) -> None:

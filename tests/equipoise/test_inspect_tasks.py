@@ -131,7 +131,7 @@ def test_a_mistake_is_one_sentence_and_registration_imports_little() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"study": "nowhere"}, "nowhere: this folder has no file study.yaml. Fix: "),
+        ({"study": "nowhere"}, "nowhere: there is no such folder in "),
         ({"study": "study", "shots": "two"}, "-T shots=two: this is not a whole number. Fix: "),
         ({"study": "study", "style": "sonnet"}, "`sonnet` is neither a style of prompts"),
     ],

@@ -25,7 +25,7 @@ Edit = Callable[[Path, str, str], None]
             "[colour, configuration",
             r"yaml, line 29: `design.balance` names the factor `colour`, which no test item has",
         ),
-        ("study.yaml", "by: [outcome]", "by: [colour]", r"yaml, line 85: `analysis.by` names the factor `colour`"),
+        ("study.yaml", "by: [outcome]", "by: [colour]", r"yaml, line 87: `analysis.by` names the factor `colour`"),
         ("study.yaml", "practice: [practice-1]", "practice: [practice-9]", r"the item `practice-9`.* is not in the"),
         ("study.yaml", "practice: [practice-1]", "practice: [attention-1]", r"`attention-1` more than once"),
         (
@@ -59,6 +59,20 @@ def test_the_settings_of_runs_are_factors_of_the_plan(study_folder: Path, edit: 
 def test_a_folder_without_a_study_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"this folder has no file study.yaml"):
         load_study(tmp_path)
+
+
+def test_a_missing_folder_is_named_with_the_folder_in_which_it_was_searched(
+    study_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(study_folder.parent)
+    with pytest.raises(InputError) as error:
+        load_study(Path("mystudy"))
+    assert str(error.value) == (
+        f"mystudy: there is no such folder in {study_folder.parent}. Fix: correct the name or the path."
+    )
+    monkeypatch.chdir(study_folder)
+    with pytest.raises(InputError, match=r"Fix: write `\.` instead: the current folder is a study\."):
+        load_study(Path(study_folder.name))
 
 
 def test_the_digest_depends_on_the_shown_content_and_the_attention_check_rule(study_folder: Path, edit: Edit) -> None:

@@ -30,9 +30,7 @@ def pages_point(study: Study) -> Point:
     timeline = study.definition.timeline
     if empty := [name for name in timeline.texts if not study.texts[name].strip()]:
         return failed("Pages", f"{listed(empty)} has no text.", "write the text, or delete the page from `timeline`.")
-    own = {"study.yaml": " ".join([study.definition.title, *study.definition.texts.values()])}
-    shown = {**{name: study.texts[name] for name in timeline.texts}, **own}
-    if gaps := [f"{name} ({found[0]})" for name, text in shown.items() if (found := GAP.search(text))]:
+    if gaps := gaps_of(study):
         return failed("Pages", f"these texts have a gap: {listed(gaps)}.", "replace the mark with your own text.")
     missing = [name for name in ("instructions", "debrief", "contact") if not getattr(timeline, name)]
     if missing:
@@ -43,6 +41,13 @@ def pages_point(study: Study) -> Point:
             "it.",
         )
     return passed("Pages", "no page is empty, and no page has a mark such as TODO.")
+
+
+def gaps_of(study: Study) -> list[str]:
+    """Return the name and the mark, such as TODO, of each text of participants that is not finished."""
+    own = {"study.yaml": " ".join([study.definition.title, *study.definition.texts.values()])}
+    shown = {**{name: study.texts[name] for name in study.definition.timeline.texts}, **own}
+    return [f"{name} ({found[0]})" for name, text in shown.items() if (found := GAP.search(text))]
 
 
 def reading_age_point(study: Study) -> Point:

@@ -352,6 +352,10 @@ def test_bad_input_is_refused_with_a_fix(panel: StoredStudy, tmp_path: Path) -> 
     with pytest.raises(InputError, match="unknown format `xml`"):
         eq.export(panel.folder, out, "xml")
     make_small_study(tmp_path / "new", "open")
+    assert "there are no responses yet. Fix: collect responses" in refused("export", tmp_path / "new", "-o", out)
+    assert "Fix: check the name of the file" in refused(
+        "export", tmp_path / "new", "-o", out, "--store", tmp_path / "new.db"
+    )
     (tmp_path / "new" / "data").mkdir()
     shutil.copy(panel.location, tmp_path / "new" / "data" / "equipoise.db")
     study_yaml = tmp_path / "new" / "study.yaml"

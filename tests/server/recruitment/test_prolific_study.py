@@ -120,6 +120,7 @@ def test_with_one_link_per_group_the_places_are_divided_without_remainder(folder
         ("    failed_checks: {code: FAIL1}\n", "", "no code for failed_checks.*Fix: add `failed_checks: {code: C"),
         ("    no_consent: {code: NOCO1}\n", "", "no code for no_consent.*Fix:"),
         ("    incompatible_device: {code: DEVI1}\n", "", "no code for incompatible_device.*Fix:"),
+        ("code: FAIL1", "code: TODO-FAILED", "the completion code of failed_checks .* is still TODO. Fix: write codes"),
         ("code: FAIL1", "code: DONE1", "2 outcomes have the completion code DONE1.*Fix:"),
         ("app.prolific.com", "app.prolific.co", "does not lead to Prolific's completion page.*Fix:"),
         ("submissions/complete?cc={code}", "submissions/complete?cc=DONE2", "does not lead to Prolific's"),

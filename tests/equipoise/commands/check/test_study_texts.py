@@ -1,11 +1,15 @@
 """Points on the participants' texts."""
 
+from pathlib import Path
+
 import pytest
 
 from equipoise.commands.check.checklist import Verdict
 from equipoise.commands.check.study_texts import files_point, pages_point, reading_age_point, translation_point
+from equipoise.commands.server_process import announce
 from experiment.study.definition import Study
 from experiment.texts import catalogue
+from server.settings import read_settings
 from tests.equipoise.commands.check.studies import CONTACT, with_entries, with_texts, with_timeline
 
 HARD = "Participation presupposes comprehension of the aforementioned methodological considerations. " * 10
@@ -23,6 +27,17 @@ def test_a_new_study_fails_because_its_contact_page_has_a_gap(sample_study: Stud
     point = pages_point(sample_study)
     assert point.verdict is Verdict.FAILED
     assert "contact.md (TODO)" in point.found
+
+
+def test_the_server_names_texts_with_a_gap_when_it_starts(
+    study_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    announce(study_folder, read_settings())
+    note = "Note: participants see texts with a gap: contact.md (TODO). Correct them before you launch the study."
+    assert note in capsys.readouterr().out
+    (study_folder / "contact.md").write_text(CONTACT, encoding="utf-8")
+    announce(study_folder, read_settings())
+    assert "Note:" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("gap", ["TODO: your name", "FIXME", "Lorem ipsum dolor"])
