@@ -43,6 +43,8 @@ class Format:
     """Function that writes the files that only this format has, such as `dataset_description.json`."""
     participants: Callable[[Sequence[Column], pd.DataFrame], Participants] = _unchanged
     """Function that adds the columns which only this format has to the table of participants."""
+    is_in_portions: bool = True
+    """False if all trials are in memory together."""
     is_data_frame_of_trials: bool = True
     """False if the trials are not a table."""
     about_trials: str = ABOUT_TABLES["trials"]
@@ -91,10 +93,11 @@ FORMATS = {
             CsvFile,
             "{table}.csv",
             package="inspect_ai",
+            is_in_portions=False,
             is_data_frame_of_trials=False,
             about_trials="logs of Inspect, with one sample for each test trial that has a response",
         ),
-        Format("spss", SpssFile, "{table}.sav", package="pyreadstat"),
+        Format("spss", SpssFile, "{table}.sav", package="pyreadstat", is_in_portions=False),
     )
 }
 """The formats by their names."""

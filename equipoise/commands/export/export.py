@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
+import click
 import pandas as pd
 from ruamel.yaml import YAML
 
@@ -76,6 +77,8 @@ from server.store.sql.assignment_log import stream_log
 from server.store.sql.sessions import stream_sessions
 from server.store.sql.studies import nearest
 
+MANY_TRIALS = 100_000
+"""Number of trials above which a format that needs all trials in memory prints a note."""
 RECORDS_AT_ONCE = 5_000
 """Number of sessions or events that become a data frame together."""
 
@@ -176,6 +179,12 @@ class _Writer:
         trials = StoredTrials(self.db, self.study.name)
         if not trials.sessions:
             raise no_responses(self.where, self.study)
+        if not self.format.is_in_portions and trials.n_rows > MANY_TRIALS:
+            click.echo(
+                f"Note: --format {self.format.name} needs all {trials.n_rows:,} trials in memory. If this computer has "
+                "too little memory, choose csv or parquet.",
+                err=True,
+            )
         sample = trials.sample()
         form = TidyPortions(sample, self.where)
         exclusions = self._exclusions(trials, form)

@@ -3,6 +3,7 @@
 import csv
 import importlib.util
 import json
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -298,6 +299,21 @@ def test_a_table_for_spss_has_labels(panel: StoredStudy, tmp_path: Path) -> None
     assert about.variable_value_labels["correct"] == {0.0: "false", 1.0: "true"}
     assert about.variable_value_labels["kind"]["human"] == "person"
     assert len(trials) == provenance(tmp_path / "out")["n_rows"]["trials"]
+
+
+def test_a_format_that_needs_all_trials_in_memory_says_so_above_a_size(
+    panel: StoredStudy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    eq.export(panel.folder, tmp_path / "few", "spss")
+    assert "memory" not in capsys.readouterr().err
+    monkeypatch.setattr("equipoise.commands.export.export.MANY_TRIALS", 3)
+    eq.export(panel.folder, tmp_path / "csv", "csv")
+    assert "memory" not in capsys.readouterr().err
+    eq.export(panel.folder, tmp_path / "many", "spss")
+    assert re.search(
+        r"Note: --format spss needs all \d+ trials in memory. If this computer has too little memory, choose csv or",
+        capsys.readouterr().err,
+    )
 
 
 def test_parquet_has_the_types_of_the_codebook(panel: StoredStudy, tmp_path: Path) -> None:
