@@ -194,9 +194,18 @@ function canGoFullscreen(): boolean {
   return document.fullscreenEnabled && document.fullscreenElement === null;
 }
 
+/** Longest wait for the window's new size. There is no new size if the window already covered the screen. */
+const RESIZING_MS = 500;
+
 /** Opens the full screen. The browser allows this only right after a click or a key. The study also runs in a window. */
 async function enterFullscreen(): Promise<void> {
-  await document.documentElement.requestFullscreen().catch(() => {});
+  // Firefox resizes the window after it resolves the request. The next trial must not begin before that.
+  const resized = new Promise((resolve) => window.addEventListener("resize", resolve, { once: true }));
+  const timeOut = () => new Promise((resolve) => setTimeout(resolve, RESIZING_MS));
+  await document.documentElement
+    .requestFullscreen()
+    .then(() => Promise.race([resized, timeOut()]))
+    .catch(() => {});
 }
 
 /** Leaves the full screen, if the page uses the full screen. */
