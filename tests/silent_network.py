@@ -1,4 +1,4 @@
-"""A TCP forwarder that can become silent, like an unplugged cable to a server."""
+"""A TCP forwarder that can become silent, like an unplugged cable, or close all connections, like a stopped network."""
 
 import socket
 import threading
@@ -31,6 +31,7 @@ class SilentNetwork:
         self.port: int = self._listener.getsockname()[1]
         self.n_messages = 0
         self._is_plugged_in = True
+        self._closes_new = False
         self._n_unplugged = 0
         self._is_closed = False
         self._sockets: list[socket.socket] = []
@@ -56,6 +57,12 @@ class SilentNetwork:
     def plug_in(self) -> None:
         """Forward new connections again; the unplugged connections stay silent."""
         self._is_plugged_in = True
+        self._closes_new = False
+
+    def stop(self) -> None:
+        """Close all connections, and until `plug_in` close each new connection."""
+        self._closes_new = True
+        self.cut()
 
     def cut(self) -> None:
         """Close all connections."""
@@ -71,6 +78,9 @@ class SilentNetwork:
         with suppress(OSError):
             while not self._is_closed:
                 client, _ = self._listener.accept()
+                if self._closes_new:
+                    client.close()
+                    continue
                 self._sockets.append(client)
                 if self._is_plugged_in:
                     server = socket.create_connection(("127.0.0.1", self._to_port))

@@ -1,10 +1,7 @@
 """A virtual display (Xvfb), programs on it, and real key presses and clicks (XTEST)."""
 
 import importlib.util
-import os
 import shutil
-import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -13,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.experiment.lab.window_processes import Program, prefer, window_program
+from tests.x_server import x_server
 
 HELD_S = 0.06
 """Time for which a person holds a key."""
@@ -43,35 +41,9 @@ class VirtualScreen:
 @contextmanager
 def virtual_screen(home: Path, size_px: tuple[int, int] = (1280, 800)) -> Iterator[VirtualScreen]:
     """Start an X server; at the end, end it and everything that runs on it."""
-    width_px, height_px = size_px
-    readable, writable = os.pipe()
-    server = subprocess.Popen(
-        [
-            "Xvfb",
-            "-displayfd",
-            str(writable),
-            "-screen",
-            "0",
-            f"{width_px}x{height_px}x24",
-            "-nolisten",
-            "tcp",
-            "-noreset",
-        ],
-        pass_fds=[writable],
-        stderr=subprocess.DEVNULL,
-        process_group=0,
-    )
-    os.close(writable)
-    prefer(server.pid)
-    try:
-        with os.fdopen(readable) as pipe:
-            number = pipe.readline().strip()
-        if not number:
-            raise RuntimeError("Xvfb did not start")
-        yield VirtualScreen(f":{number}", server.pid, home)
-    finally:
-        os.killpg(server.pid, signal.SIGKILL)
-        server.wait()
+    with x_server(*size_px) as server:
+        prefer(server.pid)
+        yield VirtualScreen(server.display, server.pid, home)
 
 
 class Fingers:
