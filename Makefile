@@ -1,5 +1,5 @@
 # `make demo` and `make test` are the two commands of the README. Each command installs what it needs in .venv. Only
-# `make test` also installs outside .venv: as root on Debian, it installs a browser, database servers and proxies if they
+# `make test` also installs outside .venv: as root on Debian, it installs browsers, database servers and proxies if they
 # are missing.
 
 VENV := .venv

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Installs the programs that the tests need in addition to Python packages: Chromium, a library that the browser driver's
-# Node links to, libraries of PsychoPy's window, a virtual display, PostgreSQL's server, PgBouncer and proxies. Without the
-# right to install, it prints what is missing. The tests that need a missing program are then skipped with a reason; under
-# CI=true they fail.
+# Installs the programs that the tests need in addition to Python packages: Chromium, Firefox, WebKitGTK, a library that the
+# browser driver's Node links to, libraries of PsychoPy's window, a virtual display, PostgreSQL's server, PgBouncer and
+# proxies. Without the right to install, it prints what is missing. The tests that need a missing program are then skipped
+# with a reason; under CI=true they fail.
 set -eu
 
 has_browser() {
@@ -38,8 +38,12 @@ if [ "$(uname)" = Linux ] && ! has_window; then
   missing="$missing xvfb libgl1 libgl1-mesa-dri libglu1-mesa libfontconfig1 libfribidi0 libasound2 libjack-jackd2-0"
 fi
 has_postgres || missing="$missing postgresql"
-# The reverse proxies whose recipes are tested, all in Debian 12: only the programs, without a default site.
 has_program() { PATH="$PATH:/usr/sbin:/usr/local/sbin" command -v "$1" >/dev/null 2>&1; }
+has_program firefox-esr || has_program firefox || missing="$missing firefox-esr"
+if [ "$(uname)" = Linux ]; then
+  has_program WebKitWebDriver || missing="$missing webkit2gtk-driver"
+fi
+# The reverse proxies whose recipes are tested, all in Debian 12: only the programs, without a default site.
 has_program nginx || missing="$missing nginx-light"
 has_program caddy || missing="$missing caddy"
 has_program apache2 || has_program httpd || missing="$missing apache2-bin"

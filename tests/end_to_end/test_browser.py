@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, expect
 from equipoise.studies import copy_sample_study
 from experiment.load_study import load_study
 from experiment.study.definition import Study
-from tests.end_to_end.visitor import DESKTOP, PHONE, Visitor, simulated
+from tests.end_to_end.visitor import PHONE, Visitor, simulated
 from tests.server_process import running_server
 
 ATTENTION_CHECK_OPTION = 2
@@ -90,11 +90,10 @@ def test_the_whole_study_by_keyboard_alone(visit: Any, server: str, study_folder
     check_whole_session(rows(study_folder), given)
 
 
-@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_the_whole_study_by_mouse_alone(
-    visit: Any, server: str, study_folder: Path, rows: Any, viewport: dict[str, int]
+def test_the_whole_study_by_mouse_alone_on_a_small_screen(
+    visit: Any, server: str, study_folder: Path, rows: Any
 ) -> None:
-    visitor = visit(server, viewport=viewport)
+    visitor = visit(server, viewport=PHONE)
     page = visitor.page
     visitor.shoot("consent-mouse")
     visitor.begin()

@@ -1,0 +1,245 @@
+"""Whole sessions in three browser engines, with interruptions, by keyboard and mouse in turn."""
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime
+from itertools import cycle, pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from equipoise.studies import copy_sample_study, sample_studies
+from tests.end_to_end.visitor import NOTHING_WAITS, STAGES
+from tests.end_to_end.whole_study import CHECK, PRACTICE, make_whole_study
+from tests.engines import (
+    ENGINES,
+    HEIGHT_PX,
+    MINIBROWSER_BAR_PX,
+    WIDTH_PX,
+    Window,
+    chromium_window,
+    firefox_window,
+    webkit_window,
+)
+from tests.missing import skip_but_never_in_ci
+from tests.server_process import running_server
+from tests.silent_network import SilentNetwork
+from tests.x_server import x_server
+
+RIGHT_OPTIONS = PRACTICE | {CHECK: 2}
+PREDICTIONS = ("absorbed", "west-5", "reflected", "north-1", "east-8", "south-3")
+REACTION_S = 0.15
+"""Time from a question to its response. A response before the question is on the screen is not accepted."""
+
+SCREEN = f"""(() => {{
+  for (const [stage, selector] of Object.entries({json.dumps(STAGES)})) {{
+    const found = document.querySelector(selector.split(", ").map((part) => `${{part}}:not([data-walked])`).join(", "));
+    if (found === null) continue;
+    return {{
+      stage,
+      prompt: document.querySelector("#prompt")?.innerText,
+      text: document.querySelector("#text, #board-in-words")?.innerText,
+      n_options: document.querySelectorAll("[data-option]").length,
+    }};
+  }}
+  return null;
+}})()"""
+"""JavaScript: the stage on the screen, as in `visitor.STAGES`, and its question; null between two stages."""
+
+Input = Literal["key", "mouse"]
+Launch = Callable[[], AbstractContextManager[Window]]
+
+
+class Participant:
+    """Takes the steps of a session, in one window after another, and notes each response."""
+
+    def __init__(self) -> None:
+        self.window: Window
+        self.stages: list[str] = []
+        self.given: list[tuple[Any, Input]] = []
+        """The responses, in order, with their input devices."""
+        self.longest_rt_ms: list[float] = []
+        """Upper limits of the response times: the times from one step to the next, by the test's clock."""
+        self._last_step_s = time.monotonic()
+        self._predictions = cycle(PREDICTIONS)
+
+    def look(self) -> dict[str, Any]:
+        """Wait for the next stage and return what is on the screen."""
+        screen: dict[str, Any] = self.window.wait_until(SCREEN)
+        return screen
+
+    def step(self) -> str:
+        """Do what ends the stage on the screen, and return the name of the stage."""
+        screen = self.look()
+        stage: str = screen["stage"]
+        self.stages.append(stage)
+        if stage == "end":
+            return stage
+        by: Input = "key" if len(self.given) % 2 == 0 else "mouse"
+        selector = STAGES[stage]
+        self.window.evaluate(f"document.querySelector('{selector}').dataset.walked = 1")
+        if stage == "trial":
+            time.sleep(REACTION_S)
+            self._respond(screen["prompt"], screen["n_options"], by)
+            self.longest_rt_ms.append((time.monotonic() - self._last_step_s) * 1000)
+        else:
+            if stage == "demographics":
+                self.window.click("#question-age")
+                self._type("34")
+            self._press_button(selector, by)
+        self._last_step_s = time.monotonic()
+        return stage
+
+    def to_trial(self, number: int) -> None:
+        """Take steps until this number of trials has a response and the next question is on the screen."""
+        while len(self.given) < number or self.look()["stage"] != "trial":
+            self.step()
+
+    def to_the_end(self) -> None:
+        """Take steps to the last page of a completed session."""
+        while self.step() != "end":
+            pass
+        assert self.window.evaluate("document.querySelector('#completed') !== null")
+
+    def _respond(self, prompt: str, n_options: int, by: Input) -> None:
+        n_given = len(self.given)
+        response = RIGHT_OPTIONS.get(prompt, n_given % n_options + 1) if n_options else next(self._predictions)
+        self.given.append((response, by))
+        if by == "mouse":
+            kind = "option" if n_options else "port" if "-" in str(response) else "response"
+            self.window.click(f"[data-{kind}='{response}']")
+            if not n_options:
+                self.window.click("#submit-response:enabled")
+        elif n_options:
+            self._type(str(response))
+        else:
+            side, _, number = str(response).partition("-")
+            self._type([side[0], *number, "Enter"])
+
+    def _type(self, keys: str | list[str]) -> None:
+        for key in keys:
+            self.window.press(key)
+
+    def _press_button(self, selector: str, by: Input) -> None:
+        if by == "mouse":
+            self.window.click(selector)
+            return
+        for _ in range(60):
+            if self.window.evaluate(f"document.activeElement.matches('{selector}')"):
+                self.window.press("Enter")
+                return
+            self.window.press("Tab")
+        pytest.fail(f"the tab key does not reach {selector}")
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    """Return the name of each engine."""
+    return str(request.param)
+
+
+@pytest.fixture
+def launch(engine: str, request: pytest.FixtureRequest) -> Iterator[Launch]:
+    """Start a browser of the engine."""
+    if engine == "chromium":
+        browser_type = request.getfixturevalue("chromium").browser_type
+        yield lambda: chromium_window(browser_type)
+    elif engine == "firefox":
+        yield firefox_window
+    elif shutil.which("Xvfb") is None:
+        skip_but_never_in_ci("no Xvfb was found; install the package xvfb")
+    else:
+        with x_server(WIDTH_PX, HEIGHT_PX + MINIBROWSER_BAR_PX) as server:
+            yield lambda: webkit_window(server.display)
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[tuple[str, SilentNetwork]]:
+    """Serve a study, and return its address and the network between the browser and the server."""
+    with running_server(folder) as url, SilentNetwork(int(url.rpartition(":")[2])) as network:
+        yield f"http://127.0.0.1:{network.port}/", network
+
+
+def responses(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows with a response."""
+    return [row for row in rows if row["received_at"] is not None]
+
+
+def check_session(rows: list[dict[str, Any]], participant: Participant, fixation_ms: float) -> None:
+    """Check that the store has each response as it was entered, with plausible times."""
+    assert {(row["status"], row["kind"], row["source"]) for row in rows} == {("completed", "human", "web")}
+    assert [(json.loads(row["response"]), row["input"]) for row in rows] == participant.given
+    for row, longest_rt_ms in zip(rows, participant.longest_rt_ms, strict=True):
+        assert (row["missing"], row["focus_lost"]) == (None, 0)
+        assert set(json.loads(row["signals"] or "{}")) <= {"too_fast"}  # a busy machine shows a question late
+        assert row["onset_source"] in {"presented", "painted"}
+        assert 0 < row["rt_ms"] < longest_rt_ms
+        frame_ms = row["frame_ms"]
+        assert 4 < frame_ms < 60
+        assert row["fixation_ms"] > fixation_ms - frame_ms
+        assert row["fixation_frames_intended"] == round(fixation_ms / frame_ms)
+        assert row["fixation_frames"] == round(row["fixation_ms"] / frame_ms) >= row["fixation_frames_intended"]
+        assert 0 <= row["frames_dropped"] <= row["fixation_frames"]
+    onsets = [datetime.fromisoformat(row["shown_at"]) for row in rows]
+    assert all(one < other for one, other in pairwise(onsets))
+
+
+@pytest.mark.parametrize("name", sample_studies())
+def test_a_sample_study_survives_a_reload_and_a_lost_connection(
+    engine: str, launch: Launch, name: str, tmp_path: Path, rows: Any
+) -> None:
+    folder = tmp_path / "study"
+    copy_sample_study(name, folder)
+    participant = Participant()
+    with served(folder) as (address, network), launch() as participant.window:
+        participant.window.goto(address)
+        participant.to_trial(3)
+        question = participant.look()
+        participant.window.reload()
+        participant.to_trial(3)
+        assert participant.look() == question
+        participant.to_trial(5)
+        participant.window.wait_until(NOTHING_WAITS)
+        network.stop()
+        participant.to_trial(8)
+        participant.window.wait_until("document.querySelector('#save-status').innerText.startsWith('Offline')")
+        assert len(responses(rows(folder))) == 5
+        network.plug_in()
+        participant.to_the_end()
+    stored = responses(rows(folder))
+    check_session(stored, participant, fixation_ms=200)
+    # WebKit's time stamps of frames are whole milliseconds. The store has the times that the browser reported.
+    assert all(row["fixation_ms"] % 1 == 0 for row in stored) == (engine == "webkit")
+    assert [row["visit"] for row in stored] == [1] * 3 + [2] * (len(stored) - 3)
+    assert [row["attempt"] for row in stored] == [1] * 3 + [2] + [1] * (len(stored) - 4)
+
+
+def test_a_study_with_every_part_survives_a_killed_browser(
+    launch: Launch, tmp_path: Path, rows: Any, query: Any, edit: Any
+) -> None:
+    folder = make_whole_study(tmp_path / "study")
+    edit(folder / "study.yaml", "recruitment:\n", "recruitment:\n  entry: panel\n")
+    participant = Participant()
+    with served(folder) as (address, _network):
+        panel_address = f"{address}?PROLIFIC_PID=5f3a9c0d12ab34cd56ef7890&STUDY_ID=s&SESSION_ID=x"
+        with launch() as participant.window:
+            participant.window.goto(panel_address)
+            participant.to_trial(4)
+            participant.window.wait_until(NOTHING_WAITS)
+            question = participant.look()
+        with launch() as participant.window:
+            participant.window.goto(panel_address)
+            participant.to_trial(4)
+            assert participant.look() == question
+            participant.to_the_end()
+            assert participant.window.evaluate("document.querySelector('#completion-code').innerText") == "DONE2026"
+    stored = responses(rows(folder))
+    check_session(stored, participant, fixation_ms=100)
+    assert [row["visit"] for row in stored] == [1] * 4 + [2] * (len(stored) - 4)
+    assert {"consent", "demographics", "full screen", "page"} <= set(participant.stages)
+    (session,) = query(folder, "SELECT demographics FROM sessions")
+    assert json.loads(session["demographics"])["answers"]["age"] == 34
