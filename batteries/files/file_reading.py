@@ -275,7 +275,8 @@ _LIMIT_SENTENCES = {
 
 
 def _sentence(details: ErrorDetails, model: type[BaseModel]) -> str:
-    location = details["loc"]
+    # pydantic adds the tag of an alternative that it tried, such as `(image)`. The file does not contain the tag.
+    location = tuple(step for step in details["loc"] if not str(step).startswith("("))
     place = ".".join(_shorter(str(step)) for step in location) or "the whole"
     given = _given(details["input"])
     match details["type"]:
