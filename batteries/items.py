@@ -12,6 +12,7 @@ from batteries.canonical_json import canonical_json, digest
 from batteries.errors import InputError
 from batteries.files.atomic_write import atomic_write
 from batteries.files.file_reading import describe, read_json_lines, read_yaml, validate_line
+from batteries.stimulus.asset_files import AssetReader
 from batteries.store_format import RESERVED_FACTOR_NAMES
 from batteries.tasks import task_named
 
@@ -86,13 +87,16 @@ class Battery(BatteryHeader):
 def load_battery(path: Path) -> Battery:
     """Read and check a battery from JSON Lines or YAML.
 
-    JSON Lines has a header line, then one item per line. YAML has the fields of the header and a list `items:`.
+    JSON Lines has a header line, then one item per line. YAML has the fields of the header and a list `items:`. The
+    SHA-256 and the measures of pictures, sounds and videos are filled in from the files in the folder `assets` next to
+    the battery.
 
     Raises
     ------
     InputError
         If the file is missing or malformed, or if two items have the same id. Also if an item lacks its key, or if the
-        content or key does not fit the task of the item. The message lists the mistakes of all items.
+        content or key does not fit the task of the item, or if a picture, sound or video is missing, damaged or unsafe.
+        The message lists the mistakes of all items.
     """
     if path.suffix == ".jsonl":
         battery, places = _load_json_lines(path)
@@ -101,7 +105,7 @@ def load_battery(path: Path) -> Battery:
         places = [str(path)] * len(battery.items)
     else:
         raise InputError(f"{path}: a battery must be a .jsonl or .yaml file. Fix: use one of these formats.")
-    items, problems = _check_tasks(battery.items, places)
+    items, problems = _check_tasks(battery.items, places, AssetReader(path.parent))
     problems = [*_duplicate_ids(path, battery.items), *problems]
     if problems:
         raise InputError("\n".join(problems))
@@ -152,13 +156,14 @@ def _duplicate_ids(path: Path, items: Iterable[Item]) -> list[str]:
     ]
 
 
-def _check_tasks(items: Iterable[Item], places: Iterable[str]) -> tuple[list[Item], list[str]]:
+def _check_tasks(items: Iterable[Item], places: Iterable[str], assets: AssetReader) -> tuple[list[Item], list[str]]:
     """Return the valid items with default values filled in, and a sentence for each item that does not fit its task."""
     checked, problems = [], []
     for item, place in zip(items, places, strict=True):
         try:
             task = task_named(item.task)
-            whole = item.model_copy(update={"content": task.checked_content(item.content, item.key)})
+            content = assets.filled_in(task.checked_content(item.content, item.key))
+            whole = item.model_copy(update={"content": content})
             canonical_json(whole.model_dump(mode="json"))
             checked.append(whole)
         except ValidationError as error:

@@ -11,6 +11,7 @@ from analysis.data.columns import VIEW_COLUMNS
 from analysis.imports.trial_records import TrialRecord
 from batteries.errors import InputError
 from batteries.items import Battery, Item
+from batteries.stimulus.parts import option_words
 from batteries.tasks import task_named
 
 
@@ -127,8 +128,8 @@ def _possible(record: TrialRecord, item: Item) -> Any:
     if isinstance(record.response, str):
         with suppress(ValueError):
             candidates.append(json.loads(record.response))
-        options = item.content.get("options")
-        if isinstance(options, (list, tuple)) and record.response in options:
+        options = option_words(item.content) if "options" in item.content else []
+        if record.response in options:
             candidates.append(options.index(record.response) + 1)
     for candidate in candidates:
         value = int(candidate) if isinstance(candidate, float) and candidate.is_integer() else candidate

@@ -26,6 +26,7 @@ from analysis.statistics.intervals import (
 from analysis.statistics.participant_intervals import pooled_proportions
 from analysis.statistics.signal_detection_measures import SignalDetection, signal_detection
 from batteries.errors import InputError
+from batteries.stimulus.parts import option_words
 from experiment.study.analysis_plan import AnalysisPlan
 from experiment.study.planned_analyses import Where
 
@@ -147,7 +148,7 @@ def _said(
 
 
 def _number_of(texts: set[str], content: dict[str, Any]) -> int | None:
-    options = content.get("options", []) if isinstance(content, dict) else []
+    options = option_words(content) if isinstance(content, dict) and "options" in content else []
     return next((number for number, option in enumerate(options, start=1) if _plain(option) in texts), None)
 
 

@@ -11,6 +11,7 @@ from analysis.data.columns import factor_columns, subject_order
 from analysis.measures.accuracy import cluster_columns, kept_trials, share_of_rows
 from analysis.statistics.agreement_measures import repeated_agreement
 from batteries.errors import InputError
+from batteries.stimulus.parts import option_words
 from batteries.variants import ITEM_VARIANT, ORDER, ORIGINAL, ORIGINAL_ITEM
 from experiment.study.analysis_plan import AnalysisPlan
 
@@ -89,7 +90,8 @@ def option_positions(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
         The columns `POSITION_COLUMNS`, and one row for each subject, number of options and position (from 1). `chosen`
         is the share of the `n_trials` trials in which the subject chose the option at this position. Invalid and
         missing responses are trials in which no position was chosen. `right` is the share of these trials in which the
-        right option was at this position. Only items with several orders are counted, and no paraphrases. If a subject
+        right option was at this position. Only items with one answer and several orders are counted,
+        and no paraphrases. If a subject
         was asked all orders of these items, `right` is 1 divided by the number of options. If the subject prefers no
         position, `chosen` has about the same value.
 
@@ -99,7 +101,8 @@ def option_positions(trials: pd.DataFrame, plan: AnalysisPlan) -> pd.DataFrame:
         If no item has a variant.
     """
     work, _ = _trials_with_variants(trials, plan)
-    work = work[_is_order(work)]
+    # An item with several right options has no position of the right option.
+    work = work[_is_order(work) & ~work["key"].map(lambda key: isinstance(key, list))]
     work = work[work[ORIGINAL_ITEM].isin(work.loc[work[ITEM_VARIANT] != ORIGINAL, ORIGINAL_ITEM])]
     rows = []
     for (kind, subject, _), own in work.groupby(["kind", "subject", "n_options"], sort=False):
@@ -146,12 +149,17 @@ def _choices(kept: pd.DataFrame) -> dict[str, npt.NDArray[Any]]:
     Without a valid response, the position is 0, and `chosen_option` is a number that no other trial has.
     """
     is_valid = (kept["response"].notna() & kept["valid"].fillna(True).astype(bool)).tolist()
-    n_options, positions, texts = [], [], []
+    n_options, positions = [], []
+    texts: list[object] = []
     given = zip(kept["content"].tolist(), kept["response"].tolist(), is_valid, strict=True)
     for row, (content, response, valid) in enumerate(given):
-        options = content["options"]
-        position = response if valid and response in range(1, len(options) + 1) else 0
+        options = option_words(content)
         n_options.append(len(options))
+        if valid and isinstance(response, list):  # Several options have no single position.
+            positions.append(0)
+            texts.append(tuple(sorted(options[number - 1] for number in response)))
+            continue
+        position = response if valid and response in range(1, len(options) + 1) else 0
         positions.append(position)
         texts.append(options[position - 1] if position else row)
     numbers = pd.factorize(pd.Series(texts, dtype=object))[0]

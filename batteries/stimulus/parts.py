@@ -173,3 +173,13 @@ def stored_name(part: Mapping[str, Any]) -> str:
 def words_of(entry: str | Mapping[str, Any]) -> str:
     """Return the words of a part or of an option: the text, or the description of the picture, sound or video."""
     return entry if isinstance(entry, str) else str(entry.get("text", entry.get("alt")))
+
+
+def option_words(content: Mapping[str, Any]) -> list[str]:
+    """Return the words of each option of a multiple-choice item: its text, or the description of its picture."""
+    return [words_of(option) for option in content["options"]]
+
+
+def stimulus_words(content: Mapping[str, Any]) -> str:
+    """Return the texts of a stimulus, without the descriptions of its pictures, sounds and videos."""
+    return "\n\n".join(part["text"] for part in content.get("stimulus", ()) if "text" in part)

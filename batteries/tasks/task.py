@@ -11,6 +11,7 @@ from pydantic import BaseModel, JsonValue
 
 from batteries.canonical_json import same_json
 from batteries.errors import InputError
+from batteries.stimulus.parts import kind_of, words_of
 from batteries.tasks.replies.reading import Reading
 
 READING_WORDS_PER_MINUTE = 238
@@ -141,13 +142,20 @@ def _differ_in_words(one: JsonValue, other: JsonValue) -> bool:
     """Return True if two JSON values are equal except for the wording of texts.
 
     An empty text must stay empty, and a text with words must not become empty. Texts in a list must keep their
-    positions.
+    positions. A picture, sound or video must stay the same file. Its description may change.
     """
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and not _moved(one, other) and all(map(_differ_in_words, one, other))
     if isinstance(one, str) and isinstance(other, str):
         return bool(one.strip()) == bool(other.strip())
+    if isinstance(one, dict) and isinstance(other, dict) and kind_of(one) and kind_of(one) == kind_of(other):
+        return _without_words(one) == _without_words(other)
     return same_json(one, other)
+
+
+def _without_words(part: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return a part of a stimulus without its words and the name of its file. The SHA-256 identifies the file."""
+    return {name: value for name, value in part.items() if name not in {"alt", kind_of(part)}}
 
 
 def _moved(one: list[JsonValue], other: list[JsonValue]) -> bool:
@@ -156,11 +164,15 @@ def _moved(one: list[JsonValue], other: list[JsonValue]) -> bool:
     A text has probably moved if it is similar to a text at another position of the other list. This similarity must be
     greater than that of the two texts at one of these positions.
     """
-    before, after = _comparable([str(text) for text in one], [str(text) for text in other])
+    before, after = _comparable(*([_words(entry) for entry in entries] for entries in (one, other)))
     positions = range(len(before))
     alike = [[_similarity(before[row], after[column]) for column in positions] for row in positions]
     pairs = ((row, column) for row in positions for column in positions)
     return any(alike[row][column] > min(alike[row][row], alike[column][column]) for row, column in pairs)
+
+
+def _words(entry: JsonValue) -> str:
+    return words_of(entry) if isinstance(entry, dict) and kind_of(entry) else str(entry)
 
 
 def _similarity(one: str, other: str) -> float:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from batteries.errors import InputError
 from batteries.items import Battery, Item
+from batteries.stimulus.parts import option_words
 from batteries.tasks.multiple_choice import MultipleChoice
 from batteries.variants import ITEM_VARIANT, ORIGINAL, ORIGINAL_ITEM
 from batteries.variants.option_orders import in_other_orders, refers_to_options
@@ -70,7 +71,7 @@ def with_variants(
         if item.item_id not in tested:
             continue
         if item.task == MultipleChoice.name and n_orders != 1 and item.item_id not in keep_order:
-            if refers_to_options(item.content["options"]):  # type: ignore[arg-type]
+            if refers_to_options(option_words(item.content)):
                 in_one_order.append(item.item_id)
             else:
                 rotated = in_other_orders(original, n_orders)

@@ -11,6 +11,7 @@ from batteries.errors import InputError
 from batteries.files.csv_files import is_index, parse_csv, refuse_duplicate_columns, unguarded
 from batteries.files.file_reading import describe, read_text
 from batteries.items import Item
+from batteries.stimulus.parts import option_words
 from batteries.tasks import task_named
 from batteries.tasks.multiple_choice import MultipleChoice
 from batteries.variants import ITEM_VARIANT, PARAPHRASE
@@ -98,15 +99,17 @@ def _paraphrase(items: Mapping[str, Item], item_id: str, cells: Mapping[str, str
     return item.model_copy(update={"item_id": new_id, "factors": factors, "content": content})
 
 
-def _options(item: Item, cells: Mapping[str, str]) -> Iterator[str]:
-    options: Any = item.content["options"]
+def _options(item: Item, cells: Mapping[str, str]) -> Iterator[Any]:
+    """Yield the options of the paraphrase. A cell for a picture rewords its description."""
+    entries: Any = item.content["options"]
+    options = option_words(item.content)
     for name, cell in cells.items():
         found = _OPTION.fullmatch(name)
         if found and cell.strip() and int(found[1]) > len(options):
             raise InputError(
                 f"`{name}` has a text, but the item has {len(options)} options. Fix: delete the text of `{name}`."
             )
-    for number, option in enumerate(options, start=1):
+    for number, (entry, option) in enumerate(zip(entries, options, strict=True), start=1):
         cell = cells.get(f"option_{number}", "")
         if cell in options and cell != option:
             raise InputError(
@@ -114,4 +117,7 @@ def _options(item: Item, cells: Mapping[str, str]) -> Iterator[str]:
                 "the number of an option, so a new order would change the right answer. Fix: write the options in "
                 "the order of the item."
             )
-        yield cell if cell.strip() else option
+        if not cell.strip():
+            yield entry
+        else:
+            yield cell if isinstance(entry, str) else {**entry, "alt": cell}

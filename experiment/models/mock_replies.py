@@ -11,7 +11,9 @@ from pathlib import Path
 from batteries.files.atomic_write import atomic_write
 from batteries.files.csv_files import write_rows
 from batteries.items import Item
+from batteries.stimulus.parts import option_words
 from batteries.tasks import task_named
+from batteries.tasks.replies import several_numbers
 from experiment.models.prompts.requests import PromptRequest, Requests
 
 COLUMN_MAP = "item=request_id,reply=reply,model=model"
@@ -78,5 +80,7 @@ def _reply(model: MockModel, request: PromptRequest, item: Item, seed: int) -> s
     if is_invalid:
         return "I cannot say what the answer is."
     if isinstance(response, int):
-        return f"{response}\n{item.content['options'][response - 1]}\n{_REASON}"  # type: ignore[index]
+        return f"{response}\n{option_words(item.content)[response - 1]}\n{_REASON}"
+    if isinstance(response, list):
+        return f"{', '.join(map(str, response)) or several_numbers.NONE}\n{_REASON}"
     return f"Prediction: {response}\nReason: {_REASON}"

@@ -13,6 +13,7 @@ from batteries.canonical_json import same_json
 from batteries.errors import InputError
 from batteries.files.file_reading import parse_yaml
 from batteries.items import Item
+from batteries.stimulus.parts import option_words
 from batteries.tasks import task_named
 from experiment.study.definition import Study, StudyDefinition, served_entries
 from experiment.study.demographics import Questionnaire
@@ -161,8 +162,7 @@ def _changed_parts(was: Item, now: Item) -> list[str]:
 
 def _changed_options(was: Item, now: Item) -> list[str]:
     """Return a text for each changed option of a reworded item, with its wording before and after."""
-    before, after = was.content.get("options"), now.content.get("options")
-    if not isinstance(before, list) or not isinstance(after, list):
+    if "options" not in was.content or "options" not in now.content:
         return []
-    pairs = enumerate(zip(before, after, strict=True), start=1)
+    pairs = enumerate(zip(option_words(was.content), option_words(now.content), strict=True), start=1)
     return [f"option {number}: “{old}” -> “{new}”" for number, (old, new) in pairs if old != new]

@@ -12,6 +12,7 @@ result (a `Reading`) then contains the reason, and the reply is kept and counted
 4. `decision` returns the response that the claims give, or the reason why there is none.
 
 `strict_form` reads multiple-choice replies in the requested form faster, with the same result.
+`several_numbers` reads replies to items with several answers, only in the requested form.
 
 The table lists the rules, from the strictest to the most tolerant one. If several rules find the response, the
 `Reading` contains the strictest of them.

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from batteries.tasks.replies import reading
+from batteries.stimulus.parts import option_words
+from batteries.tasks.replies import reading, several_numbers
 from batteries.tasks.replies.fields import answer_values, is_answer_name, names_of
 from batteries.tasks.replies.json_values import CutNumber
 from batteries.tasks.replies.kinds import Kind
@@ -38,7 +39,9 @@ def read(content: dict[str, Any], reply: str) -> Reading:
     reply : str
         The whole reply of the model.
     """
-    options = _outcomes(tuple(str(option) for option in content["options"]))
+    if content.get("several"):
+        return several_numbers.read(content, reply)
+    options = _outcomes(tuple(option_words(content)))
     number = strict_number(options, normalized(reply))
     if number is not None and _has_plain_text(options, number):
         return Reading(number, "three_lines")

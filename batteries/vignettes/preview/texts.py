@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, TypeVar
 
+from batteries.stimulus.parts import option_words
+
 _TOKEN = re.compile(r"\s*(?:\w+(?:['’-]\w+)*|[^\w\s])|\s+\Z")
 """A word or a punctuation mark, together with the space before it."""
 _WORD = re.compile(r"\w")
@@ -23,7 +25,7 @@ class ItemTexts:
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> "ItemTexts":
         """Return the texts in the content of a multiple-choice item."""
-        return cls(content.get("text", ""), content["prompt"], tuple(content["options"]))
+        return cls(content.get("text", ""), content["prompt"], tuple(option_words(content)))
 
     @property
     def n_story_words(self) -> int:

@@ -16,6 +16,7 @@ from typing import Any
 
 from batteries.errors import InputError
 from batteries.items import Item
+from batteries.stimulus.parts import option_words
 from experiment.models.imports.lines import Fields, inner, json_objects, number_of, text_of, time_of, whole_of
 from experiment.models.imports.replies import ImportedReply, Problem, ProblemKind, Records
 from experiment.models.imports.study_items import FoundItem, StudyItems
@@ -154,13 +155,13 @@ def _options(item: Item, continuations: list[str], n: int) -> list[int] | None:
 
     Return None if the texts with log-likelihoods are not the item's options.
     """
-    texts = item.content.get("options")
-    if item.task != "multiple_choice" or not isinstance(texts, list | tuple) or len(texts) != n:
+    texts = option_words(item.content) if item.task == "multiple_choice" else []
+    if len(texts) != n or item.content.get("several"):
         return None
     if not continuations:
         return list(range(1, n + 1))
     forms = (
-        [str(text).strip() for text in texts],
+        [text.strip() for text in texts],
         [str(number) for number in range(1, n + 1)],
         [chr(ord("A") + number) for number in range(n)],
     )

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from batteries.items import Item
+from batteries.stimulus.parts import option_words
 from batteries.tasks import task_named
 from experiment.models.imports.lines import inner
 from experiment.models.imports.replies import ImportedReply
@@ -38,8 +39,7 @@ def with_logprob_choice(reply: ImportedReply, item: Item) -> ImportedReply:
     The text of the new reply is JSON. It contains the raw reply, and the natural logarithm of the probability of each
     option: null if the file does not list the option at the answer's token.
     """
-    options = item.content["options"]
-    assert isinstance(options, list | tuple)
+    options = option_words(item.content)
     label = _answer_label(reply, item)
     entry = _entry_of(label, reply) if label else None
     listed: dict[int, float | None] | None = None
@@ -69,9 +69,7 @@ def _answer_label(reply: ImportedReply, item: Item) -> re.Match[str] | None:
     label = _LABEL.match(reply.reply.lstrip())
     if label is None:
         return None
-    options = item.content["options"]
-    assert isinstance(options, list | tuple)
-    texts = [str(text).strip() for text in options]
+    texts = [text.strip() for text in option_words(item.content)]
     numbers = {name: number for names in (_NUMBERS, _LETTERS) for number, name in enumerate(names[: len(texts)], 1)}
     if any(numbers.get(text, number) != number for number, text in enumerate(texts, start=1)):
         return None  # If the second option is `3`, the token `3` can mean two options.

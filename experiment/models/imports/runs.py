@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from batteries.canonical_json import canonical_json
 from batteries.errors import InputError
 from batteries.items import Item
+from batteries.stimulus.parts import option_words
 from batteries.tasks import task_named
 from experiment.models.imports.spool import LOGPROB, ReplyReading, RunKey, Spool, SpooledReply
 from experiment.models.imports.study_items import StudyItems
@@ -218,9 +219,9 @@ def _as_response(item: Item, value: JsonValue) -> JsonValue:
 
     For multiple choice, the choice can be the text or the number of an option, and the response is the number.
     """
-    options = item.content.get("options")
-    if item.task != "multiple_choice" or not isinstance(value, str) or not isinstance(options, list | tuple):
+    if item.task != "multiple_choice" or not isinstance(value, str):
         return value
+    options = option_words(item.content)
     digits = value.removesuffix(".0")  # pandas adds .0 if a column has empty cells.
     is_number = digits.isascii() and digits.isdigit() and 1 <= int(digits[:3]) <= len(options)
     found = {options.index(value) + 1} if value in options else set()
