@@ -21,6 +21,7 @@ from pydantic import JsonValue
 from batteries.canonical_json import digest
 from batteries.errors import InputError
 from batteries.items import Item
+from batteries.stimulus.shown import shown_content
 from batteries.tasks import READING_WORDS_PER_MINUTE, task_named
 from experiment.records import Kind
 from experiment.study.definition import Study
@@ -153,7 +154,7 @@ def simulate(
 
 
 def _simulate(url: str, token: str, study: Study, numbers: range, seed: int, on_done: Callable[[], None]) -> None:
-    items = {shown_digest(item.task, item.content): item for item in study.battery.items}
+    items = items_by_shown_digest(study)
     checks = frozenset(study.definition.attention_checks)
     with httpx.Client(base_url=url, timeout=60) as client, ThreadPoolExecutor(CONCURRENT_SESSIONS) as pool:
         consent_digest = client.get("/api/study").raise_for_status().json()["consent_digest"]
@@ -221,6 +222,11 @@ def _take_session(
                 return
             next_trial_index = practice["next_trial_index"]
     client.post("/api/complete", json={}, headers=cookie).raise_for_status()
+
+
+def items_by_shown_digest(study: Study) -> dict[str, Item]:
+    """Return the items of a study by the digests of their contents on the screen."""
+    return {shown_digest(item.task, shown_content(item.content)): item for item in study.battery.items}
 
 
 def shown_digest(task: str, content: dict[str, Any]) -> str:

@@ -10,8 +10,10 @@ from experiment.study.definition import Study
 from server.context import Context, context
 from server.health import health
 from server.laboratory import laboratory
+from server.locations import assets_folder
 from server.logs import logger
 from server.metrics import measure, note_unavailable
+from server.participants.assets import assets, keep_assets
 from server.participants.participant_auth import NoEntry, NoSession
 from server.participants.study_page import web_client
 from server.participants.views import participants
@@ -55,6 +57,7 @@ def create_app(study: Study, store: Store, secrets: Secrets, settings: Settings)
 
 def _make_app(study: Study, store: Store, secrets: Secrets, settings: Settings, preview: str | None = None) -> Flask:
     store.register_study(study)
+    keep_assets(study, assets_folder(study, settings))
     app = Flask("server", static_folder=None)
     app.json = Json(app)
     app.url_map.merge_slashes = False  # Otherwise Flask would redirect "//other.site/" to another site.
@@ -62,7 +65,7 @@ def _make_app(study: Study, store: Store, secrets: Secrets, settings: Settings, 
     app.extensions["equipoise"] = parts = Context(study, store, secrets, settings, preview)
     add_live_dashboard(app, parts)
     has_plugins = bool(study.definition.plugins)
-    app.wsgi_app = StrictHeaders(app.wsgi_app, allows_inline_styles=has_plugins)  # type: ignore[method-assign]
+    app.wsgi_app = StrictHeaders(app.wsgi_app, has_plugins)  # type: ignore[method-assign]
     if settings.proxies:
         if not settings.hosts:
             logger.warning(
@@ -76,6 +79,7 @@ def _make_app(study: Study, store: Store, secrets: Secrets, settings: Settings, 
     app.before_request(refuse_unread_body)
     app.before_request(Hosts(settings).refuse_others)
     app.register_blueprint(web_client)
+    app.register_blueprint(assets)
     app.register_blueprint(participants)
     app.register_blueprint(laboratory)
     app.register_blueprint(withdrawal)

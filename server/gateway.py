@@ -28,6 +28,7 @@ from werkzeug.routing import MapAdapter
 
 from server.cookies import UNREADABLE
 from server.event_stream import STREAM
+from server.file_reply import FILE, send_file_reply
 from server.logs import logger
 from server.request_body import BODY_TYPES, media_type
 
@@ -203,6 +204,10 @@ class Gateway:
 
         content = self._app(environ, start_response)
         try:
+            if FILE in environ and environ["REQUEST_METHOD"] == "GET":
+                with suppress(ProtocolClosed):  # The client has disconnected.
+                    if send_file_reply(status, headers, environ[FILE], protocol):
+                        return
             body = b"".join(content)
         finally:
             if hasattr(content, "close"):

@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src {styles}; img-src 'self' data:; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'{styles}; img-src 'self' data: blob:; "
+    "media-src 'self' blob:{sounds}; connect-src 'self'{sounds}; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 )
 ALWAYS = [
@@ -26,28 +27,31 @@ ONLY_OVER_HTTPS = ("Strict-Transport-Security", "max-age=31536000")
 class StrictHeaders:
     """A WSGI application that adds the strict headers to the replies of `app`.
 
-    If a reply has no `Cache-Control` header, the browser must not cache it.
+    If a reply has no `Cache-Control` header, the browser must not cache it. A reply with a content security policy of
+    its own keeps this policy.
 
     Parameters
     ----------
     app
         The application.
-    allows_inline_styles
-        True if pages may have inline styles, as published jsPsych plugins do.
+    has_plugins
+        True if the study has published jsPsych plugins. Pages may then have inline styles, and sounds and videos as
+        `data:` addresses, as these plugins do.
     """
 
-    def __init__(self, app: "WSGIApplication", allows_inline_styles: bool) -> None:
+    def __init__(self, app: "WSGIApplication", has_plugins: bool) -> None:
         self._app = app
-        styles = "'self' 'unsafe-inline'" if allows_inline_styles else "'self'"
-        self._always = [("Content-Security-Policy", CONTENT_SECURITY_POLICY.format(styles=styles)), *ALWAYS]
-        self._over_https = [*self._always, ONLY_OVER_HTTPS]
+        styles, sounds = (" 'unsafe-inline'", " data:") if has_plugins else ("", "")
+        self._policy = [("Content-Security-Policy", CONTENT_SECURITY_POLICY.format(styles=styles, sounds=sounds))]
+        self._over_https = [*ALWAYS, ONLY_OVER_HTTPS]
 
     def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
-        strict = self._over_https if is_https(environ) else self._always
+        strict = self._over_https if is_https(environ) else ALWAYS
 
         def start(status: str, headers: list[tuple[str, str]], *error: Any) -> Callable[[bytes], object]:
-            may_be_kept = any(name == "Cache-Control" for name, _ in headers)
-            kept = [] if may_be_kept else [("Cache-Control", "no-store")]
-            return start_response(status, [*headers, *strict, *kept], *error)
+            names = {name for name, _ in headers}
+            policy = [] if "Content-Security-Policy" in names else self._policy
+            kept = [] if "Cache-Control" in names else [("Cache-Control", "no-store")]
+            return start_response(status, [*headers, *policy, *strict, *kept], *error)
 
         return self._app(environ, start)

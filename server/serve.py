@@ -26,9 +26,10 @@ from batteries.errors import InputError
 from batteries.files.private_files import open_folder_warning
 from experiment.load_study import load_study
 from server.gateway import DROP_CONNECTIONS
-from server.locations import secrets_folder, store_location
+from server.locations import assets_folder, secrets_folder, store_location
 from server.logs import logger, write_json_lines
 from server.metrics import share_figures
+from server.participants.assets import keep_assets
 from server.recruitment.prolific_token import prolific_tokens
 from server.security.secret_files import read_secrets
 from server.settings import Settings
@@ -82,6 +83,7 @@ def serve(folder: Path, settings: Settings, on_ready: Callable[[], None] = lambd
     with closing(open_store_when_there(location)) as store:
         store.check_integrity()
         store.register_study(study)
+    keep_assets(study, assets_folder(study, settings))
     secrets = secrets_folder(study, settings)
     read_secrets(secrets)
     for private in {secrets} if is_address(location) else {secrets, Path(location).parent}:

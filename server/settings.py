@@ -90,6 +90,14 @@ class Settings(BaseSettings):
             "the study's folder."
         ),
     )
+    assets: Path | None = Field(
+        default=None,
+        description=(
+            "Folder of the copies of pictures, sounds and videos. The start of the server makes these copies. Sessions "
+            "under an earlier content of the study need the earlier copies, so servers on several machines need the "
+            "same folder. If omitted: `data/assets` in the study's folder."
+        ),
+    )
     session_days: int = Field(
         default=7, ge=1, le=365, description="Days for which a participant's browser remembers the session."
     )

@@ -1,16 +1,26 @@
 """Checking sounds and videos: their headers must be complete, and their duration must be known."""
 
+import math
+import struct
+from collections.abc import Iterator
 from io import BytesIO
 
-import ebmlite
 from tinytag import TinyTag, TinyTagException
 
 from batteries.errors import InputError
 
 MOST_MINUTES = 30
 """Longest duration of a sound or video, in minutes."""
+_SEGMENT, _INFO, _DURATION, _TICK = 0x18538067, 0x1549A966, 0x4489, 0x2AD7B1
+"""Ids of elements in WebM files (RFC 9559, section 5.1)."""
+_FLOATS = {4: ">f", 8: ">d"}
+"""Formats of numbers with a decimal point, by their number of bytes."""
 _NANOSECONDS_PER_TICK = 1_000_000
 """The unit of times in WebM files that do not define another unit."""
+_DAMAGED = (
+    TinyTagException, OSError, ValueError, LookupError, TypeError, ArithmeticError, StopIteration, struct.error,
+)  # fmt: skip
+"""Errors of reading a damaged file."""
 
 
 def measure_recording(path: str, suffix: str, data: bytes) -> dict[str, int]:
@@ -23,7 +33,16 @@ def measure_recording(path: str, suffix: str, data: bytes) -> dict[str, int]:
     """
     try:
         duration_s = _webm_duration_s(data) if suffix == ".webm" else _tagged_duration_s(data)
-    except (TinyTagException, OSError, ValueError, LookupError, TypeError, ArithmeticError, StopIteration):
+    except (
+        TinyTagException,
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        ArithmeticError,
+        StopIteration,
+        struct.error,
+    ):
         duration_s = None
     if not duration_s or not _is_whole(suffix, data):
         raise InputError(
@@ -44,13 +63,30 @@ def _tagged_duration_s(data: bytes) -> float | None:
 
 def _webm_duration_s(data: bytes) -> float | None:
     """Return the duration that the header of a WebM file contains, in seconds. None if it contains no duration."""
-    document = ebmlite.loadSchema("matroska.xml").load(BytesIO(data))
-    segment = next(element for element in document if element.name == "Segment")
-    header = next(element for element in segment if element.name == "Info")
-    values = {element.name: element.value for element in header if element.name in {"Duration", "TimecodeScale"}}
-    if "Duration" not in values:
+    segment = next(body for name, body in _elements(data) if name == _SEGMENT)
+    header = dict(_elements(next(body for name, body in _elements(segment) if name == _INFO)))
+    duration = header.get(_DURATION, b"")
+    if len(duration) not in _FLOATS:
         return None
-    return float(values["Duration"]) * int(values.get("TimecodeScale", _NANOSECONDS_PER_TICK)) / 1e9
+    ticks = float(struct.unpack(_FLOATS[len(duration)], duration)[0])
+    scale = int.from_bytes(header[_TICK], "big") if _TICK in header else _NANOSECONDS_PER_TICK
+    return ticks * scale / 1e9 if math.isfinite(ticks) and ticks > 0 else None
+
+
+def _elements(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the ids and bodies of the elements of an EBML document or element (RFC 8794, sections 4 to 6)."""
+    start = 0
+    while start < len(data):
+        id_length = 9 - data[start].bit_length()
+        name = int.from_bytes(data[start : start + id_length], "big")
+        start += id_length
+        size_length = 9 - data[start].bit_length()
+        size = int.from_bytes(data[start : start + size_length], "big") & ((1 << 7 * size_length) - 1)
+        start += size_length
+        # A size of ones is unknown: the element extends to the end of its parent, as in recordings of browsers.
+        end = len(data) if size == (1 << 7 * size_length) - 1 else start + size
+        yield name, data[start:end]
+        start = end
 
 
 def _is_whole(suffix: str, data: bytes) -> bool:

@@ -1,6 +1,7 @@
 """Progress of a session: the next trial, and the progress that the participant sees."""
 
 from batteries.errors import InputError
+from batteries.stimulus.shown import shown_content
 from experiment.lab_api import OpenSession, PracticeResult
 from experiment.plan import Phase, Plan, Trial, plan_session
 from experiment.study.definition import Study
@@ -88,7 +89,8 @@ def plan_of(study: Study, session: OpenSession) -> Plan:
     """
     plan = plan_session(study, session.group, session.seed)
     # The server does not reveal which questions are attention checks.
-    here = [(trial.phase is Phase.PRACTICE, study.battery.by_id[trial.item_id].content) for trial in plan.trials]
+    items = study.battery.by_id
+    here = [(trial.phase is Phase.PRACTICE, shown_content(items[trial.item_id].content)) for trial in plan.trials]
     if here != [(trial.phase is Phase.PRACTICE, trial.content) for trial in session.trials]:
         raise InputError(
             f"{study.folder / 'study.yaml'}: the trials of this session, as computed now, differ from the trials that "

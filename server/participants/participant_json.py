@@ -6,12 +6,12 @@ The JSON never contains an answer key.
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
 from markdown_it import MarkdownIt
 
+from batteries.stimulus.shown import html, shown_content
 from experiment.participant_api import (
     CompletedSessionReply,
     CompletionReply,
@@ -43,13 +43,6 @@ ENDED_BECAUSE = {
 AnySession = SessionReply | CompletedSessionReply | EndedSessionReply
 
 _markdown = MarkdownIt("commonmark", {"html": False})
-
-
-@lru_cache(maxsize=256)
-def html(markdown: str) -> str:
-    """Return Markdown as HTML. HTML tags in the Markdown are shown as text."""
-    rendered: str = _markdown.render(markdown)
-    return rendered
 
 
 def embedded(markdown: str) -> str:
@@ -144,14 +137,15 @@ def _session_fields(stored: StoredSession, responses: Mapping[int, Any], judged:
         "breaks": {"every": breaks.every, "page_html": page(plan.texts, breaks.page)} if breaks else None,
         "practice_rounds": criterion.rounds if criterion else 1,
         "next_trial_index": judged.next_trial_index if judged and judged.passed else stored.n_answered,
-        # Without key, factors and item id, because a factor such as `outcome` may reveal the right response.
+        # Without key, factors and item id, because a factor such as `outcome` may reveal the right response. The name
+        # of a picture may reveal the response too, so the page gets its digest.
         "trials": [
             {
                 "trial_index": trial.trial_index,
                 # An attention check looks like any other question; otherwise it would check nothing.
                 "phase": Phase.PRACTICE if trial.phase is Phase.PRACTICE else Phase.TEST,
                 "task": trial.item.task,
-                "content": trial.item.content,
+                "content": shown_content(trial.item.content),
             }
             for trial in plan.trials
         ],

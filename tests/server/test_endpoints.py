@@ -43,7 +43,7 @@ class Route:
     address: str
     """An example of the rule."""
     needs: str = ""
-    """A session, a plugin, or the researcher's token; empty if every client may read the address."""
+    """A session, a plugin or picture, or the researcher's token; empty if every client may read the address."""
     uses_the_store: bool = True
 
     @property
@@ -55,6 +55,7 @@ ROUTES = [
     Route("GET", "/", "/", uses_the_store=False),
     Route("GET", "/static/<path:name>", "/static/equipoise.js", uses_the_store=False),
     Route("GET", "/study/<digest>.js", "/study/0.js", needs="plugin", uses_the_store=False),
+    Route("GET", "/asset/<name>", f"/asset/{'0' * 64}.png", needs="plugin", uses_the_store=False),
     Route("GET", "/api/study", "/api/study"),
     Route("POST", "/api/session", "/api/session"),
     Route("GET", "/api/session", "/api/session", needs="session"),
@@ -210,6 +211,7 @@ def test_a_valid_request_gets_a_reply_with_the_strict_headers(participant: Any) 
             others = {
                 "POST /api/responses": 201,
                 "GET /study/<digest>.js": 404,
+                "GET /asset/<name>": 404,
                 "POST /api/lab/session": 201,
             }
             assert response.status_code == others.get(route.name, 200), route.name

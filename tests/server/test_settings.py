@@ -33,6 +33,7 @@ FIELDS: list[tuple[str, str, Any, list[str]]] = [
         ["https://a.org", "a.org:80", "*"],
     ),
     ("secrets", "/srv/secrets", Path("/srv/secrets"), []),
+    ("assets", "/srv/assets", Path("/srv/assets"), []),
     ("session_days", "30", 30, ["0", "366", "a week"]),
     ("max_body_kb", "128", 128, ["0", "10241", "1 MB"]),
     ("starts_per_minute", "60", 60, ["0", "-5", "often", "inf"]),

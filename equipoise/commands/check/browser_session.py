@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from batteries.items import Item
 from experiment.plan import Phase
-from experiment.simulated_participants import shown_digest
+from experiment.simulated_participants import items_by_shown_digest, shown_digest
 from experiment.study.definition import Study
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ async def _words(page: "Page", selector: str) -> str:
 
 def _items_shown(study: Study, session: dict[str, Any]) -> list[Item]:
     """Return the items that a participant sees who answers correctly: all trials, with one round of practice."""
-    items = {shown_digest(item.task, item.content): item for item in study.battery.items}
+    items = items_by_shown_digest(study)
     trials = [items[shown_digest(trial["task"], trial["content"])] for trial in session["trials"]]
     n_practice = sum(trial["phase"] == Phase.PRACTICE for trial in session["trials"])
     return [*trials[: n_practice // session["practice_rounds"]], *trials[n_practice:]]
