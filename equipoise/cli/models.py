@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -41,6 +41,13 @@ _PROMPT_OPTIONS = (
     ),
     click.option("--group", type=click.IntRange(1), help="Group of one session.  [default: all test items]"),
     click.option("--seed", type=click.IntRange(0), help="Seed of the session's plan, with --group."),
+    click.option(
+        "--pictures",
+        default="sent",
+        show_default=True,
+        type=click.Choice(["sent", "described"]),
+        help="Send pictures, sounds and videos as files, or send their descriptions.",
+    ),
 )
 """The options that determine the requests to a model, such as temperature and style."""
 
@@ -86,6 +93,7 @@ def models() -> None:
 def write_prompts(
     study: Path, format: str, output: Path, model: str | None, temperature: tuple[float, ...], epochs: int,
     style: str | None, shots: int, max_tokens: int | None, group: int | None, seed: int | None, logprobs: bool,
+    pictures: Literal["sent", "described"],
 ) -> None:  # fmt: skip
     """Write the test items as requests to a language model, in files for a batch service.
 
@@ -95,7 +103,8 @@ def write_prompts(
     from equipoise.commands.models.prompts import models_prompts
 
     written = models_prompts(
-        study, format, output, model, temperature, epochs, style, shots, max_tokens, group, seed, logprobs
+        study, format, output, model, temperature, epochs, style, shots, max_tokens, group, seed, logprobs,
+        pictures,
     )  # fmt: skip
     for sentence in written.sentences():
         click.echo(sentence)
@@ -175,7 +184,7 @@ def run_model(
     study: Path, store: str | None, model: str, temperature: tuple[float, ...], epochs: int, style: str | None,
     shots: int, max_tokens: int | None, group: int | None, seed: int | None, whole_session: bool,
     limit: int | None, max_connections: int | None, max_retries: int, max_cost: float | None, price_in: float | None,
-    price_out: float | None, training_cutoff: str | None,
+    price_out: float | None, training_cutoff: str | None, pictures: Literal["sent", "described"],
 ) -> None:  # fmt: skip
     """Run a language model or a computational baseline on the test items of a study, and store the responses.
 
@@ -186,7 +195,7 @@ def run_model(
 
     for sentence in models_run(
         study, model, store, temperature, epochs, style, shots, max_tokens, group, seed, whole_session, limit,
-        max_connections, max_retries, max_cost, price_in, price_out, training_cutoff,
+        max_connections, max_retries, max_cost, price_in, price_out, training_cutoff, pictures,
     ):  # fmt: skip
         click.echo(sentence)
 

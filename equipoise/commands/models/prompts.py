@@ -6,6 +6,7 @@ from pathlib import Path
 from equipoise.commands.store_access import StudyFolder, loaded
 from equipoise.progress_bar import progress_bar
 from experiment.models.prompts.batch_files import WrittenPrompts, write_prompts
+from experiment.models.prompts.media import Pictures
 from experiment.models.prompts.requests import requests_for
 
 
@@ -22,6 +23,7 @@ def models_prompts(
     group: int | None = None,
     seed: int | None = None,
     logprobs: bool = False,
+    pictures: Pictures = "sent",
 ) -> WrittenPrompts:
     """Write files with one request to a language model for each test item, temperature and epoch.
 
@@ -55,6 +57,8 @@ def models_prompts(
         for all test items of the battery.
     logprobs
         True to ask for the log-probabilities of the 20 most likely tokens. Only `openai-batch` allows this.
+    pictures
+        `sent` to send pictures, sounds and videos as files, or `described` to send their descriptions (`alt`).
 
     Returns
     -------
@@ -76,6 +80,7 @@ def models_prompts(
         epochs=epochs,
         group=group,
         seed=seed,
+        pictures=pictures,
     )
     with progress_bar("Writing requests", len(requests)) as advance:
         return write_prompts(requests, format, Path(output), model, max_tokens, advance, logprobs)

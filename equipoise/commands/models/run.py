@@ -9,6 +9,7 @@ from equipoise.commands.models.storing import add_runs, checked_cutoff, run_summ
 from equipoise.commands.store_access import StoreAddress, StudyFolder, loaded
 from equipoise.progress_bar import noted_progress
 from experiment.models.baselines import run_baseline
+from experiment.models.prompts.media import Pictures
 from experiment.models.prompts.requests import requests_for
 from experiment.models.runs.run_model import run_model
 from experiment.models.runs.settings import MAX_RETRIES, RunSettings, checked_prices, folder_of
@@ -33,6 +34,7 @@ def models_run(
     price_in: float | None = None,
     price_out: float | None = None,
     training_cutoff: str | None = None,
+    pictures: Pictures = "sent",
 ) -> list[str]:
     """Run a language model or a computational baseline on the test items of a study, and store its responses.
 
@@ -81,6 +83,8 @@ def models_run(
         Prices of the model for prompts and replies, in USD per million tokens.
     training_cutoff
         Month or day at which the training data of the model end, such as `2024-06`. It is stored with each new run.
+    pictures
+        `sent` to send pictures, sounds and videos as files, or `described` to send their descriptions (`alt`).
 
     Returns
     -------
@@ -104,7 +108,7 @@ def models_run(
             whole_session=whole_session, limit=limit is not None, max_connections=max_connections is not None,
             max_retries=max_retries != MAX_RETRIES,
             max_cost=max_cost is not None, price_in=price_in is not None, price_out=price_out is not None,
-            training_cutoff=cutoff is not None,
+            training_cutoff=cutoff is not None, pictures=pictures != "sent",
         )  # fmt: skip
         return add_runs(study, [run_baseline(study, model)], store)
     provider, _, name = model.partition("/")
@@ -129,7 +133,13 @@ def models_run(
         group=group,
         seed=seed,
         whole_session=whole_session,
+        pictures=pictures,
     )
+    if requests.pictures == "sent" and max_cost is not None:
+        raise InputError(
+            "--max-cost: the price of pictures, sounds and videos is not known before they are sent. Fix: leave out "
+            "--max-cost, or use --pictures described."
+        )
     is_whole = limit is None or limit >= len(requests.items)
     settings = RunSettings(
         model=model,

@@ -16,7 +16,9 @@ from typing import Any, ClassVar, TextIO
 from batteries.errors import InputError
 from batteries.files.atomic_write import atomic_write
 from batteries.files.csv_files import cell_text
+from experiment.models.prompts.media import MediaFile
 from experiment.models.prompts.requests import PromptRequest, Requests, TaskPrompts
+from experiment.models.prompts.styles import Prompt
 
 OPENAI_REASONING_MODEL = re.compile(r"(?:ft:|openai/)?(o[1-9]|gpt-([5-9]|[1-9][0-9]))")
 """Names of OpenAI's models that accept `max_completion_tokens` and refuse `max_tokens`."""
@@ -24,6 +26,7 @@ MOST_TOP_LOGPROBS = 20
 """Largest number of alternative tokens at one position for which OpenAI's API gives log-probabilities."""
 SHORT_TOKENS, LONG_TOKENS = 512, 2048
 """Default limit of a reply in tokens: usual, and for a reply with reasoning."""
+_NOUNS = {"image": "picture", "sound": "sound", "video": "video"}
 _LINE_ENDS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 """Characters at which some programs end a line, and the escape sequences that replace them in JSON."""
 
@@ -54,6 +57,34 @@ class BatchFormat(ABC):
     between: ClassVar[str] = ""
     after: ClassVar[str] = ""
 
+    def user_content(self, prompt: Prompt) -> str | list[dict[str, Any]]:
+        """Return the user message: a text, or a list of texts and files in the form of the provider.
+
+        Raises
+        ------
+        InputError
+            If the format cannot contain a file of the message.
+        """
+        if not prompt.parts:
+            return prompt.user
+        return [
+            {"type": "text", "text": part} if isinstance(part, str) else self._checked_media(part)
+            for part in prompt.parts
+        ]
+
+    def _checked_media(self, file: MediaFile) -> dict[str, Any]:
+        form = self.media(file)
+        if form is None:
+            raise InputError(
+                f"{file.path.name}: the format {self.name} cannot contain this {_NOUNS[file.kind]}. Fix: use "
+                "--pictures described, or `equipoise models run`."
+            )
+        return form
+
+    def media(self, file: MediaFile) -> dict[str, Any] | None:
+        """Return a file in the form of the provider. None if the format has no form for this kind of file."""
+        return None
+
     @abstractmethod
     def entry(self, request: PromptRequest, model: str, max_tokens: int) -> str:
         """Return the text of one request in the file."""
@@ -72,7 +103,7 @@ class OpenAIBatch(BatchFormat):
         self.logprobs = logprobs
 
     def entry(self, request: PromptRequest, model: str, max_tokens: int) -> str:
-        system, user = request.prompt
+        system, user = request.prompt.system, self.user_content(request.prompt)
         messages = [{"role": "system", "content": system}] if system else []
         is_reasoning = OPENAI_REASONING_MODEL.match(model)
         body: dict[str, Any] = {"model": model, "messages": [*messages, {"role": "user", "content": user}]}
@@ -83,6 +114,13 @@ class OpenAIBatch(BatchFormat):
             body |= {"logprobs": True, "top_logprobs": MOST_TOP_LOGPROBS}
         line = {"custom_id": str(request.request_id), "method": "POST", "url": "/v1/chat/completions", "body": body}
         return _json_line(line) + "\n"
+
+    def media(self, file: MediaFile) -> dict[str, Any] | None:
+        if file.kind == "image":
+            return {"type": "image_url", "image_url": {"url": f"data:{file.media_type};base64,{file.base64}"}}
+        if file.kind == "sound":
+            return {"type": "input_audio", "input_audio": {"data": file.base64, "format": file.suffix[1:]}}
+        return None
 
 
 class AnthropicBatch(BatchFormat):
@@ -96,7 +134,7 @@ class AnthropicBatch(BatchFormat):
     before, between, after = '{"requests": [\n', ",\n", "\n]}\n"
 
     def entry(self, request: PromptRequest, model: str, max_tokens: int) -> str:
-        system, user = request.prompt
+        system, user = request.prompt.system, self.user_content(request.prompt)
         params: dict[str, Any] = {"model": model, "max_tokens": max_tokens}
         if system:
             params["system"] = system
@@ -104,6 +142,12 @@ class AnthropicBatch(BatchFormat):
         if request.request_id.temperature is not None:
             params["temperature"] = request.request_id.temperature
         return _json_line({"custom_id": str(request.request_id), "params": params})
+
+    def media(self, file: MediaFile) -> dict[str, Any] | None:
+        if file.kind != "image":
+            return None
+        source = {"type": "base64", "media_type": file.media_type, "data": file.base64}
+        return {"type": "image", "source": source}
 
 
 class CsvRequests(BatchFormat):
@@ -118,7 +162,7 @@ class CsvRequests(BatchFormat):
     before = "request_id,item_id,temperature,epoch,system,user\n"
 
     def entry(self, request: PromptRequest, model: str, max_tokens: int) -> str:
-        of, (system, user) = request.request_id, request.prompt
+        of, system, user = request.request_id, request.prompt.system, self.user_content(request.prompt)
         cells = (str(of), request.item_id, of.temperature, of.epoch, system, user)
         return ",".join(map(cell_text, cells)) + "\n"
 
@@ -147,6 +191,7 @@ class WrittenPrompts:
         return [
             f"Wrote {_counted(len(of), 'request')} for {_counted(len(of.items), 'item')} to {names}.",
             *(line for task, prompts in of.by_task.items() for line in _digests(task, prompts)),
+            *([f"Pictures, sounds and videos: {of.pictures}."] if of.pictures else []),
             f"Temperatures: {temperatures}. Epochs: {of.epochs}.{limit}",
             f"The prompts have {self.n_characters:,} characters. English text has about four characters per token.",
             *self._note(),

@@ -5,13 +5,14 @@ from typing import Any
 
 from batteries.blackbox import Port
 from batteries.blackbox.rules import Side
+from experiment.models.prompts.media import mark
 from experiment.texts import ENGLISH, Texts
 
 _ARROWS = {Side.NORTH: "v", Side.SOUTH: "^", Side.WEST: ">", Side.EAST: "<"}
 _OUTCOMES = ("absorbed", "reflected")
 
 
-def content_variables(task: str, content: Mapping[str, Any]) -> dict[str, Any]:
+def content_variables(task: str, content: Mapping[str, Any], words: Texts = ENGLISH) -> dict[str, Any]:
     """Return the content of an item as variables for the template of a prompt.
 
     Parameters
@@ -20,14 +21,22 @@ def content_variables(task: str, content: Mapping[str, Any]) -> dict[str, Any]:
         `multiple_choice` or `blackbox_predict`.
     content
         The item's content.
+    words
+        The texts for one study: labels and messages in its language.
 
     Returns
     -------
     dict
-        `text`, `prompt` and `options`; for Black Box, `size`, `atoms`, `entry` and `board` (the board drawn as text).
+        `text` (with the stimulus), `prompt`, `options` and `several`; for Black Box, `size`, `atoms`, `entry` and
+        `board` (the board drawn as text).
     """
     if task == "multiple_choice":
-        return {"text": content["text"], "prompt": content["prompt"], "options": list(content["options"])}
+        return {
+            "text": _story(content, words),
+            "prompt": content["prompt"],
+            "options": [_words_or_mark(option, words) for option in content["options"]],
+            "several": content.get("several", {}),
+        }
     return {
         "size": content["size"],
         "atoms": sorted([row, column] for row, column in content["atoms"]),
@@ -49,8 +58,11 @@ def shown_item(task: str, content: Mapping[str, Any], words: Texts) -> str:
         The texts for one study: labels and messages in its language.
     """
     if task == "multiple_choice":
-        numbered = "\n".join(f"{number}. {option}" for number, option in enumerate(content["options"], start=1))
-        parts = [content["text"].strip(), content["prompt"], numbered, words.say("multiple_choice_help")]
+        options = [_words_or_mark(option, words) for option in content["options"]]
+        numbered = "\n".join(f"{number}. {option}" for number, option in enumerate(options, start=1))
+        several = content.get("several")
+        help_text = words.say("several_reply_help", **several) if several else words.say("multiple_choice_help")
+        parts = [_story(content, words).strip(), content["prompt"], numbered, help_text]
         return "\n\n".join(part for part in parts if part)
     port = Port.parse(content["entry"])
     buttons = "\n".join(f"{words.say(name)} ({words.say(f'{name}_hint')})" for name in _OUTCOMES)
@@ -64,10 +76,22 @@ def shown_item(task: str, content: Mapping[str, Any], words: Texts) -> str:
     ])  # fmt: skip
 
 
+def _story(content: Mapping[str, Any], words: Texts) -> str:
+    """Return the stimulus and the text of an item. Pictures, sounds and videos are marks."""
+    parts = [_words_or_mark(part, words) for part in content.get("stimulus", ())]
+    return "\n\n".join([*parts, content["text"]] if content["text"] else parts)
+
+
+def _words_or_mark(entry: Any, words: Texts) -> str:
+    if isinstance(entry, str):
+        return entry
+    return str(entry["text"]) if "text" in entry else mark(entry, words)
+
+
 def response_in_words(task: str, response: Any, content: Mapping[str, Any], words: Texts) -> str:
     """Return a response as people choose it: the number of an option, or the outcome of a ray in words."""
     if task == "multiple_choice":
-        return str(response)
+        return ", ".join(map(str, response)) if isinstance(response, list) else str(response)
     if response in _OUTCOMES:
         return words.say(response)
     name = _port_name(Port.parse(response), words)

@@ -6,8 +6,8 @@ people get.
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from batteries.canonical_json import digest
 from batteries.errors import InputError
 from batteries.items import Item
 from experiment.models.prompts.item_text import content_variables, shown_item
+from experiment.models.prompts.media import MediaFile, Pictures, files_of, with_descriptions, with_files
 from experiment.models.prompts.practice import (
     examples,
     feedback_on_reply,
@@ -57,6 +58,8 @@ class TaskPrompts:
     """Values of the template's variables `examples`, `instructions`, `practice` and `response_cue`."""
     wording: tuple[str, dict[str, str]]
     """The study's language, and the study's own texts, which replace the standard texts of this language."""
+    pictures: Pictures | None = None
+    """The form of pictures, sounds and videos. None if the items of the requests have no such files."""
 
     @cached_property
     def digest(self) -> str:
@@ -64,6 +67,8 @@ class TaskPrompts:
         used = {name: value for name, value in self.shared.items() if name in self.style.variables and value}
         if "item" in self.style.variables or used.keys() - {"examples"}:
             used["wording"] = list(self.wording)
+        if self.pictures is not None:
+            used["pictures"] = self.pictures
         return digest({"template": self.style.digest, **used}) if used else self.style.digest
 
 
@@ -81,6 +86,10 @@ class Requests:
 
     For a whole session, SHA-256 of the ids of the session's items in their order, and of the study's own texts.
     """
+    pictures: Pictures | None = None
+    """The form of pictures, sounds and videos. None if the items have no such files."""
+    files: Mapping[str, MediaFile] = field(default_factory=dict)
+    """The files of the items, by the names in their marks."""
 
     def __len__(self) -> int:
         return len(self.items) * len(self.temperatures) * self.epochs
@@ -128,11 +137,15 @@ class Requests:
                 variables["instructions"] = []
             if item.task in tasks:
                 variables["examples"] = []
-            prompt = self.by_task[item.task].style.render(variables, item.item_id)
+            rendered = self.by_task[item.task].style.render(variables, item.item_id)
+            if self.pictures == "sent":
+                prompt = with_files(rendered, self.files, item.item_id)
+            else:
+                prompt = with_descriptions(rendered)
             if self.session_order is not None:
                 tasks.add(item.task)
                 if prompt.system == system:
-                    prompt = Prompt(None, prompt.user)
+                    prompt = prompt._replace(system=None)
                 system = prompt.system or system
             yield item, prompt
 
@@ -143,7 +156,7 @@ class Requests:
             shown = f"{practice_heading(self.study, item)}\n\n{shown}"
         return {
             **self.by_task[item.task].shared,
-            **content_variables(item.task, item.content),
+            **content_variables(item.task, item.content, self.study.words),
             "item": shown,
         }
 
@@ -158,6 +171,7 @@ def requests_for(
     group: int | None = None,
     seed: int | None = None,
     whole_session: bool = False,
+    pictures: Pictures = "sent",
 ) -> Requests:
     """Return the requests for a study's test items.
 
@@ -181,6 +195,8 @@ def requests_for(
         session, and the default style is `human-equivalent`. If the template of the style uses `practice`, the
         conversation begins with one round of practice. Practice items and attention checks with a task that no test
         item has use the style `human-equivalent`.
+    pictures
+        `sent` to send pictures, sounds and videos as files, or `described` to send their descriptions (`alt`).
 
     Raises
     ------
@@ -202,11 +218,28 @@ def requests_for(
     for item in items:
         if item.task not in by_task:
             by_task[item.task] = _task_prompts(study, item.task, HUMAN_EQUIVALENT, 0, whole_session)
+    _check_several(items, by_task)
+    shown_before = [study.battery.by_id[item_id] for item_id in study.definition.practice]
+    files = files_of(study, [*items, *shown_before], pictures)
+    if files is not None:
+        by_task = {task: replace(prompts, pictures=pictures) for task, prompts in by_task.items()}
     definition, session_order = study.definition, None
     if whole_session:
         ids = [item.item_id for item in items]
         session_order = digest({"items": ids, "wording": [definition.language, definition.texts]})
-    return Requests(study, tuple(items), by_task, _checked(temperatures), epochs, session_order)
+    form = pictures if files else None
+    return Requests(study, tuple(items), by_task, _checked(temperatures), epochs, session_order, form, files or {})
+
+
+def _check_several(items: Sequence[Item], by_task: Mapping[str, TaskPrompts]) -> None:
+    """Refuse a style that asks for one option, if an item has several answers."""
+    for item in items:
+        style = by_task[item.task].style
+        if item.content.get("several") and not {"item", "several"} & style.variables:
+            raise InputError(
+                f"item `{item.item_id}` has several answers, but the style `{style.name}` asks for one option. Fix: "
+                f"use --style {HUMAN_EQUIVALENT}, or a template file that uses `several`."
+            )
 
 
 def _items(study: Study, group: int | None, seed: int | None, whole_session: bool) -> list[Item]:

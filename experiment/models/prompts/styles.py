@@ -37,6 +37,9 @@ class Prompt(NamedTuple):
 
     system: str | None
     user: str
+    """Text of the user message."""
+    parts: tuple[Any, ...] = ()
+    """Texts and files (`MediaFile`) of the user message, in order. Empty if the message has only the text `user`."""
 
 
 @dataclass(frozen=True)

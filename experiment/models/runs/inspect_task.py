@@ -5,6 +5,7 @@ Inspect's log contains no keys.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from inspect_ai import Task
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -13,6 +14,11 @@ from inspect_ai.model import (
     ChatMessageAssistant,
     ChatMessageSystem,
     ChatMessageUser,
+    Content,
+    ContentAudio,
+    ContentImage,
+    ContentText,
+    ContentVideo,
     GenerateConfig,
     get_model,
 )
@@ -22,6 +28,7 @@ from inspect_ai.solver import TaskState, generate
 from batteries.items import Item
 from batteries.tasks import task_named
 from experiment.models.prompts.batch_files import default_max_tokens
+from experiment.models.prompts.media import MediaFile
 from experiment.models.prompts.requests import Exchange, requests_for
 from experiment.models.prompts.styles import Prompt
 from experiment.study.definition import Study
@@ -84,8 +91,20 @@ def messages_of(prompt: Prompt, earlier: Sequence[Exchange] = ()) -> list[ChatMe
 
 
 def _sent(prompt: Prompt, feedback: str) -> list[ChatMessage]:
-    user = ChatMessageUser(content=f"{feedback}\n\n{prompt.user}" if feedback else prompt.user)
+    parts = [feedback, *(prompt.parts or [prompt.user])] if feedback else [*(prompt.parts or [prompt.user])]
+    is_text = all(isinstance(part, str) for part in parts)
+    user = ChatMessageUser(content="\n\n".join(parts) if is_text else [_content(part) for part in parts])
     return [ChatMessageSystem(content=prompt.system), user] if prompt.system else [user]
+
+
+def _content(part: str | MediaFile) -> Content:
+    if isinstance(part, str):
+        return ContentText(text=part)
+    data = f"data:{part.media_type};base64,{part.base64}"
+    form: Any = part.suffix[1:]
+    if part.kind == "image":
+        return ContentImage(image=data)
+    return ContentAudio(audio=data, format=form) if part.kind == "sound" else ContentVideo(video=data, format=form)
 
 
 def score_of(item: Item, reply: str) -> Score:

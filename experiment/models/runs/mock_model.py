@@ -12,6 +12,7 @@ from inspect_ai.model import ChatMessage, GenerateConfig, ModelOutput, ModelUsag
 
 from batteries.tasks import task_named
 from experiment.models.prompts.requests import Requests
+from experiment.models.runs.inspect_task import messages_of
 
 PROVIDER = "mockllm"
 _BYTES_PER_TOKEN = 4
@@ -26,7 +27,7 @@ def mock_replies(model: str, requests: Requests) -> Reply:
     """
     is_conversation = requests.session_order is not None
     items = {
-        request.prompt.user: requests.study.battery.by_id[request.item_id]
+        messages_of(request.prompt)[-1].text: requests.study.battery.by_id[request.item_id]
         for request in requests
         if request.request_id.epoch == 1 and not is_conversation
     }

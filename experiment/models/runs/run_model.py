@@ -77,6 +77,11 @@ def run_model(
     if asked.n_failed:
         failed = f"{asked.n_failed:,} requests" if asked.n_failed > 1 else "1 request"
         incomplete.append(f"{failed} failed; the first is {asked.first_failure} {again}")
+        if settings.requests.pictures == "sent":
+            incomplete.append(
+                "The requests contain pictures, sounds or videos, which some models do not accept. Fix: use a model "
+                "that accepts them, or use --pictures described."
+            )
     if asked.failures_in_a_row >= MOST_FAILURES:
         incomplete.append(f"After {MOST_FAILURES} failures in a row, no more requests were sent.")
     if asked.budget.is_exhausted:

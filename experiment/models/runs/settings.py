@@ -61,8 +61,10 @@ class RunSettings:
 
     @property
     def styles(self) -> str:
-        """Names of the styles of prompts."""
-        return ", ".join(dict.fromkeys(prompts.style.name for prompts in self.requests.by_task.values()))
+        """Names of the styles of prompts, and the form of pictures, sounds and videos if the items have some."""
+        names = dict.fromkeys(prompts.style.name for prompts in self.requests.by_task.values())
+        pictures = self.requests.pictures
+        return ", ".join([*names, *([f"pictures {pictures}"] if pictures else [])])
 
     def condition(self, temperature: float | None) -> str:
         """Return a digest of the condition: all settings that change the replies.

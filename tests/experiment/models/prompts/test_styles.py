@@ -61,7 +61,7 @@ def prompt(content: dict[str, object], style: str, **options: int) -> Prompt:
 
 
 def test_the_standard_prompt_has_the_instructions_the_text_the_options_and_the_cue() -> None:
-    assert prompt(PLUM, "three-lines") == (None, THREE_LINES)
+    assert prompt(PLUM, "three-lines")[:2] == (None, THREE_LINES)
 
 
 def test_a_text_that_is_empty_leaves_no_gap() -> None:
@@ -69,7 +69,7 @@ def test_a_text_that_is_empty_leaves_no_gap() -> None:
 
 
 def test_the_prompt_for_the_number_only_ends_with_a_cue_for_the_number() -> None:
-    system, user = prompt(PLUM, "answer-only")
+    system, user, _ = prompt(PLUM, "answer-only")
     assert system is None
     assert user.endswith("3. It rolls to the door.\n\nNumber:")
 
@@ -123,7 +123,7 @@ def test_the_styles_with_reasoning_ask_for_the_prediction_in_the_last_line(name:
 def test_every_style_renders_every_item_of_the_sample_studies(task: str, style: str) -> None:
     prompts = [request.prompt for request in requests_for(SAMPLES[task], style=style)]
     assert len(set(prompts)) == len(SAMPLES[task].test_items)
-    for system, user in prompts:
+    for system, user, _ in prompts:
         assert not re.search(r"\{\{|\{%|\n\n\n|[ \t]\n", f"{system}\n{user}")
         assert user == user.strip()
 
@@ -178,13 +178,13 @@ def test_a_line_of_equals_signs_separates_the_system_prompt(
     tmp_path: Path, template: str, expected: tuple[str | None, str]
 ) -> None:
     (tmp_path / "my.txt").write_text(template)
-    assert prompt(PLUM, str(tmp_path / "my.txt")) == expected
+    assert prompt(PLUM, str(tmp_path / "my.txt"))[:2] == expected
 
 
 def test_the_split_is_looked_for_in_the_template_and_not_in_the_item(tmp_path: Path) -> None:
     (tmp_path / "my.txt").write_text("System\n===\n{{ text }}")
     text = "above\n===\nbelow {{ prompt }} {% for %}"
-    assert prompt(PLUM | {"text": text}, str(tmp_path / "my.txt")) == ("System", text)
+    assert prompt(PLUM | {"text": text}, str(tmp_path / "my.txt"))[:2] == ("System", text)
 
 
 def test_a_template_file_may_be_in_the_study_folder(tmp_path: Path) -> None:

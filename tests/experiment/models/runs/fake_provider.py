@@ -123,11 +123,11 @@ def fake_provider(send: Callable[[str, int], Sent] | None = None) -> Iterator[Fa
 
 
 def _text(content: str | list[dict[str, Any]]) -> str:
-    return content if isinstance(content, str) else "".join(part["text"] for part in content)
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
 def _has_text(content: str | list[dict[str, Any]]) -> bool:
-    texts = [content] if isinstance(content, str) else [part["text"] for part in content]
+    texts = [content] if isinstance(content, str) else [part["text"] for part in content if "text" in part]
     return bool(texts) and all(text.strip() for text in texts)
 
 
